@@ -15,7 +15,9 @@ static void those_that_allocate_for_others_are_hidden(void **state) {
     (void)state;
     static const char *const hidden[] = {
         "malloc", "malloc (rtld-malloc.h:56)", "operator new(unsigned long)", "operator new[](unsigned long) (new_opv.cc:32)",
-        "_Znwm", "std::__new_allocator<int>::allocate(unsigned long, void const*)",
+        "_Znwm", "std::vector<int>::_M_default_append(unsigned long)",
+        "void std::vector<Point, std::allocator<Point> >::_M_realloc_insert<Point>(Point*, Point&&) (vector.tcc:440)",
+        "std::__new_allocator<int>::allocate(unsigned long, void const*)",
         "std::_Vector_base<std::pair<int, std::vector<char> >, std::allocator<std::pair<int, std::vector<char> > > >::_M_allocate(unsigned long)",
         "<fn() as core::ops::function::FnOnce<()>>::call_once (function.rs:250)", "<alloc::alloc::Global>::alloc_impl",
         "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)",
@@ -26,7 +28,7 @@ static void those_that_allocate_for_others_are_hidden(void **state) {
     static const char *const shown[] = {
         "", "main", "mallocator", "my_malloc", "std::vector<int, std::allocator<int> >::resize(unsigned long)",
         "operator new_name", "Pool::malloc()", "PyList_New (listobject.c:179)", "_start_of_day",
-        "std::vector<int>::_M_default_append(unsigned long)", "alloc::vec::Vec<T,A>::push", "<T as Into<U>>::into"
+        "std::vector<int>::push_back(int&&)", "Tree::_M_insert(int)", "std::__cxx11::basic_string<char>::append(char)", "alloc::vec::Vec<T,A>::push", "<T as Into<U>>::into"
     };
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (!frame_is_hidden(NULL, hd_cstr(hidden[i]))) fail_msg("%s is shown", hidden[i]);
@@ -54,6 +56,9 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     is_short(name, 4, "\xe2\x80\xa6""ert");
     is_short("operator<<(std::ostream&, Point const&)", 20, "operator<<");
     is_short("Fn<int>::operator()(int) const (fn.cc:3)", 25, "Fn<int>::operator()");
+    is_short("std::vector<int> ns::grow<int>(unsigned long) (g.cc:4)", 20, "ns::grow<int>");
+    is_short("std::vector<int> ns::grow<int>(unsigned long) (g.cc:4)", 9, "\xe2\x80\xa6grow<\xe2\x80\xa6>");
+    is_short("Fn::operator bool() const", 20, "Fn::operator bool");
     is_short("(anonymous namespace)::make(int)", 30, "(anonymous namespace)::make");
     is_short("core::iter::map::h0123456789abcdef", 60, "core::iter::map");
     is_short("core::iter::map::h0123456789abcdef", 0, "core::iter::map::h0123456789abcdef");
@@ -62,11 +67,12 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     is_short("", 10, "");
 }
 
-static void is_chain(const char *const *names, size_t count, int columns, const char *expected) {
+static void is_chain(const char *const *names, size_t count, int columns, bool from_start, const char *expected) {
     hd_str strings[64];
     char *text;
     for (size_t i = 0; i < count; i++) strings[i] = hd_cstr(names[i]);
-    text = short_chain(strings, count, columns);
+    text = short_chain(strings, count, columns, from_start);
+    assert_true(!columns || columns_of(hd_cstr(text)) <= columns);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -77,14 +83,16 @@ static void is_chain(const char *const *names, size_t count, int columns, const 
 static void chains_fold_to_what_fits(void **state) {
     (void)state;
     static const char *const calls[] = { "main (app.c:1)", "run (app.c:20)", "step", "step", "step", "parse (p.c:7)", "grow (p.c:9)" };
-    is_chain(calls, 1, 40, "main (app.c:1)");
-    is_chain(calls, 2, 40, "main" CALLS_ "run");
-    is_chain(calls, 2, 0, "main (app.c:1)" CALLS_ "run (app.c:20)");
-    is_chain(calls, 7, 60, "main" CALLS_ "run" CALLS_ "step \xc3\x97" "3" CALLS_ "parse" CALLS_ "grow");
-    is_chain(calls, 7, 34, "main" CALLS_ MORE_ " 2 more" CALLS_ "parse" CALLS_ "grow");
-    is_chain(calls, 7, 28, "main" CALLS_ MORE_ " 3 more" CALLS_ "grow");
-    is_chain(calls, 7, 24, MORE_ " 4 more" CALLS_ "grow");
-    is_chain(calls, 7, 0, "main (app.c:1)" CALLS_ MORE_ " 2 more" CALLS_ "parse (p.c:7)" CALLS_ "grow (p.c:9)");
+    is_chain(calls, 1, 40, false, "main (app.c:1)");
+    is_chain(calls, 2, 40, false, "main" CALLS_ "run");
+    is_chain(calls, 2, 0, false, "main (app.c:1)" CALLS_ "run (app.c:20)");
+    is_chain(calls, 7, 60, false, "main" CALLS_ "run" CALLS_ "step \xc3\x97" "3" CALLS_ "parse" CALLS_ "grow");
+    is_chain(calls, 7, 34, false, "main" CALLS_ MORE_ " 2 more" CALLS_ "parse" CALLS_ "grow");
+    is_chain(calls, 7, 28, false, "main" CALLS_ MORE_ " 3 more" CALLS_ "grow");
+    is_chain(calls, 7, 20, false, MORE_ " 4 more" CALLS_ "grow");
+    is_chain(calls, 7, 34, true, "main" CALLS_ "run" CALLS_ MORE_ " 2 more" CALLS_ "grow");
+    is_chain(calls, 7, 20, true, "main" CALLS_ MORE_ " 4 more");
+    is_chain(calls, 7, 0, false, "main (app.c:1)" CALLS_ MORE_ " 2 more" CALLS_ "parse (p.c:7)" CALLS_ "grow (p.c:9)");
 }
 
 /* Every name of up to eight of these letters, in every width: no width is passed, and nothing is read beyond. */

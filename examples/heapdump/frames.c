@@ -15,15 +15,10 @@ static const char *const hidden_frames[] = {
     /* jemalloc, tcmalloc, mimalloc */
     "je_*", "_rjem_*", "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tc_posix_memalign",
     "tcmalloc::*", "do_malloc", "DoSampledAllocation", "mi_*", "_mi_*",
-    /* C++ */
-    "operator new", "operator new[]", "_Znwm", "_Znam", "__cxa_allocate_exception",
-    "std::allocator<>::allocate", "std::__new_allocator<>::allocate", "std::__1::allocator<>::allocate*",
-    "__gnu_cxx::new_allocator<>::allocate", "std::allocator_traits<>::allocate", "std::__allocate_guarded*",
-    "std::_Vector_base<>::_M_allocate", "std::_Deque_base<>::_M_allocate*", "std::_Rb_tree<>::_M_get_node",
-    "std::__cxx11::_List_base<>::_M_get_node", "std::__cxx11::list<>::_M_get_node",
-    "std::_Fwd_list_base<>::_M_get_node",
-    "std::__detail::_Hashtable_alloc<>::_M_allocate_*", "std::__cxx11::basic_string<>::_S_allocate",
-    "std::__1::__libcpp_allocate*", "std::__1::allocator_traits<>::allocate*",
+    /* C++; see is_inside_std */
+    "operator new", "operator new[]", "_Znwm", "_Znam", "__cxa_allocate_exception", "std::allocator<>::*",
+    "std::allocator_traits<>::*", "std::__new_allocator<>::*", "__gnu_cxx::new_allocator<>::*", "std::__1::allocator<>::*",
+    "std::__1::allocator_traits<>::*",
     /* Rust */
     "__rust_*", "__rdl_*", "__rg_*", "alloc::alloc::*", "<alloc::alloc::Global*", "std::alloc::*", "<std::alloc::System*",
     "alloc::raw_vec::*", "<alloc::raw_vec::*", "*alloc::vec::spec_from_*", "alloc::boxed::box_new*",
@@ -112,6 +107,27 @@ static bool is_like(const char *like, const char *s, size_t n) {
     return n == m && !memcmp(like, s, m);
 }
 
+/* Without the type that it returns: what templates make is told with it. */
+static size_t return_type(const char *s, size_t n) {
+    size_t depth = 0, after = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        bool sign = (s[i] == '<' || s[i] == '>') && i && !is_operator_sign(s, i);
+        if (sign) depth += s[i] == '<' ? 1 : depth ? (size_t)-1 : 0;
+        if (s[i] == '(') break;
+        if (s[i] == ' ' && !depth && !ends_with(s, i, "operator") && s[i + 1] != '(' && s[i + 1] != '[') after = i + 1;
+    }
+    return after;
+}
+
+/* Whether it is a function of the C++ library that people do not call: std::vector<>::_M_realloc_insert. */
+static bool is_inside_std(const char *s, size_t n) {
+    const char *last = s;
+    if (n < 8 || (memcmp(s, "std::", 5) && memcmp(s, "__gnu_", 6))) return false;
+    for (size_t i = 0; i + 2 < n; i++)
+        if (s[i] == ':' && s[i + 1] == ':') last = s + i + 2;
+    return *last == '_';
+}
+
 bool frame_is_hidden(void *user, hd_str name) {
     growing plain = { NULL, 0 };
     size_t n = without_parameters(name.data, without_place(name.data, name.len));
@@ -121,6 +137,8 @@ bool frame_is_hidden(void *user, hd_str name) {
     for (size_t i = 0; i < sizeof hidden_frames / sizeof *hidden_frames && !hidden; i++)
         hidden = n && (hidden_frames[i][0] == name.data[0] || hidden_frames[i][0] == '*') &&
                  (is_like(hidden_frames[i], plain.data, plain.size) || is_like(hidden_frames[i], name.data, n));
+    n = return_type(plain.data, plain.size);
+    hidden |= is_inside_std(plain.data + n, plain.size - n);
     free(plain.data);
     return hidden;
 }
@@ -171,7 +189,13 @@ char *short_name(hd_str name, int columns) {
     if (!columns) return t.data;
     text_end_at(&t, without_hash(t.data, t.size));
     if (columns_in(&t) > columns) text_end_at(&t, without_place(t.data, t.size));
-    if (columns_in(&t) > columns) text_end_at(&t, without_parameters(t.data, t.size));
+    if (columns_in(&t) > columns) {
+        size_t begin;
+        text_end_at(&t, without_parameters(t.data, t.size));
+        begin = return_type(t.data, t.size);
+        memmove(t.data, t.data + begin, t.size - begin + 1);
+        t.size -= begin;
+    }
     if (columns_in(&t) > columns) {
         growing plain = { NULL, 0 };
         without_templates(&plain, t.data, t.size, MORE);
@@ -208,45 +232,68 @@ static size_t runs_of(const hd_str *names, size_t count, int columns, run *runs)
     return n;
 }
 
-/* How many of the last names go beside the first and "… N more". */
-static size_t last_that_fit(const run *runs, size_t n, int columns) {
-    enum { BETWEEN = 3, MORE_COLUMNS = 12 };
-    int used = runs[0].columns + runs[n - 1].columns + 2 * BETWEEN + MORE_COLUMNS;
-    size_t last = 1;
-    while (last + 1 < n && used + runs[n - 1 - last].columns + BETWEEN <= columns)
-        used += runs[n - 1 - last++].columns + BETWEEN;
-    return last;
+enum { BETWEEN = 3 };            /* columns of CALLS */
+
+/* How many names from one end go beside the one at the other end and "… N more". */
+static size_t that_fit(const run *runs, size_t n, int columns, bool from_start) {
+    int used = runs[0].columns + runs[n - 1].columns + 2 * BETWEEN + 10;
+    size_t count = 1;
+    if (used > columns) return 0;
+    while (count + 1 < n) {
+        used += runs[from_start ? count : n - 1 - count].columns + BETWEEN;
+        if (used > columns) break;
+        count++;
+    }
+    return count;
 }
 
-char *short_chain(const hd_str *names, size_t count, int columns) {
+static void put_runs(growing *t, const run *runs, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
+        if (t->size) text_put(t, CALLS, strlen(CALLS));
+        text_put(t, runs[i].name, strlen(runs[i].name));
+    }
+}
+
+static void put_more_runs(growing *t, size_t count) {
+    char more[40];
+    snprintf(more, sizeof more, "%s" MORE " %zu more", t->size ? CALLS : "", count);
+    text_put(t, more, strlen(more));
+}
+
+/* The one name at an end, shortened, and how many others there are. */
+static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
+    char more[40];
+    int left = columns - snprintf(more, sizeof more, "%zu more", n - 1) - 2 - BETWEEN;
+    char *name = short_name(hd_cstr(runs[from_start ? 0 : n - 1].name), left > 8 ? left : 8);
+    if (!from_start) put_more_runs(t, n - 1), text_put(t, CALLS, strlen(CALLS));
+    text_put(t, name, strlen(name));
+    if (from_start) put_more_runs(t, n - 1);
+    free(name);
+}
+
+char *short_chain(const hd_str *names, size_t count, int columns, bool from_start) {
     enum { ALL_SHOWN = 4 };
     run *runs;
-    size_t n, last;
-    int used = 0;
+    size_t n, shown;
+    int used = -BETWEEN;
     growing t = { NULL, 0 };
     if (count == 1) return short_name(names[0], columns);
     runs = needed(calloc(count, sizeof *runs));
     n = runs_of(names, count, columns, runs);
-    for (size_t i = 0; i < n; i++) used += runs[i].columns + (i ? 3 : 0);
-    last = columns ? used <= columns ? n - 1 : last_that_fit(runs, n, columns) : n <= ALL_SHOWN ? n - 1 : 2;
-    if (columns && n > 1 && last < n - 1 && runs[0].columns + runs[n - 1].columns + 18 > columns) {
-        char more[40];           /* the last name alone, and how many lead to it */
-        int left = columns - snprintf(more, sizeof more, MORE " %zu more" CALLS, n - 1) + 4;
-        char *name = short_name(hd_cstr(runs[n - 1].name), left > 8 ? left : 8);
-        text_put(&t, more, strlen(more));
-        text_put(&t, name, strlen(name));
-        free(name);
+    for (size_t i = 0; i < n; i++) used += runs[i].columns + BETWEEN;
+    text_put(&t, "", 0);
+    shown = columns ? that_fit(runs, n, columns, from_start) : 2;
+    if (columns ? used <= columns : n <= ALL_SHOWN) {
+        put_runs(&t, runs, 0, n);
+    } else if (n <= 2 || !shown) {
+        if (n == 1) {
+            free(t.data);
+            t.data = short_name(hd_cstr(runs[0].name), columns);
+        } else put_end_run(&t, runs, n, columns, from_start);
     } else {
-        text_put(&t, runs[0].name, strlen(runs[0].name));
-        if (last + 1 < n) {
-            char more[40];
-            snprintf(more, sizeof more, CALLS MORE " %zu more", n - 1 - last);
-            text_put(&t, more, strlen(more));
-        }
-        for (size_t i = n - last; i < n && n > 1; i++) {
-            text_put(&t, CALLS, strlen(CALLS));
-            text_put(&t, runs[i].name, strlen(runs[i].name));
-        }
+        put_runs(&t, runs, 0, from_start ? shown : 1);
+        put_more_runs(&t, n - 1 - shown);
+        put_runs(&t, runs, from_start ? n - 1 : n - shown, n);
     }
     for (size_t i = 0; i < n; i++) free(runs[i].name);
     free(runs);

@@ -13,7 +13,7 @@ int columns_of(hd_str name);
    line, without parameters, without what templates were made for, without its beginning. To be freed. */
 char *short_name(hd_str name, int columns);
 /* Names of frames, outermost first, in at most so many columns: "main › run › … 7 more › parse", equal neighbours
-   as "walk ×50". To be freed. */
-char *short_chain(const hd_str *names, size_t count, int columns);
+   as "walk ×50". Names at the end are shown before others, or those at the start. To be freed. */
+char *short_chain(const hd_str *names, size_t count, int columns, bool from_start);
 
 #endif

@@ -194,7 +194,7 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
-void put_label(FILE *out, const hd_heap *heap) {
+static void put_label(FILE *out, const hd_heap *heap) {
     display(out, "%s", heap->allocator ? heap->allocator : "total");
     if (heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(heap->kind));
     if (heap->process) display(out, ", %s", heap->process);
@@ -204,6 +204,31 @@ void put_label(FILE *out, const hd_heap *heap) {
         static const arguments units = { 0 };
         display(out, ", sampled every "), put_bytes(out, &units, heap->sample_bytes, 0);
     }
+}
+
+/* What is other in the second label. */
+static void put_other_label(FILE *out, const hd_heap *heap, const hd_heap *after) {
+    display(out, " -> ");
+    if (compare_heaps(heap, after, true)) put_label(out, after);
+    else if (after->pid != heap->pid) display(out, "pid %llu", (unsigned long long)after->pid);
+    else display(out, "dump %s", after->dump ? after->dump : "");
+}
+
+void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    put_label(f, heap);
+    if (after) put_other_label(f, heap, after);
+    fclose(f);
+    if (!columns || columns_of(hd_cstr(text)) <= columns) display(out, "%s", text);
+    else {
+        for (size = 0; columns > 1 && text[size]; columns--) /* what is shown is UTF-8 */
+            do size++;
+            while ((text[size] & 0xc0) == 0x80);
+        display(out, "%.*s\xe2\x80\xa6", (int)size, text);
+    }
+    free(text);
 }
 
 void put_error(FILE *out, const hd_amount *amount) {
@@ -314,7 +339,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
         of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
         if (room) room -= columns_of(hd_cstr(of)) + 2;
     }
-    text = n ? short_chain(names, n, room && room < 12 ? 12 : room) : needed(strdup(""));
+    text = n ? short_chain(names, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
     put_style(out, c->screen, x->entry == HD_NONE || is_self(names[0]) ? FAINT : PLAIN);
     display(out, "%s%s", x->entry != HD_NONE && x->axis != HD_AXIS_BACKTRACE ? ": " : "", text);
     if (of) put_style(out, c->screen, FAINT), display(out, ": %s", of);
@@ -331,10 +356,12 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
     if (room && indent > room / 3) indent = room / 3;
     display(out, "%*s", 2 + indent, "");
     if (x->indent > INDENT_MOST / 2) display(out, "[%u] ", x->depth);
-    if (room) room = room - used - indent - 3 > 12 ? room - used - indent - 3 : 12;
+    const char *change = x->flags & HD_DIFF_NEW ? " (new" : x->flags & HD_DIFF_GONE ? " (gone" : "";
+    if (x->entry == HD_NONE) change = "";
+    if (room) room -= used + indent + 3 + (*change ? 8 : 0);
+    if (c->screen->columns && room < 12) room = 12;
     put_names(out, c, l, i, room);
-    if (x->entry != HD_NONE && x->flags & (HD_DIFF_NEW | HD_DIFF_GONE))
-        display(out, " (%s%s)", x->flags & HD_DIFF_NEW ? "new" : "gone", x->flags & HD_DIFF_BOUND ? "?" : "");
+    if (*change) display(out, "%s%s)", change, x->flags & HD_DIFF_BOUND ? "?" : "");
     display(out, "\n");
 }
 
@@ -342,16 +369,15 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
                  const hd_heap *after) {
     const hd_amount *x = &l->lines[0].amount[0], *y = &l->lines[0].amount[1];
     uint64_t blocks = x->blocks;
+    int used;
     columns c = { .a = a, .screen = s, .compares = after != NULL, .total = x->bytes };
     if (after && blocks != HD_UNKNOWN) blocks = y->blocks == HD_UNKNOWN || y->blocks > blocks ? y->blocks : blocks;
     c.estimates = heap->sample_bytes || (after && after->sample_bytes) || x->variance.lo || x->variance.hi ||
                   y->variance.lo || y->variance.hi;
     c.bytes = a->exact ? digits_of(x->bytes > y->bytes ? x->bytes : y->bytes) : 10;
     c.blocks = blocks == HD_UNKNOWN ? 0 : digits_of(blocks);
-    (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
-    display(out, "  "), put_label(out, heap);
-    if (after && after->dump && !compare_heaps(heap, after, false)) display(out, " -> dump %s", after->dump);
-    else if (after) display(out, " -> "), put_label(out, after);
+    used = (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
+    display(out, "  "), put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
     display(out, "\n");
     for (uint32_t i = 1; i < l->count; i++)
         if (!l->lines[i].dropped && l->lines[i].head == i) put_line(out, &c, l, i);

@@ -40,8 +40,8 @@ void listing_free(listing *l);
 /* show.c: what a listing leaves out, and how to see it. */
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier);
 
-/* What a heap is of. */
-void put_label(FILE *out, const hd_heap *heap);
+/* What a heap is of; with `after` what else the one is that it is compared with. In so many columns; 0: any number. */
+void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns);
 /* A standard error as a share of what it is of. */
 void put_error(FILE *out, const hd_amount *amount);
 

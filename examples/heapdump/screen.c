@@ -83,13 +83,20 @@ static void put_word(FILE *out, const char *word) {
 
 void put_next(FILE *out, const screen *s, const char *purpose, ...) {
     va_list words;
+    char *text;
+    size_t size;
+    FILE *f;
     if (!s->terminal) return;
-    put_style(out, s, FAINT);
-    fputs("next: heapdump", out);
+    f = needed(open_memstream(&text, &size));
+    fputs("next: heapdump", f);
     va_start(words, purpose);
-    for (const char *word; (word = va_arg(words, const char *)) != NULL;) putc(' ', out), put_word(out, word);
+    for (const char *word; (word = va_arg(words, const char *)) != NULL;) putc(' ', f), put_word(f, word);
     va_end(words);
-    fprintf(out, "   # %s", purpose);
+    fclose(f);
+    put_style(out, s, FAINT);
+    fputs(text, out);
+    if (!s->columns || size + 4 + strlen(purpose) < (size_t)s->columns) fprintf(out, "  # %s", purpose);
     put_style(out, s, PLAIN);
     putc('\n', out);
+    free(text);
 }

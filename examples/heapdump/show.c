@@ -30,13 +30,14 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
 
 /* A regular expression that a function's name begins with. To be freed. */
 static char *pattern_of(hd_str name) {
-    char *short_one = short_name(name, 60), *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
-    *to++ = '^';
-    for (const char *p = short_one; *p && (unsigned char)*p < 0x80 && *p != '('; p++) {
+    char *short_one = short_name(name, 30), *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
+    const char *from = short_one + strspn(short_one, "\xe2\x80\xa6"); /* where the beginning was cut off */
+    if (from == short_one) *to++ = '^';
+    for (const char *p = from; *p && (unsigned char)*p < 0x80 && *p != '('; p++) {
         if (strchr(".[]{}*+?^$|\\", *p)) *to++ = '\\';
         *to++ = *p;
     }
-    while (to[-1] == ' ') to--;
+    while (to > made && to[-1] == ' ') to--;
     *to = 0;
     free(short_one);
     return made;
@@ -96,12 +97,15 @@ static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
 
 static hd_status put_top_row(void *user, const hd_top_row *row) {
     top_list *t = user;
-    int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + t->blocks + 4;
+    int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + 2;
     bool unlisted = row->unlisted.bytes > t->total / 100;
-    int room = t->screen->columns ? t->screen->columns - used - 1 - (unlisted ? 22 : 0) : 0;
-    char *name = short_name(row->name, room && room < 12 ? 12 : room);
-    if (row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
-    else display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
+    int room;
+    char *name;
+    if (t->blocks) used += t->blocks + 2;
+    room = t->screen->columns ? t->screen->columns - used - 1 - (unlisted ? 22 : 0) : 0;
+    name = short_name(row->name, room && room < 12 ? 12 : room);
+    if (t->blocks && row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
+    else if (t->blocks) display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
     display(t->out, "  %s", name);
     if (unlisted) {
         put_style(t->out, t->screen, FAINT);
@@ -125,15 +129,17 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     t.estimates = heap->sample_bytes != 0;
     t.blocks = all.blocks == HD_UNKNOWN ? 1 : snprintf(NULL, 0, "%llu", (unsigned long long)all.blocks);
     if (t.blocks < 6) t.blocks = 6;
+    if (s->screen.columns && s->screen.columns < 100) t.blocks = 0; /* names need the room */
     t.bytes = s->a->exact ? snprintf(NULL, 0, "%llu", (unsigned long long)all.bytes) : 10;
     if (t.bytes < 5) t.bytes = 5;
     display(t.out, "  "), put_bytes(t.out, s->a, all.bytes, t.bytes);
     if (all.blocks != HD_UNKNOWN) display(t.out, " in %llu blocks", (unsigned long long)all.blocks);
-    display(t.out, ": "), put_label(t.out, heap);
+    display(t.out, ": "), put_label_within(t.out, heap, NULL, s->screen.columns ? s->screen.columns - 34 : 0);
     display(t.out, "\n");
     put_style(t.out, &s->screen, FAINT);
-    display(t.out, "  %*s %7s%*s  %*s %7s%*s  %*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes,
-            "self", "", t.estimates ? 8 : 0, "", t.blocks, "blocks", options.axis ? "type" : "function");
+    display(t.out, "  %*s %7s%*s  %*s %7s%*s%*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes,
+            "self", "", t.estimates ? 8 : 0, "", t.blocks ? t.blocks + 2 : 0, t.blocks ? "blocks" : "",
+            options.axis ? "type" : "function");
     put_style(t.out, &s->screen, PLAIN);
     status = hd_top(heap, &options, put_top_row, &t, err);
     free(s->first);
@@ -156,7 +162,8 @@ void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier) {
 /* At most two lines. */
 static void put_what_next(showing *s, const chosen *c) {
     if (c->earlier) put_next(s->to.text, &s->screen, "what grew", "diff", c->file, NULL);
-    if (s->first && s->a->by_self && !s->a->by)
+    if (hd_dump_graph(c->dump)) put_next(s->to.text, &s->screen, "the objects", "retained", c->file, NULL);
+    else if (s->first && s->a->by_self && !s->a->by)
         put_next(s->to.text, &s->screen, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
     else put_next(s->to.text, &s->screen, "who allocates", "top", "--self", c->file, NULL);
 }

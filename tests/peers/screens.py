@@ -1,0 +1,71 @@
+"""Screens as people see them. screens.py TOOL WORK GOLDEN [update]; see 57-screens.sh."""
+import fcntl, os, pty, struct, subprocess, sys, termios
+import pyte
+
+tool, work, golden, update = sys.argv[1:]
+SIZES = (80, 24), (140, 50)
+RECORDINGS = "cache", "node", "python3", "redis", "sqlite3", "templates"
+COMMANDS = [(f"{c.replace(' --', '-')}-{name}", [*c.split(), name + ".json"])
+            for name in RECORDINGS for c in ("tree", "top", "top --self")]
+COMMANDS += [("diff-templates", ["diff", "templates.json", "templates-later.json"]),
+             ("diff-invert-templates", ["diff", "--invert", "templates.json", "templates-later.json"])]
+COMMANDS += [("tree-" + name.split('.')[0], ["tree", name]) for name in ("sass.dartheap", "page.heapsnapshot")]
+
+
+def run(arguments, columns, rows, **environment):
+    """What the tool writes to a terminal of that size."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HEAPDUMP_PAGER": "cat", **environment}
+    process = subprocess.Popen([tool, *arguments], cwd=work, stdin=its, stdout=its, stderr=its, env=environment)
+    os.close(its)
+    out = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(ours)
+    return out.decode(), process.wait()
+
+
+failed = 0
+
+
+def check(name, good, why):
+    global failed
+    failed |= not good
+    print(f"PASS {name}" if good else f"FAIL {name}: {why}")
+
+
+for name, arguments in COMMANDS:
+    for columns, rows in SIZES:
+        out, status = run(arguments, columns, rows)
+        screen = pyte.Screen(columns, rows)
+        pyte.Stream(screen).feed(out)
+        text = "".join(line.rstrip() + "\n" for line in screen.display).rstrip("\n") + "\n"
+        file = os.path.join(golden, f"{name}.{columns}x{rows}.txt")
+        what = f"{' '.join(arguments)} at {columns}x{rows}"
+        lines = out.count("\n")
+        check(what + ": fits", status == 0 and lines < rows and lines == text.count("\n"),
+              f"status {status}, {lines} lines that take {text.count(chr(10))}")
+        if update:
+            with open(file, "w") as f:
+                f.write(text)
+            continue
+        with open(file) as f:
+            expected = f.read()
+        check(what, text == expected, "another text:\n" + text)
+
+# Colours are for terminals that have them and people who want them; nothing else is.
+plain = subprocess.run([tool, "tree", "sqlite3.json"], cwd=work, stdout=subprocess.PIPE).stdout
+check("no terminal, no colour", b"\033" not in plain, plain)
+check("a terminal, colours", "\033[1m" in run(["tree", "sqlite3.json"], 80, 24)[0], "none")
+check("NO_COLOR", "\033" not in run(["tree", "sqlite3.json"], 80, 24, NO_COLOR="1")[0], "colours")
+check("TERM=dumb", "\033" not in run(["tree", "sqlite3.json"], 80, 24, TERM="dumb")[0], "colours")
+wide = run(["tree", "--wide", "--frames", "all", "templates.json"], 80, 24)[0]
+check("--wide", "::push_back(Point&&)" in wide and "<\u2026>" not in wide, wide[:2000])
+sys.exit(failed)
