@@ -25385,9 +25385,10 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
    Several heaps become one list, each below a frame of its own, "(malloc, app, pid 7, dump 0x1)"; they are not
    added up, as most are of one memory at two times. Of a breakdown, what an entry holds beyond its listed children,
    <self> or <other>, is its frame's own.
-   No name may hold what ends it, or look like a second number: ";" becomes ":", a control character and a byte
-   order mark "?", and in "worker 7" the space "_". "[unknown]" is a name that is blank, and, alone, what has no
-   call stack. Stacks of 0 bytes are read but not written: beside these flamegraph.pl draws others too small.
+   No name may hold what ends it, or look like a second number: ";" becomes ":", a control character, a byte order
+   mark and what zstd or xz begin with "?", and in "worker 7" the space "_". "[unknown]" is a name that is blank,
+   and, alone, what has no call stack. Stacks of 0 bytes are read but not written: beside these flamegraph.pl draws
+   others too small.
 
    Reading costs a lookup for each frame; memory is the profile's and the longest line. Writing sorts a profile
    made of what it writes, and prints each path in full: a chain of calls that all have bytes comes to its square.
@@ -25550,6 +25551,7 @@ static hd_status hd__folded_child(hd__folded_out *o, uint32_t parent, hd_str nam
         else if (p[i] < 0x20 || p[i] == 0x7f) p[i] = '?';
     }
     if (name.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) memset(p, '?', 3);
+    if (name.len >= 4 && (!memcmp(p, "\x28\xb5\x2f\xfd", 4) || !memcmp(p, "\xfd" "7zX", 4))) *p = '?';
     last = hd__folded_last(p, p + name.len);
     if (last > p && hd__folded_number(last, p + name.len)) p[last - p - 1] = '_';
     return hd_profile_node(o->profile, HD_AXIS_BACKTRACE, parent, hd__bytes_str(p, name.len), node, err);

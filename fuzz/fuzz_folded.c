@@ -15,7 +15,7 @@ static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error 
     return hd_read(in, &options, dump, err);
 }
 
-/* Begins as what is packed does: not to be read here, nor written so that it could be. */
+/* Begins as what is packed does: not to be read here, and never written. */
 static bool is_packed(const uint8_t *data, size_t size) {
     hd_options plain = { 0 };
     const hd_unpacker *none;
@@ -29,7 +29,8 @@ static void settle(const hd_heap *heaps, size_t count, uint64_t bytes) {
     hd_buffer once = { 0 }, twice = { 0 };
     hd_dump *again = NULL;
     CHECK(!hd__folded_write(heaps, count, NULL, hd_out_memory(&once), NULL));
-    if (once.size && !is_packed(once.data, once.size)) {
+    if (once.size) {
+        CHECK(!is_packed(once.data, once.size));
         CHECK(!read_it(hd_in_memory(once.data, once.size), (hd_options){ 0 }, &again, NULL));
         CHECK(hd_profile_bytes(hd_dump_heap(again, 0)->profile) == bytes);
         CHECK(!hd__folded_write(hd_dump_heap(again, 0), 1, NULL, hd_out_memory(&twice), NULL));

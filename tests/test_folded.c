@@ -233,6 +233,8 @@ static void names_are_made_fit(void **state) {
         { { "v 1.5", 5 }, "v_1.5 1\n" },         { { " 7", 2 }, "_7 1\n" },                { { "x 1 2", 5 }, "x 1_2 1\n" },
         { { "x 1b", 4 }, "x 1b 1\n" },           { { "7", 1 }, "7 1\n" },                  { { "a ", 2 }, "a  1\n" },
         { { "\xef\xbb\xbf" "f", 4 }, "???f 1\n" },
+        { { "\xfd" "7zXZ", 5 }, "?7zXZ 1\n" },
+        { { "(\xb5/\xfd", 4 }, "?\xb5/\xfd 1\n" },
         { { "\xe2\x82\xac", 3 }, "\xe2\x82\xac 1\n" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -112,22 +112,25 @@ check "merged, also what lacks a type" "$("$tool" info "$root"/tests/data/pprof-
 places() { go tool pprof -raw "$1" 2>/dev/null | sed -n '/^Locations/,$p' | sed -n '/^Mappings/,$p; s/^ *[0-9]*: \(0x.*\)$/\1/p' | LC_ALL=C sort; }
 rewrite "$root/tests/data/pprof-cc.pb" cc.pb
 check "mappings, addresses, files and lines are kept" "$(places "$root/tests/data/pprof-cc.pb")" "$(places cc.pb)"
-"$tool" tree --keep pair --json go.pb > /dev/null && "$tool" convert --keep pair --to pprof -o pair.pb "$root/tests/data/pprof-go.pb" 2> err
+"$tool" convert --keep pair --to pprof -o pair.pb "$root/tests/data/pprof-go.pb" 2> err
 check "... also of what is chosen" "$(go tool pprof -raw "$root/tests/data/pprof-go.pb" 2>/dev/null | sed -n '/^Mappings/,$p')" \
   "$(go tool pprof -raw pair.pb 2>/dev/null | sed -n '/^Mappings/,$p')"
 check "info has them" "1: 0x55fa9ba12000/0x55fa9ba16000/0x1000 alloc" \
   "$("$tool" info --json "$root/tests/data/pprof-cc.pb" | jq -r '[.files[0].facts[] | select(.name == "mapping")][0].text' |
      sed 's|^\(.*\)-\(.*\) at \(.*\) of |1: \1/\2/\3 |')"
 
-# What others make of that.
+# What others make of that. Lines of one function are one frame to speedscope.
+by_function() {
+  sed 's/:[0-9]*$//' | awk '{ b = $1; $1 = ""; sum[$0] += b } END { for (n in sum) print sum[n] n }' CONVFMT=%d | sort -rn | head -n 3
+}
 if { command -v npm > /dev/null || need npm; } && npm install --silent --no-audit --no-fund --prefix "$work" pprof-format@2.3 speedscope@1.25 > npm.log 2>&1; then
   check "pprof-format decodes it" "alloc_objects count 29028,alloc_space bytes 8281602,inuse_objects count 15798,inuse_space bytes 2526692" \
     "$(node "$root/tests/peers/pprof.mjs" format "$work" go.pb | paste -sd,)"
   for name in go own; do
     node "$root/tests/peers/pprof.mjs" speedscope "$work" $name.pb > speedscope.txt
-    "$tool" top --frames all --self --top 10 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
+    "$tool" top --frames all --self --top 30 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
       sed 's/ (\(.*\))$/ \1/' > ours.txt
-    check "speedscope shows $name.pb: its frames that hold most" "$(head -n 3 ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | head -n 3)"
+    check "speedscope shows $name.pb: its functions that hold most" "$(by_function < ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | by_function)"
     check "speedscope shows $name.pb: its total" "$("$tool" info $name.pb | awk '/inuse_space/ && NF > 6 { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"
   done
 else
