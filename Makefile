@@ -9,6 +9,8 @@ STB := $(shell pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb)
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 CWARN := $(WARN) -Wstrict-prototypes
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^\#define HEAPDUMP_VERSION "\(.*\)"/\1/p' heapdump.h)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 B := build
 
@@ -24,10 +26,11 @@ endef
 
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all help demo test peers fuzz bench clean library-deps tools-deps test-deps fuzz-deps
+.PHONY: all help demo install uninstall test peers fuzz bench clean library-deps tools-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
-TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c))
+TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c)) \
+  $(B)/tool/license.o
 EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples/*.c examples/*.cc)))
 
 all: $(B)/heapdump $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
@@ -56,6 +59,12 @@ $(B)/tool/%.o: examples/heapdump/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@
 
+# The licence is what heapdump.h ends with.
+$(B)/tool/license.o: heapdump.h
+	@mkdir -p $(@D)
+	{ echo 'extern const char license_text[]; const char license_text[] ='; \
+	  sed -n '/^\/\* Licence: /,$${s/ \*\/$$//; s/^\/\* //; s/^   //; s/["\\]/\\&/g; s/.*/"&\\n"/; p}' $<; echo ';'; } | $(CC) $(CFLAGS) -x c -c - -o $@
+
 $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
@@ -71,6 +80,27 @@ $(B)/examples/%: examples/%.cc $(B)/tool/library.o
 	$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
 
 -include $(TOOL:=.d) $(B)/libheapdump_record.so.d $(EXAMPLES:=.d)
+
+# Where what is installed goes, below PREFIX; DESTDIR stands before that for who makes packages.
+INSTALLED := bin/heapdump lib/heapdump/libheapdump_record.so include/heapdump.h share/pkgconfig/heapdump.pc \
+  share/cmake/heapdump/heapdump-config.cmake share/cmake/heapdump/heapdump-config-version.cmake
+to = $(DESTDIR)$(PREFIX)
+# The header includes stb_ds.h, where pkg-config says or else where it was found.
+for_package := s|@VERSION@|$(VERSION)|; s|@STB@|$(shell pkg-config --exists stb 2>/dev/null && echo Requires: stb)|; \
+  s|^\(Cflags: .*\)|\1$(shell pkg-config --exists stb 2>/dev/null || echo " $(STB)")|
+
+install: $(B)/heapdump $(B)/libheapdump_record.so ## put the tool and the header below PREFIX (/usr/local), or DESTDIR and PREFIX
+	install -d $(sort $(dir $(INSTALLED:%=$(to)/%)))
+	install -m 755 $(B)/heapdump $(to)/bin/
+	install -m 644 $(B)/libheapdump_record.so $(to)/lib/heapdump/
+	install -m 644 heapdump.h $(to)/include/
+	sed '$(for_package)' examples/package/heapdump.pc >$(to)/share/pkgconfig/heapdump.pc
+	install -m 644 examples/package/heapdump-config.cmake $(to)/share/cmake/heapdump/
+	sed 's|@VERSION@|$(VERSION:-dev=)|' examples/package/heapdump-config-version.cmake >$(to)/share/cmake/heapdump/heapdump-config-version.cmake
+
+uninstall: ## remove what make install puts there
+	rm -f $(INSTALLED:%=$(to)/%)
+	@for d in lib/heapdump share/cmake/heapdump; do rmdir $(to)/$$d 2>/dev/null || true; done
 
 # A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
 define demo_program

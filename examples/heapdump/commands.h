@@ -18,6 +18,9 @@ typedef struct command {
     bool runs_program;           /* what stands behind the options is a program with its own */
 } command;
 
+/* What heapdump.h ends with; the Makefile makes it. NULL where something else compiled the tool. */
+extern const char license_text[] __attribute__((weak));
+
 /* options.c: argv[0] is the command. What stands behind the options becomes a->files. */
 int options_read(const command *c, int argc, char **argv, arguments *a);
 void options_help(const command *c, FILE *out);

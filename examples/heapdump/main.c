@@ -177,7 +177,7 @@ static void help(FILE *out) {
         if (c->heading) display(out, "\n%s:\n\n", c->heading);
         put_beside(out, name, 12, c->summary);
     }
-    put_lines(out, hd_cstr("\n`heapdump COMMAND --help` lists the options of a command, `heapdump --version` tells the version.\n\nexamples:\n"));
+    put_lines(out, hd_cstr("\n`heapdump COMMAND --help` lists the options of a command, `heapdump --version` tells the version,\nwith --license the licence.\n\nexamples:\n"));
     put_beside(out, "", 2, examples);
     put_lines(out, hd_cstr("\nexit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program "
                            "ended\n"));
@@ -191,6 +191,14 @@ static void command_help(const command *c, FILE *out) {
     if (c->examples) display(out, "\nexamples:\n"), put_beside(out, "", 2, c->examples);
 }
 
+static int version(int count, char **options) {
+    bool license = count == 1 && !strcmp(options[0], "--license");
+    if (count && !license) return usage("--version takes --license, not '%s'", options[0]);
+    display(stdout, "heapdump %s\n", hd_version());
+    if (license && license_text) display(stdout, "\n"), put_lines(stdout, hd_cstr(license_text));
+    return fflush(stdout) ? BAD_INPUT : DONE;
+}
+
 int main(int argc, char **argv) {
     const command *c = commands;
     arguments a = { .depth = 48, .limit = { -1, -1, -1 } };
@@ -200,8 +208,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
-    if (!strcmp(argv[1], "--version"))
-        return display(stdout, "heapdump %s\n", hd_version()), fflush(stdout) ? BAD_INPUT : DONE;
+    if (!strcmp(argv[1], "--version")) return version(argc - 2, argv + 2);
     while (c < commands + COMMANDS && strcmp(argv[1], c->name)) c++;
     if (c == commands + COMMANDS) return usage("no command '%s'", argv[1]);
     status = a.help ? DONE : options_read(c, argc - 1, argv + 1, &a);

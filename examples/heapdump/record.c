@@ -7,12 +7,15 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* The recorder: beside this program, or where it is installed. */
+/* The recorder: what $HEAPDUMP_RECORDER names, or else beside this program, or where `make install` puts it. */
 static bool find_recorder(char path[PATH_MAX]) {
-    static const char *const places[] = { "/libheapdump_record.so", "/../lib/libheapdump_record.so" };
+    static const char *const places[] = { "/libheapdump_record.so", "/../lib/heapdump/libheapdump_record.so" };
+    const char *named = getenv("HEAPDUMP_RECORDER");
     char self[PATH_MAX - 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t n;
     char *slash;
+    if (named && *named) return realpath(named, path) && !access(path, R_OK);
+    n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0) return false;
     self[n] = 0;
     slash = strrchr(self, '/');
@@ -208,7 +211,10 @@ int run_record(const arguments *a) {
         a = &condensed;
     }
     if (!find_recorder(library)) {
-        display(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
+        const char *named = getenv("HEAPDUMP_RECORDER");
+        if (named && *named) display(stderr, "heapdump: HEAPDUMP_RECORDER: cannot read %s: %s\n", named, strerror(errno));
+        else display(stderr, "heapdump: libheapdump_record.so is neither beside this program nor in ../lib/heapdump; "
+                             "HEAPDUMP_RECORDER can say where it is\n");
         return BAD_INPUT;
     }
     if (!spool_make(&spool)) return BAD_INPUT;
