@@ -13,13 +13,16 @@ void *needed(void *memory) {
     exit(BAD_INPUT);
 }
 
+const char *command_name;
+
 int usage(const char *format, ...) {
     va_list args;
     display(stderr, "heapdump: ");
     va_start(args, format);
     display_list(stderr, format, args);
     va_end(args);
-    display(stderr, "; see heapdump --help\n");
+    if (command_name) display(stderr, "; see heapdump help %s\n", command_name);
+    else display(stderr, "; see heapdump --help\n");
     return WRONG_USAGE;
 }
 

@@ -120,6 +120,8 @@ hd_status packing_close(packing *p, bool whole);
 
 /* cli.c */
 void *needed(void *memory);
+extern const char *command_name; /* NULL: none is known yet */
+/* Says what is wrong with the command line, and where its help is. Returns WRONG_USAGE. */
 int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 void complain(const char *file, const hd_error *err, const char *kind);
 bool pattern_set(pattern *p, const char *text);

@@ -21,7 +21,15 @@ typedef struct command {
 /* What heapdump.h ends with; the Makefile makes it. NULL where something else compiled the tool. */
 extern const char license_text[] __attribute__((weak));
 
-/* options.c: argv[0] is the command. What stands behind the options becomes a->files. */
+/* options.c: of names, the one that a mistyped word may stand for. */
+typedef struct guess {
+    const char *word;
+    hd_str best;                 /* empty: none is near */
+    size_t distance;
+} guess;
+void guess_try(guess *g, hd_str name);
+
+/* Where argv[0] is the command, what stands behind the options becomes a->files. */
 int options_read(const command *c, int argc, char **argv, arguments *a);
 void options_help(const command *c, FILE *out);
 

@@ -177,7 +177,7 @@ static void help(FILE *out) {
         if (c->heading) display(out, "\n%s:\n\n", c->heading);
         put_beside(out, name, 12, c->summary);
     }
-    put_lines(out, hd_cstr("\n`heapdump COMMAND --help` lists the options of a command, `heapdump --version` tells the version,\nwith --license the licence.\n\nexamples:\n"));
+    put_lines(out, hd_cstr("\n`heapdump help COMMAND` lists the options of a command, `heapdump --version` tells the version,\nwith --license the licence.\n\nexamples:\n"));
     put_beside(out, "", 2, examples);
     put_lines(out, hd_cstr("\nexit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program "
                            "ended\n"));
@@ -189,6 +189,13 @@ static void command_help(const command *c, FILE *out) {
     display(out, "\n");
     options_help(c, out);
     if (c->examples) display(out, "\nexamples:\n"), put_beside(out, "", 2, c->examples);
+}
+
+static int unknown_command(const char *word) {
+    guess g = { .word = word };
+    for (const command *c = commands; c < commands + COMMANDS; c++) guess_try(&g, hd_cstr(c->name));
+    if (!g.best.len) return usage("no command '%s'", word);
+    return usage("no command '%s' (did you mean %s?)", word, g.best.data);
 }
 
 static int version(int count, char **options) {
@@ -210,7 +217,8 @@ int main(int argc, char **argv) {
         return help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!strcmp(argv[1], "--version")) return version(argc - 2, argv + 2);
     while (c < commands + COMMANDS && strcmp(argv[1], c->name)) c++;
-    if (c == commands + COMMANDS) return usage("no command '%s'", argv[1]);
+    if (c == commands + COMMANDS) return unknown_command(argv[1]);
+    command_name = c->name;
     status = a.help ? DONE : options_read(c, argc - 1, argv + 1, &a);
     if (status) return status;
     if (a.format_help) return formats_help(stdout), fflush(stdout) ? BAD_INPUT : DONE;

@@ -307,6 +307,33 @@ static bool has_name(const char *list, hd_str name) {
     return false;
 }
 
+/* The fewest letters put in, left out and changed that make one word the other. */
+static size_t edit_distance(const char *a, size_t m, const char *b, size_t n) {
+    size_t row[33];
+    for (size_t k = 0; k <= n; k++) row[k] = k;
+    for (size_t i = 0; i < m; i++) {
+        size_t before = row[0]++;
+        for (size_t k = 0; k < n; k++) {
+            size_t changed = before + (a[i] != b[k]), least = row[k] < row[k + 1] ? row[k] : row[k + 1];
+            before = row[k + 1];
+            row[k + 1] = changed < least + 1 ? changed : least + 1;
+        }
+    }
+    return row[n];
+}
+
+void guess_try(guess *g, hd_str name) {
+    size_t m = strlen(g->word), distance, most = m < 6 ? 1 : 2;
+    if (name.len > 32) return;
+    if (m > 1 && m < name.len && !memcmp(g->word, name.data, m)) distance = 1; /* its beginning */
+    else distance = edit_distance(g->word, m, name.data, name.len);
+    if (g->word[0] == *name.data) most++; /* first letters are seldom mistyped */
+    if (distance > most || distance >= m || distance >= name.len) return;
+    if (g->best.len && distance >= g->distance) return;
+    g->best = name;
+    g->distance = distance;
+}
+
 /* Reading them. -------------------------------------------------------------------------------- */
 
 /* The table as getopt_long wants it: option 256 + N is row N, the first of its name. */
@@ -329,6 +356,18 @@ static const option_row *row_of(const command *c, const option_row *o) {
 
 static bool is_cutoff(const option_row *o) { return o->at - AT(cutoff) < sizeof(hd_cutoff); }
 
+static int unknown_option(const command *c, const char *text) {
+    char word[64];
+    guess g = { .word = word };
+    const char *list = c->options;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text + strspn(text, "-"), "="), text + strspn(text, "-"));
+    for (hd_str name; (name = next_name(&list)).len;)
+        if (*name.data != '[') guess_try(&g, name);
+    if (!g.best.len) return usage("%s does not know the option '%s'", c->name, text);
+    return usage("%s does not know the option '%s' (did you mean --%.*s?)", c->name, text, (int)g.best.len,
+                 g.best.data);
+}
+
 int options_read(const command *c, int argc, char **argv, arguments *a) {
     struct option options[ROWS + 2];
     int option;
@@ -341,7 +380,7 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         if (option == '?' && optopt == 'h') return usage("--help takes no value");
         if (option == '?' && optopt >= 256) return usage("--%s takes no value", rows[optopt - 256].name);
         if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
-        if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind - 1]);
+        if (option == '?') return unknown_option(c, argv[optind - 1]);
         if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
         o = row_of(c, o);
         if (!o->take(o, a, optarg))

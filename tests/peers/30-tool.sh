@@ -13,9 +13,23 @@ check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
 for c in record tree top diff merge info memprof convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
+check "... tells one that is near" "2 heapdump: no command 'trees' (did you mean tree?); see heapdump --help" "$(status "$tool" trees) $(cat err)"
+for word in 'tre tree' 'clases classes' 'retaned retained' 'dif diff' 'conv convert' 'memproff memprof' 'paht path' 'strigns strings'; do
+  check "... $word" 1 "$(status "$tool" ${word% *} > /dev/null; grep -c "(did you mean ${word#* }?)" err)"
+done
+check "... or none" "2 heapdump: no command 'frobnicate'; see heapdump --help" "$(status "$tool" frobnicate) $(cat err)"
+check "an empty command" "2 heapdump: no command ''; see heapdump --help" "$(status "$tool" "") $(cat err)"
+check "no such option tells one that is near" "2 heapdump: tree does not know the option '--invrt=1' (did you mean --invert?); see heapdump help tree" \
+  "$(status "$tool" tree --invrt=1 engine.json) $(cat err)"
+check "... of this command alone" "2 heapdump: info does not know the option '--min-byts'; see heapdump help info" "$(status "$tool" info --min-byts engine.json) $(cat err)"
+check "... of an ambiguous beginning" "2 1" "$(status "$tool" tree --min engine.json) $(grep -c "(did you mean --min-bytes?)" err)"
+check "... but of a single letter" "2 0" "$(status "$tool" tree --q engine.json) $(grep -c "did you mean" err)"
+check "a word longer than all" 2 "$(status "$tool" tree --$(printf 'min%.0s' {1..999}) engine.json)"
+check "no such command to help with" "2 1" "$(status "$tool" help trees) $(grep -c 'did you mean tree' err)"
+check "help of a command" "$("$tool" tree --help)" "$("$tool" help tree)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
-check "a value for an option that has none" "2 heapdump: --json takes no value; see heapdump --help" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
+check "a value for an option that has none" "2 heapdump: --json takes no value; see heapdump help tree" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
 check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
 check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
 check "no file" 2 "$(status "$tool" tree)"
@@ -42,7 +56,7 @@ for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
     "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
 done
 check "--format of what it is" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
-check "--format of a name that is none" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump --help" "$(status "$tool" info --format elf engine.json) $(cat err)"
+check "--format of a name that is none" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump help info" "$(status "$tool" info --format elf engine.json) $(cat err)"
 printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
 check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
 
