@@ -83,7 +83,8 @@ $(B)/examples/%: examples/%.cc $(B)/tool/library.o
 
 # Where what is installed goes, below PREFIX; DESTDIR stands before that for who makes packages.
 INSTALLED := bin/heapdump lib/heapdump/libheapdump_record.so include/heapdump.h share/pkgconfig/heapdump.pc \
-  share/cmake/heapdump/heapdump-config.cmake share/cmake/heapdump/heapdump-config-version.cmake
+  share/cmake/heapdump/heapdump-config.cmake share/cmake/heapdump/heapdump-config-version.cmake \
+  share/bash-completion/completions/heapdump share/zsh/site-functions/_heapdump share/fish/vendor_completions.d/heapdump.fish
 to = $(DESTDIR)$(PREFIX)
 # The header includes stb_ds.h, where pkg-config says or else where it was found.
 for_package := s|@VERSION@|$(VERSION)|; s|@STB@|$(shell pkg-config --exists stb 2>/dev/null && echo Requires: stb)|; \
@@ -97,6 +98,9 @@ install: $(B)/heapdump $(B)/libheapdump_record.so ## put the tool and the header
 	sed '$(for_package)' examples/package/heapdump.pc >$(to)/share/pkgconfig/heapdump.pc
 	install -m 644 examples/package/heapdump-config.cmake $(to)/share/cmake/heapdump/
 	sed 's|@VERSION@|$(VERSION:-dev=)|' examples/package/heapdump-config-version.cmake >$(to)/share/cmake/heapdump/heapdump-config-version.cmake
+	$(B)/heapdump --completion bash >$(to)/share/bash-completion/completions/heapdump
+	$(B)/heapdump --completion zsh >$(to)/share/zsh/site-functions/_heapdump
+	$(B)/heapdump --completion fish >$(to)/share/fish/vendor_completions.d/heapdump.fish
 
 uninstall: ## remove what make install puts there
 	rm -f $(INSTALLED:%=$(to)/%)

@@ -32,6 +32,12 @@ void guess_try(guess *g, hd_str name);
 /* Where argv[0] is the command, what stands behind the options becomes a->files. */
 int options_read(const command *c, int argc, char **argv, arguments *a);
 void options_help(const command *c, FILE *out);
+/* Tells all forms of the options of a command, in the order of its help. A name in brackets is a remark. */
+typedef void option_seen(void *user, hd_str name, const char *value, const char *help);
+void options_each(const command *c, option_seen *seen, void *user);
+
+/* complete.c: writes what a shell completes command lines with; false: it is none of bash, zsh, fish. */
+bool completion_write(const char *shell, const command *commands, size_t count, FILE *out);
 
 /* record.c */
 int run_record(const arguments *a);

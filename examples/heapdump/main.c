@@ -177,7 +177,8 @@ static void help(FILE *out) {
         if (c->heading) display(out, "\n%s:\n\n", c->heading);
         put_beside(out, name, 12, c->summary);
     }
-    put_lines(out, hd_cstr("\n`heapdump help COMMAND` lists the options of a command, `heapdump --version` tells the version,\nwith --license the licence.\n\nexamples:\n"));
+    put_lines(out, hd_cstr("\n`heapdump help COMMAND` lists the options of a command, `heapdump --version` tells the version,\nwith --license the licence. "
+                           "`heapdump --completion bash`, zsh or fish, writes what that shell completes\ncommands with.\n\nexamples:\n"));
     put_beside(out, "", 2, examples);
     put_lines(out, hd_cstr("\nexit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program "
                            "ended\n"));
@@ -206,6 +207,12 @@ static int version(int count, char **options) {
     return fflush(stdout) ? BAD_INPUT : DONE;
 }
 
+static int completion(const char *shell) {
+    if (!completion_write(shell, commands, COMMANDS, stdout))
+        return usage("--completion takes bash, zsh or fish, not '%s'", shell);
+    return fflush(stdout) ? BAD_INPUT : DONE;
+}
+
 int main(int argc, char **argv) {
     const command *c = commands;
     arguments a = { .depth = 48, .limit = { -1, -1, -1 } };
@@ -215,6 +222,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
+    if (!strcmp(argv[1], "--completion")) return completion(argc > 2 ? argv[2] : "");
     if (!strcmp(argv[1], "--version")) return version(argc - 2, argv + 2);
     while (c < commands + COMMANDS && strcmp(argv[1], c->name)) c++;
     if (c == commands + COMMANDS) return unknown_command(argv[1]);

@@ -397,23 +397,30 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
 
 enum { HELP_COLUMN = 25 };
 
-static void row_help(const option_row *o, FILE *out) {
+static void option_help(void *user, hd_str name, const char *value, const char *help) {
+    FILE *out = user;
     char text[64];
-    snprintf(text, sizeof text, "  %s--%s%s%s", strcmp(o->name, rows[OUTPUT].name) ? "" : "-o, ", o->name,
-             o->value ? " " : "", o->value ? o->value : "");
-    put_beside(out, text, HELP_COLUMN, o->help ? o->help : formats_written());
+    if (!help) {
+        display(out, "%*s%.*s\n", HELP_COLUMN, "", (int)name.len, name.data);
+        return;
+    }
+    snprintf(text, sizeof text, "  %s--%.*s%s%s", hd_str_equal(name, hd_cstr(rows[OUTPUT].name)) ? "-o, " : "",
+             (int)name.len, name.data, value ? " " : "", value ? value : "");
+    put_beside(out, text, HELP_COLUMN, help);
 }
 
-void options_help(const command *c, FILE *out) {
+void options_each(const command *c, option_seen *seen, void *user) {
     const char *list = c->options;
     for (hd_str name; (name = next_name(&list)).len;) {
         bool own = false;
-        if (*name.data == '[') display(out, "%*s%.*s\n", HELP_COLUMN, "", (int)name.len, name.data);
+        if (*name.data == '[') seen(user, name, NULL, NULL);
         for (int i = 0; i < ROWS; i++)
             own |= hd_str_equal(hd_cstr(rows[i].name), name) && has_name(rows[i].of, hd_cstr(c->name));
         for (int i = 0; i < ROWS; i++)
             if (hd_str_equal(hd_cstr(rows[i].name), name) &&
                 (own ? has_name(rows[i].of, hd_cstr(c->name)) : !*rows[i].of))
-                row_help(&rows[i], out);
+                seen(user, name, rows[i].value, rows[i].help ? rows[i].help : formats_written());
     }
 }
+
+void options_help(const command *c, FILE *out) { options_each(c, option_help, out); }

@@ -53,6 +53,9 @@ check "... and it says why" 1 "$(grep -c "compatible with requested version" cma
 check "CMake: without stb_ds.h" 1 "$(status by_cmake without -DHEAPDUMP_STB_INCLUDE_DIR=HEAPDUMP_STB_INCLUDE_DIR-NOTFOUND -DCMAKE_FIND_ROOT_PATH="$work/dest" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)"
 check "... it says what to install" 1 "$(tr -s '\n ' '  ' < cmake.log | grep -c "stb_ds.h is needed")"
 
+check "completions, by the names that shells look for" "$(for s in bash zsh fish; do "$tool" --completion $s; done | cksum)" \
+  "$(cd "$at/share" && cat bash-completion/completions/heapdump zsh/site-functions/_heapdump fish/vendor_completions.d/heapdump.fish | cksum)"
+
 mkdir elsewhere
 check "the installed tool reads" "96 B" "$("$at/bin/heapdump" tree app.folded | awk 'NR == 1 { print $1, $2 }')"
 check "... and records" "0 1" "$(status "$at/bin/heapdump" record -o installed.json -- /bin/sh -c 'echo') $(grep -c '^heapdump: wrote installed.json' err)"

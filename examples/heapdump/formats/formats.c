@@ -9,8 +9,7 @@ const hd_format tool_formats[] = {
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;
 
-/* The tool's own, then the library's; NULL past the last. */
-static const hd_format *format_at(size_t index) {
+const hd_format *format_at(size_t index) {
     return index < tool_format_count ? &tool_formats[index] : hd_format_at(index - tool_format_count);
 }
 

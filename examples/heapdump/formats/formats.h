@@ -21,6 +21,8 @@ extern const size_t tool_format_count;
 int speedscope_detect(const uint8_t *bytes, size_t size);
 hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err);
 
+/* The tool's own, then the library's; NULL past the last. */
+const hd_format *format_at(size_t index);
 /* The format of this name, the tool's own or one of the library's; NULL: there is none. */
 const hd_format *format_named(const char *name);
 /* Whether --format takes it. */
