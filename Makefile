@@ -33,7 +33,7 @@ TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapd
   $(B)/tool/license.o
 EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples/*.c examples/*.cc)))
 
-all: $(B)/heapdump $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
+all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -65,6 +65,9 @@ $(B)/tool/license.o: heapdump.h
 	{ echo 'extern const char license_text[]; const char license_text[] ='; \
 	  sed -n '/^\/\* Licence: /,$${s/ \*\/$$//; s/^\/\* //; s/^   //; s/["\\]/\\&/g; s/.*/"&\\n"/; p}' $<; echo ';'; } | $(CC) $(CFLAGS) -x c -c - -o $@
 
+$(B)/heapdump.1: examples/heapdump/heapdump.1 $(B)/heapdump
+	$(B)/heapdump --man | sed -e 's/@VERSION@/$(VERSION)/' -e '/TABLES$$/{r /dev/stdin' -e 'd}' $< >$@
+
 $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
@@ -84,13 +87,13 @@ $(B)/examples/%: examples/%.cc $(B)/tool/library.o
 # Where what is installed goes, below PREFIX; DESTDIR stands before that for who makes packages.
 INSTALLED := bin/heapdump lib/heapdump/libheapdump_record.so include/heapdump.h share/pkgconfig/heapdump.pc \
   share/cmake/heapdump/heapdump-config.cmake share/cmake/heapdump/heapdump-config-version.cmake \
-  share/bash-completion/completions/heapdump share/zsh/site-functions/_heapdump share/fish/vendor_completions.d/heapdump.fish
+  share/man/man1/heapdump.1 share/bash-completion/completions/heapdump share/zsh/site-functions/_heapdump share/fish/vendor_completions.d/heapdump.fish
 to = $(DESTDIR)$(PREFIX)
 # The header includes stb_ds.h, where pkg-config says or else where it was found.
 for_package := s|@VERSION@|$(VERSION)|; s|@STB@|$(shell pkg-config --exists stb 2>/dev/null && echo Requires: stb)|; \
   s|^\(Cflags: .*\)|\1$(shell pkg-config --exists stb 2>/dev/null || echo " $(STB)")|
 
-install: $(B)/heapdump $(B)/libheapdump_record.so ## put the tool and the header below PREFIX (/usr/local), or DESTDIR and PREFIX
+install: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so ## put the tool and the header below PREFIX (/usr/local), or DESTDIR and PREFIX
 	install -d $(sort $(dir $(INSTALLED:%=$(to)/%)))
 	install -m 755 $(B)/heapdump $(to)/bin/
 	install -m 644 $(B)/libheapdump_record.so $(to)/lib/heapdump/
@@ -98,6 +101,7 @@ install: $(B)/heapdump $(B)/libheapdump_record.so ## put the tool and the header
 	sed '$(for_package)' examples/package/heapdump.pc >$(to)/share/pkgconfig/heapdump.pc
 	install -m 644 examples/package/heapdump-config.cmake $(to)/share/cmake/heapdump/
 	sed 's|@VERSION@|$(VERSION:-dev=)|' examples/package/heapdump-config-version.cmake >$(to)/share/cmake/heapdump/heapdump-config-version.cmake
+	install -m 644 $(B)/heapdump.1 $(to)/share/man/man1/
 	$(B)/heapdump --completion bash >$(to)/share/bash-completion/completions/heapdump
 	$(B)/heapdump --completion zsh >$(to)/share/zsh/site-functions/_heapdump
 	$(B)/heapdump --completion fish >$(to)/share/fish/vendor_completions.d/heapdump.fish

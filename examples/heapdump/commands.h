@@ -39,6 +39,9 @@ void options_each(const command *c, option_seen *seen, void *user);
 /* complete.c: writes what a shell completes command lines with; false: it is none of bash, zsh, fish. */
 bool completion_write(const char *shell, const command *commands, size_t count, FILE *out);
 
+/* manual.c: writes what the man page says of them. */
+void man_write(const command *commands, size_t count, const char *examples, FILE *out);
+
 /* record.c */
 int run_record(const arguments *a);
 

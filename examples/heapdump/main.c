@@ -222,6 +222,8 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
+    if (!strcmp(argv[1], "--man"))
+        return man_write(commands, COMMANDS, examples, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!strcmp(argv[1], "--completion")) return completion(argc > 2 ? argv[2] : "");
     if (!strcmp(argv[1], "--version")) return version(argc - 2, argv + 2);
     while (c < commands + COMMANDS && strcmp(argv[1], c->name)) c++;

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must cmake pkg-config jq
+must cmake pkg-config man-db
 work=$PWD/build/peers/install
 rm -rf "$work" && mkdir -p "$work"
 unset MAKEFLAGS HEAPDUMP_RECORDER
@@ -55,6 +55,8 @@ check "... it says what to install" 1 "$(tr -s '\n ' '  ' < cmake.log | grep -c 
 
 check "completions, by the names that shells look for" "$(for s in bash zsh fish; do "$tool" --completion $s; done | cksum)" \
   "$(cd "$at/share" && cat bash-completion/completions/heapdump zsh/site-functions/_heapdump fish/vendor_completions.d/heapdump.fish | cksum)"
+
+check "the man page" 0 "$(MANPATH=$at/share/man status man --warnings heapdump)"
 
 mkdir elsewhere
 check "the installed tool reads" "96 B" "$("$at/bin/heapdump" tree app.folded | awk 'NR == 1 { print $1, $2 }')"
