@@ -79,20 +79,30 @@ int64_t read_stdin(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
-int read_dump(const char *file, const arguments *a, hd_dump **dump) {
-    reading r = { .file = strcmp(file, "-") ? file : "standard input" };
+hd_options reading_options(const arguments *a, reading *r) {
     hd_options options = {
         .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS,
         .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
-        .warning_user = &r, .progress_user = &r, .decimal_sizes = a->decimal, .format = a->format,
+        .warning_user = r, .progress_user = r, .decimal_sizes = a->decimal, .format = a->format,
         .formats = tool_formats, .format_count = tool_format_count
     };
+    clock_gettime(CLOCK_MONOTONIC, &r->began);
+    return options;
+}
+
+const char *input_name(const char *file) { return strcmp(file, "-") ? file : "standard input"; }
+
+hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err) {
+    return strcmp(file, "-") ? hd_read_file(file, options, dump, err)
+                             : hd_read(hd_in_callback(read_stdin, NULL), options, dump, err);
+}
+
+int read_dump(const char *file, const arguments *a, hd_dump **dump) {
+    reading r = { .file = input_name(file) };
+    hd_options options = reading_options(a, &r);
     const hd_graph *graph;
     hd_error err;
-    hd_status status;
-    clock_gettime(CLOCK_MONOTONIC, &r.began);
-    status = strcmp(file, "-") ? hd_read_file(file, &options, dump, &err)
-                               : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
+    hd_status status = read_input(file, &options, dump, &err);
     if (r.shown) display(stderr, "\r\033[K");
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     graph = status ? NULL : hd_dump_graph(*dump);

@@ -71,6 +71,7 @@ typedef struct reading {
     unsigned long long warnings;
     struct timespec began;
     bool shown;
+    void *findings;              /* what warnings are kept in, where they are not told */
 } reading;
 
 typedef struct packing packing;
@@ -128,6 +129,11 @@ bool pattern_set(pattern *p, const char *text);
 bool pattern_matches(void *user, hd_str name);
 void on_warning(void *user, const hd_error *warning);
 bool on_progress(void *user, uint64_t done, uint64_t total);
+/* How `r->file` is read: leniently unless --strict, warnings and progress told by `r`. */
+hd_options reading_options(const arguments *a, reading *r);
+/* A file as messages call it. */
+const char *input_name(const char *file);
+hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err);
 int read_dump(const char *file, const arguments *a, hd_dump **dump);
 int64_t read_stdin(void *user, void *buffer, size_t capacity);
 int output_open_as(output *o, const char *path, bool is_default);

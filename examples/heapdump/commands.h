@@ -69,6 +69,9 @@ int run_retained(const arguments *a);
 int run_path(const arguments *a);
 int run_object(const arguments *a);
 
+/* validate.c */
+int run_validate(const arguments *a);
+
 /* dart.c */
 int run_strings(const arguments *a);
 

@@ -64,6 +64,15 @@ static const command commands[] = {
               "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
               "their versions, totals of their fields, and segments with build ids, or schema and counts.",
       .options = "all json" HEAPS },
+    { .name = "validate", .run = run_validate,
+      .summary = "what is wrong with a file, and where: for who writes such files",
+      .usage = "[OPTIONS] FILE...",
+      .help = "Lists what is wrong with each file: what breaks the rules of its format, with the offset; frames, types\n"
+              "and allocators that hold less than what is below them; objects that no record describes. The exit\n"
+              "status is 0 when nothing was found, and 1 when something was.",
+      .options = "all json format decimal output",
+      .examples = "heapdump validate trace.json\n"
+                  "heapdump validate --json *.heapsnapshot | jq '.files[] | select(.findings > 0) | .list[0]'" },
     { .name = "convert", .run = run_convert,
       .summary = "write another format, condensed, or add to a trace",
       .usage = "--to FORMAT [OPTIONS] FILE",

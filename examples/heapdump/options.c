@@ -182,6 +182,7 @@ static const option_row rows[] = {
     { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
     { "object", "all", NULL, take_flag, AT(all), "all of them, and strings as far as the file has them" },
     { "strings", "all", NULL, take_flag, AT(all), "all of them" },
+    { "validate", "all", NULL, take_flag, AT(all), "all findings [100 of a file]" },
     { "memprof", "all", NULL, take_flag, AT(all), "with --hints: call stacks as a whole" },
 
     /* Which heaps, and how they are looked at. */
