@@ -23,6 +23,12 @@ typedef struct pattern {
     regex_t regex;
 } pattern;
 
+/* What a site may hold. */
+typedef struct site_limit {
+    pattern site;
+    uint64_t bytes;
+} site_limit;
+
 /* The options of all commands, as options.c takes them. */
 typedef struct arguments {
     hd_cutoff cutoff;
@@ -42,6 +48,10 @@ typedef struct arguments {
     bool last_dump;              /* of each process, where no other is asked for */
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
+    double max_growth;           /* check: a share; less than 0: not given */
+    uint64_t max_total;          /* 0: not given */
+    site_limit *sites;
+    int site_count;
     const char *id, *class_name; /* an object, a class */
     uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
     bool average;

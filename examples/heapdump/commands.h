@@ -52,6 +52,9 @@ int run_top(const arguments *a);
 /* diff.c */
 int run_diff(const arguments *a);
 
+/* check.c */
+int run_check(const arguments *a);
+
 /* merge.c */
 int run_merge(const arguments *a);
 

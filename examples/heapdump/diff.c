@@ -11,13 +11,11 @@ static int by_process(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
-enum { NO_MATE = -1 };
-
 /* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are
    marked in `left`. In one file heaps of one process belong together, which started once, of two files those of
    one name, in turn. */
-static void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate,
-                       bool *left) {
+void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate,
+                bool *left) {
     int (*order)(const void *, const void *) = x == y ? by_pid : by_process;
     size_t nx, ny, i = 0, k = 0;
     const hd_heap **before = sorted_heaps(x->heaps, x->count, in_x, order, &nx);

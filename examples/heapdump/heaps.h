@@ -43,6 +43,10 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 totals totals_of(const hd_heap *heap);
 
+/* diff.c: by heap of x, the one of y that it is compared with, or NO_MATE. */
+enum { NO_MATE = -1 };
+void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate, bool *left);
+
 /* info.c: how many scalars say more than the sizes of heaps. */
 size_t scalars_beside(const hd_dump *dump);
 

@@ -48,6 +48,18 @@ static const command commands[] = {
               "different processes, and classes alone are compared.",
       .options = "before after all live by frames wide every-route metric exact json"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
+    { .name = "check", .run = run_check,
+      .summary = "whether a program holds more than it may, or than it did: for CI",
+      .usage = "[OPTIONS] BASELINE FILE",
+      .help = "Compares the heaps of FILE with limits, and with those of BASELINE, which are found as diff finds\n"
+              "them: the last dump of each. The exit status is 0 when all is within the limits, and 1 when\n"
+              "something is not, or cannot be read; a heap that BASELINE does not have grew. What was sampled has to be beyond a limit by so many standard\n"
+              "errors that a check whose truth is at the limit fails less than once in 100 times, with all that is\n"
+              "compared taken together; 'noise' is beyond a limit, but not by so much. Of a dump that does not list\n"
+              "everything a site holds at least what is counted.",
+      .options = "max-growth max-total site exact json" WORK NAMES HEAPS,
+      .examples = "heapdump check base.json new.json\n"
+                  "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",
@@ -224,7 +236,7 @@ static int completion(const char *shell) {
 
 int main(int argc, char **argv) {
     const command *c = commands;
-    arguments a = { .depth = 48, .limit = { -1, -1, -1 } };
+    arguments a = { .depth = 48, .limit = { -1, -1, -1 }, .max_growth = -1 };
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
     if (argc < 2) return help(stderr), WRONG_USAGE;

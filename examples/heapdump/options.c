@@ -80,6 +80,24 @@ static bool take_share(const option_row *o, arguments *a, const char *text) {
     return end != text && !*end && *share >= 0 && *share <= 1;
 }
 
+static bool take_percent(const option_row *o, arguments *a, const char *text) {
+    double *share = place(o, a);
+    char *end;
+    *share = strtod(text, &end) / 100;
+    return end != text && (!*end || !strcmp(end, "%")) && *share >= 0 && *share < 1e9;
+}
+
+/* REGEX=BYTES; an expression may have a '=' itself. */
+static bool take_site(const option_row *o, arguments *a, const char *text) {
+    const char *bytes = strrchr(text, '=');
+    site_limit *s;
+    (void)o;
+    a->sites = needed(realloc(a->sites, ((size_t)a->site_count + 1) * sizeof *a->sites));
+    s = &a->sites[a->site_count++];
+    return bytes && bytes > text && parse_bytes(bytes + 1, &s->bytes) &&
+           pattern_set(&s->site, needed(strndup(text, (size_t)(bytes - text))));
+}
+
 static bool take_limit(const option_row *o, arguments *a, const char *text) {
     double *limit = place(o, a);
     char *end;
@@ -212,6 +230,12 @@ static const option_row rows[] = {
     { "", "before", "ID", take_text, AT(before),
       "the dump to compare with [the last of BEFORE; of one file alone the first]" },
     { "", "after", "ID", take_text, AT(after), "the dump to compare [the last]" },
+    { "", "max-growth", "PERCENT", take_percent, AT(max_growth),
+      "each heap may grow by so much [5%, when no limit is given]" },
+    { "", "max-total", "BYTES", take_some_bytes, AT(max_total), "each heap may hold so much (k, M, G: times 1024)" },
+    { "", "site", "REGEX=BYTES", take_site, AT(sites),
+      "what has a frame (type=REGEX: a type) that matches may hold so much; may be\n"
+      "given again" },
     { "", "live", NULL, take_flag, AT(live), "of objects only those that a root holds: no garbage" },
 
     /* Which objects. */

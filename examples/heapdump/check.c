@@ -1,0 +1,193 @@
+/* check */
+
+#include "commands.h"
+#include "heaps.h"
+#include "objects.h"
+
+#include <math.h>
+
+/* One limit of one heap. */
+typedef struct limit_check {
+    const char *what;            /* "growth", "total", "site" */
+    const char *site;
+    const hd_heap *heap;
+    double before, after, error; /* bytes; the standard error of what is compared with the limit */
+    double limit;                /* bytes */
+    bool has_before;
+} limit_check;
+
+typedef struct checks {
+    limit_check *list;
+    size_t count;
+    double z;
+} checks;
+
+/* False alarms of all checks of a call together. A third of what is promised, since estimates of few samples are not
+   distributed as the normal distribution has it. */
+#define FALSE_ALARMS 0.003
+
+/* How many standard errors away less than this share of a normal distribution is, on one side. */
+static double quantile(double share) {
+    double low = 0, high = 40;
+    for (int i = 0; i < 64; i++) {
+        double middle = (low + high) / 2;
+        if (erfc(middle / sqrt(2)) / 2 > share) low = middle;
+        else high = middle;
+    }
+    return high;
+}
+
+static double double_of(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
+
+/* Bytes that a heap holds, and their variance. */
+static double bytes_of(const hd_heap *heap, double *variance) {
+    hd_rows cells;
+    *variance = 0;
+    if (heap->breakdown) {
+        *variance = double_of(heap->breakdown->entries.amount[0].variance);
+        return (double)heap->breakdown->entries.amount[0].bytes;
+    }
+    cells = hd_profile_cells(heap->profile);
+    for (uint32_t i = 0; i < cells.count; i++) *variance += double_of(cells.amount[i].variance);
+    return (double)hd_profile_bytes(heap->profile);
+}
+
+static limit_check *add_check(checks *c, const char *what, const hd_heap *heap) {
+    c->list = needed(realloc(c->list, (c->count + 1) * sizeof *c->list));
+    c->list[c->count] = (limit_check){ .what = what, .heap = heap };
+    return &c->list[c->count++];
+}
+
+/* `before` may be NULL: nothing was there. */
+static int check_heap(const arguments *a, const chosen *y, const hd_heap *before, const hd_heap *after, checks *c) {
+    double variance, variance_before = 0, bytes = bytes_of(after, &variance);
+    limit_check *l;
+    if (a->max_growth >= 0) {
+        double most = 1 + a->max_growth;
+        l = add_check(c, "growth", after);
+        l->has_before = before != NULL;
+        l->before = before ? bytes_of(before, &variance_before) : 0;
+        l->after = bytes;
+        l->limit = l->before * most;
+        l->error = sqrt(variance + most * most * variance_before);
+    }
+    if (a->max_total) {
+        l = add_check(c, "total", after);
+        l->after = bytes;
+        l->limit = (double)a->max_total;
+        l->error = sqrt(variance);
+    }
+    for (int i = 0; i < a->site_count; i++) {
+        site_limit *s = &a->sites[i];
+        hd_heap part;
+        hd_error err;
+        if (hd_filter(after, s->site.axis, pattern_matches, &s->site, true, NULL, &part, &err))
+            return failed(y->file, &err);
+        l = add_check(c, "site", after);
+        l->site = s->site.text;
+        l->after = bytes_of(&part, &variance);
+        l->limit = (double)s->bytes;
+        l->error = sqrt(variance);
+        hd_heap_release(&part);
+    }
+    return DONE;
+}
+
+/* The last heaps of each process in y, with those of x. */
+static int check_all(const arguments *a, const chosen *x, const chosen *y, checks *c) {
+    bool *in_x = needed(calloc(x->count + 1, 1)), *in_y = needed(calloc(y->count + 1, 1));
+    bool *left = needed(calloc(y->count + 1, 1));
+    ptrdiff_t *mate = needed(calloc(x->count + 1, sizeof *mate));
+    int status = DONE;
+    mark_picked(x, NULL, true, in_x);
+    mark_picked(y, NULL, true, in_y);
+    find_mates(x, in_x, y, in_y, mate, left);
+    for (size_t i = 0; i < y->count && !status; i++) {
+        const hd_heap *before = NULL;
+        if (!in_y[i]) continue;
+        for (size_t k = 0; k < x->count; k++)
+            if (in_x[k] && mate[k] == (ptrdiff_t)i) before = &x->heaps[k];
+        status = check_heap(a, y, before, &y->heaps[i], c);
+    }
+    free(in_x), free(in_y), free(left), free(mate);
+    c->z = quantile(FALSE_ALARMS / (double)(c->count ? c->count : 1)); /* Bonferroni */
+    return status;
+}
+
+static const char *verdict(const checks *c, const limit_check *l) {
+    double beyond = l->after - l->limit;
+    return beyond <= 0 ? "ok" : beyond > c->z * l->error ? "failed" : "noise";
+}
+
+static bool has_failed(const checks *c, const limit_check *l) { return !strcmp(verdict(c, l), "failed"); }
+
+static void check_text(const arguments *a, const checks *c, FILE *out) {
+    display(out, "%-6s  %-6s %12s %12s %10s %8s %12s  %s\n", "", "of", "before", "after", "+-", "change", "limit", "heap");
+    for (const limit_check *l = c->list; l < c->list + c->count; l++) {
+        const char *state = verdict(c, l);
+        char change[24] = "";
+        if (l->has_before && l->before > 0)
+            snprintf(change, sizeof change, "%+.1f%%", 100 * (l->after - l->before) / l->before);
+        display(out, "%-6s  %-6s ", strcmp(state, "failed") ? state : "FAILED", l->what);
+        if (l->has_before) put_bytes(out, a, (uint64_t)l->before, 12);
+        else display(out, "%12s", "-");
+        fputc(' ', out), put_bytes(out, a, (uint64_t)l->after, 12);
+        fputc(' ', out);
+        if (l->error > 0) put_bytes(out, a, (uint64_t)l->error, 10);
+        else display(out, "%10s", "");
+        display(out, " %8s ", change);
+        put_bytes(out, a, (uint64_t)l->limit, 12);
+        display(out, "  %s, %s", l->heap->process ? l->heap->process : "-", l->heap->allocator ? l->heap->allocator : "-");
+        if (l->site) display(out, ": %s", l->site);
+        fputc('\n', out);
+    }
+}
+
+static void check_json(const checks *c, hd_json *j) {
+    for (const limit_check *l = c->list; l < c->list + c->count; l++) {
+        json_line(j);
+        json_text(j, "verdict", verdict(c, l));
+        json_text(j, "of", l->what);
+        if (l->site) json_text(j, "site", l->site);
+        if (l->has_before) json_u64(j, "before", (uint64_t)l->before);
+        json_u64(j, "after", (uint64_t)l->after);
+        if (l->error > 0) json_u64(j, "error", (uint64_t)l->error);
+        json_u64(j, "limit", (uint64_t)l->limit);
+        json_object(j, "heap"), json_label(j, l->heap), hd_json_end(j);
+        hd_json_end(j);
+    }
+}
+
+/* Both files, and what is said of them. */
+static int check_files(const arguments *a, const chosen *x, const chosen *y) {
+    checks c = { .count = 0 };
+    size_t count = 0;
+    answer r;
+    int status = check_all(a, x, y, &c);
+    if (!status) status = answer_open(&r, a, "checks");
+    if (status) return free(c.list), status;
+    for (size_t i = 0; i < c.count; i++) count += has_failed(&c, &c.list[i]);
+    if (a->json) {
+        check_json(&c, &r.json);
+        answer_end_list(&r);
+        json_u64(&r.json, "failed", count);
+    } else {
+        check_text(a, &c, r.text);
+    }
+    free(c.list);
+    return answer_close(&r, DONE) || count ? BAD_INPUT : DONE;
+}
+
+int run_check(const arguments *a) {
+    arguments limits = *a;
+    chosen x, y;
+    int status;
+    if (a->file_count != 2) return usage("check takes BASELINE and FILE");
+    if (a->max_growth < 0 && !a->max_total && !a->site_count) limits.max_growth = 0.05;
+    limits.default_share = a->site_count ? 0 : 1; /* of objects: the tree below the total is for sites */
+    if (choose(&limits, a->files[0], &x)) return BAD_INPUT;
+    status = choose(&limits, a->files[1], &y);
+    if (!status) status = check_files(&limits, &x, &y), chosen_free(&y);
+    chosen_free(&x);
+    return status;
+}
