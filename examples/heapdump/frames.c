@@ -54,8 +54,7 @@ static void text_put(growing *t, const char *data, size_t size) {
 
 static void text_end_at(growing *t, size_t size) { t->data[t->size = size] = 0; }
 
-/* Without " (file.c:12)" at the end. */
-static size_t without_place(const char *s, size_t n) {
+size_t without_place(const char *s, size_t n) {
     size_t open = n, digits = 0;
     if (n < 6 || s[n - 1] != ')') return n;
     while (n - 2 > digits && isdigit((unsigned char)s[n - 2 - digits])) digits++;

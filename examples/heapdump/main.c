@@ -48,6 +48,20 @@ static const command commands[] = {
               "different processes, and classes alone are compared.",
       .options = "before after all live by frames wide every-route metric exact json"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
+    { .name = "suspects", .run = run_suspects,
+      .summary = "what to look at first: a leak, or what holds the memory, on one screen",
+      .usage = "[OPTIONS] FILE...",
+      .help = "Of several dumps of a process, in one file or several, what grew in every step, the likeliest leak first:\n"
+              "what levels off or goes back counts less, what outlives the program's own clearing up more. Of one dump\n"
+              "the sites that hold most. A site is the innermost function on a call stack that does not allocate for\n"
+              "others, be it malloc, a container or strdup; below it are its callers. Of sampled dumps only what is\n"
+              "beyond two standard errors counts.\n"
+              "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
+              "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
+      .options = "top exact json keep drop root" NAMES HEAPS,
+      .examples = "heapdump record --at every=10 -o server.json -- ./server; heapdump suspects server.json\n"
+                  "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
+                  "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
     { .name = "check", .run = run_check,
       .summary = "whether a program holds more than it may, or than it did: for CI",
       .usage = "[OPTIONS] BASELINE FILE",

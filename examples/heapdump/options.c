@@ -189,6 +189,7 @@ static const option_row rows[] = {
     { "classes", "top", "K", take_count, AT(cutoff.top), "so many classes [all]" },
     { "retained", "top", "K", take_count, AT(cutoff.top), "so many objects [20]" },
     { "object", "top", "K", take_count, AT(cutoff.top), "so many of each [10]" },
+    { "suspects", "top", "K", take_count, AT(cutoff.top), "so many [10]" },
     { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20]" },
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),

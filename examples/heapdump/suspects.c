@@ -1,0 +1,578 @@
+/* suspects, of heaps that say who allocated; suspects_graph.c knows those of objects. */
+
+#include "suspects.h"
+#include "commands.h"
+#include "frames.h"
+#include "heaps.h"
+
+#include <math.h>
+
+/* What a site held at one dump. */
+typedef struct point { double bytes, blocks, variance; } point;
+
+/* The dumps of one process and allocator, in turn. Axis 0 of `names` is the tree of frames, without those that work
+   for others and without places; axis 1 lists the sites. */
+typedef struct series {
+    const hd_heap **heaps;
+    const char *file;            /* of the last */
+    uint32_t count, counted;     /* counted: without a last one at which the program had cleared up */
+    uint64_t *times;
+    hd_profile *names;
+    point *at;                   /* of node n in dump t: at[n * count + t], its own */
+    uint32_t *site;              /* by node: on axis 1 */
+    char **place;                /* by node: file and line, where known */
+    double *place_bytes;
+    uint32_t nodes;
+    point *total;                /* by dump */
+} series;
+
+typedef struct suspect {
+    const series *s;
+    uint32_t site;
+    const char *place;
+    trend trend;
+    double bytes, blocks, blocks_grown;
+    point *at;                   /* by dump */
+    bool survived;               /* the program's own clearing up */
+    double score;
+} suspect;
+
+/* Trends. -------------------------------------------------------------------------------------- */
+
+/* How fast a value grew from one dump to another. */
+static double rate(const double *v, const uint64_t *times, uint32_t from, uint32_t to) {
+    bool timed = times[to] > times[from];
+    return (v[to] - v[from]) / (timed ? (double)(times[to] - times[from]) / 1e6 : (double)(to - from));
+}
+
+/* A leak grows in every step, about in proportion to time, and does not go back. A cache levels off: it grows slower
+   late than in all. Squares, since either alone is enough to doubt. */
+trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
+    trend t = { .growth = v[n - 1] - v[0], .steady = 1 };
+    double most = v[0], drop = 0, up = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        t.ups += v[i] > v[i - 1];
+        up += v[i] > v[i - 1] ? v[i] - v[i - 1] : 0;
+        if (v[i] > most) most = v[i];
+        if (most - v[i] > drop) drop = most - v[i];
+    }
+    if (t.growth <= 0) return t.steady = 0, t.back = up > 0 ? 1 : 0, t;
+    t.back = drop / (drop + t.growth);
+    if (n > 2) {
+        double all = rate(v, times, 0, n - 1), late = rate(v, times, n / 2, n - 1);
+        if (n > 4 && rate(v, times, n - 1 - n / 3, n - 1) < late) late = (late + rate(v, times, n - 1 - n / 3, n - 1)) / 2;
+        t.steady = late <= 0 ? 0 : late < all ? late / all : 1;
+    } else if (times[0] && times[1] > times[0] && v[0] > 0) { /* of nothing when it began */
+        double early = v[0] / ((double)times[0] / 1e6), late = rate(v, times, 0, 1);
+        t.steady = late < early ? sqrt(late / early) : 1;
+    }
+    t.score = t.growth * pow(fmax(t.steady, 0.05), 2) * pow(1 - t.back, 2) * pow((double)t.ups / (n - 1), 2);
+    return t;
+}
+
+const char *trend_words(const trend *t, uint32_t steps) {
+    if (steps < 2) return t->steady < 0.4 ? "slower than before" : "";
+    if (t->back > 0.3) return "went back in between";
+    return t->ups == steps && t->steady > 0.6 ? "steadily" : t->steady < 0.4 ? "levelling off" : "unevenly";
+}
+
+void put_signed(FILE *out, const arguments *a, double bytes) {
+    fputc(bytes < 0 ? '-' : '+', out);
+    put_bytes(out, a, (uint64_t)fabs(bytes), 0);
+}
+
+/* Sites. --------------------------------------------------------------------------------------- */
+
+static bool begins(hd_str name, const char *with) {
+    size_t n = strlen(with);
+    return name.len >= n && !memcmp(name.data, with, n);
+}
+
+/* Whether a function works for whoever calls it: allocators, containers and texts of the standard libraries. */
+static bool is_helper(hd_str name) {
+    static const char *const prefixes[] = {
+        "std::", "__gnu_cxx::", "core::", "alloc::", "<alloc::", "<core::", "hashbrown::", "libc.so", "libstdc++.so",
+        "libc++.so", "ld-linux", "__GI__", "_IO_", "__libc_", "call_init", "_dl_", "v8::internal::", "__interceptor_"
+    };
+    static const char *const whole[] = {
+        "strdup", "__strdup", "strndup", "__strndup", "asprintf", "__asprintf", "vasprintf", "__vasprintf_internal",
+        "getline", "getdelim", "__getdelim", "fopen", "fopen64", "fdopen", "open_memstream", "opendir", "realpath",
+        "qsort", "qsort_r", "setenv", "putenv", "wcsdup", "g_malloc", "g_malloc0", "g_realloc", "g_strdup",
+        "g_slice_alloc", "xstrdup", "xzalloc", "pthread_create", "__pthread_create_2_1", "allocate_stack"
+    };
+    size_t n = without_place(name.data, name.len), space, open;
+    if (frame_is_hidden(NULL, name)) return true;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strlen(whole[i]) == n && begins(name, whole[i])) return true;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(name, prefixes[i])) return true;
+    /* "void std::vector<...>::emplace_back<int>(int&&)": behind what it returns */
+    for (space = 0; space < name.len && name.data[space] != ' ' && name.data[space] != '<' && name.data[space] != '('; space++) {}
+    open = space + 1;
+    return space < name.len && name.data[space] == ' ' &&
+           (begins((hd_str){ name.data + open, name.len - open }, "std::") ||
+            begins((hd_str){ name.data + open, name.len - open }, "__gnu_cxx::"));
+}
+
+static void series_grow(series *s) {
+    uint32_t room = s->nodes ? 2 * s->nodes : 64;
+    if (s->nodes & (s->nodes - 1) || (s->nodes && s->nodes < 64)) return;
+    s->at = needed(realloc(s->at, (size_t)room * s->count * sizeof *s->at));
+    s->site = needed(realloc(s->site, room * sizeof *s->site));
+    s->place = needed(realloc(s->place, room * sizeof *s->place));
+    s->place_bytes = needed(realloc(s->place_bytes, room * sizeof *s->place_bytes));
+}
+
+/* The node for a frame below one of `names`: that itself when the frame works for it, or calls itself. */
+static uint32_t site_node(series *s, uint32_t parent, hd_str name, hd_error *err) {
+    hd_str plain = { name.data, without_place(name.data, name.len) };
+    uint32_t node, site;
+    if (is_helper(name) || hd_str_equal(hd_profile_axis(s->names, 0).node_name[parent], plain)) return parent;
+    if (hd_profile_node(s->names, 0, parent, plain, &node, err) ||
+        hd_profile_node(s->names, 1, 0, plain, &site, err)) return HD_NONE;
+    for (; s->nodes <= node; s->nodes++) {
+        series_grow(s);
+        memset(&s->at[(size_t)s->nodes * s->count], 0, s->count * sizeof *s->at);
+        s->place[s->nodes] = NULL;
+        s->place_bytes[s->nodes] = -1;
+    }
+    s->site[node] = site;
+    return node;
+}
+
+/* The place that most bytes of a site were asked for at. */
+static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
+    size_t n = without_place(frame.data, frame.len);
+    if (n == frame.len || bytes <= s->place_bytes[node]) return;
+    free(s->place[node]);
+    s->place[node] = needed(strndup(frame.data + n + 2, frame.len - n - 3));
+    s->place_bytes[node] = bytes;
+}
+
+/* Adds what one dump says. */
+static int series_add(series *s, uint32_t t) {
+    const hd_heap *heap = s->heaps[t];
+    hd_profile *made = NULL;
+    const hd_profile *p = heap->profile;
+    uint32_t axis = 0, *to, *frame, bad = 0;
+    hd_axis names;
+    hd_rows cells;
+    hd_error err;
+    if (heap->breakdown) {
+        axis = heap->breakdown->axis[0].node_count < 2 && heap->breakdown->entries.axis_count > 1;
+        if (hd_breakdown_axis_profile(heap->breakdown, axis, NULL, &made, &err)) return failed(s->file, &err);
+        p = made, axis = 0;
+    } else if (hd_profile_axis(p, 0).node_count < 2 && hd_profile_axis_count(p) > 1) {
+        axis = 1;                /* types are better than nothing */
+    }
+    names = hd_profile_axis(p, axis);
+    to = needed(calloc(names.node_count, sizeof *to));
+    frame = needed(calloc(names.node_count, sizeof *frame)); /* the innermost one that is no helper */
+    for (uint32_t i = 1; i < names.node_count && !bad; i++) {
+        to[i] = site_node(s, to[names.parent[i]], names.node_name[i], &err);
+        bad = to[i] == HD_NONE;
+        frame[i] = !bad && to[i] == to[names.parent[i]] && is_helper(names.node_name[i]) ? frame[names.parent[i]] : i;
+    }
+    cells = hd_profile_cells(p);
+    for (uint32_t i = 0; i < cells.count && !bad; i++) {
+        uint32_t from = cells.node[(size_t)i * cells.axis_count + axis];
+        double bytes = (double)cells.amount[i].bytes;
+        double variance = ldexp((double)cells.amount[i].variance.hi, 64) + (double)cells.amount[i].variance.lo;
+        double blocks = cells.amount[i].blocks == HD_UNKNOWN ? 0 : (double)cells.amount[i].blocks;
+        point *own = &s->at[(size_t)to[from] * s->count + t], *all = &s->total[t];
+        own->bytes += bytes, own->blocks += blocks, own->variance += variance;
+        all->bytes += bytes, all->blocks += blocks, all->variance += variance;
+        if (to[from]) keep_place(s, to[from], names.node_name[frame[from]], bytes);
+    }
+    free(to), free(frame);
+    hd_profile_free(made);
+    return bad ? failed(s->file, &err) : DONE;
+}
+
+/* Whether between two dumps in turn more sites gave most of their memory back than kept it, and the heap got smaller. */
+static bool cleared_up(const series *s, uint32_t t) {
+    uint32_t kept = 0, gave = 0;
+    for (uint32_t i = 1; i < s->nodes; i++) {
+        const point *own = &s->at[(size_t)i * s->count];
+        if (own[t - 1].bytes > 0) own[t].bytes < 0.5 * own[t - 1].bytes ? gave++ : kept++;
+    }
+    return gave > kept && s->total[t].bytes < 0.8 * s->total[t - 1].bytes;
+}
+
+/* Last dumps, two at most, at which the program was clearing up say nothing of growth. */
+static void find_end(series *s) {
+    s->counted = s->count;
+    while (s->counted > 2 && s->counted + 2 > s->count && cleared_up(s, s->counted - 1)) s->counted--;
+}
+
+static int series_fill(series *s) {
+    hd_error err;
+    int status = DONE;
+    s->names = hd_profile_create(NULL, &err);
+    if (!s->names) return failed(s->file, &err);
+    s->total = needed(calloc(s->count, sizeof *s->total));
+    s->times = needed(calloc(s->count, sizeof *s->times));
+    series_grow(s);
+    memset(s->at, 0, s->count * sizeof *s->at);
+    s->site[0] = 0, s->place[0] = NULL, s->place_bytes[0] = -1;
+    s->nodes = 1;
+    for (uint32_t t = 0; t < s->count && !status; t++) {
+        s->times[t] = s->heaps[t]->time_us;
+        status = series_add(s, t);
+    }
+    if (!status) find_end(s);
+    return status;
+}
+
+static void series_free(series *s) {
+    for (uint32_t i = 0; i < s->nodes; i++) free(s->place[i]);
+    free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->total), free(s->times), free(s->heaps);
+    hd_profile_free(s->names);
+}
+
+/* Suspects. ------------------------------------------------------------------------------------ */
+
+/* What a row of points says: how likely it is a leak. */
+static trend points_trend(const series *s, const point *at) {
+    double *v = needed(malloc(s->counted * sizeof *v));
+    const point *last = &at[s->counted - 1];
+    trend t;
+    for (uint32_t i = 0; i < s->counted; i++) v[i] = at[i].bytes;
+    for (uint32_t i = 1; i < s->counted; i++) { /* a step back within twice its error is none */
+        double error = 2 * sqrt(at[i].variance + at[i - 1].variance);
+        if (error > 0 && at[i].bytes < at[i - 1].bytes && at[i - 1].bytes - at[i].bytes < error && v[i] < v[i - 1]) v[i] = v[i - 1];
+    }
+    v[s->counted - 1] = last->bytes;
+    t = trend_of(v, s->times, s->counted);
+    if (t.growth <= 2 * sqrt(at[0].variance + last->variance)) t.score = 0;
+    free(v);
+    return t;
+}
+
+static void judge(suspect *p) {
+    const series *s = p->s;
+    const point *last = &p->at[s->counted - 1];
+    p->bytes = last->bytes, p->blocks = last->blocks, p->blocks_grown = last->blocks - p->at[0].blocks;
+    if (s->counted < 2) {
+        p->score = last->bytes > 2 * sqrt(last->variance) ? last->bytes : 0;
+        return;
+    }
+    p->trend = points_trend(s, p->at);
+    p->score = p->trend.score;
+    if (p->blocks_grown <= 0 && last->blocks > 0) p->score *= 0.7; /* one block that grows */
+    p->survived = s->counted < s->count && p->at[s->count - 1].bytes >= 0.9 * last->bytes;
+    if (p->survived) p->score *= 2;
+}
+
+static int by_score(const void *a, const void *b) {
+    const suspect *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    return hd_str_compare(hd_profile_axis(x->s->names, 1).node_name[x->site],
+                          hd_profile_axis(y->s->names, 1).node_name[y->site]);
+}
+
+/* All sites of a series, the likeliest first; `*n` is how many say anything. */
+static suspect *suspects_of(const series *s, size_t *n) {
+    uint32_t sites = hd_profile_axis(s->names, 1).node_count;
+    suspect *all = needed(calloc(sites, sizeof *all));
+    point *at = needed(calloc((size_t)sites * s->count, sizeof *at));
+    double *most = needed(calloc(sites, sizeof *most));
+    for (uint32_t i = 0; i < sites; i++) all[i] = (suspect){ .s = s, .site = i, .at = &at[(size_t)i * s->count] };
+    for (uint32_t node = 1; node < s->nodes; node++) {
+        const point *own = &s->at[(size_t)node * s->count];
+        suspect one = { .s = s, .at = (point *)(uintptr_t)own };
+        suspect *to = &all[s->site[node]];
+        for (uint32_t t = 0; t < s->count; t++)
+            to->at[t].bytes += own[t].bytes, to->at[t].blocks += own[t].blocks, to->at[t].variance += own[t].variance;
+        judge(&one);
+        if (one.score > most[s->site[node]]) most[s->site[node]] = one.score, to->place = s->place[node];
+    }
+    for (uint32_t i = 1; i < sites; i++) {
+        judge(&all[i]);
+        if (most[i] > all[i].score) all[i].score = most[i]; /* one of its callers alone is more suspect */
+    }
+    all[0].score = 0;
+    qsort(all, sites, sizeof *all, by_score); /* all[0].at stays in use: `at` is freed by its lowest address */
+    for (*n = 0; *n < sites && all[*n].score > 0 && all[*n].score >= all[0].score / 100;) ++*n;
+    free(most);
+    if (*n) return all;
+    free(at), free(all);
+    return NULL;
+}
+
+static void suspects_free(suspect *all) {
+    if (!all) return;
+    free(all[0].at - (size_t)all[0].site * all[0].s->count);
+    free(all);
+}
+
+/* How much a node's own figure counts: growth, or of one dump its size. */
+static double weight_of(const series *s, uint32_t node) {
+    const point *own = &s->at[(size_t)node * s->count];
+    double grown = s->counted < 2 ? own[0].bytes : own[s->counted - 1].bytes - own[0].bytes;
+    return grown > 0 ? grown : 0;
+}
+
+enum { MOST_CALLERS = 12 };
+
+/* Callers of a site, the nearest first: at each level the one that most of it comes from. `share` of it comes all
+   this way. */
+static uint32_t callers_of(const suspect *p, hd_str *names, double *share) {
+    const series *s = p->s;
+    hd_axis axis = hd_profile_axis(s->names, 0);
+    uint32_t *at = needed(malloc(s->nodes * sizeof *at)), n = 0, live = 0;
+    double all = 0;
+    for (uint32_t i = 1; i < s->nodes; i++)
+        if (s->site[i] == p->site && weight_of(s, i) > 0) at[live++] = i;
+    for (uint32_t i = 0; i < live; i++) all += weight_of(s, at[i]);
+    *share = all > 0 ? 1 : 0;
+    /* Each of the paths left is followed one frame up: `at` has that frame, `from` where the path began. */
+    uint32_t *from = needed(malloc((live + 1) * sizeof *from));
+    memcpy(from, at, live * sizeof *from);
+    while (live && n < MOST_CALLERS) {
+        double best = 0;
+        hd_str best_name = { NULL, 0 };
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < live; i++) at[i] = at[i] ? axis.parent[at[i]] : 0;
+        for (uint32_t i = 0; i < live && i < 64; i++) { /* the paths with most come early enough */
+            double sum = 0;
+            if (!at[i]) continue;
+            for (uint32_t k = 0; k < live; k++)
+                if (at[k] && hd_str_equal(axis.node_name[at[k]], axis.node_name[at[i]])) sum += weight_of(s, from[k]);
+            if (sum > best) best = sum, best_name = axis.node_name[at[i]];
+        }
+        if (best < all / 2) break;
+        for (uint32_t i = 0; i < live; i++)
+            if (at[i] && hd_str_equal(axis.node_name[at[i]], best_name)) at[kept] = at[i], from[kept++] = from[i];
+        live = kept;
+        names[n++] = best_name;
+        *share = best / all;
+    }
+    free(at), free(from);
+    return n;
+}
+
+/* Series. -------------------------------------------------------------------------------------- */
+
+typedef struct all_series {
+    series *list;
+    size_t count;
+} all_series;
+
+static bool belongs(const series *s, const hd_heap *heap, bool same_file) {
+    const hd_heap *last = s->heaps[s->count - 1];
+    if (compare_texts(last->allocator, heap->allocator) || last->kind != heap->kind) return false;
+    if (last->pid == heap->pid && same_start(last, heap) && (!same_file || compare_texts(last->dump, heap->dump) || last->time_us != heap->time_us)) return true;
+    return !same_file && same_text(last->process, heap->process);
+}
+
+/* Puts the heaps of a file to those of the same process before. Totals and temporary ones say nothing of leaks. */
+static void collect(all_series *all, const chosen *c, bool any_kind) {
+    for (size_t i = 0; i < c->count; i++) {
+        const hd_heap *heap = &c->heaps[i];
+        series *to = NULL;
+        if (!any_kind && (heap->kind == HD_HEAP_TOTAL || heap->kind == HD_HEAP_TEMPORARY)) continue;
+        for (size_t k = all->count; k-- > 0 && !to;)
+            if (belongs(&all->list[k], heap, all->list[k].file == c->file)) to = &all->list[k];
+        if (!to) {
+            all->list = needed(realloc(all->list, (all->count + 1) * sizeof *all->list));
+            to = &all->list[all->count++];
+            *to = (series){ .count = 0 };
+        }
+        to->file = c->file;
+        to->heaps = needed(realloc(to->heaps, (to->count + 1) * sizeof *to->heaps));
+        to->heaps[to->count++] = heap;
+    }
+}
+
+static int by_growth(const void *a, const void *b) {
+    const series *x = a, *y = b;
+    double gx = x->total[x->counted - 1].bytes - (x->counted > 1 ? x->total[0].bytes : 0);
+    double gy = y->total[y->counted - 1].bytes - (y->counted > 1 ? y->total[0].bytes : 0);
+    return gx != gy ? (gx < gy ? 1 : -1) : compare_heaps(x->heaps[0], y->heaps[0], false);
+}
+
+/* Answers. ------------------------------------------------------------------------------------- */
+
+static double seconds_of(const series *s) { return (double)(s->times[s->counted - 1] - s->times[0]) / 1e6; }
+
+void put_short(FILE *out, hd_str name) {
+    char *text = short_name(name, NAME_COLUMNS);
+    display(out, "%s", text);
+    free(text);
+}
+
+static void put_callers(FILE *out, const suspect *p) {
+    hd_str callers[MOST_CALLERS], outer[MOST_CALLERS];
+    double share;
+    uint32_t n = callers_of(p, callers, &share);
+    char *chain;
+    if (!n) return;
+    for (uint32_t i = 0; i < n; i++) outer[i] = callers[n - 1 - i];
+    chain = short_chain(outer, n, NAME_COLUMNS);
+    display(out, "      called by %s", chain);
+    if (share < 0.99) display(out, "  (%.0f%% of it)", 100 * share);
+    fputc('\n', out);
+    free(chain);
+}
+
+static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t number) {
+    const series *s = p->s;
+    uint32_t steps = s->counted - 1;
+    double grown = s->total[s->counted - 1].bytes - s->total[0].bytes;
+    display(out, "%3zu  ", number);
+    put_short(out, hd_profile_axis(s->names, 1).node_name[p->site]);
+    if (p->place) display(out, " (%s)", strlen(p->place) > 60 ? p->place + strlen(p->place) - 60 : p->place);
+    display(out, "\n      ");
+    if (!steps) {
+        put_bytes(out, a, (uint64_t)p->bytes, 0);
+        display(out, ", %.1f%% of all, %.0f blocks\n", 100 * p->bytes / fmax(s->total[0].bytes, 1), p->blocks);
+    } else {
+        put_signed(out, a, p->trend.growth);
+        if (grown > 0) display(out, " (%.0f%% of all growth)", 100 * p->trend.growth / grown);
+        display(out, ", %+.0f blocks; ", p->blocks_grown);
+        if (steps > 1) put_signed(out, a, p->trend.growth / steps), display(out, " a step");
+        if (seconds_of(s) > 0) {
+            display(out, steps > 1 ? ", " : "");
+            put_signed(out, a, p->trend.growth / seconds_of(s)), display(out, "/s");
+        }
+        display(out, "; now "), put_bytes(out, a, (uint64_t)p->bytes, 0);
+        if (steps > 1) display(out, "; grew in %u of %u steps, ", p->trend.ups, steps);
+        else if (*trend_words(&p->trend, steps)) display(out, "; ");
+        display(out, "%s%s\n", trend_words(&p->trend, steps), p->survived ? "; still there at the end" : "");
+    }
+    put_callers(out, p);
+}
+
+static void series_text(FILE *out, const arguments *a, const series *s, const suspect *list, size_t n) {
+    const hd_heap *heap = s->heaps[0];
+    display(out, "%.60s, %.60s", heap->process ? heap->process : s->file, heap->allocator ? heap->allocator : "-");
+    if (s->counted > 1) {
+        display(out, ": %u dumps", s->counted);
+        if (seconds_of(s) > 0) display(out, " in %.1f s", seconds_of(s));
+        display(out, ", "), put_bytes(out, a, (uint64_t)s->total[0].bytes, 0);
+        display(out, " to "), put_bytes(out, a, (uint64_t)s->total[s->counted - 1].bytes, 0);
+        if (s->counted < s->count) {
+            display(out, "; cleared up to "), put_bytes(out, a, (uint64_t)s->total[s->count - 1].bytes, 0);
+            display(out, " at the end");
+        }
+        display(out, "\nwhat grew, the likeliest leak first:\n");
+    } else {
+        display(out, ": one dump, "), put_bytes(out, a, (uint64_t)s->total[0].bytes, 0);
+        display(out, "\nwhat holds most (two dumps of a process would say what grows):\n");
+    }
+    for (size_t i = 0; i < n; i++) put_suspect(out, a, &list[i], i + 1);
+    if (!n) display(out, "  nothing%s\n", s->counted > 1 ? " grew" : "");
+}
+
+static void suspect_json(hd_json *j, const suspect *p) {
+    const series *s = p->s;
+    hd_str callers[MOST_CALLERS];
+    double share;
+    uint32_t n = callers_of(p, callers, &share);
+    json_line(j);
+    json_str(j, "site", hd_profile_axis(s->names, 1).node_name[p->site]);
+    json_text(j, "place", p->place);
+    json_array(j, "callers");
+    for (uint32_t i = 0; i < n; i++) hd_json_str(j, callers[i]);
+    hd_json_end(j);
+    json_array(j, "bytes");
+    for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)p->at[t].bytes);
+    hd_json_end(j);
+    json_array(j, "blocks");
+    for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)p->at[t].blocks);
+    hd_json_end(j);
+    if (s->counted > 1) {
+        hd_json_key(j, "growth"), hd_json_i64(j, (int64_t)p->trend.growth);
+        hd_json_key(j, "per_step"), hd_json_i64(j, (int64_t)(p->trend.growth / (s->counted - 1)));
+        hd_json_key(j, "per_second");
+        if (seconds_of(s) > 0) hd_json_i64(j, (int64_t)(p->trend.growth / seconds_of(s)));
+        else hd_json_null(j);
+        json_u64(j, "steps_grown", p->trend.ups);
+        json_u64(j, "steady_percent", (uint64_t)(100 * p->trend.steady));
+        json_bool(j, "there_at_end", p->survived);
+    }
+    hd_json_end(j);
+}
+
+static void series_json(hd_json *j, const series *s, const suspect *list, size_t n) {
+    json_line(j);
+    json_object(j, "heap"), json_label(j, s->heaps[s->counted - 1]), hd_json_end(j);
+    json_u64(j, "dumps", s->counted);
+    json_u64(j, "cleared_up_dumps", s->count - s->counted);
+    json_array(j, "total");
+    for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)s->total[t].bytes);
+    hd_json_end(j);
+    json_array(j, "suspects");
+    for (size_t i = 0; i < n; i++) suspect_json(j, &list[i]);
+    hd_json_end(j), hd_json_end(j);
+}
+
+/* The series that grew most, on one screen. */
+static void answer_series(const arguments *a, const all_series *all, answer *r) {
+    size_t shown = 0, most = a->cutoff.top ? a->cutoff.top : MOST_SUSPECTS, left = most;
+    for (size_t i = 0; i < all->count; i++) {
+        size_t n;
+        suspect *list;
+        if (i && !left) break;
+        list = suspects_of(&all->list[i], &n);
+        if (n > left) n = left;
+        if (i && !n) {
+            suspects_free(list);
+            continue;
+        }
+        if (a->json) series_json(&r->json, &all->list[i], list, n);
+        else series_text(r->text, a, &all->list[i], list, n);
+        suspects_free(list);
+        left -= n;
+        shown++;
+    }
+    if (!a->json && shown < all->count)
+        display(r->text, "%zu more heaps grew less, or not\n", all->count - shown);
+}
+
+static int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r) {
+    all_series all = { .count = 0 };
+    int status = DONE;
+    for (int i = 0; i < count; i++) collect(&all, &c[i], a->kind != NULL);
+    for (int i = 0; i < count && !all.count; i++) collect(&all, &c[i], true);
+    for (size_t i = 0; i < all.count && !status; i++) status = series_fill(&all.list[i]);
+    if (!status) {
+        qsort(all.list, all.count, sizeof *all.list, by_growth);
+        answer_series(a, &all, r);
+    }
+    for (size_t i = 0; i < all.count; i++) series_free(&all.list[i]);
+    free(all.list);
+    return status;
+}
+
+int run_suspects(const arguments *a) {
+    hd_dump **dumps = needed(calloc((size_t)a->file_count, sizeof *dumps));
+    chosen *c = needed(calloc((size_t)a->file_count, sizeof *c));
+    int graphs = 0, read = 0, chose = 0, status = DONE;
+    answer r;
+    for (; read < a->file_count && !status; read++) {
+        status = read_dump(a->files[read], a, &dumps[read]);
+        if (!status) graphs += hd_dump_graph(dumps[read]) != NULL;
+        else read--;
+    }
+    if (!status && graphs && graphs < read) {
+        display(stderr, "heapdump: some files say who allocated, others who holds: these are looked at apart\n");
+        status = BAD_INPUT;
+    }
+    if (!status && !graphs)
+        for (; chose < read && !status; chose++) {
+            status = choose_from(a, a->files[chose], dumps[chose], &c[chose]);
+            dumps[chose] = NULL;
+            if (status) chose--;
+        }
+    if (!status) status = answer_open(&r, a, graphs ? "graphs" : "series");
+    if (!status) {
+        int bad = graphs ? suspects_of_graphs(a, dumps, read, &r) : suspects_of_heaps(a, c, chose, &r);
+        status = answer_close(&r, DONE) || bad ? BAD_INPUT : DONE;
+    }
+    for (int i = 0; i < chose; i++) chosen_free(&c[i]);
+    for (int i = 0; i < a->file_count; i++) hd_dump_free(dumps[i]);
+    free(c), free(dumps);
+    return status;
+}

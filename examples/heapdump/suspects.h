@@ -1,0 +1,29 @@
+/* What suspects.c and suspects_graph.c share. */
+#ifndef HEAPDUMP_SUSPECTS_H
+#define HEAPDUMP_SUSPECTS_H
+
+#include "objects.h"
+
+enum { MOST_SUSPECTS = 10, NAME_COLUMNS = 96 };
+
+/* What one figure was in each dump, and what that says. */
+typedef struct trend {
+    double growth;               /* from the first dump to the last */
+    double steady;               /* 0 to 1: how fast it grew late, of how fast it grew in all */
+    double back;                 /* 0 to 1: how much of what it grew by went again at a time */
+    uint32_t ups;                /* steps in which it grew */
+    double score;                /* growth, less where it does not look as a leak does */
+} trend;
+
+/* Of values in n dumps at these times (microseconds; all 0 when not told), two or more. */
+trend trend_of(const double *values, const uint64_t *times, uint32_t n);
+const char *trend_words(const trend *t, uint32_t steps);
+/* A name in so many columns that a list of them is one screen. */
+void put_short(FILE *out, hd_str name);
+/* Bytes with a sign. */
+void put_signed(FILE *out, const arguments *a, double bytes);
+
+/* suspects_graph.c */
+int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r);
+
+#endif
