@@ -39,14 +39,33 @@ typedef struct suspect {
 
 /* Trends. -------------------------------------------------------------------------------------- */
 
+/* Whether steps differ so much in length that growth has to be seen by time: else each counts as much as any other,
+   since how much work was done in them is not known. */
+static bool is_uneven(const uint64_t *times, uint32_t n) {
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint64_t step = times[i] > times[i - 1] ? times[i] - times[i - 1] : 0;
+        if (step < least) least = step;
+        if (step > most) most = step;
+    }
+    return least >= 100000 && most / 3 > least;
+}
+
 /* How fast a value grew from one dump to another. */
-static double rate(const double *v, const uint64_t *times, uint32_t from, uint32_t to) {
-    bool timed = times[to] > times[from];
-    return (v[to] - v[from]) / (timed ? (double)(times[to] - times[from]) / 1e6 : (double)(to - from));
+static double rate(const double *v, const uint64_t *times, bool timed, uint32_t from, uint32_t to) {
+    return (v[to] - v[from]) / (timed ? (double)(times[to] - times[from]) : (double)(to - from));
+}
+
+/* How fast it grew late, of how fast it grew before. */
+static double late_share(const double *v, const uint64_t *times, uint32_t n) {
+    bool timed = is_uneven(times, n);
+    double early = rate(v, times, timed, 0, n / 2), late = rate(v, times, timed, n / 2, n - 1);
+    if (n > 4) late = fmin(late, (late + rate(v, times, timed, n - 1 - n / 3, n - 1)) / 2);
+    return late <= 0 ? 0 : late < early ? late / early : 1;
 }
 
 /* A leak grows in every step, about in proportion to time, and does not go back. A cache levels off: it grows slower
-   late than in all. Squares, since either alone is enough to doubt. */
+   late than before. Squares, since either alone is enough to doubt. */
 trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
     trend t = { .growth = v[n - 1] - v[0], .steady = 1 };
     double most = v[0], drop = 0, up = 0;
@@ -59,11 +78,9 @@ trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
     if (t.growth <= 0) return t.steady = 0, t.back = up > 0 ? 1 : 0, t;
     t.back = drop / (drop + t.growth);
     if (n > 2) {
-        double all = rate(v, times, 0, n - 1), late = rate(v, times, n / 2, n - 1);
-        if (n > 4 && rate(v, times, n - 1 - n / 3, n - 1) < late) late = (late + rate(v, times, n - 1 - n / 3, n - 1)) / 2;
-        t.steady = late <= 0 ? 0 : late < all ? late / all : 1;
+        t.steady = late_share(v, times, n);
     } else if (times[0] && times[1] > times[0] && v[0] > 0) { /* of nothing when it began */
-        double early = v[0] / ((double)times[0] / 1e6), late = rate(v, times, 0, 1);
+        double early = v[0] / (double)times[0], late = rate(v, times, true, 0, 1);
         t.steady = late < early ? sqrt(late / early) : 1;
     }
     t.score = t.growth * pow(fmax(t.steady, 0.05), 2) * pow(1 - t.back, 2) * pow((double)t.ups / (n - 1), 2);

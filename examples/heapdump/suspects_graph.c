@@ -70,6 +70,49 @@ static char *step_text(const shot *s, uint32_t object, uint32_t reference) {
     return text;
 }
 
+/* Whether an object is a virtual machine's own, to which classes in brackets and "system / ..." belong. */
+static bool is_internal(hd_str class_name) {
+    return class_name.len && (class_name.data[0] == '(' || (class_name.len > 6 && !memcmp(class_name.data, "system", 6)));
+}
+
+/* How much a field says to a person: a name more than a number, of a variable or an object more than of the machine. */
+static int field_worth(const shot *s, uint32_t holder, uint32_t reference) {
+    hd_str field = hd_graph_field(s->o.graph, holder, reference);
+    hd_str class_name = hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, holder).class_index).name;
+    bool named = field.len && (field.data[0] < '0' || field.data[0] > '9');
+    if (!named || hd_str_equal(class_name, hd_cstr("(synthetic)"))) return 0;
+    return is_internal(class_name) && !hd_str_equal(class_name, hd_cstr("system / Context")) ? 1 : 2;
+}
+
+/* The steps from a root, at most a thousand; HD_NONE when `through` is one of them. */
+static uint32_t steps_to(const shot *s, uint32_t object, uint32_t through) {
+    uint32_t n = 0;
+    for (; object != HD_NONE && n < 1000; object = s->held_by[object], n++)
+        if (object == through) return HD_NONE;
+    return n;
+}
+
+/* Where the shortest way comes from a root directly, say a stack, puts in its place one over a variable or field that
+   has a name, the shortest of these. */
+static void name_holder(shot *s, uint32_t object) {
+    uint32_t n = hd_graph_object_count(s->o.graph), best = HD_NONE, best_by = 0, best_steps = HD_NONE;
+    int worth = s->held_by[object] == HD_NONE ? 0 : field_worth(s, s->held_by[object], s->by[object]);
+    for (uint32_t o = 0; o < n && worth < 2; o++) {
+        hd_object info = hd_graph_object(s->o.graph, o);
+        if (!s->reached[o]) continue;
+        for (uint32_t r = 0; r < info.reference_count; r++) {
+            uint32_t steps;
+            int own;
+            if (info.references[r] != object || (info.kinds && info.kinds[r])) continue;
+            own = field_worth(s, o, r);
+            steps = own > worth || (own == worth && best != HD_NONE) ? steps_to(s, o, object) : HD_NONE;
+            if (steps == HD_NONE || (own == worth && steps >= best_steps)) continue;
+            best = o, best_by = r, best_steps = steps, worth = own;
+        }
+    }
+    if (best != HD_NONE) s->held_by[object] = best, s->by[object] = best_by;
+}
+
 /* The way to an object, the root's first; what is too far from the object is left out. */
 static uint32_t way_to(const shot *s, uint32_t object, char **steps) {
     uint32_t n = 0, at = object, by = HD_NONE;
@@ -214,7 +257,8 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
     return found;
 }
 
-/* The three classes that have most bytes below an object; of several snapshots, counting new objects alone. */
+/* The three classes that have most bytes below an object, those of the program before the machine's own; of several
+   snapshots, counting new objects alone. */
 static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *ids, uint32_t count, uint32_t classes[3], uint64_t counts[3]) {
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), found = 0;
@@ -225,12 +269,16 @@ static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *id
         if (ids && ids[(size_t)o * count] != HD_NONE) continue;
         bytes[info.class_index] += info.size, number[info.class_index]++;
     }
-    for (; found < 3; found++) {
+    for (bool internal = false; found < 3;) {
         uint32_t best = 0;
         for (uint32_t c = 1; c < all; c++)
-            if (bytes[c] > bytes[best]) best = c;
-        if (!bytes[best]) break;
-        classes[found] = best, counts[found] = number[best];
+            if (bytes[c] > bytes[best] && is_internal(hd_graph_class(s->o.graph, c).name) == internal) best = c;
+        if (!bytes[best] && internal) break;
+        if (!bytes[best]) {
+            internal = true;
+            continue;
+        }
+        classes[found] = best, counts[found++] = number[best];
         bytes[best] = 0;
     }
     free(bytes), free(number);
@@ -463,6 +511,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     if (!status) {
         if (count == 1) n = find_piles(&shots[0], piles);
         else if (ids) n = find_growing(shots, (uint32_t)count, ids, piles);
+        for (uint32_t i = 0; i < n; i++) name_holder(&shots[count - 1], piles[i].object);
         answer_graph(a, shots, (uint32_t)count, ids, piles, n, classes, class_count, r);
     }
     for (int i = 0; i < count; i++) {
