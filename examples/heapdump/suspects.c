@@ -426,7 +426,7 @@ static void put_callers(FILE *out, const suspect *p) {
     char *chain;
     if (!n) return;
     for (uint32_t i = 0; i < n; i++) outer[i] = callers[n - 1 - i];
-    chain = short_chain(outer, n, NAME_COLUMNS);
+    chain = short_chain(outer, n, NAME_COLUMNS, false);
     display(out, "      called by %s", chain);
     if (share < 0.99) display(out, "  (%.0f%% of it)", 100 * share);
     fputc('\n', out);

@@ -357,7 +357,7 @@ static void put_way(FILE *out, const char *what, char **steps, uint32_t n) {
     char *chain;
     if (!n) return;
     for (uint32_t i = 0; i < n; i++) names[i] = hd_cstr(steps[i]);
-    chain = short_chain(names, n, NAME_COLUMNS);
+    chain = short_chain(names, n, NAME_COLUMNS, false);
     display(out, "      %s %s", what, chain);
     free(chain);
 }
