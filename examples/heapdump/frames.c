@@ -11,7 +11,11 @@ static const char *const hidden_frames[] = {
     "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
     "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc",
     "__GI___libc_realloc", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc",
-    "malloc_hook_ini", "xmalloc", "xcalloc", "xrealloc",
+    "malloc_hook_ini",
+    /* what libraries and programs wrap it in */
+    "xmalloc", "xcalloc", "xrealloc", "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*", "zmalloc*", "zcalloc*",
+    "zrealloc*", "ztrymalloc*", "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc", "sqlite3MemMalloc",
+    "sqlite3DbMalloc*",
     /* jemalloc, tcmalloc, mimalloc */
     "je_*", "_rjem_*", "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tc_posix_memalign",
     "tcmalloc::*", "do_malloc", "DoSampledAllocation", "mi_*", "_mi_*",
@@ -37,7 +41,7 @@ static const char *const hidden_frames[] = {
     /* Go */
     "runtime.mallocgc", "runtime.newobject", "runtime.makeslice", "runtime.goexit", "runtime.main",
     /* The start of programs and threads */
-    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone",
+    "_start", "_dl_start_user", "_dl_init", "call_init", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone",
     "clone3", "__clone", "__clone3", "__GI___clone", "__GI___clone3", "std::rt::*", "std::panic::*", "std::panicking::*",
     "std::sys::backtrace::*", "std::sys_common::backtrace::*", "std::sys::pal::unix::thread::*",
     "std::thread::lifecycle::*", "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*"

@@ -164,24 +164,39 @@ static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap 
     return HD_OK;
 }
 
+/* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */
+static hd_status of_one_axis(const hd_heap *heap, const hd_options *options, hd_heap *out, hd_error *err) {
+    hd_profile *profile = NULL;
+    hd_profile_desc desc = { .axis_count = 1 };
+    hd_status status;
+    *out = *heap;
+    if (heap->breakdown) {
+        status = hd_breakdown_axis_profile(heap->breakdown, HD_AXIS_BACKTRACE, options, &profile, err);
+    } else {
+        desc.axis_name[0] = hd_profile_axis(heap->profile, HD_AXIS_BACKTRACE).name;
+        profile = hd_profile_create(&desc, err);
+        status = profile ? hd_profile_merge(profile, heap->profile, err) : err->status;
+    }
+    out->breakdown = NULL;
+    out->profile = profile;
+    if (status) hd_profile_free(profile), out->profile = NULL;
+    return status;
+}
+
 /* Entries that are folded take no line, so more are asked for until the lines are enough. */
-hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
-                       const hd_options *options, listing *l, hd_error *err) {
-    hd_tree_options tree = tree_options(a);
+static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
+                           hd_tree_options *tree, listing *l, hd_error *err) {
     listing more;
     hd_status status;
-    tree.first_axis = after && (!axis_in(a, heap) || !axis_in(a, after)) ? 0 : axis_in(a, heap);
-    tree.options = *options;
-    if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
-    memset(&tree.cutoff, 0, sizeof tree.cutoff);
-    tree.cutoff.min_share = 0.001;
-    tree.cutoff.max_entries = rows / 2 > 4 ? rows / 2 : 4;
-    status = collect(a, heap, after, &tree, l, err);
-    tree.options.warning = NULL; /* told once */
+    memset(&tree->cutoff, 0, sizeof tree->cutoff);
+    tree->cutoff.min_share = 0.001;
+    tree->cutoff.max_entries = rows / 2 > 4 ? rows / 2 : 4;
+    status = collect(a, heap, after, tree, l, err);
+    tree->options.warning = NULL; /* told once */
     while (!status) {
-        tree.cutoff.max_entries += tree.cutoff.max_entries / 3;
-        status = collect(a, heap, after, &tree, &more, err);
-        if (status || more.shown > rows || more.count == l->count || tree.cutoff.max_entries > 100 * rows) {
+        tree->cutoff.max_entries += tree->cutoff.max_entries / 3;
+        status = collect(a, heap, after, tree, &more, err);
+        if (status || more.shown > rows || more.count == l->count || tree->cutoff.max_entries > 100 * rows) {
             listing_free(&more);
             break;
         }
@@ -189,6 +204,23 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
         *l = more;
     }
     if (status) listing_free(l);
+    return status;
+}
+
+hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
+                       const hd_options *options, listing *l, hd_error *err) {
+    hd_tree_options tree = tree_options(a);
+    hd_heap one[2] = { { 0 }, { 0 } };
+    hd_status status = HD_OK;
+    tree.first_axis = after && (!axis_in(a, heap) || !axis_in(a, after)) ? 0 : axis_in(a, heap);
+    tree.options = *options;
+    memset(l, 0, sizeof *l);
+    if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
+    if (a->by || a->every_route) return fill_rows(a, heap, after, rows, &tree, l, err);
+    status = of_one_axis(heap, options, &one[0], err);
+    if (!status && after) status = of_one_axis(after, options, &one[1], err);
+    if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, l, err);
+    for (int i = 0; i < 2; i++) hd_profile_free((hd_profile *)(uintptr_t)one[i].profile);
     return status;
 }
 

@@ -32,7 +32,7 @@ static const command commands[] = {
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
               "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
-              "listed below it, its own or not; 'self?' that of some of its own it is not known whether they are.",
+              "listed below it, its own or not; ≤ marks what is at most its own.",
       .options = "top all by self frames wide metric exact json" WORK NAMES HEAPS },
     { .name = "diff", .run = run_diff,
       .summary = "what grew between two dumps",

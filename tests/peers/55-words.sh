@@ -52,7 +52,8 @@ sqlite3 app.db 'create table t(a)'
 heapdump record -o trace.json -- sqlite3 app.db .schema > /dev/null 2> err
 gzip -k trace.json
 cp "$data/trace-viewer/two-dumps.json" server.json
-for f in heapdump.sqlite3.1234 big host1 host2 app; do cp trace.json $f.json; done
+for f in before between after; do cp "$data/node-small.heapsnapshot" $f.heapsnapshot; done
+for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
 sed -n '/^define demo_program/,/^endef/p' "$root/Makefile" | sed '1d; $d' > fill_database.py
 rm err app.c libapp.c
 cd "$work"
@@ -81,5 +82,5 @@ check "options that README and man page name" "" \
   "$({ sed 's/--[a-z-]*_[a-z_]*//g' "$root/README.md"; sed 's/\\-/-/g' "$page"; } | grep -v 'clang\|llvm-\|jeprof\|pkg-config' | grep -o -e '[ `(|]--[a-z][a-z-]*' | tr -d ' `(|' | sort -u |
      while read -r o; do case $o in --help | --version | --license | --completion | --man) ;; *) cat help.* "$root"/tests/rooms.sh | grep -q -e "$o\b" || echo "$o" ;; esac; done)"
 check "targets that README names" "" \
-  "$(grep -o '`make [a-z-]*\|^    make [a-z-]*' "$root/README.md" | awk '{ print $NF }' | grep -v '^-\|^`' | sort -u | while read -r t; do grep -q "^$t:" "$root/Makefile" || echo "$t"; done)"
+  "$(grep -o '`make [a-z0-9-]*\|^    make [a-z0-9-]*' "$root/README.md" | awk '{ print $NF }' | grep -v '^-\|^`' | sort -u | while read -r t; do grep -q "^$t:" "$root/Makefile" || echo "$t"; done)"
 exit $failed
