@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 must jq gcc g++ python3
 work=$PWD/build/peers/suspects leaks=$PWD/tests/peers/leaks
-rm -rf "$work" && mkdir -p "$work"
+mkdir -p "$work" && find "$work" -mindepth 1 -maxdepth 1 ! -name memlab -exec rm -rf {} +
 cd "$work"
 ${CC:-cc} -w -g -O0 "$leaks/published.c" -o published_c
 ${CXX:-c++} -w -g -O0 "$leaks/published.cc" -o published_cc -lpthread
@@ -27,6 +27,37 @@ one() {
   printf '%-24s %-18s %-4s %s\n' "$1" "$2" "$3" "$4"
 }
 
+# beside_heaptrack WANT PROGRAM [CASE]: the program is not recorded by us, so its signals say nothing to anyone.
+beside_heaptrack() {
+  [ -n "${BESIDE-}" ] && command -v heaptrack > /dev/null || return 0
+  rm -f ht.*
+  (trap '' USR2; heaptrack -o ht "$2" ${3-} > /dev/null 2>&1) || true
+  heaptrack_print --print-leaks 1 --print-peaks 0 --print-allocators 0 --print-temporary 0 -f ht.* > ht.txt 2> err || return 0
+  ht_of=$((ht_of + 1))
+  awk '/leaked over/ && !seen { getline; print; seen = 1; next } !seen || /^ *(at|in) / { next }
+    /^[^ ].*leaked over.*from:$/ && !stack { stack = 1; next } stack && /^($|[^ ])/ { exit }
+    stack { sub(/^ */, ""); if (!/^([a-z]+ )?(std::|__gnu_cxx::|__GI_)/ && ++n <= 3) print }' ht.txt | sed 's/(.*//' > ht.first
+  ! grep -qxE "$1" ht.first || ht_named=$((ht_named + 1))
+}
+
+# beside_memlab WANT NAME
+beside_memlab() {
+  local id
+  [ -n "${BESIDE-}" ] || return 0
+  if [ ! -x memlab/node_modules/.bin/memlab ]; then
+    mkdir -p memlab
+    (cd memlab && PUPPETEER_SKIP_DOWNLOAD=1 PUPPETEER_SKIP_CHROMIUM_DOWNLOAD=1 npm install --silent --no-audit --no-fund \
+      @memlab/cli@2.0.5 > npm.log 2>&1) || true
+  fi
+  [ -x memlab/node_modules/.bin/memlab ] || return 0
+  ml_of=$((ml_of + 1))
+  rm -rf shots && mkdir shots && for i in 1 2 3; do cp "$2.$i.heapsnapshot" shots/s$i.heapsnapshot; done
+  memlab/node_modules/.bin/memlab analyze unbound-object --snapshot-dir shots 2>&1 | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' > ml.txt || true
+  id=$(grep -a -m 1 -o '(@[0-9]*):' ml.txt | tr -dc 0-9) || return 0
+  memlab/node_modules/.bin/memlab trace --snapshot shots/s3.heapsnapshot --node-id=@"$id" 2>&1 | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' > ml.trace || true
+  if { grep -a -m 1 '(@' ml.txt; cat ml.trace; } | grep -aqE "(^|[^A-Za-z_])($1)([^A-Za-z_]|\$)"; then ml_named=$((ml_named + 1)); fi
+}
+
 # native NAME FUNCTION PROGRAM [CASE]
 native() {
   "$tool" record --at signal -o "$1.json" -- "$3" ${4-} 2> err || { fail "$1: not recorded"; return; }
@@ -36,6 +67,7 @@ native() {
   one "$1" "$2" "$(jq -r --arg want "$2" 'def plain: sub("\\(.*"; "");
     .series[0].suspects[0] | if [.site, .callers[0] // ""] | map(plain) | any(IN($want | split("|")[])) then "yes" else "no" end' "$1.suspects")" \
     "$(jq -r '[.series[0].suspects[0:2][] | "\(.site) < \(.callers[0])"] | join("; ")' "$1.suspects" | cut -c 1-120)"
+  beside_heaptrack "$2" "$3" ${4-}
 }
 
 # objects NAME WANT CASE
@@ -47,6 +79,7 @@ objects() {
   one "$1" "$2" "$(jq -r --arg want "$2" '.graphs[0].suspects[0] |
     if [.path[], .class, .name, .below[].class] | any(test("(^|[^A-Za-z_])" + $want + "($|[^A-Za-z_])")) then "yes" else "no" end' "$1.suspects")" \
     "$(jq -r '.graphs[0].suspects[0] | "\(.path[-3:] | join(" > ")); \([.below[].class] | join(", "))"' "$1.suspects" | cut -c 1-120)"
+  beside_memlab "$2" "$1"
 }
 
 while read -r _ _ case function _; do native "c-${case%:}" "$function" ./published_c "${case%:}"; done < <(grep '^   leak [a-z]*: ' "$leaks/published.c" | sed 's/^/x /')
@@ -61,4 +94,5 @@ if command -v node > /dev/null || need nodejs; then
 fi
 if [ $named -ge 36 ] || { [ $of -eq 33 ] && [ $named -ge 30 ]; }; then pass "$named of $of leaks are named first"
 else fail "$named of $of leaks are named first"; fi
+[ -z "${BESIDE-}" ] || echo "beside that: heaptrack_print $ht_named of $ht_of, memlab $ml_named of $ml_of"
 exit $failed
