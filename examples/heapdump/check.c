@@ -122,7 +122,8 @@ static const char *verdict(const checks *c, const limit_check *l) {
 static bool has_failed(const checks *c, const limit_check *l) { return !strcmp(verdict(c, l), "failed"); }
 
 static void check_text(const arguments *a, const checks *c, FILE *out) {
-    display(out, "%-6s  %-6s %12s %12s %10s %8s %12s  %s\n", "", "of", "before", "after", "+-", "change", "limit", "heap");
+    display(out, "%-6s  %-6s %12s %12s %10s %8s %12s  %s\n", "", "of", "before", "after", "+-", "change", "limit",
+            "heap");
     for (const limit_check *l = c->list; l < c->list + c->count; l++) {
         const char *state = verdict(c, l);
         char change[24] = "";
@@ -137,7 +138,8 @@ static void check_text(const arguments *a, const checks *c, FILE *out) {
         else display(out, "%10s", "");
         display(out, " %8s ", change);
         put_bytes(out, a, (uint64_t)l->limit, 12);
-        display(out, "  %s, %s", l->heap->process ? l->heap->process : "-", l->heap->allocator ? l->heap->allocator : "-");
+        display(out, "  %s, %s", l->heap->process ? l->heap->process : "-",
+                l->heap->allocator ? l->heap->allocator : "-");
         if (l->site) display(out, ": %s", l->site);
         fputc('\n', out);
     }

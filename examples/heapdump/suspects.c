@@ -124,7 +124,8 @@ static bool is_helper(hd_str name) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (begins(name, prefixes[i])) return true;
     /* "void std::vector<...>::emplace_back<int>(int&&)": behind what it returns */
-    for (space = 0; space < name.len && name.data[space] != ' ' && name.data[space] != '<' && name.data[space] != '('; space++) {}
+    for (space = 0; space < name.len && name.data[space] != ' ' && name.data[space] != '<' && name.data[space] != '(';
+         space++) {}
     open = space + 1;
     return space < name.len && name.data[space] == ' ' &&
            (begins((hd_str){ name.data + open, name.len - open }, "std::") ||
@@ -206,7 +207,7 @@ static int series_add(series *s, uint32_t t) {
     return bad ? failed(s->file, &err) : DONE;
 }
 
-/* Whether between two dumps in turn more sites gave most of their memory back than kept it, and the heap got smaller. */
+/* Whether between two dumps in turn more sites gave most of their memory back than kept it, and the heap shrank. */
 static bool cleared_up(const series *s, uint32_t t) {
     uint32_t kept = 0, gave = 0;
     for (uint32_t i = 1; i < s->nodes; i++) {
@@ -257,7 +258,8 @@ static trend points_trend(const series *s, const point *at) {
     for (uint32_t i = 0; i < s->counted; i++) v[i] = at[i].bytes;
     for (uint32_t i = 1; i < s->counted; i++) { /* a step back within twice its error is none */
         double error = 2 * sqrt(at[i].variance + at[i - 1].variance);
-        if (error > 0 && at[i].bytes < at[i - 1].bytes && at[i - 1].bytes - at[i].bytes < error && v[i] < v[i - 1]) v[i] = v[i - 1];
+        if (error > 0 && at[i].bytes < at[i - 1].bytes && at[i - 1].bytes - at[i].bytes < error && v[i] < v[i - 1])
+            v[i] = v[i - 1];
     }
     v[s->counted - 1] = last->bytes;
     t = trend_of(v, s->times, s->counted);
@@ -379,7 +381,9 @@ typedef struct all_series {
 static bool belongs(const series *s, const hd_heap *heap, bool same_file) {
     const hd_heap *last = s->heaps[s->count - 1];
     if (compare_texts(last->allocator, heap->allocator) || last->kind != heap->kind) return false;
-    if (last->pid == heap->pid && same_start(last, heap) && (!same_file || compare_texts(last->dump, heap->dump) || last->time_us != heap->time_us)) return true;
+    if (last->pid == heap->pid && same_start(last, heap) &&
+        (!same_file || compare_texts(last->dump, heap->dump) || last->time_us != heap->time_us))
+        return true;
     return !same_file && same_text(last->process, heap->process);
 }
 

@@ -48,7 +48,8 @@ static void find_ways(shot *s) {
         hd_object o = hd_graph_object(s->o.graph, from);
         for (uint32_t r = 0; r < o.reference_count; r++) {
             uint32_t to = o.references[r];
-            if (s->reached[to] || (o.kinds && (o.kinds[r] == HD_REFERENCE_WEAK || o.kinds[r] == HD_REFERENCE_KEY))) continue;
+            if (s->reached[to] || (o.kinds && (o.kinds[r] == HD_REFERENCE_WEAK || o.kinds[r] == HD_REFERENCE_KEY)))
+                continue;
             s->reached[to] = 1;
             s->held_by[to] = from, s->by[to] = r;
             queue[tail++] = to;
@@ -64,18 +65,19 @@ static char *step_text(const shot *s, uint32_t object, uint32_t reference) {
     char *text;
     if (reference != HD_NONE) field = hd_graph_field(s->o.graph, object, reference);
     if (name.len > 40 || !name.len) name = c.name;
-    if (asprintf(&text, "%.*s%s%.*s", (int)(name.len < 60 ? name.len : 60), name.data ? name.data : "", field.len ? "." : "",
-                 (int)(field.len < 60 ? field.len : 60), field.data ? field.data : "") < 0)
+    if (asprintf(&text, "%.*s%s%.*s", (int)(name.len < 60 ? name.len : 60), name.data ? name.data : "",
+                 field.len ? "." : "", (int)(field.len < 60 ? field.len : 60), field.data ? field.data : "") < 0)
         text = needed(NULL);
     return text;
 }
 
 /* Whether an object is a virtual machine's own, to which classes in brackets and "system / ..." belong. */
 static bool is_internal(hd_str class_name) {
-    return class_name.len && (class_name.data[0] == '(' || (class_name.len > 6 && !memcmp(class_name.data, "system", 6)));
+    return class_name.len &&
+           (class_name.data[0] == '(' || (class_name.len > 6 && !memcmp(class_name.data, "system", 6)));
 }
 
-/* How much a field says to a person: a name more than a number, of a variable or an object more than of the machine. */
+/* How much a field says to a person: a name more than a number, of a program more than of the machine. */
 static int field_worth(const shot *s, uint32_t holder, uint32_t reference) {
     hd_str field = hd_graph_field(s->o.graph, holder, reference);
     hd_str class_name = hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, holder).class_index).name;
@@ -193,10 +195,13 @@ static uint32_t find_piles(const shot *s, pile *piles) {
     uint64_t *most = needed(calloc((size_t)d->count + 1, sizeof *most));
     uint32_t n = 0;
     for (uint32_t o = 0; o < d->count; o++)
-        if (d->below[o] && d->parent[o] != HD_NONE && d->retained[o] > most[d->parent[o]]) most[d->parent[o]] = d->retained[o];
+        if (d->below[o] && d->parent[o] != HD_NONE && d->retained[o] > most[d->parent[o]])
+            most[d->parent[o]] = d->retained[o];
     for (uint32_t o = 0; o < d->count; o++) {
         double bytes = (double)d->retained[o];
-        if (!d->below[o] || bytes < 0.1 * (double)d->bytes || bytes > 0.9 * (double)d->bytes || (double)most[o] > 0.7 * bytes) continue;
+        if (!d->below[o] || bytes < 0.1 * (double)d->bytes || bytes > 0.9 * (double)d->bytes ||
+            (double)most[o] > 0.7 * bytes)
+            continue;
         add_pile(piles, &n, (pile){ .object = o, .bytes = bytes, .trend = { .score = bytes } });
     }
     free(most);
@@ -211,7 +216,8 @@ static int match_all(const arguments *a, const shot *shots, uint32_t count, uint
     for (uint32_t o = 0; o < n; o++) all[(size_t)o * count + count - 1] = o;
     for (uint32_t t = count - 1; t-- > 0;) {
         hd_identity_change *change;
-        if (hd_graph_match(shots[t].o.graph, shots[t + 1].o.graph, NULL, NULL, &change, &err)) return free(all), failed(a->files[t], &err);
+        if (hd_graph_match(shots[t].o.graph, shots[t + 1].o.graph, NULL, NULL, &change, &err))
+            return free(all), failed(a->files[t], &err);
         if (change->by_chance) {
             hd_identity_change_free(change);
             return free(all), *ids = NULL, DONE;
@@ -247,7 +253,8 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
         const uint32_t *id = &ids[(size_t)o * count];
         pile one = { .object = o, .bytes = (double)last->o.dominators->retained[o] };
         bool alive = id[0] != HD_NONE;
-        for (uint32_t t = 0; alive && t < count; t++) alive = shots[t].o.dominators->below[id[t]] != 0, v[t] = held[t][id[t]];
+        for (uint32_t t = 0; alive && t < count; t++)
+            alive = shots[t].o.dominators->below[id[t]] != 0, v[t] = held[t][id[t]];
         if (!alive || v[count - 1] <= v[0]) continue;
         one.trend = trend_of(v, no_times, count);
         if (one.trend.score > 0) add_pile(piles, &found, one);
@@ -259,10 +266,12 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
 
 /* The three classes that have most bytes below an object, those of the program before the machine's own; of several
    snapshots, counting new objects alone. */
-static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *ids, uint32_t count, uint32_t classes[3], uint64_t counts[3]) {
+static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *ids, uint32_t count,
+                              uint32_t classes[3], uint64_t counts[3]) {
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), found = 0;
-    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes)), *number = needed(calloc((size_t)all + 1, sizeof *number));
+    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes)),
+             *number = needed(calloc((size_t)all + 1, sizeof *number));
     for (uint32_t i = 1; i < d->below[object]; i++) {
         uint32_t o = d->order[d->position[object] + i];
         hd_object info = hd_graph_object(s->o.graph, o);
@@ -312,7 +321,8 @@ static int find_classes(const arguments *a, const shot *shots, uint32_t count, c
     int status = DONE;
     *n = 0;
     for (uint32_t t = 0; t < count && !status; t++)
-        if (hd_graph_histogram(shots[t].o.graph, shots[t].o.dominators, NULL, &h[t], &err)) status = failed(a->files[t], &err);
+        if (hd_graph_histogram(shots[t].o.graph, shots[t].o.dominators, NULL, &h[t], &err))
+            status = failed(a->files[t], &err);
     for (uint32_t i = 0; !status && i < h[count - 1]->count; i++) {
         const hd_class_row *row = &h[count - 1]->rows[i];
         class_suspect one = { .class_index = row->class_index, .last = *row };
@@ -322,7 +332,8 @@ static int find_classes(const arguments *a, const shot *shots, uint32_t count, c
             one.trend.score = (double)row->retained;
         } else if (row->live_bytes > all / 2000) {
             for (uint32_t t = 0; t < count; t++) {
-                const hd_class_row *r = row_named(shots[t].o.graph, h[t], hd_graph_class(shots[count - 1].o.graph, row->class_index));
+                const hd_class_row *r =
+                    row_named(shots[t].o.graph, h[t], hd_graph_class(shots[count - 1].o.graph, row->class_index));
                 v[t] = r ? (double)r->live_bytes : 0;
                 if (!t) one.grown_objects = (double)row->live_objects - (r ? (double)r->live_objects : 0);
             }
@@ -362,7 +373,8 @@ static void put_way(FILE *out, const char *what, char **steps, uint32_t n) {
     free(chain);
 }
 
-static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids, const pile *p, uint32_t number) {
+static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids, const pile *p,
+                     uint32_t number) {
     char *steps[MOST_STEPS];
     uint32_t classes[3] = { 0 }, n = way_to(s, p->object, steps), kinds;
     uint64_t counts[3] = { 0 };
@@ -373,7 +385,8 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     display(out, "\n      ");
     if (count > 1) {
         put_signed(out, a, p->trend.growth), display(out, "; ");
-        put_signed(out, a, p->trend.growth / (count - 1)), display(out, " a step; grew in %u of %u steps", p->trend.ups, count - 1);
+        put_signed(out, a, p->trend.growth / (count - 1)),
+            display(out, " a step; grew in %u of %u steps", p->trend.ups, count - 1);
         if (count > 2) display(out, ", %s", trend_words(&p->trend, count - 1));
         display(out, "; ");
     }
@@ -383,7 +396,11 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     for (uint32_t i = 0; i < kinds; i++) {
         hd_str name = hd_graph_class(s->o.graph, classes[i]).name;
         char *text = short_name(name, 30);
-        display(out, "%s%llu %s", i ? ", " : ids ? "      new below it: " : "      below it: ", (unsigned long long)counts[i], text);
+        display(out, "%s%llu %s",
+                i     ? ", "
+                : ids ? "      new below it: "
+                      : "      below it: ",
+                (unsigned long long)counts[i], text);
         free(text);
     }
     if (kinds) fputc('\n', out);
@@ -391,7 +408,8 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     steps_free(steps, n);
 }
 
-static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids, const class_suspect *c, uint32_t number) {
+static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids,
+                              const class_suspect *c, uint32_t number) {
     char *steps[MOST_STEPS];
     double share;
     uint32_t live, n, *list = objects_of(s, c->class_index, ids, count, &live);
@@ -406,7 +424,9 @@ static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint
     }
     fputc('\n', out);
     n = common_way(s, list, live, steps, &share);
-    if (n) put_way(out, "held by", steps, n), display(out, share < 0.995 ? "  (%.0f%% of%s %u)\n" : "\n", 100 * share, ids ? " the new" : "", live);
+    if (n)
+        put_way(out, "held by", steps, n),
+            display(out, share < 0.995 ? "  (%.0f%% of%s %u)\n" : "\n", 100 * share, ids ? " the new" : "", live);
     steps_free(steps, n);
     free(list);
 }
@@ -447,7 +467,8 @@ static void json_pile(hd_json *j, const shot *s, uint32_t count, const uint32_t 
     hd_json_end(j);
 }
 
-static void json_class_suspect(hd_json *j, const shot *s, uint32_t count, const uint32_t *ids, const class_suspect *c) {
+static void json_class_suspect(hd_json *j, const shot *s, uint32_t count, const uint32_t *ids,
+                               const class_suspect *c) {
     char *steps[MOST_STEPS];
     double share;
     uint32_t live, n, *list = objects_of(s, c->class_index, ids, count, &live);
@@ -464,8 +485,9 @@ static void json_class_suspect(hd_json *j, const shot *s, uint32_t count, const 
     free(list);
 }
 
-static void answer_graph(const arguments *a, const shot *shots, uint32_t count, const uint32_t *ids, const pile *piles, uint32_t n,
-                         const class_suspect *classes, uint32_t class_count, answer *r) {
+static void answer_graph(const arguments *a, const shot *shots, uint32_t count, const uint32_t *ids,
+                         const pile *piles, uint32_t n, const class_suspect *classes, uint32_t class_count,
+                         answer *r) {
     const shot *s = &shots[count - 1];
     hd_json *j = &r->json;
     FILE *out = r->text;
@@ -484,13 +506,20 @@ static void answer_graph(const arguments *a, const shot *shots, uint32_t count, 
     }
     display(out, "%s: ", s->o.file);
     if (count > 1) {
-        display(out, "%u snapshots, ", count), put_bytes(out, a, shots[0].o.dominators->bytes, 0), display(out, " to ");
+        display(out, "%u snapshots, ", count), put_bytes(out, a, shots[0].o.dominators->bytes, 0),
+            display(out, " to ");
     }
     put_bytes(out, a, s->o.dominators->bytes, 0);
-    display(out, " alive\n%s\n", count > 1 ? "where it piled up, the likeliest leak first:" : "where it piles up: objects that hold a tenth or more, where that fans out:");
+    display(out, " alive\n%s\n",
+            count > 1 ? "where it piled up, the likeliest leak first:"
+                      : "where it piles up: objects that hold a tenth or more, where that fans out:");
     for (uint32_t i = 0; i < n; i++) put_pile(out, a, s, count, ids, &piles[i], i + 1);
-    if (!n) display(out, count > 1 && !ids ? "  not known: these are no snapshots of one process that tell who is who\n" : "  nothing\n");
-    display(out, "%s\n", count > 1 ? "classes that grew in every step, and what holds them:" : "classes that hold a tenth or more, and what holds them:");
+    if (!n)
+        display(out, count > 1 && !ids ? "  not known: these are no snapshots of one process that tell who is who\n"
+                                       : "  nothing\n");
+    display(out, "%s\n",
+            count > 1 ? "classes that grew in every step, and what holds them:"
+                      : "classes that hold a tenth or more, and what holds them:");
     for (uint32_t i = 0; i < class_count; i++) put_class_suspect(out, a, s, count, ids, &classes[i], i + 1);
     if (!class_count) display(out, "  none\n");
 }
@@ -506,7 +535,8 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
         status = dominate(a->files[i], shots[i].o.graph, &shots[i].o.dominators);
     }
     if (!status) find_ways(&shots[count - 1]);
-    if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, shots, (uint32_t)count, &ids);
+    if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1]))
+        status = match_all(a, shots, (uint32_t)count, &ids);
     if (!status) status = find_classes(a, shots, (uint32_t)count, classes, &class_count);
     if (!status) {
         if (count == 1) n = find_piles(&shots[0], piles);

@@ -159,7 +159,8 @@ static void check_graph(findings *f, const hd_graph *graph, bool is_dart) {
     hd_error err;
     if (hd_graph_validate(graph, &err)) found(f, "inconsistent", &err, NULL);
     if (s.missing_objects && !is_dart)
-        inconsistent(f, NULL, "%llu objects are referred to, by %llu references and %llu roots, and no record describes them",
+        inconsistent(f, NULL,
+                     "%llu objects are referred to, by %llu references and %llu roots, and no record describes them",
                      (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
                      (unsigned long long)s.missing_roots);
     if (s.missing_classes)
