@@ -211,6 +211,21 @@ static ssize_t output_put(void *o, const char *data, size_t size) {
     return out->write(out->user, data, size) ? -1 : (ssize_t)size;
 }
 
+/* What every answer in JSON begins with. Where the list is one of files, it tells them itself. */
+static void envelope(hd_json *j, const arguments *a, const char *list) {
+    hd_json_object(j);
+    json_text(j, "heapdump", hd_version());
+    json_text(j, "command", command_name);
+    if (list && !strcmp(list, "files")) return;
+    json_array(j, "files");
+    for (int i = 0; i < a->file_count; i++) {
+        hd_json_object(j);
+        json_text(j, "file", a->files[i]);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
 int answer_open(answer *r, const arguments *a, const char *list) {
     int status = output_open(&r->output, a->output);
     if (status) return status;
@@ -223,9 +238,10 @@ int answer_open(answer *r, const arguments *a, const char *list) {
         display(stderr, "heapdump: %s\n", strerror(errno));
         exit(BAD_INPUT);
     }
-    r->open = a->json && list ? 2 : 0;
+    r->open = !a->json ? 0 : list ? 2 : 1;
     hd_json_begin(&r->json, r->output.out);
-    if (r->open) hd_json_object(&r->json), json_array(&r->json, list);
+    if (r->open) envelope(&r->json, a, list);
+    if (r->open == 2) json_array(&r->json, list);
     return DONE;
 }
 

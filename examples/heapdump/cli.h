@@ -162,7 +162,8 @@ void json_line(hd_json *j);
 /* null, when it is HD_UNKNOWN */
 void json_known(hd_json *j, const char *key, uint64_t value);
 void json_label(hd_json *j, const hd_heap *heap);
-/* JSON is {"LIST":[ what is written next ]}, or where `list` is NULL what is written next. */
+/* JSON is {"heapdump":VERSION,"command":...,"files":[...],"LIST":[ what is written next ]}, or where `list` is NULL
+   what is written next are members of that. */
 int answer_open(answer *r, const arguments *a, const char *list);
 /* Ends the list, for what is to stand beside it. */
 void answer_end_list(answer *r);

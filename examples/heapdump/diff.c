@@ -155,6 +155,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
         any = true;
         if (diff_pair(d, before, after, places)) status = BAD_INPUT;
     }
+    if (!bad) json_left_out(&d->to, x->hidden + (x != y ? y->hidden : 0), 0);
     if (!bad && !a->json) {
         put_left_out(d->to.text, &d->screen, x->hidden + (x != y ? y->hidden : 0), 0);
         if (!a->invert)

@@ -251,7 +251,6 @@ static void index_context_json(hd_json *j, index_hints *h, const index_context *
 }
 
 static void index_hints_json(hd_json *j, const arguments *a, index_hints *h) {
-    hd_json_object(j);
     json_text(j, "compiler", INDEX_COMPILER);
     json_bool(j, "own_thresholds", index_is_usual(a));
     json_array(j, "allocations");
@@ -265,7 +264,7 @@ static void index_hints_json(hd_json *j, const arguments *a, index_hints *h) {
         for (size_t k = 0; k < site->count; k++) index_context_json(j, h, &h->contexts[site->first + k]);
         hd_json_end(j), hd_json_end(j);
     }
-    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+    hd_json_end(j);
 }
 
 /* 0 is what was asked for, not the library's default: as single precision, it is 0 there. */

@@ -186,7 +186,6 @@ static void memprof_site_json(hd_json *j, const memprof_records *r, const mempro
 }
 
 static void memprof_records_json(hd_json *j, const memprof_records *r) {
-    hd_json_object(j);
     json_u64(j, "Version", r->version);
     json_u64(j, "NumMibInfo", r->blocks);
     json_u64(j, "NumAllocFunctions", r->functions);
@@ -207,7 +206,7 @@ static void memprof_records_json(hd_json *j, const memprof_records *r) {
             hd_json_end(j);
         }
     }
-    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+    hd_json_end(j);
 }
 
 static int memprof_show(const arguments *a, const memprof_records *r) {
@@ -317,7 +316,6 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
     hd_memprof_raw fields = { .fields = index->fields };
     const uint32_t *frame;
     uint32_t n;
-    hd_json_object(j);
     json_text(j, "Layout", hd_memprof_layout_name(index->layout));
     json_u64(j, "NumMibInfo", index->block_count);
     json_u64(j, "NumCallStacks", index->stack_count);
@@ -344,7 +342,7 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
         }
         hd_json_end(j), hd_json_end(j);
     }
-    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+    hd_json_end(j);
 }
 
 static int index_show_records(const arguments *a, const hd_memprof_index *index) {

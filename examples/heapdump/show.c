@@ -159,6 +159,15 @@ void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier) {
     put_style(out, s, PLAIN);
 }
 
+void json_left_out(answer *to, size_t hidden, size_t earlier) {
+    if (!to->a->json) return;
+    answer_end_list(to);
+    json_object(&to->json, "left_out");
+    json_u64(&to->json, "hidden_frames", hidden);
+    json_u64(&to->json, "earlier_heaps", earlier);
+    hd_json_end(&to->json);
+}
+
 /* At most two lines. */
 static void put_what_next(showing *s, const chosen *c) {
     if (c->earlier) put_next(s->to.text, &s->screen, "what grew", "diff", c->file, NULL);
@@ -179,6 +188,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
         any = true;
         if (s->a->json) {
             hd_json_object(j);
+            json_text(j, "file", c->file);
             json_label(j, &c->heaps[h]);
             json_array(j, "rows");
         }
@@ -198,6 +208,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
 static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
     showing s = { .a = a, .screen = screen_of(a) };
     bool any = false;
+    size_t hidden = 0, earlier = 0;
     int status = answer_open(&s.to, a, "heaps");
     if (status) return status;
     for (int i = 0; i < a->file_count; i++) {
@@ -209,8 +220,10 @@ static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *
         }
         if (!show_file(&s, &c, any, one)) status = BAD_INPUT;
         any = true;
+        hidden += c.hidden, earlier += c.earlier;
         chosen_free(&c);
     }
+    json_left_out(&s.to, hidden, earlier);
     free(s.first);
     if (!any) return answer_close(&s.to, status);
     return answer_close(&s.to, DONE) ? BAD_INPUT : status;

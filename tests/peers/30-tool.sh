@@ -71,6 +71,14 @@ check "a full device" 1 "$( ("$tool" tree engine.json > /dev/full) 2> err && ech
 check "--by type" "Texture" "$("$tool" tree --by type engine.json | sed -n '2s/.*: //p')"
 check "--min-bytes" 4 "$("$tool" tree --frames all --min-bytes 4M engine.json | grep -c -v other)"
 check "two files, one bad: the good one is shown" "1 $(cat tree)" "$(status "$tool" tree --exact no.json engine.json) $(cat out)"
+check "what all JSON begins with" "heapdump,command,files,heaps,left_out" "$("$tool" tree --json engine.json engine.json | jq -r 'keys_unsorted | join(",")')"
+check "... the version, the command, the files, and which of them a heap is of" "$("$tool" --version | cut -d' ' -f2) top engine.json,- engine.json,-" \
+  "$("$tool" top --json engine.json - < engine.json | jq -r '"\(.heapdump) \(.command) \([.files[].file] | join(",")) \([.heaps[].file] | join(","))"')"
+check "... where files are what is listed, once" "heapdump,command,files chrome" "$("$tool" info --json engine.json | jq -r '"\(keys_unsorted | join(",")) \(.files[0].format)"')"
+check "... of a file that is none, too" "1 tree no.json 0" "$(status "$tool" tree --json no.json) $(jq -r '"\(.command) \(.files[0].file) \(.heaps | length)"' out)"
+printf '_start;main;work;malloc 8\n' > hidden.folded
+check "what is left out is told" "2" "$("$tool" tree --json hidden.folded | jq .left_out.hidden_frames)"
+check "... or nothing is" "0" "$("$tool" tree --json --frames all hidden.folded | jq .left_out.hidden_frames)"
 check "tree --json" '4494304 null "LoadLevel"' "$("$tool" tree --json engine.json | jq -r '.heaps[0].rows | "\(.[0].bytes) \(.[0].axis) \"\(.[1].name)\""')"
 check "info --json" '[1,"engine","0x1","engine",4494304,5]' "$("$tool" info --json engine.json | jq -c '.files[0].heaps[0] | [.pid, .process, .dump, .allocator, .bytes, .blocks]')"
 check "selecting" 1 "$(status "$tool" tree --pid 7 engine.json)"

@@ -12,13 +12,13 @@ cd $work
 xz -dc "$data/sass-small.dartheap.xz" > sass.dartheap
 cp "$data/small.dartheap" .
 
-# ask EXPRESSION ARGS...: what Python makes of d, the first file of the tool's JSON (of all: the JSON), as JSON.
+# ask EXPRESSION ARGS...: what Python makes of d, the first file of the tool's JSON (of diff: the JSON), as JSON.
 ask() {
   local expression=$1
   shift
   "$tool" "$@" --json | python3 -c 'import json, sys
 all = json.load(sys.stdin)
-d = all["files"][0] if "files" in all else all
+d = all if all["command"] == "diff" else all["files"][0]
 print(json.dumps(eval(sys.argv[1]), separators=(",", ":")))' "$expression"
 }
 
