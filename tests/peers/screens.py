@@ -17,7 +17,8 @@ def run(arguments, columns, rows, **environment):
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HEAPDUMP_PAGER": "cat", **environment}
-    process = subprocess.Popen([tool, *arguments], cwd=work, stdin=its, stdout=its, stderr=its, env=environment)
+    process = subprocess.Popen([tool, *arguments], cwd=work, stdin=its, stdout=its, stderr=subprocess.DEVNULL,
+                               env=environment)
     os.close(its)
     out = b""
     while True:
