@@ -180,16 +180,24 @@ static int check_files(const arguments *a, const chosen *x, const chosen *y) {
     return answer_close(&r, DONE) || count ? BAD_INPUT : DONE;
 }
 
+static int check_both(const arguments *a) {
+    chosen x, y;
+    int status = choose(a, a->files[0], &x);
+    if (status) return status;
+    status = choose(a, a->files[1], &y);
+    if (!status) status = check_files(a, &x, &y), chosen_free(&y);
+    chosen_free(&x);
+    return status;
+}
+
 int run_check(const arguments *a) {
     arguments limits = *a;
-    chosen x, y;
     int status;
     if (a->file_count != 2) return usage("check takes BASELINE and FILE");
     if (a->max_growth < 0 && !a->max_total && !a->site_count) limits.max_growth = 0.05;
     limits.default_share = a->site_count ? 0 : 1; /* of objects: the tree below the total is for sites */
-    if (choose(&limits, a->files[0], &x)) return BAD_INPUT;
-    status = choose(&limits, a->files[1], &y);
-    if (!status) status = check_files(&limits, &x, &y), chosen_free(&y);
-    chosen_free(&x);
+    status = check_both(&limits);
+    for (int i = 0; i < a->site_count; i++) regfree(&a->sites[i].site.regex), free(a->sites[i].text);
+    free(a->sites);
     return status;
 }

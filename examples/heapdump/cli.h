@@ -27,6 +27,7 @@ typedef struct pattern {
 typedef struct site_limit {
     pattern site;
     uint64_t bytes;
+    char *text;                  /* what the pattern's is part of */
 } site_limit;
 
 /* The options of all commands, as options.c takes them. */

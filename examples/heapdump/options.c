@@ -94,8 +94,9 @@ static bool take_site(const option_row *o, arguments *a, const char *text) {
     (void)o;
     a->sites = needed(realloc(a->sites, ((size_t)a->site_count + 1) * sizeof *a->sites));
     s = &a->sites[a->site_count++];
-    return bytes && bytes > text && parse_bytes(bytes + 1, &s->bytes) &&
-           pattern_set(&s->site, needed(strndup(text, (size_t)(bytes - text))));
+    if (!bytes || bytes == text || !parse_bytes(bytes + 1, &s->bytes)) return false;
+    s->text = needed(strndup(text, (size_t)(bytes - text)));
+    return pattern_set(&s->site, s->text);
 }
 
 static bool take_limit(const option_row *o, arguments *a, const char *text) {

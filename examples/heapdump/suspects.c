@@ -575,7 +575,7 @@ int run_suspects(const arguments *a) {
     for (; read < a->file_count && !status; read++) {
         status = read_dump(a->files[read], a, &dumps[read]);
         if (!status) graphs += hd_dump_graph(dumps[read]) != NULL;
-        else read--;
+        else dumps[read--] = NULL;
     }
     if (!status && graphs && graphs < read) {
         display(stderr, "heapdump: some files say who allocated, others who holds: these are looked at apart\n");
