@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "formats/formats.h"
 #include "screen.h"
@@ -56,19 +57,36 @@ void on_warning(void *user, const hd_error *warning) {
     if (++r->warnings <= 20) complain(r->file, warning, "warning: ");
 }
 
+static double seconds_between(const struct timespec *from, const struct timespec *to) {
+    return (double)(to->tv_sec - from->tv_sec) + 1e-9 * (double)(to->tv_nsec - from->tv_nsec);
+}
+
+/* Of what is packed, by the packed bytes: how many there will be unpacked nobody knows. */
 bool on_progress(void *user, uint64_t done, uint64_t total) {
     reading *r = user;
     struct timespec now;
+    double passed;
     if (!isatty(STDERR_FILENO)) return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec - r->began.tv_sec < 1) return true;
+    passed = seconds_between(&r->began, &now);
+    if (passed < 1 || (r->shown && seconds_between(&r->told, &now) < 0.2)) return true;
+    if (total == HD_UNKNOWN || !total) {
+        if (r->taken) done = r->taken;
+        total = r->size;
+    }
     if (r->doing) display(stderr, "\r%s", r->doing);
     else display(stderr, "\rreading %s", r->file);
-    if (total != HD_UNKNOWN && total) display(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
+    if (total) display(stderr, ": %.0f%%", 100.0 * (double)done / (double)total);
     else if (!r->doing) display(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
+    if (!r->doing) display(stderr, ", %.1f MiB/s", (double)done / 1048576 / passed);
+    if (total && done && done < total) {
+        double left = passed * (double)(total - done) / (double)done;
+        display(stderr, left < 100 ? ", %.0f s left" : ", %.0f min left", left < 100 ? left : left / 60);
+    }
+    display(stderr, "\033[K");
     fflush(stderr);
-    r->shown = true;
-    return true;
+    r->told = now;
+    return r->shown = true;
 }
 
 int64_t read_stdin(void *user, void *buffer, size_t capacity) {
@@ -92,9 +110,29 @@ hd_options reading_options(const arguments *a, reading *r) {
 
 const char *input_name(const char *file) { return strcmp(file, "-") ? file : "standard input"; }
 
+static int64_t read_counted(void *user, void *buffer, size_t capacity) {
+    reading *r = user;
+    int64_t n = r->in.read(r->in.user, buffer, capacity);
+    if (n > 0) r->taken += (uint64_t)n;
+    return n;
+}
+
 hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err) {
-    return strcmp(file, "-") ? hd_read_file(file, options, dump, err)
-                             : hd_read(hd_in_callback(read_stdin, NULL), options, dump, err);
+    reading *r = options->progress_user;
+    bool is_file = strcmp(file, "-") != 0;
+    struct stat st;
+    hd_status status;
+    hd_in in;
+    r->in = hd_in_callback(read_stdin, NULL);
+    if (is_file && hd_in_open(file, &r->in, err)) return err->status;
+    r->size = r->in.size;
+    if (!is_file && !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode)) r->size = (uint64_t)st.st_size;
+    in = r->in;
+    in.read = read_counted;
+    in.user = r;
+    status = hd_read(in, options, dump, err);
+    if (is_file) hd_in_close(&r->in);
+    return status;
 }
 
 int read_dump(const char *file, const arguments *a, hd_dump **dump) {
@@ -119,11 +157,50 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
 
 /* Output: standard output, or a file that appears when it is whole. ----------------------------- */
 
-/* What is written when the tool ends in the middle, for want of memory: it goes. */
+/* What is written when the tool ends in the middle, for want of memory or by a signal: it goes. */
 static hd_file *output_unfinished;
 
 static void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
+}
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+enum { ENDS = sizeof ends / sizeof *ends };
+
+static void on_end(int signal_number) {
+    output_abandon();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Before it is made, which a pipe that nobody reads holds up. */
+static void output_begins(output *o) {
+    struct sigaction end = { .sa_handler = on_end }, old;
+    static bool any;
+    if (!any) atexit(output_abandon);
+    for (int i = 0; i < ENDS; i++)
+        if (!any && !sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL) sigaction(ends[i], &end, NULL);
+    any = true;
+    o->file.fd = -1;
+    output_unfinished = &o->file;
+}
+
+/* Names the file, or leaves none behind; who ends us waits. */
+static int output_settle(output *o, int status) {
+    sigset_t held, before;
+    hd_error err;
+    sigemptyset(&held);
+    for (int i = 0; i < ENDS; i++) sigaddset(&held, ends[i]);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    output_unfinished = NULL;
+    if (status) {
+        hd_file_discard(&o->file);
+    } else if (hd_file_commit(&o->file, &err)) {
+        display(stderr, "heapdump: %s\n", err.message);
+        status = BAD_INPUT;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
 }
 
 int output_open_as(output *o, const char *path, bool is_default) {
@@ -135,30 +212,24 @@ int output_open_as(output *o, const char *path, bool is_default) {
         o->out = hd_out_file(stdout);
         return DONE;
     }
+    output_begins(o);
     if ((is_default ? hd_file_create_default : hd_file_create)(path, &o->file, &err)) {
+        output_unfinished = NULL;
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
     o->packing = packing_open(path, hd_file_out(&o->file), &o->out);
-    if (!output_unfinished) atexit(output_abandon);
-    output_unfinished = &o->file;
     return DONE;
 }
 
 int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
 
 int output_close(output *o, const char *path, int status) {
-    hd_error err;
     hd_status ended = packing_close(o->packing, !status);
-    output_unfinished = NULL;
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
         if (ended && !o->file.status) o->file.status = ended; /* told by the commit */
-        if (status) hd_file_discard(&o->file);
-        else if (hd_file_commit(&o->file, &err)) {
-            display(stderr, "heapdump: %s\n", err.message);
-            status = BAD_INPUT;
-        }
+        status = output_settle(o, status);
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
         display(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
                 errno ? strerror(errno) : "writing failed");

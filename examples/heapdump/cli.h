@@ -80,8 +80,10 @@ typedef struct reading {
     const char *file;
     const char *doing;           /* what takes long, instead of reading it */
     unsigned long long warnings;
-    struct timespec began;
+    struct timespec began, told;
     bool shown;
+    hd_in in;                    /* of read_input */
+    uint64_t taken, size;        /* bytes of it, packed ones where it is packed; size: 0: not known */
     void *findings;              /* what warnings are kept in, where they are not told */
 } reading;
 
