@@ -26,11 +26,11 @@ endef
 
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all help demo install uninstall test peers fuzz bench clean library-deps tools-deps test-deps fuzz-deps
+.PHONY: all help demo install uninstall test peers fuzz bench clean library-deps tools-deps page-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
 TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c)) \
-  $(B)/tool/license.o
+  $(B)/tool/license.o $(B)/tool/report_page.o
 EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples/*.c examples/*.cc)))
 
 all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
@@ -67,6 +67,22 @@ $(B)/tool/license.o: heapdump.h
 
 $(B)/heapdump.1: examples/heapdump/heapdump.1 $(B)/heapdump
 	$(B)/heapdump --man | sed -e 's/@VERSION@/$(VERSION)/' -e '/TABLES$$/{r /dev/stdin' -e 'd}' $< >$@
+
+# The page of `heapdump report` goes into the tool with the library that draws it, D3, of Debian's packages: tiny ones,
+# which need no others. Elsewhere: make D3="d3-hierarchy.min.js d3-selection.min.js" (versions 1 to 3 of npm's). Without
+# it the page is empty, of year 0 so that the next make tries again, and the tool tells what is missing.
+D3 ?= /usr/share/nodejs/d3-hierarchy/dist/d3-hierarchy.min.js /usr/share/nodejs/d3-selection/dist/d3-selection.min.js
+
+page-deps: tools-deps
+	-$(call install,node-d3-hierarchy node-d3-selection)
+
+$(B)/report.html: $(filter-out %.png,$(wildcard examples/heapdump/report/*)) | page-deps
+	@mkdir -p $(@D)
+	@examples/heapdump/report/page.sh $(D3) >$@ || { touch -d @0 $@; echo "make: without D3 (Debian: node-d3-hierarchy node-d3-selection) heapdump has no \`report\`" >&2; }
+
+$(B)/tool/report_page.o: $(B)/report.html
+	@mkdir -p $(@D)
+	cd $(B) && $(LD) -r -b binary -z noexecstack -o tool/report_page.o report.html
 
 $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	@mkdir -p $(@D)

@@ -5,18 +5,6 @@
 
 enum { EXACT_CLASSES = 16 * 63 };
 
-/* Classes with what would go with all of their objects, the most first; of those behind the first
-   EXACT_CLASSES that are alive, by what their objects dominate, this is what is told: at least that. */
-typedef struct class_line {
-    hd_class_row row;
-    uint32_t place;              /* in the histogram */
-} class_line;
-
-typedef struct class_list {
-    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
-    class_line *lines;
-} class_list;
-
 static int goes_more(const void *a, const void *b) {
     const class_line *x = a, *y = b;
     if (x->row.retained != y->row.retained) return x->row.retained < y->row.retained ? 1 : -1;
@@ -24,7 +12,7 @@ static int goes_more(const void *a, const void *b) {
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static int class_list_open(const objects *o, class_list *list) {
+int class_list_open(const objects *o, class_list *list) {
     hd_histogram *h;
     hd_total *totals;
     uint32_t *classes, n = 0;

@@ -78,6 +78,9 @@ int run_suspects(const arguments *a);
 /* validate.c */
 int run_validate(const arguments *a);
 
+/* report.c */
+int run_report(const arguments *a);
+
 /* dart.c */
 int run_strings(const arguments *a);
 

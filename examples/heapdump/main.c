@@ -74,6 +74,16 @@ static const command commands[] = {
       .options = "max-growth max-total site exact json" WORK NAMES HEAPS,
       .examples = "heapdump check base.json new.json\n"
                   "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
+    { .name = "report", .run = run_report,
+      .summary = "a page to open in a browser: flame view, tables, time line; of objects a map of what holds what",
+      .usage = "[OPTIONS] FILE [FILE2] -o report.html",
+      .help = "Writes one page that needs no network. Of heaps: call stacks, or what else they are told by, as an icicle or\n"
+              "flame view, with search, zoom and bottom-up; a table of all names; a time line of the dumps, any two of\n"
+              "which can be compared. Of objects: what holds what as a map, classes, the way from a root to an object,\n"
+              "what it refers to. With two files what grew from FILE to FILE2, of objects class by class.",
+      .options = "by metric entries keep drop root" NAMES HEAPS,
+      .examples = "heapdump report -o server.html server.json\n"
+                  "heapdump report -o grown.html before.json after.json" },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",

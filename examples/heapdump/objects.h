@@ -13,6 +13,18 @@ typedef struct objects {
     hd_dominators *dominators;   /* NULL where nobody asked */
 } objects;
 
+/* Classes with what would go with all of their objects, the most first; of those behind the first
+   EXACT_CLASSES (classes.c) that are alive, by what their objects dominate, this is what is told: at least that. */
+typedef struct class_line {
+    hd_class_row row;
+    uint32_t place;              /* in the histogram */
+} class_line;
+
+typedef struct class_list {
+    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
+    class_line *lines;
+} class_list;
+
 /* objects.c */
 hd_options long_call(reading *r, const char *doing);
 void long_call_ends(const reading *r);
@@ -42,6 +54,9 @@ int each_graph(const arguments *a, const char *name, bool dominators,
 bool is_named(const objects *o, uint32_t object, const char *name);
 int no_class(const objects *o, const char *name);
 uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
+
+/* classes.c: list->lines are the caller's to free. */
+int class_list_open(const objects *o, class_list *list);
 
 /* graphs.c */
 void graph_info_text(FILE *out, const hd_graph *graph);

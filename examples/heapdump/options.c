@@ -193,6 +193,8 @@ static const option_row rows[] = {
     { "suspects", "top", "K", take_count, AT(cutoff.top), "so many [10]" },
     { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20]" },
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
+    { "report", "entries", "N", take_count, AT(cutoff.max_entries),
+      "so many entries of all heaps together, or objects: those that hold most [100000]" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
       "list what explains most in so many bytes of a trace" },
     { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process]; and however little it holds" },

@@ -1,0 +1,711 @@
+/* The page of heaps: what allocated the memory. */
+
+function profilePage(data, names) {
+  const ROW = 18,
+    THINNEST = 1.5;
+  const heaps = data.heaps,
+    hidden = new Set(data.hidden),
+    short = new Map(data.short);
+  const sizeText = data.counted ? countText : bytesText;
+  const other = names.indexOf("<other>");
+  for (const heap of heaps) if (!heap.tables?.length) heap.tables = null; /* totals alone are on the page */
+  const view = $("stacks");
+  const state = {
+    heap: null,
+    then: null,
+    axis: "",
+    metric: "bytes",
+    invert: false,
+    flame: false,
+    all: false,
+    only: null,
+    root: null,
+    zoom: null,
+  };
+  let tree = null,
+    hits = null,
+    drawn = [];
+
+  // Trees.
+
+  const tableOf = (heap, axis) => heap?.tables?.find((t) => t.axes.some((a) => a.name === axis));
+  const axisIn = (table, axis) => (table ? table.axes.findIndex((a) => a.name === axis) : -1);
+
+  /** Puts an axis of a table into a tree; returns the tree's node for each of the axis. */
+  function place(tree, table, axis) {
+    const { parent, names: name } = table.axes[axisIn(table, axis)];
+    const to = new Uint32Array(parent.length);
+    for (let i = 1; i < parent.length; i++) {
+      const above = to[parent[i]];
+      if (axis === "backtrace" && !state.all && hidden.has(name[i])) {
+        to[i] = above;
+        continue;
+      }
+      const key = above * names.length + name[i];
+      let node = tree.at.get(key);
+      if (node === undefined) {
+        tree.at.set(key, (node = tree.parent.length));
+        tree.parent.push(above);
+        tree.name.push(name[i]);
+      }
+      to[i] = node;
+    }
+    return to;
+  }
+
+  /** Which rows of a table are below what is looked at alone; null: all. */
+  function rowsOf(table, only) {
+    const k = only ? axisIn(table, only.axis) : -1;
+    if (k < 0) return null;
+    const t = { parent: [-1], name: [0], at: new Map() },
+      to = place(t, table, only.axis);
+    let target = 0;
+    for (const name of only.path) target = t.at.get(target * names.length + name) ?? -1;
+    const inside = t.parent.map(() => 0);
+    inside.forEach((_, i) => {
+      inside[i] = i === target || (i && inside[t.parent[i]]) ? 1 : 0;
+    });
+    return table.node[k].map((node) => inside[to[node]]);
+  }
+
+  /** One heap along an axis, or two: sizes now and then, of nodes themselves and with all below them. */
+  function makeTree() {
+    const t = { parent: [-1], name: [0], at: new Map(), estimated: false };
+    const placed = [state.heap, state.then].map((heap) => {
+      const table = tableOf(heap, state.axis);
+      return table && { table, to: place(t, table, state.axis), inside: rowsOf(table, state.only) };
+    });
+    const column = () => new Float64Array(t.parent.length),
+      blocks = state.metric === "blocks";
+    (t.self = column()), (t.selfThen = column()), (t.variance = column());
+    placed.forEach((p, side) => {
+      if (!p) return;
+      const node = p.table.node[axisIn(p.table, state.axis)],
+        amount = blocks ? p.table.blocks : p.table.bytes;
+      const into = side ? t.selfThen : t.self,
+        error = blocks ? null : p.table.error;
+      for (let i = 0; i < node.length; i++) {
+        if (p.inside && !p.inside[i]) continue;
+        into[p.to[node[i]]] += Math.max(0, amount[i]);
+        if (error) {
+          t.variance[p.to[node[i]]] += error[i] * error[i];
+          t.estimated = true;
+        }
+      }
+    });
+    const own = {
+      then: t.selfThen,
+      grown: t.self.map((x, i) => Math.max(0, x - t.selfThen[i])),
+      shrunk: t.self.map((x, i) => Math.max(0, t.selfThen[i] - x)),
+    };
+    t.width = (own[state.metric] ?? t.self).slice();
+    t.ownWidth = own[state.metric] ?? t.self;
+    t.ownVariance = t.variance.slice();
+    (t.now = t.self.slice()), (t.then = t.selfThen.slice());
+    for (let i = t.parent.length - 1; i > 0; i--)
+      for (const c of [t.width, t.now, t.then, t.variance]) c[t.parent[i]] += c[i];
+    t.children = childrenOf(t.parent, t.width);
+    return t;
+  }
+
+  // Nodes of the view: made as far as they are wide enough to be seen.
+
+  const topDown = (i) => ({
+    i,
+    name: tree.name[i],
+    width: tree.width[i],
+    now: tree.now[i],
+    then: tree.then[i],
+    self: tree.self[i],
+    variance: tree.variance[i],
+  });
+
+  /** Bottom-up: what has one name at one place of its path. items: nodes with bytes of their own, and beside each
+      where above it this is. */
+  function bottomUp(name, items) {
+    const node = { name, items, width: 0, now: 0, then: 0, self: 0, variance: 0 };
+    for (let k = 0; k < items.length; k += 2) {
+      const leaf = items[k];
+      (node.width += tree.ownWidth[leaf]), (node.now += tree.self[leaf]), (node.then += tree.selfThen[leaf]);
+      node.variance += tree.ownVariance[leaf];
+    }
+    return node;
+  }
+
+  function callersOf(node) {
+    const groups = new Map();
+    for (let k = 0; k < node.items.length; k += 2) {
+      const above = node.items[k + 1] < 0 ? node.items[k] : tree.parent[node.items[k + 1]];
+      if (above <= 0) continue;
+      const list = groups.get(tree.name[above]);
+      if (list) list.push(node.items[k], above);
+      else groups.set(tree.name[above], [node.items[k], above]);
+    }
+    const kids = [...groups].map(([name, items]) => Object.assign(bottomUp(name, items), { above: node }));
+    return kids.sort((a, b) => b.width - a.width || (names[a.name] < names[b.name] ? -1 : 1));
+  }
+
+  /** What is as wide as `least`, and one for all that is not. */
+  function childrenIn(node, least) {
+    const list = [],
+      rest = { rest: true, count: 0, width: 0, now: 0, then: 0, self: 0, variance: 0, above: node };
+    const add = (width, make, from) => {
+      if (width >= least && width > 0) list.push(make());
+      else if (width > 0) {
+        rest.count++,
+          (rest.width += width),
+          (rest.now += from.now),
+          (rest.then += from.then),
+          (rest.variance += from.variance);
+      }
+    };
+    if (node.rest) return list;
+    if (node.items) for (const kid of (node.kids ??= callersOf(node))) add(kid.width, () => kid, kid);
+    else {
+      node.made ??= new Map(); /* what is zoomed into stays one node, however often it is drawn */
+      for (const i of tree.children(node.i)) {
+        const made = () => node.made.get(i) ?? node.made.set(i, Object.assign(topDown(i), { above: node })).get(i);
+        add(tree.width[i], made, { now: tree.now[i], then: tree.then[i], variance: tree.variance[i] });
+      }
+    }
+    if (rest.count && rest.width >= least) list.push(rest);
+    return list;
+  }
+
+  function rootNode() {
+    if (!state.invert) return topDown(0);
+    const items = [];
+    tree.self.forEach((_, i) => {
+      if (tree.self[i] || tree.selfThen[i]) items.push(i, -1);
+    });
+    const root = bottomUp(0, items);
+    (root.now = tree.now[0]), (root.then = tree.then[0]), (root.width = tree.width[0]);
+    return root;
+  }
+
+  const pathOf = (node) => {
+    const path = [];
+    for (; node && node !== state.root; node = node.above) path.unshift(node);
+    return path;
+  };
+  const nameOf = (node) =>
+    node === state.root ? "all" : node.rest ? `${countText(node.count)} smaller` : names[node.name];
+
+  // Drawing.
+
+  function change(node) {
+    const before = node.then,
+      after = node.now;
+    return {
+      by: after - before,
+      share: before + after ? (after - before) / (before + after) : 0,
+      noise: tree.estimated && node.variance > 0 && Math.abs(after - before) <= 2 * Math.sqrt(node.variance),
+    };
+  }
+
+  function about(node) {
+    const text = [nameOf(node)],
+      whole = state.root;
+    if (state.then) {
+      const c = change(node);
+      text.push(
+        `${signed(c.by, unit())}: ${unit()(node.then)} before, ${unit()(node.now)} after` +
+          (c.noise ? ", which sampling may have made up" : ""),
+      );
+    } else {
+      text.push(`${unit()(node.now)}, ${shareText(node.now, whole.now)}`);
+      if (node.self && !node.items && node.self !== node.now) text.push(`${unit()(node.self)} itself`);
+      if (node.variance && tree.estimated) text.push(`\u00b1 ${sizeText(Math.sqrt(node.variance))}`);
+    }
+    return text.join(" \u2013 ");
+  }
+  const unit = () => (state.metric === "blocks" ? (n) => `${countText(n)} blocks` : sizeText);
+
+  function dress(cell, node, i) {
+    const name = nameOf(node.data),
+      label = about(node.data),
+      width = node.x1 - node.x0;
+    cell.textContent = width < 12 ? "" : width < 7 * name.length ? (short.get(node.data.name) ?? name) : name;
+    cell.title = label;
+    cell.setAttribute("aria-label", label);
+    cell.setAttribute("aria-selected", "false");
+    if (node.data.rest || node.data.name === other || node.data === state.root) cell.classList.add("other");
+    else if (node.lifted) cell.classList.add("above");
+    if (state.then) {
+      const c = change(node.data);
+      cell.classList.add(c.noise ? "noise" : "change");
+      cell.style.setProperty("--h", c.by > 0 ? 8 : 215);
+      cell.style.setProperty("--k", `${Math.round(100 * Math.min(1, Math.abs(c.share) * 1.6))}%`);
+    } else
+      cell.style.setProperty("--h", state.axis === "backtrace" ? (hueOf(name) % 44) + 8 : (hueOf(name) % 120) + 150);
+  }
+
+  function draw() {
+    const width = Math.max(300, view.clientWidth),
+      zoom = state.zoom,
+      above = [state.root, ...pathOf(zoom).slice(0, -1)].filter((n) => n !== zoom);
+    const least = (zoom.width * THINNEST) / width;
+    const laid = d3.hierarchy(zoom, (node) => childrenIn(node, least));
+    laid.each((node) => {
+      node.value = node.data.width;
+    });
+    d3.partition().size([width, (laid.height + 1) * ROW])(laid);
+    const rows = above.length + laid.height + 1;
+    const lifted = above.map((data, i) => ({
+      data,
+      depth: i,
+      x0: 0,
+      x1: width,
+      y0: i * ROW,
+      y1: (i + 1) * ROW,
+      lifted: true,
+    }));
+    lifted.forEach((node, i) => {
+      node.parent = lifted[i - 1];
+      node.children = [lifted[i + 1] ?? laid];
+    });
+    laid.each((node) => {
+      node.depth += above.length;
+      node.y0 = node.depth * ROW;
+      node.y1 = node.y0 + ROW;
+    });
+    if (lifted.length) laid.parent = lifted.at(-1);
+    drawn = [...lifted, ...laid.descendants()];
+    if (state.flame) for (const node of drawn) [node.y0, node.y1] = [rows * ROW - node.y1, rows * ROW - node.y0];
+    view.style.height = `${rows * ROW + 2}px`;
+    drawCells(view, drawn, dress);
+    view.scrollTop = state.flame ? view.scrollHeight : 0;
+    $("whole").hidden = zoom === state.root;
+    mark();
+    cursor.reset(drawn, lifted.length);
+    $("detail").textContent = about(zoom);
+  }
+
+  /** What is searched for, in the view and in all. */
+  function mark() {
+    const cells = view.children;
+    view.classList.toggle("searching", !!hits);
+    drawn.forEach((node, i) => {
+      node.hit = !!hits && node.data !== state.root && hits[node.data.name] === 1;
+      cells[i].classList.toggle("hit", node.hit);
+    });
+    if (!hits) {
+      $("hits").textContent = "";
+      return;
+    }
+    const covered = new Uint8Array(tree.parent.length);
+    let sum = 0;
+    for (let i = 1; i < covered.length; i++) {
+      covered[i] = covered[tree.parent[i]] || hits[tree.name[i]];
+      if (covered[i] && !covered[tree.parent[i]]) sum += tree.width[i];
+    }
+    $("hits").textContent = sum ? `${unit()(sum)}, ${shareText(sum, tree.width[0])}` : "nothing found";
+  }
+
+  // Names, wherever they stand.
+
+  /** Of each name what it holds, counted once where it is on a path several times, and itself. */
+  function sitesOf() {
+    const sites = new Map(),
+      times = new Uint32Array(names.length),
+      path = [0],
+      next = [0];
+    while (path.length) {
+      const i = path.at(-1),
+        children = tree.children(i);
+      if (next[next.length - 1] < children.length) {
+        const child = children[next[next.length - 1]++],
+          name = tree.name[child];
+        if (!sites.has(name)) sites.set(name, { name, now: 0, then: 0, self: 0, selfThen: 0 });
+        const site = sites.get(name);
+        (site.self += tree.self[child]), (site.selfThen += tree.selfThen[child]);
+        if (!times[name]++) {
+          (site.now += tree.now[child]), (site.then += tree.then[child]);
+        }
+        path.push(child), next.push(0);
+      } else {
+        times[tree.name[i]]--; /* the root's does not count: it has no name */
+        path.pop(), next.pop();
+      }
+    }
+    return [...sites.values()];
+  }
+
+  const table = sortedTable($("sites"), $("sites-more"), [], 0);
+  function siteColumns() {
+    const nameColumn = {
+      title: state.axis === "backtrace" ? "Function" : state.axis,
+      name: true,
+      value: (s) => names[s.name],
+      text: () => undefined,
+      cell: (td, s) =>
+        td.append(
+          element("button", names[s.name], {
+            type: "button",
+            className: "link",
+            title: names[s.name],
+            onclick: () => look(names[s.name]),
+          }),
+        ),
+    };
+    const columns = state.then
+      ? [
+          {
+            title: "Change",
+            value: (s) => s.now - s.then,
+            text: (s) => signed(s.now - s.then, unit()),
+            cell: changeCell((s) => s.now - s.then),
+          },
+          {
+            title: "Itself",
+            value: (s) => s.self - s.selfThen,
+            text: (s) => signed(s.self - s.selfThen, unit()),
+            cell: changeCell((s) => s.self - s.selfThen),
+          },
+          { title: "Before", value: (s) => s.then, text: (s) => unit()(s.then) },
+          { title: "After", value: (s) => s.now, text: (s) => unit()(s.now) },
+        ]
+      : [
+          { title: "Total", about: "with what it called", value: (s) => s.now, text: (s) => unit()(s.now) },
+          {
+            title: "Share",
+            value: (s) => s.now,
+            text: (s) => shareText(s.now, tree.now[0]),
+            cell: shareCell(
+              (s) => s.now,
+              () => tree.now[0],
+            ),
+          },
+          {
+            title: "Itself",
+            about:
+              tableOf(state.heap, state.axis) && state.heap.condensed
+                ? "or what the dump does not list below it"
+                : "without what it called",
+            value: (s) => s.self,
+            text: (s) => unit()(s.self),
+          },
+          {
+            title: "Share",
+            value: (s) => s.self,
+            text: (s) => shareText(s.self, tree.now[0]),
+            cell: shareCell(
+              (s) => s.self,
+              () => tree.now[0],
+            ),
+          },
+        ];
+    table.columns([...columns, nameColumn], state.then ? 1 : 2);
+  }
+  const isFound = () => hits && ((s) => hits[s.name] === 1);
+
+  function look(text) {
+    $("search").value = text;
+    search();
+    view.scrollIntoView({ block: "nearest" });
+  }
+  function search() {
+    timed("filter", () => {
+      hits = matching(names, $("search").value);
+      mark();
+      table.filter(isFound());
+    });
+  }
+
+  // What is chosen.
+
+  const sideText = (heap) =>
+    [
+      data.files.length > 1 ? data.files[heap.file] : "",
+      heap.process || (heap.pid ? "process" : ""),
+      heap.pid || "",
+      heap.allocator ?? "",
+      heap.kind === "live" ? "" : heap.kind,
+    ]
+      .filter(Boolean)
+      .join(" ");
+  const groupOf = (heap) => JSON.stringify([heap.file, heap.pid, heap.process, heap.allocator, heap.kind]);
+  const groups = new Map();
+  for (const heap of heaps) {
+    if (!groups.has(groupOf(heap))) groups.set(groupOf(heap), []);
+    groups.get(groupOf(heap)).push(heap);
+  }
+  const begin = heaps.reduce((first, heap) => Math.min(first, heap.time_us), Infinity);
+  const timeText = (heap) => `${((heap.time_us - begin) / 1e6).toFixed(1)} s`;
+  const dumpText = (heap) => (groups.get(groupOf(heap)).length > 1 ? `dump ${heap.dump} at ${timeText(heap)}` : "");
+
+  function rebuild() {
+    const zoomed = pathOf(state.zoom).map((node) => node.name);
+    const tables = [state.heap, state.then].filter(Boolean).map((heap) => tableOf(heap, state.axis));
+    if (state.only && tables.some((table) => axisIn(table, state.only.axis) < 0)) state.only = null;
+    tree = makeTree();
+    state.root = rootNode();
+    state.zoom = state.root;
+    for (const name of zoomed) {
+      const next = childrenIn(state.zoom, 0).find((kid) => kid.name === name);
+      if (!next) break;
+      state.zoom = next;
+    }
+    siteColumns();
+    draw();
+    table.show(sitesOf(), isFound());
+    $("only").hidden = !state.only;
+    if (state.only) $("only").textContent = `only ${names[state.only.path.at(-1)]} \u00d7`;
+    tell();
+  }
+
+  function tell() {
+    const heap = state.heap,
+      table = tableOf(heap, state.axis),
+      text = [sizeText(heap.bytes)];
+    if (heap.blocks !== null && !data.counted) text.push(`${countText(heap.blocks)} blocks`);
+    if (heap.sample_bytes) text.push(`estimated from a sample of one block per ${sizeText(heap.sample_bytes)}`);
+    if (groups.get(groupOf(heap)).length > 1) text.unshift(dumpText(heap));
+    if (heap.condensed) text.push("the dump lists only its largest entries");
+    if (table?.least)
+      text.push(
+        `of ${countText(table.of)} entries those that hold more than ${sizeText(table.least)} are on this page, ` +
+          "the rest is <other> (--entries)",
+      );
+    const then = tableOf(state.then, state.axis);
+    if (then?.least) text.push(`of the other heap those of more than ${sizeText(then.least)}`);
+    if (state.then && (heap.condensed || state.then.condensed))
+      text.push("what one of them does not list counts there to what called it");
+    $("told").textContent = text.join("; ");
+  }
+
+  function options(select, list, chosen) {
+    select.replaceChildren(
+      ...list.map(([value, text]) => element("option", text, { value, selected: value === chosen })),
+    );
+    select.value = chosen;
+  }
+
+  /** Choices that depend on the heap. */
+  function offer() {
+    const axes = new Set();
+    for (const heap of [state.heap, state.then])
+      for (const t of heap?.tables ?? []) for (const a of t.axes) if (a.parent.length > 1) axes.add(a.name);
+    if (!axes.size) axes.add(state.heap.tables[0].axes[0].name);
+    if (!axes.has(state.axis)) state.axis = data.by && axes.has(data.by) ? data.by : [...axes][0];
+    options(
+      $("axis"),
+      [...axes].map((a) => [a, a]),
+      state.axis,
+    );
+    const metrics = state.then
+      ? [
+          ["bytes", "size after"],
+          ["then", "size before"],
+          ["grown", "what grew"],
+          ["shrunk", "what shrank"],
+        ]
+      : [["bytes", data.counted ? "amount" : "bytes"]];
+    if (!state.then && !data.counted && !state.heap.tables.some((t) => t.blocks.includes(-1)))
+      metrics.push(["blocks", "blocks"]);
+    if (!metrics.some(([m]) => m === state.metric)) state.metric = "bytes";
+    options($("metric"), metrics, state.metric);
+    $("metric").parentElement.hidden = metrics.length < 2;
+    options(
+      $("heap"),
+      [...groups].map(([key, list]) => [
+        key,
+        [sideText(list.at(-1)), list.length > 1 ? `${list.length} dumps` : sizeText(list[0].bytes)].join(" \u2013 "),
+      ]),
+      groupOf(state.heap),
+    );
+    const others = heaps
+      .map((heap, i) => [String(i), heap])
+      .filter(([, heap]) => heap !== state.heap && heap.tables && heap.kind === state.heap.kind);
+    options(
+      $("compare"),
+      [
+        ["", "nothing"],
+        ...others.map(([i, heap]) => [
+          i,
+          [sideText(heap), dumpText(heap), sizeText(heap.bytes)].filter(Boolean).join(" \u2013 "),
+        ]),
+      ],
+      state.then ? String(heaps.indexOf(state.then)) : "",
+    );
+    $("compare").parentElement.hidden = !others.length;
+    $("unhide").hidden = !hidden.size || state.axis !== "backtrace";
+  }
+
+  function choose(changes) {
+    Object.assign(state, changes);
+    if (changes.heap && state.then === state.heap) state.then = null;
+    offer();
+    timeLine();
+    rebuild();
+  }
+
+  // Time line.
+
+  function timeLine() {
+    const dumps = groups.get(groupOf(state.heap)),
+      svg = d3.select("#line");
+    $("time").hidden = dumps.length < 2;
+    if (dumps.length < 2) return;
+    const width = Math.max(300, $("line").clientWidth || view.clientWidth),
+      height = 110,
+      left = 70,
+      bottom = 92,
+      top = 8;
+    const t0 = dumps[0].time_us,
+      t1 = dumps.at(-1).time_us,
+      most = dumps.reduce((most, d) => Math.max(most, d.bytes), 1);
+    const x = (d) =>
+      left + (width - left - 10) * (t1 > t0 ? (d.time_us - t0) / (t1 - t0) : dumps.indexOf(d) / (dumps.length - 1));
+    const y = (bytes) => bottom - ((bottom - top) * bytes) / most;
+    const curve = dumps.map((d) => `${x(d).toFixed(1)},${y(d.bytes).toFixed(1)}`).join("L");
+    svg
+      .attr("viewBox", `0 0 ${width} ${height}`)
+      .attr(
+        "aria-label",
+        `${sizeText(dumps[0].bytes)} at first, ${sizeText(most)} at most, ${sizeText(dumps.at(-1).bytes)} at last, ` +
+          `in ${dumps.length} dumps over ${((t1 - t0) / 1e6).toFixed(1)} seconds`,
+      );
+    svg
+      .selectAll("line.grid")
+      .data([0, 0.5, 1])
+      .join("line")
+      .attr("class", "grid")
+      .attr("x1", left)
+      .attr("x2", width - 10)
+      .attr("y1", (v) => y(v * most))
+      .attr("y2", (v) => y(v * most));
+    svg
+      .selectAll("path.area")
+      .data([0])
+      .join("path")
+      .attr("class", "area")
+      .attr("d", `M${x(dumps[0])},${bottom}L${curve}L${x(dumps.at(-1))},${bottom}Z`);
+    svg.selectAll("path.curve").data([0]).join("path").attr("class", "curve").attr("d", `M${curve}`);
+    const marks = [["at", state.heap]];
+    if (state.then && dumps.includes(state.then)) marks.push(["then", state.then]);
+    svg
+      .selectAll("line.mark")
+      .data(marks)
+      .join("line")
+      .attr("class", ([kind]) => `mark ${kind}`)
+      .attr("x1", ([, d]) => x(d))
+      .attr("x2", ([, d]) => x(d))
+      .attr("y1", top)
+      .attr("y2", bottom);
+    const texts = [
+      [left - 6, y(most) + 8, "end", sizeText(most)],
+      [left - 6, bottom, "end", "0"],
+      [left, height - 4, "start", timeText(dumps[0])],
+      [width - 10, height - 4, "end", timeText(dumps.at(-1))],
+    ];
+    svg
+      .selectAll("text")
+      .data(texts)
+      .join("text")
+      .attr("x", (t) => t[0])
+      .attr("y", (t) => t[1])
+      .attr("text-anchor", (t) => t[2])
+      .text((t) => t[3]);
+    const slider = $("dump");
+    slider.max = dumps.length - 1;
+    slider.value = dumps.indexOf(state.heap);
+    slider.setAttribute(
+      "aria-valuetext",
+      `dump ${state.heap.dump}, ${timeText(state.heap)}, ${sizeText(state.heap.bytes)}`,
+    );
+    $("line").onclick = (event) => {
+      const at = ((event.clientX - $("line").getBoundingClientRect().left) / $("line").clientWidth) * width;
+      nearest(dumps.reduce((best, d, i) => (Math.abs(x(d) - at) < Math.abs(x(dumps[best]) - at) ? i : best), 0));
+    };
+    slider.oninput = () => nearest(+slider.value);
+    function nearest(i) {
+      /* the one there, or beside it, whose entries are on the page */
+      for (let k = 0; k < dumps.length; k++)
+        for (const d of [dumps[i - k], dumps[i + k]]) if (d?.tables) return choose({ heap: d });
+    }
+  }
+
+  // What is pressed.
+
+  const toggle = (id, key, field, also) => {
+    $(id).onclick = keys[key] = () => {
+      state[field] = !state[field];
+      $(id).ariaPressed = String(state[field]);
+      also();
+    };
+  };
+  const zoomTo = (node) => {
+    state.zoom = node;
+    draw();
+  };
+  const unzoomed = () => {
+    state.zoom = state.root;
+    rebuild();
+  };
+  toggle("invert", "i", "invert", unzoomed);
+  toggle("flame", "f", "flame", draw);
+  toggle("unhide", "h", "all", unzoomed);
+  $("whole").onclick = () => zoomTo(state.root);
+  $("only").onclick = () => {
+    state.only = null;
+    rebuild();
+  };
+  function by(axis) {
+    /* of what is zoomed into, that part alone */
+    const path = pathOf(state.zoom).map((node) => node.name);
+    const table = tableOf(state.heap, state.axis);
+    if (path.length && !state.invert && axisIn(table, axis) >= 0) state.only = { axis: state.axis, path };
+    state.zoom = state.root;
+    choose({ axis });
+  }
+  $("axis").onchange = () => by($("axis").value);
+  keys.b = () => {
+    const list = [...$("axis").options].map((o) => o.value);
+    by(list[(list.indexOf(state.axis) + 1) % list.length]);
+  };
+  $("metric").onchange = () => choose({ metric: $("metric").value });
+  $("heap").onchange = () =>
+    choose({ heap: groups.get($("heap").value).findLast((heap) => heap.tables), only: null });
+  $("compare").onchange = () => choose({ then: heaps[$("compare").value] ?? null });
+  searchField($("search"), view, search);
+  const cursor = cursorOf(view, {
+    up: () => (state.flame ? "ArrowDown" : "ArrowUp"),
+    show: (node) => {
+      $("detail").textContent = about(node.data);
+    },
+    enter: (node) => {
+      if (!node.data.rest) zoomTo(node.data);
+    },
+    out: () => zoomTo(pathOf(state.zoom).at(-2) ?? state.root),
+    whole: () => zoomTo(state.root),
+  });
+  let waits = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waits);
+    waits = setTimeout(() => {
+      timeLine();
+      draw();
+    }, 100);
+  });
+  addEventListener("beforeprint", () => draw());
+
+  // At first: the largest of the last heaps, beside that of the other file.
+
+  $("profile").hidden = false;
+  const lasts = [...groups.values()].map((list) => list.findLast((heap) => heap.tables)).filter(Boolean);
+  const best = (list) => list.reduce((a, b) => (b.bytes > (a?.bytes ?? -1) ? b : a), null);
+  const heap = best(lasts.filter((h) => h.file === data.files.length - 1)) ?? best(lasts);
+  if (!heap) {
+    $("told").textContent = "no heap";
+    return;
+  }
+  const like = (h) => h.file !== heap.file && h.allocator === heap.allocator && h.kind === heap.kind;
+  const then =
+    data.files.length < 2
+      ? null
+      : (lasts.find((h) => like(h) && h.process === heap.process) ??
+        lasts.find(like) ??
+        best(lasts.filter((h) => h.file !== heap.file && h.kind === heap.kind)));
+  choose({ heap, then, metric: "bytes" });
+}
