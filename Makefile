@@ -36,7 +36,7 @@ EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples
 all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 # The tool and the recorder ------------------------------------------------------------------
 
