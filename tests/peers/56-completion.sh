@@ -16,8 +16,8 @@ listed=$("$tool" --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdum
 # cases FUNCTION: what all of them complete. FUNCTION prints the words that a command line may go on with.
 cases() {
   check "$shell: commands" "$listed" "$($1 heapdump '' | grep -v -e '^help$' -e '^-' | sort | xargs)"
-  check "$shell: a command's beginning" "classes convert" "$($1 heapdump c | sort | xargs)"
-  check "$shell: a command to help with" "memprof merge" "$($1 heapdump help m | sort | xargs)"
+  check "$shell: a command's beginning" "$(tr ' ' '\n' <<< "$listed" | grep '^c' | xargs)" "$($1 heapdump c | sort | xargs)"
+  check "$shell: a command to help with" "$(tr ' ' '\n' <<< "$listed" | grep '^m' | xargs)" "$($1 heapdump help m | sort | xargs)"
   check "$shell: options" "--json" "$($1 heapdump tree --js)"
   check "$shell: of the command alone" "" "$($1 heapdump info --inv)"
   check "$shell: behind a file" "--invert" "$($1 heapdump tree other.json --inv)"
