@@ -83,7 +83,7 @@ static const command commands[] = {
               "what it refers to. With two files what grew from FILE to FILE2, of objects class by class.",
       .options = "by metric entries keep drop root" NAMES HEAPS,
       .examples = "heapdump report -o server.html server.json\n"
-                  "heapdump report -o grown.html before.json after.json" },
+                  "heapdump report -o grown.html base.json new.json" },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",
