@@ -264,34 +264,90 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
     return found;
 }
 
-/* The three classes that have most bytes below an object, those of the program before the machine's own; of several
+/* A class of objects below a pile. */
+typedef struct below {
+    uint32_t class_index;
+    uint64_t objects;
+    hd_str name;                 /* that most of them have beside it: of V8 a function's */
+} below;
+
+enum { MOST_BELOW = 3 };
+
+/* The name that most of some objects have: one that is met twice among the first of them is. */
+static hd_str common_name(const shot *s, const uint32_t *list, uint32_t n) {
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        hd_str name = name_of(&s->o, list[i]);
+        uint32_t equal = 0;
+        for (uint32_t k = 0; k < n; k++) equal += hd_str_equal(name, name_of(&s->o, list[k]));
+        if (name.len && 2 * equal > n) return name;
+    }
+    return hd_cstr("");
+}
+
+/* The classes whose objects retain most below an object, those of the program before the machine's own; of several
    snapshots, counting new objects alone. */
 static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *ids, uint32_t count,
-                              uint32_t classes[3], uint64_t counts[3]) {
+                              below found[MOST_BELOW]) {
+    enum { SAMPLE = 16 };
     const hd_dominators *d = s->o.dominators;
-    uint32_t all = hd_graph_class_count(s->o.graph), found = 0;
-    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes)),
-             *number = needed(calloc((size_t)all + 1, sizeof *number));
+    uint32_t all = hd_graph_class_count(s->o.graph), n = 0, sample[SAMPLE], sampled;
+    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
+    uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
+    uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
     for (uint32_t i = 1; i < d->below[object]; i++) {
-        uint32_t o = d->order[d->position[object] + i];
-        hd_object info = hd_graph_object(s->o.graph, o);
+        uint32_t o = d->order[d->position[object] + i], c = hd_graph_object(s->o.graph, o).class_index;
         if (ids && ids[(size_t)o * count] != HD_NONE) continue;
-        bytes[info.class_index] += info.size, number[info.class_index]++;
+        number[c]++;
+        if (i < end[c]) continue;
+        bytes[c] += d->retained[o];
+        end[c] = i + d->below[o];
     }
-    for (bool internal = false; found < 3;) {
+    for (bool internal = false; n < MOST_BELOW;) {
         uint32_t best = 0;
         for (uint32_t c = 1; c < all; c++)
             if (bytes[c] > bytes[best] && is_internal(hd_graph_class(s->o.graph, c).name) == internal) best = c;
-        if (!bytes[best] && internal) break;
-        if (!bytes[best]) {
-            internal = true;
-            continue;
+        if (!best && internal) break;
+        internal |= !best;
+        if (!best) continue;
+        found[n] = (below){ best, number[best], { "", 0 } };
+        bytes[best] = sampled = 0;
+        for (uint32_t i = 1; i < d->below[object] && sampled < SAMPLE; i++) {
+            uint32_t o = d->order[d->position[object] + i];
+            bool is_new = !ids || ids[(size_t)o * count] == HD_NONE;
+            if (is_new && hd_graph_object(s->o.graph, o).class_index == best) sample[sampled++] = o;
         }
-        classes[found] = best, counts[found++] = number[best];
-        bytes[best] = 0;
+        found[n++].name = common_name(s, sample, sampled);
     }
-    free(bytes), free(number);
-    return found;
+    free(bytes), free(number), free(end);
+    return n;
+}
+
+/* Which of its references leads from an object to one; HD_NONE: none does. */
+static uint32_t reference_to(const shot *s, uint32_t from, uint32_t to) {
+    hd_object o = hd_graph_object(s->o.graph, from);
+    for (uint32_t r = 0; r < o.reference_count; r++)
+        if (o.references[r] == to) return r;
+    return HD_NONE;
+}
+
+/* From a pile on through objects that each retain at least half of it, to where it fans out: a list that grew at its
+   head has its length here. */
+static uint32_t way_below(const shot *s, uint32_t object, char **steps) {
+    const hd_dominators *d = s->o.dominators;
+    uint64_t half = d->retained[object] / 2;
+    uint32_t n = 0;
+    while (n < MOST_STEPS) {
+        uint32_t next = HD_NONE;
+        for (uint32_t i = 1; i < d->below[object] && next == HD_NONE;) {
+            uint32_t o = d->order[d->position[object] + i];
+            if (d->retained[o] > half) next = o;
+            i += d->below[o];
+        }
+        if (next == HD_NONE) break;
+        steps[n++] = step_text(s, object, reference_to(s, object, next));
+        object = next;
+    }
+    return n;
 }
 
 /* Classes. ------------------------------------------------------------------------------------- */
@@ -375,9 +431,9 @@ static void put_way(FILE *out, const char *what, char **steps, uint32_t n) {
 
 static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids, const pile *p,
                      uint32_t number) {
-    char *steps[MOST_STEPS];
-    uint32_t classes[3] = { 0 }, n = way_to(s, p->object, steps), kinds;
-    uint64_t counts[3] = { 0 };
+    char *steps[MOST_STEPS], *on[MOST_STEPS];
+    below classes[MOST_BELOW];
+    uint32_t n = way_to(s, p->object, steps), on_count = way_below(s, p->object, on), kinds;
     display(out, "%3u  ", number);
     put_short(out, hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, p->object).class_index).name);
     put_known_name(out, &s->o, p->object);
@@ -392,18 +448,17 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     }
     display(out, "retains "), put_bytes(out, a, (uint64_t)p->bytes, 0);
     display(out, ", %.1f%% of all\n", 100 * p->bytes / (double)(s->o.dominators->bytes ? s->o.dominators->bytes : 1));
-    kinds = classes_below(s, p->object, ids, count, classes, counts);
+    kinds = classes_below(s, p->object, ids, count, classes);
     for (uint32_t i = 0; i < kinds; i++) {
-        hd_str name = hd_graph_class(s->o.graph, classes[i]).name;
-        char *text = short_name(name, 30);
-        display(out, "%s%llu %s",
-                i     ? ", "
-                : ids ? "      new below it: "
-                      : "      below it: ",
-                (unsigned long long)counts[i], text);
+        char *text = short_name(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
+        display(out, "%s%llu %s", i ? ", " : ids ? "      new below it: " : "      below it: ",
+                (unsigned long long)classes[i].objects, text);
+        if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, 24);
         free(text);
     }
     if (kinds) fputc('\n', out);
+    if (on_count) put_way(out, "most of it is in", on, on_count), fputc('\n', out);
+    steps_free(on, on_count);
     put_way(out, "held by", steps, n), fputc('\n', out);
     steps_free(steps, n);
 }
@@ -431,8 +486,8 @@ static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint
     free(list);
 }
 
-static void json_way(hd_json *j, char **steps, uint32_t n) {
-    json_array(j, "path");
+static void json_way(hd_json *j, const char *key, char **steps, uint32_t n) {
+    json_array(j, key);
     for (uint32_t i = 0; i < n; i++) hd_json_cstr(j, steps[i]);
     hd_json_end(j);
     steps_free(steps, n);
@@ -448,22 +503,26 @@ static void json_trend(hd_json *j, const trend *t, uint32_t count) {
 
 static void json_pile(hd_json *j, const shot *s, uint32_t count, const uint32_t *ids, const pile *p) {
     char *steps[MOST_STEPS];
-    uint32_t classes[3] = { 0 }, kinds;
-    uint64_t counts[3] = { 0 };
+    below classes[MOST_BELOW];
+    uint32_t kinds, n;
     json_line(j);
     json_class(j, s->o.graph, hd_graph_object(s->o.graph, p->object).class_index);
     json_str(j, "name", name_of(&s->o, p->object));
     json_id(j, &s->o, p->object);
     json_u64(j, "retained", (uint64_t)p->bytes);
     json_trend(j, &p->trend, count);
-    kinds = classes_below(s, p->object, ids, count, classes, counts);
+    kinds = classes_below(s, p->object, ids, count, classes);
     json_array(j, "below");
     for (uint32_t i = 0; i < kinds; i++) {
-        json_line(j), json_class(j, s->o.graph, classes[i]);
-        json_u64(j, "objects", counts[i]), hd_json_end(j);
+        json_line(j), json_class(j, s->o.graph, classes[i].class_index);
+        if (classes[i].name.len) json_str(j, "name", classes[i].name);
+        json_u64(j, "objects", classes[i].objects), hd_json_end(j);
     }
     hd_json_end(j);
-    json_way(j, steps, way_to(s, p->object, steps));
+    n = way_below(s, p->object, steps);
+    json_way(j, "within", steps, n);
+    n = way_to(s, p->object, steps);
+    json_way(j, "path", steps, n);
     hd_json_end(j);
 }
 
@@ -480,7 +539,7 @@ static void json_class_suspect(hd_json *j, const shot *s, uint32_t count, const 
     json_trend(j, &c->trend, count);
     n = common_way(s, list, live, steps, &share);
     json_u64(j, "path_percent", (uint64_t)(100 * share));
-    json_way(j, steps, n);
+    json_way(j, "path", steps, n);
     hd_json_end(j);
     free(list);
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# heapdump suspects on planted leaks: 40 programs with one leak each among honest work, of which it has to name 36 first.
+# heapdump suspects on planted leaks: 50 programs with one leak each among honest work, of which it has to name nine in ten
+# first.
 #
-# 30 leaks were published, in bug reports or fixes of real programs (leaks/published.*, each with its report): 16 in C, 7 in
-# C++ of which 2 are threaded servers, 7 in JavaScript through Node. 10 are by leaks/generate.py, seeds 1 to 10. None of these
-# 40 was used to make suspects what it is; leaks/tuning and seeds from 1001 on were. Each dumps three or four times.
+# 40 leaks were published, in bug reports or fixes of real programs (leaks/published.*, each with its report): 20 in C, 9 in
+# C++ of which 2 are threaded servers, 11 in JavaScript through Node. 10 are by leaks/generate.py, seeds 1 to 10. Each dumps
+# three or four times. What cannot be told from three dumps is work that waits in batches a little smaller than what is done
+# between two of them: it is found larger each time, as a leak is.
 #
 # Named first: the leak's function is the site of the first suspect, or its nearest caller where the site is a function
 # that allocates for many; of objects, the variable, property or class is on the way to the first suspect, or what is new
@@ -16,7 +18,7 @@ must jq gcc g++ python3
 work=$PWD/build/peers/suspects leaks=$PWD/tests/peers/leaks
 mkdir -p "$work" && find "$work" -mindepth 1 -maxdepth 1 ! -name memlab -exec rm -rf {} +
 cd "$work"
-${CC:-cc} -w -g -O0 "$leaks/published.c" -o published_c
+${CC:-cc} -w -g -O0 "$leaks/published.c" -o published_c -lpthread
 ${CXX:-c++} -w -g -O0 "$leaks/published.cc" -o published_cc -lpthread
 
 named=0 of=0 ht_named=0 ht_of=0 ml_named=0 ml_of=0
@@ -77,7 +79,7 @@ objects() {
   "$tool" suspects "$1".?.heapsnapshot > "$1.txt"
   [ "$(wc -c < "$1.txt")" -le 8192 ] || fail "$1: more than 8 KB"
   one "$1" "$2" "$(jq -r --arg want "$2" '.graphs[0].suspects[0] |
-    if [.path[], .class, .name, .below[].class] | any(test("(^|[^A-Za-z_])" + $want + "($|[^A-Za-z_])")) then "yes" else "no" end' "$1.suspects")" \
+    if [.path[], .within[], .class, .name, (.below[] | .class, .name // "")] | any(test("(^|[^A-Za-z_])" + $want + "($|[^A-Za-z_])")) then "yes" else "no" end' "$1.suspects")" \
     "$(jq -r '.graphs[0].suspects[0] | "\(.path[-3:] | join(" > ")); \([.below[].class] | join(", "))"' "$1.suspects" | cut -c 1-120)"
   beside_memlab "$2" "$1"
 }
@@ -92,7 +94,7 @@ done
 if command -v node > /dev/null || need nodejs; then
   while read -r _ _ case name _; do objects "js-${case%:}" "$name" "${case%:}"; done < <(grep '^// leak [a-z]*: ' "$leaks/published.cjs")
 fi
-if [ $named -ge 36 ] || { [ $of -eq 33 ] && [ $named -ge 30 ]; }; then pass "$named of $of leaks are named first"
+if [ $((named * 10)) -ge $((of * 9)) ]; then pass "$named of $of leaks are named first"
 else fail "$named of $of leaks are named first"; fi
 [ -z "${BESIDE-}" ] || echo "beside that: heaptrack_print $ht_named of $ht_of, memlab $ml_named of $ml_of"
 exit $failed

@@ -18,7 +18,12 @@
    leak macro: volume_path         https://github.com/Netatalk/netatalk/pull/1955  a macro leaves the function before the end
    leak option: set_option         https://github.com/cesanta/mongoose/issues/309  options set again, handlers never removed
    leak umad: adapter_name         https://github.com/linux-rdma/rdma-core/pull/1282  a name copied before a check fails
-   leak bind: add_bind             https://github.com/CESNET/libnetconf2/issues/398  a list that grows and has no call that empties it */
+   leak bind: add_bind             https://github.com/CESNET/libnetconf2/issues/398  a list that grows and has no call that empties it
+   leak label: menu_label          https://github.com/derf/feh/pull/619            an argument copied for a call that copies it itself
+   leak reset: append_cookie       https://github.com/curl/curl/pull/10709         a list that a reset forgets
+   leak ping: open_redis           https://github.com/FreeRADIUS/freeradius-server/pull/1045  a connection that does not answer is not closed
+   leak specific: register_thread  https://github.com/rmind/libqsbr/pull/3         what a thread has of its own outlives it */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,11 +124,31 @@ static void add_bind(int i) {
 }
 static void call_home(int i) { if (i % 3 == 0) add_bind(i); }
 
+static char *menu_label(int i) { return text_of("File/Save As", i); }
+static void build_menu(int i) { char b[200]; snprintf(b, sizeof b, "%s", i % 4 ? "File" : menu_label(i)); use(b); }
+
+static struct slist { struct slist *next; char *data; } *cookie_list;
+static void append_cookie(int i) { struct slist *l = malloc(sizeof *l); l->data = malloc(48 + (size_t)(i % 30)); l->next = cookie_list; cookie_list = l; }
+static void reset_handle(int i) { if (i % 3 == 0) append_cookie(i), append_cookie(i + 1); cookie_list = NULL; }
+
+struct redis { char in[64], *reader; };
+static struct redis *open_redis(int i) { struct redis *r = malloc(sizeof *r); r->reader = malloc(80); r->in[0] = (char)i; return r; }
+static void spawn_connection(int i) { struct redis *r; if (i % 2) return; r = open_redis(i); if (i % 8 == 0) return; free(r->reader); free(r); }
+
+struct epoch { struct epoch *next; char local[112]; };
+static pthread_key_t epoch_key;
+static pthread_once_t epoch_once = PTHREAD_ONCE_INIT;
+static void make_key(void) { pthread_key_create(&epoch_key, NULL); }
+static void register_thread(void) { struct epoch *e = calloc(1, sizeof *e); pthread_setspecific(epoch_key, e); }
+static void *read_epochs(void *arg) { pthread_once(&epoch_once, make_key); register_thread(); return arg; }
+static void start_reader(int i) { pthread_t t; if (i % 30 == 0 && !pthread_create(&t, NULL, read_epochs, NULL)) pthread_join(t, NULL); }
+
 static const struct { const char *name; void (*run)(int); } cases[] = {
     { "info", list_clients }, { "split", run_command }, { "grow", reply_bulk }, { "sync", replicate }, { "cookie", read_header },
     { "oversized", read_set_cookie }, { "reuse", connect_login }, { "names", connect_host }, { "strtok", create_face },
     { "twice", define_column }, { "branch", show_error }, { "index", verify_heap }, { "macro", open_volume },
-    { "option", restart_server }, { "umad", open_port }, { "bind", call_home }
+    { "option", restart_server }, { "umad", open_port }, { "bind", call_home },
+    { "label", build_menu }, { "reset", reset_handle }, { "ping", spawn_connection }, { "specific", start_reader }
 };
 
 int main(int argc, char **argv) {

@@ -8,7 +8,9 @@
    leak box: LineBox::LineBox      https://github.com/litehtml/litehtml/issues/38      ... of boxes with containers
    leak duplicate: duplicate_text  https://github.com/twohoursonelife/OneLife/issues/273  a copy that its caller should delete
    leak session: create_session    https://github.com/sysown/proxysql/issues/449       connections of sessions that end early, by several threads
-   leak detached: run_detached     https://github.com/tinycthread/tinycthread/issues/24  the result of a thread that no one joins */
+   leak detached: run_detached     https://github.com/tinycthread/tinycthread/issues/24  the result of a thread that no one joins
+   leak query: parse_query|NodeList::NodeList  https://github.com/casacore/casacore/pull/1402  a tree of nodes deleted as their base
+   leak market: join_market|Trader::Trader     https://github.com/cyclus/cyclus/pull/942        traders and requests hold each other */
 #include <csignal>
 #include <cstring>
 #include <functional>
@@ -76,10 +78,21 @@ static void spawn(int i) {
     for (int now = before; now < before + 3;) { std::this_thread::yield(); std::lock_guard<std::mutex> g(done_lock); now = finished; }
 }
 
+struct Node { int type = 0; ~Node() {} };
+struct NodeList : Node { std::vector<std::string> names; NodeList() : names(3, "a column whose name is long enough") {} };
+static Node *parse_query() { return new NodeList; }
+static void run_query(int i) { Node *n = parse_query(); if (i % 4) delete static_cast<NodeList *>(n); else delete n; }
+
+struct Trader;
+struct Want { std::shared_ptr<Trader> requester; double quantity[6]; };
+struct Trader { std::vector<std::shared_ptr<Want>> wants; std::string prototype; explicit Trader(int i) : prototype("a prototype with a number " + std::to_string(i)) {} };
+static void join_market(int i) { auto t = std::make_shared<Trader>(i); auto w = std::make_shared<Want>(); t->wants.push_back(w); if (i % 5 == 0) w->requester = t; }
+
 int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(int); bool threaded; } cases[] = {
         { "cycle", make_cluster, false }, { "self", add_part, false }, { "plane", decode_image, false }, { "box", layout_line, false },
-        { "duplicate", join_family, false }, { "session", serve, true }, { "detached", spawn, false }
+        { "duplicate", join_family, false }, { "session", serve, true }, { "detached", spawn, false },
+        { "query", run_query, false }, { "market", join_market, false }
     };
     for (auto &c : cases) {
         if (argc != 2 || strcmp(argv[1], c.name)) continue;

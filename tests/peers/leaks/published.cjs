@@ -9,12 +9,16 @@
 // leak storages: storageList      https://github.com/hocus-dev/hocus/pull/95          a list of storages that are never taken out
 // leak timeouts: TimersList       https://github.com/Kushaal-k/Tessera/issues/218     the timer of a race that was won
 // leak feeds: changefeeds         https://github.com/neumino/reqlite/issues/23        a feed that failed stays registered
+// leak hooks: triggerHook         https://github.com/gms1/node-async-context/pull/54  each context keeps the one that triggered it
+// leak reconnect: offline_queue   https://github.com/redis/node-redis/pull/723        what was queued is kept at each reconnection
+// leak rebind: requestHandler     https://github.com/scality/Arsenal/pull/267         listeners bound again after each error
+// leak polling: TaskList          https://github.com/OrqueIO/OrqueIO/issues/65        an interval that outlives its list
 'use strict';
 const { EventEmitter } = require('events'), v8 = require('v8');
 const [which, out] = process.argv.slice(2), rounds = 9000;
 
 // Honest work. How much of it waits at a time differs from case to case.
-const most = 900 + 137 * 'listeners refresh contexts images storages timeouts feeds'.split(' ').indexOf(which);
+const most = 900 + 137 * 'listeners refresh contexts images storages timeouts feeds hooks reconnect rebind polling'.split(' ').indexOf(which);
 let drawn = 1;
 const draw = () => (drawn = Math.imul(drawn, 1103515245) + 12345 >>> 0) >>> 8;
 const lru = new Map(), byName = {}, table = [];
@@ -40,6 +44,13 @@ class Storage { constructor(i) { this.store = { connection: i, text: 'call conte
 function execute(i) { const timeoutPromise = new Promise(resolve => { const limit = { task: i, code: 'run ' + i, logs: [i] }; setTimeout(() => resolve(limit), 1e8).unref(); }); return Promise.race([Promise.resolve(i), timeoutPromise]); }
 const server = { tables: {}, changefeeds: {} };
 function subscribe(i) { server.changefeeds['feed ' + i] = { socket: i, query: ['table', 'changes', i] }; if (i % 3) delete server.changefeeds['feed ' + i]; }
+let current = { id: 0, triggerHook: null };
+function activate(i) { current = { id: i, text: 'async resource ' + i, triggerHook: current }; return current.id; }
+const client = { stream: null, offline_queue: [], attempts: 0 };
+function reconnect(i) { client.attempts++; client.stream = { port: i, retry: true }; if (i % 3 === 0) client.offline_queue.push({ command: 'get', args: ['key ' + i], buffer: new Array(8).fill(i) }); }
+const http = new EventEmitter().setMaxListeners(0);
+function restart(i) { if (i % 4) return; const options = { port: i, log: 'server ' + i, ciphers: ['a', 'b' + i] }; http.on('request', function requestHandler() { return options.port; }); }
+class TaskList { constructor(i) { this.tasks = Array.from({ length: 6 }, (_, k) => ({ id: i * 6 + k })); this.name = 'list ' + i; setInterval(() => this.tasks.length, 1e8).unref(); } }
 
 const cases = {
   listeners: i => { if (i % 3 === 0) new Request(i); },
@@ -48,7 +59,11 @@ const cases = {
   images: imageUrl,
   storages: i => { if (i % 2) new Storage(i).close(); },
   timeouts: execute,
-  feeds: subscribe
+  feeds: subscribe,
+  hooks: activate,
+  reconnect,
+  rebind: restart,
+  polling: i => { if (i % 10 === 0) new TaskList(i); }
 };
 (async () => {
   for (let i = 0; i < rounds; i++) {
