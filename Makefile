@@ -1,4 +1,5 @@
-# heapdump.h: `make help` lists the targets. Each installs the Debian packages it lacks.
+# heapdump.h: `make help` lists the targets. Those that lack Debian packages install them as root or with INSTALL=1,
+# else they say how.
 
 CC ?= cc
 CXX ?= c++
@@ -14,15 +15,29 @@ VERSION := $(shell sed -n 's/^\#define HEAPDUMP_VERSION "\(.*\)"/\1/p' heapdump.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 B := build
 
-# $(call install,packages): those that are missing, from Debian; one call at a time, whichever targets make them.
+# $(call install,packages): those that are missing, from Debian, are installed by root or with INSTALL=1, else told in a
+# command to paste. One call at a time, whichever targets make them.
 define install
-@missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-if [ -n "$$missing" ]; then \
-  command -v apt-get >/dev/null || { echo "make: these Debian packages, or what your system calls them, are needed:$$missing" >&2; exit 1; }; \
-  echo "installing$$missing" >&2; \
-  flock Makefile sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"; \
-fi
+@command -v dpkg >/dev/null && command -v apt-get >/dev/null || { \
+  echo "make: this is no Debian; needed is, by these names or others: $(sort $(1))" >&2; exit 0; }; \
+missing=""; for p in $(sort $(1)); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+[ -n "$$missing" ] || exit 0; \
+if [ -n "$(SUDO)" ] && [ "$(INSTALL)" != 1 ]; then \
+  printf 'make: these packages are needed, and installed by root or with INSTALL=1; or paste this:\n\n  sudo apt-get install -y%s\n\n' "$$missing" >&2; exit 1; \
+fi; \
+echo "make: installing$$missing" >&2; \
+flock Makefile sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"
 endef
+
+# The first of all that installs: with what else the targets will ask for, so that one command does.
+LIBRARY_PACKAGES := gcc g++ libc6-dev pkg-config libstb-dev
+TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev
+PAGE_PACKAGES := node-d3-hierarchy node-d3-selection
+TEST_PACKAGES := libcmocka-dev
+GOALS := $(or $(MAKECMDGOALS),all)
+GOAL_PACKAGES := $(if $(filter all demo install peers digests bench%,$(GOALS)),$(TOOLS_PACKAGES)) \
+  $(if $(filter demo,$(GOALS)),python3) $(if $(filter test,$(GOALS)),$(TEST_PACKAGES))
+export INSTALL
 
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
@@ -41,11 +56,11 @@ help: ## list the targets
 # The tool and the recorder ------------------------------------------------------------------
 
 library-deps:
-	$(call install,gcc g++ libc6-dev pkg-config libstb-dev)
+	$(call install,$(LIBRARY_PACKAGES) $(GOAL_PACKAGES))
 
 # After those, so that no two of them install at once.
 tools-deps: library-deps
-	$(call install,libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev)
+	$(call install,$(TOOLS_PACKAGES))
 
 # What depends on which headers is told by the compiler, in a file beside what it makes.
 DEPENDS = -MMD -MP -MF $@.d -MT $@
@@ -74,7 +89,7 @@ $(B)/heapdump.1: examples/heapdump/heapdump.1 $(B)/heapdump
 D3 ?= /usr/share/nodejs/d3-hierarchy/dist/d3-hierarchy.min.js /usr/share/nodejs/d3-selection/dist/d3-selection.min.js
 
 page-deps: tools-deps
-	-$(call install,node-d3-hierarchy node-d3-selection)
+	-$(call install,$(PAGE_PACKAGES))
 
 $(B)/report.html: $(filter-out %.png,$(wildcard examples/heapdump/report/*)) | page-deps
 	@mkdir -p $(@D)
@@ -162,7 +177,7 @@ asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recov
 tsan_flags := -O1 -fsanitize=thread
 
 test-deps: library-deps
-	$(call install,libcmocka-dev)
+	$(call install,$(TEST_PACKAGES))
 
 define test_rules
 $(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/*.[ch] examples/heapdump/formats/*.[ch]) | test-deps
@@ -179,10 +194,13 @@ $(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
 $(B)/tests/plain/test_profile_growth: private plain_flags += -finstrument-functions
 $(B)/tests/asan/test_profile_growth: private asan_flags += -finstrument-functions
 
+# $(call ended,log): what every run of tests ends with.
+ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1); exit $$status
+
 # Run as soon as they are built, several at a time; what one prints stays together.
 .PHONY: $(RUNS:%=%.run) $(PEERS:%=%.run)
 $(RUNS:%=%.run): %.run: %
-	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; cat $<.log; exit $$status
+	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; $(call ended,$<.log)
 
 $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
@@ -191,7 +209,7 @@ $(PEERS:%=%.run): %.run: % | all
 .PHONY: rooms
 rooms: ## print the table of rooms of heapdump.h, and fail when it breaks the rules between them
 	@mkdir -p $(B)
-	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce; } >$(B)/rooms.log 2>&1; status=$$?; cat $(B)/rooms.log; exit $$status
+	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
 
 .PHONY: digests
 digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
@@ -199,10 +217,20 @@ digests: $(B)/heapdump ## print digests of all that the tool answers to the file
 
 .PHONY: $(B)/examples.run
 $(B)/examples.run: tests/examples.sh $(EXAMPLES)
-	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B); } >$(B)/examples.log 2>&1; status=$$?; cat $(B)/examples.log; exit $$status
+	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B); } >$(B)/examples.log 2>&1; status=$$?; $(call ended,$(B)/examples.log)
 
-test: $(RUNS:%=%.run) $(B)/examples.run rooms ## pass the tests: needs a compiler, cmocka and stb
-	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
+.PHONY: test-programs $(B)/include.run
+$(B)/include.run: tests/include/run.sh heapdump.h
+	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B)/tests/include; } >$(B)/include.log 2>&1; status=$$?; $(call ended,$(B)/include.log)
+
+test-programs: $(RUNS:%=%.run) $(B)/examples.run rooms $(B)/include.run
+
+LOGS := $(RUNS:%=%.log) $(B)/examples.log $(B)/rooms.log $(B)/include.log
+
+# One that fails keeps none of the others from being run.
+test: test-deps ## pass the tests: needs a compiler, cmocka and stb; ends with a line of totals
+	@rm -f $(LOGS)
+	@$(MAKE) --no-print-directory -k test-programs; status=$$?; tests/totals.sh $(LOGS) && exit $$status
 
 peers: $(PEERS:%=%.run) ## run the real programs of each format against ours
 

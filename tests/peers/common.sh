@@ -3,13 +3,16 @@ tool=$PWD/build/heapdump
 installing=$PWD/build/installing
 failed=0
 
-# need PACKAGE...: installs the Debian packages that are missing; false when they cannot be had. Scripts run
-# side by side, and install one after the other.
+# need PACKAGE...: installs the Debian packages that are missing, as root or with INSTALL=1; false when they cannot be
+# had. Scripts run side by side, and install one after the other.
 need() {
   local p missing= sudo=
   for p in "$@"; do dpkg -s "$p" >/dev/null 2>&1 || missing="$missing $p"; done
   [ -n "$missing" ] || return 0
-  [ "$(id -u)" = 0 ] || sudo=sudo
+  if [ "$(id -u)" != 0 ]; then
+    [ "${INSTALL-}" = 1 ] || { echo "missing, and installed by root or with INSTALL=1: sudo apt-get install -y$missing"; return 1; }
+    sudo=sudo
+  fi
   { flock 9 && command -v apt-get && $sudo apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null 9>"$installing"
 }
