@@ -116,13 +116,14 @@ static bool put_at_one_time(hd_heap *heaps, size_t count) {
 }
 
 /* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Where the
-   format has no kinds, allocators' names tell them. Freed with condensed_free. */
+   format has labels without kinds, allocators' names tell them. Freed with condensed_free. */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count) {
     enum { LABEL = 200 };
     const hd_format *format = heaps_format(a);
     bool whole = a->to && strcmp(a->to, "chrome") && !a->has_cutoff, apart = false;
-    for (size_t i = 0; i < n; i++) apart |= format->lacks & HD_LACKS_KINDS && from[i].kind != from->kind;
+    for (size_t i = 0; i < n; i++)
+        apart |= format->lacks & HD_LACKS_KINDS && !(format->lacks & HD_LACKS_LABELS) && from[i].kind != from->kind;
     *heaps = needed(calloc(n + 1, sizeof **heaps + (apart ? LABEL : 0))); /* behind them the names */
     for (*count = 0; *count < n; ++*count) {
         const hd_heap *next = &from[*count];

@@ -52,6 +52,9 @@ done
 check "one heap needs no label" 0 "$(grep -c '^(' sql.json.folded)"
 check "of several, each has one" "$(wc -l < two.json.folded)" "$(grep -c '^(malloc, pid 1, dump 0x[12])[; ]' two.json.folded)"
 
+check "kinds are told once" "(malloc, heaps) (malloc, peak, heaps) (malloc, temporary, heaps) (malloc, total, heaps)" \
+  "$("$tool" convert --to folded "$root/tests/data/small.heaptrack" 2> err | cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' ')"
+
 # By heaptrack: stacks that end in "; ".
 heaptrack -o live sqlite3 :memory: "create table t(a, b); insert into t values(1, 2);" > heaptrack.log 2>&1
 for cost in peak leaked; do
