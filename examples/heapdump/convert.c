@@ -41,19 +41,33 @@ static bool has_names(const hd_graph *graph) {
     return false;
 }
 
+static hd_status count_fact(void *count, const hd_fact *fact) {
+    (void)fact;
+    ++*(size_t *)count;
+    return HD_OK;
+}
+
+/* How much a file says of itself that only its own format has: mappings, comments, where functions are. */
+static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
+    size_t count = 0;
+    hd_error err;
+    return hd_dump_format(dump) == to || hd_dump_facts(dump, count_fact, &count, &err) ? 0 : count;
+}
+
 /* One sentence about what is there and cannot be written. */
-static void tell_lost(const char *to, uint32_t lost, size_t scalars) {
+static void tell_lost(const char *to, uint32_t lost, size_t scalars, size_t facts) {
     static const char *const words[] = {
         "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
         "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references"
     };
     const char *between = "";
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
-    if (!lost && !scalars) return;
+    if (!lost && !scalars && !facts) return;
     display(stderr, "heapdump: left out by --to %s: ", to);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
-    if (scalars) display(stderr, "%sattributes of processes and allocators (%zu)", between, scalars);
+    if (scalars) display(stderr, "%sattributes of processes and allocators (%zu)", between, scalars), between = ", ";
+    if (facts) display(stderr, "%swhat else info tells of the file (%zu)", between, facts);
     fputc('\n', stderr);
 }
 
@@ -193,8 +207,9 @@ int places_add(hd_places *places, const char *file, const hd_dump *dump) {
     return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
 }
 
-/* `scalars` is how many values stand beside the heaps: none of them is written. */
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars) {
+/* `scalars` and `facts` are how many values stand beside the heaps: none of them is written. */
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars,
+                    size_t facts) {
     symbols names = { 0 };
     hd_heap *condensed = NULL;
     size_t count = 0;
@@ -205,7 +220,7 @@ int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd
     for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
     held &= heaps_format(a)->lacks | (lost_times ? HD_LACKS_TIMES : 0u);
-    if (!status) tell_lost(a->to ? a->to : "chrome", held, scalars);
+    if (!status) tell_lost(a->to ? a->to : "chrome", held, scalars, facts);
     condensed_free(condensed, count);
     symbols_free(&names);
     return status;
@@ -239,16 +254,17 @@ static int convert_graph(const arguments *a, const hd_format *format) {
     status = objects_open(a, a->files[0], false, &o);
     if (status) return status;
     status = write_objects(a, o.dump, format);
-    if (!status && hd_dump_format(o.dump) != format && format->lacks & HD_LACKS_NAMES &&
-        has_names(hd_dump_graph(o.dump)))
-        tell_lost(a->to, HD_LACKS_NAMES, 0);
+    if (!status && hd_dump_format(o.dump) != format)
+        tell_lost(a->to, has_names(hd_dump_graph(o.dump)) ? format->lacks & HD_LACKS_NAMES : 0, 0,
+                  facts_beside(o.dump, format));
     objects_close(&o);
     return status;
 }
 
 int check_to(const arguments *a) {
     const hd_format *format = heaps_format(a);
-    if (!format || !format->write_heaps) return usage("no format '%s' is written here", a->to);
+    if (!format || !format->write_heaps)
+        return usage("no format '%s' is written here, but %s", a->to, formats_written());
     if (a->add_to && format != format_named("chrome"))
         return usage("heaps cannot be added to a trace as %s", a->to);
     if (a->to && !strcmp(a->to, "heaps_v2") && a->has_cutoff)
@@ -273,7 +289,8 @@ int run_convert(const arguments *a) {
     else {
         hd_places *places = places_create(a);
         status = places_add(places, a->files[0], c.dump);
-        if (!status) status = write_condensed(a, c.heaps, c.count, places, scalars_beside(c.dump));
+        if (!status) status = write_condensed(a, c.heaps, c.count, places, scalars_beside(c.dump),
+                                              facts_beside(c.dump, heaps_format(a)));
         hd_places_free(places);
     }
     chosen_free(&c);

@@ -60,7 +60,8 @@ int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, 
 void condensed_free(hd_heap *heaps, size_t count);
 int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
                 bool is_default);
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars);
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars,
+                    size_t facts);
 hd_places *places_create(const arguments *a);
 int places_add(hd_places *places, const char *file, const hd_dump *dump);
 int check_to(const arguments *a);

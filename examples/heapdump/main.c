@@ -117,9 +117,9 @@ static const command commands[] = {
               "dump of a process; or one of those that --to lists. What the format has no place for is told in a\n"
               "sentence.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
-              "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
-              "has is written as it was, without what was left out when it was read; so is a raw MemProf profile as\n"
-              "memprof-raw.",
+              "Of objects: netcf, dart or heapsnapshot, as they are; others, what retains what. A file of the format\n"
+              "that it has is written as it was, without what was left out when it was read; so is a raw MemProf\n"
+              "profile as memprof-raw.",
       .options = "to memprof-version full-schema hot-cold-schema base add-to"
                  CUTOFFS("all is listed") WORK NAMES HEAPS },
     { .name = "classes", .run = run_classes,

@@ -116,7 +116,7 @@ int run_merge(const arguments *a) {
                 heaps[g].kind == HD_HEAP_LIVE ? "" : ", ", heaps[g].kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heaps[g].kind),
                 from->count, from->count == 1 ? "" : "s");
     }
-    if (!status) status = write_condensed(a, heaps, m.count, places, 0);
+    if (!status) status = write_condensed(a, heaps, m.count, places, 0, 0);
     for (size_t g = 0; g < m.count; g++) hd_heap_release(&heaps[g]);
     groups_free(&m);
     hd_places_free(places);

@@ -8,7 +8,7 @@ must jq
 work=build/peers/convert
 rm -rf $work && mkdir -p $work
 build/examples/record_engine > $work/engine.json
-cp tests/data/{memprof-19.raw,memprof-19-v3.profdata,small.dartheap,small.heaptrack,heap-{gperftools,jemalloc,tcmalloc,go}.txt,pprof-{cc,go,node}.pb} $work
+cp tests/data/{go-heap.folded,{node,chromium}-small.heapsnapshot,memprof-19.raw,memprof-19-v3.profdata,small.dartheap,small.heaptrack,heap-{gperftools,jemalloc,tcmalloc,go}.txt,pprof-{cc,go,node}.pb} $work
 cd $work
 printf 'a 2 x 0\nt 5 App.Form\no 10 5 64 14 18\no 14 5 32\no 18 5 16 10\nr 10 0 0\nc x 1\n' > small.log
 "$tool" convert --to chrome -o raw.json memprof-19.raw 2> /dev/null
@@ -16,10 +16,11 @@ printf 'a 2 x 0\nt 5 App.Form\no 10 5 64 14 18\no 14 5 32\no 18 5 16 10\nr 10 0 
 
 names=$("$tool" convert engine.json 2>&1 | sed 's/.*(//; s/).*//; s/,//g')
 readable=$("$tool" info --format help | cut -d' ' -f1)
-heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata small.heaptrack $(ls heap-*.txt pprof-*.pb | tr '\n' ' ')"
-objects="small.dartheap small.log"
+heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata small.heaptrack go-heap.folded $(ls heap-*.txt pprof-*.pb | tr '\n' ' ')"
+objects="small.dartheap small.log node-small.heapsnapshot chromium-small.heapsnapshot"
 bytes() { "$tool" info --json "$@" 2> /dev/null | jq '[.files[0].heaps[].bytes] | add'; }
-graph() { "$tool" info --json "$1" | jq -c '.files[0] | [.objects, .references]'; }
+# Bytes, and where no root of the format's own is added, objects and references that hold.
+graph() { "$tool" info --json "$1" | jq -c --arg to "$2" '.files[0].graph | [.bytes] + if $to == "netcf" then [.objects, .references - .weak_references] else [] end'; }
 
 # Each name with each input: it is written, or a message says why not.
 for to in $names; do
@@ -37,9 +38,10 @@ for to in $names; do
         found=$("$tool" info --json made.$to | jq -r '.files[0].format')
         [ "$found" = "$as" ] || fail "$to from $from is read as $found"
         case " $objects " in
-          *" $from "*) if [ -n "$("$tool" info --json made.$to | jq -r '.files[0].objects // empty')" ] && [ $as != dart ]; then
-                         [ "$(graph $from)" = "$(graph made.$to)" ] || fail "$to from $from: $(graph $from), $(graph made.$to)"
-                       fi ;;
+          *" $from "*) case $as in
+                         netcf|dart|heapsnapshot) [ "$(graph $from $as)" = "$(graph made.$to $as)" ] ||
+                           fail "$to from $from: $(graph $from $as), $(graph made.$to $as)" ;;
+                       esac ;;
           *) [ "$(bytes $from)" = "$(bytes made.$to)" ] || fail "$to from $from: $(bytes $from) bytes, $(bytes made.$to)" ;;
         esac
       fi
@@ -61,6 +63,9 @@ check "a sentence about what has not" "heapdump: left out by --to speedscope: ty
   "$(said speedscope engine.json)"
 check "kinds" "heapdump: left out by --to heaps_v2: kinds of heaps" "$(said heaps_v2 memprof-19.raw)"
 check "names of references" "heapdump: left out by --to netcf: names of references" "$(said netcf small.dartheap)"
+check "what a profile says of itself" "heapdump: left out by --to heaps_v2: kinds of heaps, what else info tells of the file (9)" "$(said heaps_v2 pprof-go.pb)"
+check "what a snapshot says of itself" 1 "$(said netcf node-small.heapsnapshot | grep -c 'left out by --to netcf: .*what else info tells of the file')"
+check "a format that is none" "heapdump: no format 'elf' is written here, but $("$tool" convert --help | sed -n 's/^  --to FORMAT *//p'); see heapdump --help" "$(said elf pprof-go.pb)"
 check "its own format" "" "$(said netcf small.log)"
 printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
 check "attributes, and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"
