@@ -104,9 +104,9 @@ static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, 
                        .profile = none };
     hd_error err;
     hd_status status;
-    if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;
     if (!before) before = &absent;
     if (!after) after = &absent;
+    options.first_axis = axis_in_both(a, before, after);
     err.message[0] = 0;
     if (a->json) {
         hd_json_object(j);

@@ -16,8 +16,49 @@ bool selected(const arguments *a, const hd_heap *heap) {
     return !a->allocator || (heap->allocator && !strcmp(heap->allocator, a->allocator));
 }
 
-static uint32_t axis_of(const arguments *a) {
-    return a->by && strcmp(a->by, "backtrace") ? HD_AXIS_TYPE : 0;
+static uint32_t axis_count(const hd_heap *heap) {
+    return heap->breakdown ? heap->breakdown->entries.axis_count : hd_profile_axis_count(heap->profile);
+}
+
+static hd_axis axis_at(const hd_heap *heap, uint32_t i) {
+    return heap->breakdown ? heap->breakdown->axis[i] : hd_profile_axis(heap->profile, i);
+}
+
+/* The axis that --by names; 0 where the heap has no such one. Of an inverted breakdown no other is left. */
+uint32_t axis_in(const arguments *a, const hd_heap *heap) {
+    uint32_t count = axis_count(heap);
+    if (!a->by || !strcmp(a->by, "backtrace") || count == 1) return 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (!strcmp(axis_at(heap, i).name, a->by)) return i;
+    return !strcmp(a->by, "type") ? HD_AXIS_TYPE : 0;
+}
+
+/* The axis that --by names in heaps that are compared; 0 where one of them has no such. */
+uint32_t axis_in_both(const arguments *a, const hd_heap *before, const hd_heap *after) {
+    return axis_in(a, after) ? axis_in(a, before) : 0;
+}
+
+/* Whether a dump can be looked at as --by and --metric ask; otherwise tells why not. */
+static bool can_be_seen(const arguments *a, const char *file, const hd_dump *dump) {
+    const char *format = hd_dump_format(dump)->name;
+    bool of_memprof = hd_dump_memprof(dump) || hd_dump_memprof_index(dump);
+    const hd_heap *most = NULL;
+    bool any = !a->by || !strcmp(a->by, "backtrace") || !strcmp(a->by, "type") || (of_memprof && memprof_split(a));
+    for (size_t i = 0; i < hd_dump_heap_count(dump) && !any; i++) {
+        const hd_heap *heap = hd_dump_heap(dump, i);
+        any = axis_in(a, heap) != 0;
+        if (!most || axis_count(heap) > axis_count(most)) most = heap;
+    }
+    if (any && (of_memprof || !a->field)) return true;
+    if (any || memprof_split(a)) {
+        display(stderr, "heapdump: %s (%s) is no MemProf profile: %s is not to be had\n", file, format,
+                any ? hd_memprof_field_name(a->field) : a->by);
+        return false;
+    }
+    display(stderr, "heapdump: %s (%s): --by takes backtrace", file, format);
+    for (uint32_t i = 1; most && i < axis_count(most); i++) display(stderr, ", %s", axis_at(most, i).name);
+    display(stderr, " here, not '%s'\n", a->by);
+    return false;
 }
 
 /* In place of `heap`, what an operation made of it. */
@@ -36,8 +77,8 @@ static hd_status inverted(const arguments *a, const char *file, const hd_heap *h
     hd_profile *profile;
     hd_status status;
     if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
-        return hd_invert_for(heap, axis_of(a), &a->listed, &options, out, err);
-    status = hd_breakdown_axis_profile(heap->breakdown, axis_of(a), NULL, &profile, err);
+        return hd_invert_for(heap, axis_in(a, heap), &a->listed, &options, out, err);
+    status = hd_breakdown_axis_profile(heap->breakdown, axis_in(a, heap), NULL, &profile, err);
     if (status) return status;
     one.breakdown = NULL;
     one.profile = profile;
@@ -139,9 +180,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     size_t all = hd_dump_heap_count(dump);
     hd_error err;
     int status = DONE;
-    if (!hd_dump_memprof(dump) && !hd_dump_memprof_index(dump) && (memprof_split(a) || a->field)) {
-        display(stderr, "heapdump: %s (%s) is no MemProf profile: %s is not to be had\n", file,
-                hd_dump_format(dump)->name, memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
+    if (!can_be_seen(a, file, dump)) {
         hd_dump_free(dump);
         return BAD_INPUT;
     }
@@ -195,16 +234,9 @@ void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *
     if (root) json_u64(j, error, root);
 }
 
-/* The axis to look along in a heap: of an inverted breakdown no other is left. */
-uint32_t axis_in(const arguments *a, const hd_heap *heap) {
-    bool alone = heap->breakdown ? heap->breakdown->entries.axis_count == 1
-                                 : hd_profile_axis_count(heap->profile) == 1;
-    return alone ? 0 : axis_of(a);
-}
-
 hd_tree_options tree_options(const arguments *a) {
     hd_tree_options options = {
-        .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route,
+        .cutoff = a->cutoff, .every_route = a->every_route,
         .units = !a->exact && !memprof_counted(a)
     };
     if (!a->has_cutoff) options.cutoff.min_share = 0.01;

@@ -31,6 +31,7 @@ int choose(const arguments *a, const char *file, chosen *c);
 void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
                  const hd_amount *amount);
 uint32_t axis_in(const arguments *a, const hd_heap *heap);
+uint32_t axis_in_both(const arguments *a, const hd_heap *before, const hd_heap *after);
 hd_tree_options tree_options(const arguments *a);
 int compare_texts(const char *x, const char *y);
 bool same_text(const char *x, const char *y);

@@ -212,7 +212,7 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     hd_tree_options tree = tree_options(a);
     hd_heap one[2] = { { 0 }, { 0 } };
     hd_status status = HD_OK;
-    tree.first_axis = after && (!axis_in(a, heap) || !axis_in(a, after)) ? 0 : axis_in(a, heap);
+    tree.first_axis = after ? axis_in_both(a, heap, after) : axis_in(a, heap);
     tree.options = *options;
     memset(l, 0, sizeof *l);
     if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
@@ -238,12 +238,14 @@ static void put_label(FILE *out, const hd_heap *heap) {
     }
 }
 
-/* What is other in the second label. */
+/* What is other in the second label; nothing, where files alone tell two heaps apart. */
 static void put_other_label(FILE *out, const hd_heap *heap, const hd_heap *after) {
+    bool other = compare_heaps(heap, after, true) || after->pid != heap->pid;
+    if (!other && !after->dump) return;
     display(out, " -> ");
     if (compare_heaps(heap, after, true)) put_label(out, after);
     else if (after->pid != heap->pid) display(out, "pid %llu", (unsigned long long)after->pid);
-    else display(out, "dump %s", after->dump ? after->dump : "");
+    else display(out, "dump %s", after->dump);
 }
 
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {

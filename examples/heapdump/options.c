@@ -114,11 +114,6 @@ static bool take_pid(const option_row *o, arguments *a, const char *text) {
     return a->has_pid = take_bytes(o, a, text);
 }
 
-static bool take_by(const option_row *o, arguments *a, const char *text) {
-    take_text(o, a, text);
-    return !strcmp(text, "backtrace") || !strcmp(text, "type") || memprof_split(a);
-}
-
 static bool take_frames(const option_row *o, arguments *a, const char *text) {
     return *(bool *)place(o, a) = !strcmp(text, "all");
 }
@@ -211,12 +206,12 @@ static const option_row rows[] = {
     { "", "pid", "N", take_pid, AT(pid), "only heaps of this process" },
     { "", "dump", "ID", take_text, AT(dump), "only heaps of this dump" },
     { "", "allocator", "NAME", take_text, AT(allocator), "only heaps of this allocator" },
-    { "", "by", "backtrace|type", take_by, AT(by),
+    { "", "by", "backtrace|type|...", take_text, AT(by),
       "what to break down by first [backtrace]; of MemProf profiles also\n"
-      "size, lifetime, heat, binary" },
-    { "top", "by", "backtrace|type", take_by, AT(by),
+      "size, lifetime, heat, binary; of pprof's a label, by its key" },
+    { "top", "by", "backtrace|type|...", take_text, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
-      "heat, binary" },
+      "heat, binary; of pprof's a label, by its key" },
     { "", "frames", "all", take_frames, AT(frames_all),
       "with those of allocators and of what starts a program, and each on a line\n"
       "of its own [left out, and chains of one callee on a line]" },

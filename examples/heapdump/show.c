@@ -139,7 +139,7 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     put_style(t.out, &s->screen, FAINT);
     display(t.out, "  %*s %7s%*s  %*s %7s%*s%*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes,
             "self", "", t.estimates ? 8 : 0, "", t.blocks ? t.blocks + 2 : 0, t.blocks ? "blocks" : "",
-            options.axis ? "type" : "function");
+            !options.axis ? "function" : memprof_split(s->a) ? "type" : s->a->by);
     put_style(t.out, &s->screen, PLAIN);
     status = hd_top(heap, &options, put_top_row, &t, err);
     free(s->first);

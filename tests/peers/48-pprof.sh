@@ -147,6 +147,15 @@ check "and back as a trace" "$(tree recorded.json)" "$(tree back.json)"
 "$tool" convert --to pprof -o memprof.pb "$root/tests/data/memprof-16.profdata"
 check "an indexed MemProf profile's tree" "$(tree "$root/tests/data/memprof-16.profdata")" "$(tree memprof.pb)"
 check "and go tool pprof has its names" "$(gotop memprof.pb alloc_space)" "$(ourtop "$root/tests/data/memprof-16.profdata" malloc)"
+# Labels: --by takes each, by its key.
+labels=$root/fuzz/seeds/fuzz_pprof/labels
+check "--by takes a label" "user ann" "$("$tool" top --by user "$labels" | awk 'NR == 2 { print $NF }') $("$tool" top --json --by user "$labels" |
+  jq -r '.heaps[].rows[].name | select(. != "<self>")')"
+check "--by takes one that is called as MemProf's are" size "$("$tool" tree --json --by size "$labels" | jq -r '.heaps[0].rows[1].axis')"
+check "--by of no label" "1 heapdump: $labels (pprof): --by takes backtrace, type, size, user here, not 'host'" "$(status "$tool" tree --by host "$labels") $(cat err)"
+"$tool" merge --to pprof -o other.pb "$labels" "$labels" 2> err
+check "diff --by takes a label" user "$("$tool" diff --json --by user other.pb "$labels" | jq -r '.diffs[0].rows[1].axis')"
+check "diff of profiles names no dump" 0 "$("$tool" diff "$labels" "$labels" | grep -c 'dump')"
 for file in "$root"/fuzz/seeds/fuzz_netcf/*; do
   [ "$(status "$tool" info --strict "$file")" = 0 ] && "$tool" convert --to pprof -o netcf.pb "$file" 2> err || continue
   check "a .NET dump's dominators: $(basename "$file")" "$(tree "$file" | awk 'NR == 1 { print $1, $3 }')" "$(tree netcf.pb | awk 'NR == 1 { print $1, $3 }')"
