@@ -55,6 +55,7 @@ memprof indexed memprof --hints F
 index indexed index -o out F
 suspects heaps,objects,raw,indexed suspects F
 check heaps,objects,raw,indexed check F F
+report heaps,objects,raw,indexed report -o out F
 validate - validate F'
 
 # What a run may end with: 0 where the command applies, else 1 or 2 and a line. Of kind -, that is for the file to say.
