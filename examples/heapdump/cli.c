@@ -310,7 +310,9 @@ int answer_open(answer *r, const arguments *a, const char *list) {
         exit(BAD_INPUT);
     }
     r->open = !a->json ? 0 : list ? 2 : 1;
-    hd_json_begin(&r->json, r->output.out);
+    r->rows_text = NULL;
+    r->rows = a->csv ? needed(open_memstream(&r->rows_text, &r->rows_size)) : NULL;
+    hd_json_begin(&r->json, r->rows ? hd_out_file(r->rows) : r->output.out);
     if (r->open) envelope(&r->json, a, list);
     if (r->open == 2) json_array(&r->json, list);
     return DONE;
@@ -327,6 +329,11 @@ int answer_close(answer *r, int status) {
         for (; r->open; r->open--) hd_json_end(&r->json);
         hd_json_newline(&r->json);
         failed = hd_json_finish(&r->json) != HD_OK;
+    }
+    if (r->rows) {
+        if (fclose(r->rows)) needed(NULL);
+        csv_write(r->rows_text, r->text);
+        free(r->rows_text);
     }
     if (fclose(r->text)) failed = true;
     if (r->pager) pclose(r->pager);

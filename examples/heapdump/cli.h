@@ -33,7 +33,7 @@ typedef struct site_limit {
 /* The options of all commands, as options.c takes them. */
 typedef struct arguments {
     hd_cutoff cutoff;
-    bool help, has_cutoff, json, strict, exact, decimal;
+    bool help, has_cutoff, json, csv, strict, exact, decimal;
     hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
     const char *output;
     bool default_output;         /* of a name that nobody typed */
@@ -114,6 +114,9 @@ typedef struct answer {
     const arguments *a;
     output output;
     FILE *text, *pager;          /* pager: NULL, or where the text goes */
+    FILE *rows;                  /* --csv: where the JSON goes, */
+    char *rows_text;             /* which becomes this */
+    size_t rows_size;
     hd_json json;
     int open;                    /* of the object and the list of answer_open: what has not ended */
 } answer;
@@ -131,6 +134,9 @@ void unpacked_close(unpacked *u);
 packing *packing_open(const char *path, hd_out to, hd_out *out);
 /* Ends what is packed, if that is whole. NULL is fine. */
 hd_status packing_close(packing *p, bool whole);
+
+/* csv.c: writes as a table what is JSON of an answer, whole. */
+void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);

@@ -25,7 +25,7 @@ static const command commands[] = {
       .help = "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
               "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
               "retains what, class by class, and how many objects that is.",
-      .options = "by all frames wide every-route metric exact json"
+      .options = "by all frames wide every-route metric exact json csv"
                  CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
     { .name = "top", .run = run_top,
       .summary = "the functions, or types, that hold the most",
@@ -33,7 +33,7 @@ static const command commands[] = {
       .help = "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
               "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
               "listed below it, its own or not; ≤ marks what is at most its own.",
-      .options = "top all by self frames wide metric exact json" WORK NAMES HEAPS },
+      .options = "top all by self frames wide metric exact json csv" WORK NAMES HEAPS },
     { .name = "diff", .run = run_diff,
       .summary = "what grew between two dumps",
       .usage = "[OPTIONS] BEFORE [AFTER]",
@@ -46,7 +46,7 @@ static const command commands[] = {
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
               "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
               "different processes, and classes alone are compared.",
-      .options = "before after all live by frames wide every-route metric exact json"
+      .options = "before after all live by frames wide every-route metric exact json csv"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "suspects", .run = run_suspects,
       .summary = "what to look at first: a leak, or what holds the memory, on one screen",
@@ -99,7 +99,7 @@ static const command commands[] = {
               "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
               "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
               "their versions, totals of their fields, and segments with build ids, or schema and counts.",
-      .options = "all json" HEAPS },
+      .options = "all json csv" HEAPS },
     { .name = "validate", .run = run_validate,
       .summary = "what is wrong with a file, and where: for who writes such files",
       .usage = "[OPTIONS] FILE...",
@@ -129,24 +129,24 @@ static const command commands[] = {
       .help = "Lists classes: what would go if all objects of a class did (retained), what is live, and all. Of more\n"
               "than 1008 classes that are alive, those whose objects dominate least are told by what these dominate,\n"
               "marked >: it may be more. Finding out costs up to 16 walks through the objects.",
-      .options = "top exact json" FILES },
+      .options = "top exact json csv" FILES },
     { .name = "retained", .run = run_retained,
       .summary = "the objects that hold the most",
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects that retain the most: that would take the most memory with them if they went.",
-      .options = "top class exact json" FILES },
+      .options = "top class exact json csv" FILES },
     { .name = "path", .run = run_path,
       .summary = "why an object is alive: who holds it, from a root",
       .usage = "(--id ID | --class NAME) [OPTIONS] FILE",
       .help = "Tells why an object is alive: a shortest way to it from a root that is not weak.",
-      .options = "id class paths exact json" FILES },
+      .options = "id class paths exact json csv" FILES },
     { .name = "object", .run = run_object,
       .summary = "all about one: values, sizes, what it refers to, who refers to it",
       .usage = "[OPTIONS] FILE ID",
       .help = "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
               "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
               "id, to go on from.",
-      .options = "id top all exact json" FILES,
+      .options = "id top all exact json csv" FILES,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
                   "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
                   "heapdump object game.log 7cb42          # ids as retained and path list them" },
@@ -156,7 +156,7 @@ static const command commands[] = {
       .help = "Lists strings that a snapshot of Dart or V8 has more than once, those that waste most first: of equal ones\n"
               "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
               "may differ further on, and do not count into the total.",
-      .options = "top all garbage exact json format strict output",
+      .options = "top all garbage exact json csv format strict output",
       .examples = "heapdump strings app.dartheap\n"
                   "heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'" },
     { .name = "memprof", .run = run_memprof,

@@ -106,6 +106,10 @@ static bool take_limit(const option_row *o, arguments *a, const char *text) {
     return end != text && !*end && *limit >= 0 && *limit < 1e30;
 }
 
+static bool take_csv(const option_row *o, arguments *a, const char *text) {
+    return a->json = take_flag(o, a, text);
+}
+
 static bool take_pattern(const option_row *o, arguments *a, const char *text) {
     return pattern_set(place(o, a), text);
 }
@@ -166,6 +170,9 @@ static const option_row rows[] = {
       "one JSON value; lists cut as above, beside how long they would be" },
     { "memprof", "json", NULL, take_flag, AT(json),
       "one JSON value, with files, lines and discriminators as well" },
+    { "", "csv", NULL, take_csv, AT(csv),
+      "a table for spreadsheets (RFC 4180) of what --json lists; a name that begins\n"
+      "like a formula, with = + - or @, stands behind a '" },
     { "", "exact", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
     { "", "strict", NULL, take_flag, AT(strict), "stop at the first malformed piece instead of leaving it out" },
     { "", "decimal", NULL, take_flag, AT(decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },

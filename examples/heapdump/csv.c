@@ -1,0 +1,232 @@
+/* --csv: what --json answers, as a table. */
+
+#include "cli.h"
+
+/* Objects of JSON that are rows, for a command: the first that there are any of. */
+typedef struct csv_rows {
+    const char *command;
+    const char *lists;           /* where they stand, by names of members; of several, a column tells which */
+    const char *about;           /* members of what these stand in, which come first in each row */
+} csv_rows;
+
+static const csv_rows all_rows[] = {
+    { "tree", "heaps.rows", "file pid process dump allocator kind" },
+    { "top", "heaps.rows", "file pid process dump allocator kind" },
+    { "diff", "diffs.rows", "pid process dump allocator kind" },
+    { "diff", "classes", "" },
+    { "info", "files.heaps", "file format" },
+    { "info", "files", "" },
+    { "classes", "files.classes", "file" },
+    { "retained", "files.objects", "file" },
+    { "retained", "files", "" },
+    { "path", "files.rows", "file" },
+    { "path", "files.paths.objects", "file path root" },
+    { "objects", "files.objects", "file" },
+    { "object", "files.references files.referrers files.dominated", "file" },
+    { "strings", "files.strings", "file" }
+};
+
+typedef struct csv_column {
+    char *name;
+    hd_str cell;                 /* as JSON has it; empty: this row has none */
+    bool about;                  /* stays from row to row */
+} csv_column;
+
+typedef struct csv {
+    const char *at;              /* in the JSON, which is well-formed */
+    const csv_rows *from;
+    csv_column *columns;
+    size_t count, next;          /* next: the column that is likely the next one */
+    uint64_t rows;
+    uint32_t inside;             /* lists within a row, which are left out */
+    FILE *out;                   /* NULL: columns are found */
+} csv;
+
+/* Cells. --------------------------------------------------------------------------------------- */
+
+/* Four digits after "\u". */
+static uint32_t unit_at(const char *p) {
+    char digits[5] = { p[2], p[3], p[4], p[5], 0 };
+    return (uint32_t)strtoul(digits, NULL, 16);
+}
+
+/* What a string of JSON says. To be freed. */
+static char *text_of(hd_str json, size_t *size) {
+    char *text = needed(malloc(json.len + 1)), *to = text;
+    for (const char *p = json.data + 1, *end = json.data + json.len - 1; p < end; p++) {
+        uint32_t unit;
+        if (*p != '\\') {
+            *to++ = *p;
+        } else if (*++p != 'u') {
+            *to++ = *p;
+        } else {
+            unit = unit_at(p - 1);
+            p += 4;
+            if (unit >= 0x800) *to++ = (char)(0xe0 | unit >> 12), *to++ = (char)(0x80 | (unit >> 6 & 0x3f));
+            else if (unit >= 0x80) *to++ = (char)(0xc0 | unit >> 6);
+            *to++ = (char)(unit < 0x80 ? unit : 0x80 | (unit & 0x3f));
+        }
+    }
+    *to = 0;
+    *size = (size_t)(to - text);
+    return text;
+}
+
+/* Whether a spreadsheet might take a text for a formula. */
+static bool is_formula(const char *text) {
+    char *end;
+    if (!*text || !strchr("=+-@\t\r", *text)) return false;
+    if (strspn(text, "+-.0123456789eE") != strlen(text)) return true;
+    strtod(text, &end);
+    return *end || end == text;
+}
+
+/* A cell of RFC 4180; what is not shown on a terminal is '?', so that a cell is within a line. */
+static void put_text_cell(FILE *out, const char *text, size_t size) {
+    bool quoted = text[strcspn(text, ",\"\r\n")] || *text == ' ' || (size && text[size - 1] == ' ');
+    if (quoted) putc('"', out);
+    if (is_formula(text)) putc('\'', out);
+    for (hd_str rest = { text, size }, piece; (piece = hd_visible(&rest)).len;)
+        for (size_t i = 0; i < piece.len; i++) {
+            if (piece.data[i] == '"') putc('"', out);
+            putc(piece.data[i], out);
+        }
+    if (quoted) putc('"', out);
+}
+
+static void put_cell(FILE *out, hd_str json) {
+    char *text;
+    size_t size;
+    if (!json.len || hd_str_equal(json, hd_cstr("null"))) return;
+    if (*json.data != '"') {
+        put_name(out, json);
+        return;
+    }
+    text = text_of(json, &size);
+    put_text_cell(out, text, size);
+    free(text);
+}
+
+/* Lines end as RFC 4180 has it. */
+static void put_row(csv *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        if (i) putc(',', c->out);
+        put_cell(c->out, c->columns[i].cell);
+        if (!c->columns[i].about) c->columns[i].cell.len = 0;
+    }
+    display(c->out, "\r\n");
+}
+
+static void put_header(csv *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        if (i) putc(',', c->out);
+        put_text_cell(c->out, c->columns[i].name, strlen(c->columns[i].name));
+        c->columns[i].cell.len = 0;
+    }
+    if (c->count) display(c->out, "\r\n");
+}
+
+/* Rows. ---------------------------------------------------------------------------------------- */
+
+/* Of a name that some row has already, or of a new one. */
+static void set_cell(csv *c, const char *name, hd_str json, bool about) {
+    size_t i = c->next;
+    if (c->inside) return;
+    if (i >= c->count || strcmp(c->columns[i].name, name))
+        for (i = 0; i < c->count && strcmp(c->columns[i].name, name);) i++;
+    if (i == c->count) {
+        if (!(i & (i - 1))) c->columns = needed(realloc(c->columns, (i ? 2 * i : 1) * sizeof *c->columns));
+        c->columns[c->count++] = (csv_column){ .name = needed(strdup(name)), .about = about };
+    }
+    c->columns[i].cell = json;
+    c->next = i + 1;
+}
+
+/* Whether a list of words has this one; where it stands there. */
+static const char *word_in(const char *list, const char *word) {
+    size_t n = strlen(word);
+    for (; *list; list += strcspn(list, " "), list += *list == ' ')
+        if (strcspn(list, " ") == n && !memcmp(list, word, n)) return list;
+    return NULL;
+}
+
+static void skip_space(csv *c) { c->at += strspn(c->at, " \n"); }
+
+/* What stands in quotes, or up to the next mark. */
+static hd_str next_scalar(csv *c) {
+    hd_str s = { c->at, 0 };
+    if (*c->at == '"')
+        for (s.len = 1; s.data[s.len] != '"'; s.len++) s.len += s.data[s.len] == '\\';
+    else s.len = strcspn(c->at, ",]} \n") - 1;
+    c->at += ++s.len;
+    return s;
+}
+
+static char *joined(const char *left, hd_str right) {
+    char *text;
+    if (asprintf(&text, "%s%s%.*s", left, *left ? "." : "", (int)right.len, right.data) < 0) text = needed(NULL);
+    return text;
+}
+
+/* The last name of a path, which ends it in every list of csv_rows. */
+static hd_str path_end(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return hd_cstr(dot ? dot + 1 : path);
+}
+
+/* Takes in a value that stands at `path`; within a row, `column` names its cell, else it is NULL. */
+static void walk(csv *c, const char *path, const char *column, bool is_element) {
+    const char *list = is_element && !column ? word_in(c->from->lists, path) : NULL;
+    char close = *c->at == '{' ? '}' : ']';
+    if (close == ']') c->inside += column != NULL;
+    if (list && strchr(c->from->lists, ' ')) set_cell(c, "list", path_end(path), false);
+    for (c->at++, skip_space(c); *c->at != close; skip_space(c)) {
+        char *inner_path = NULL, *inner_column = NULL;
+        hd_str key = { "", 0 };
+        if (close == '}') {
+            key = next_scalar(c);
+            c->at++;
+            key.data++, key.len -= 2;
+            if (column || list) inner_column = joined(column ? column : "", key);
+            else inner_path = joined(path, key);
+        }
+        if (*c->at == '{' || *c->at == '[') {
+            walk(c, inner_path ? inner_path : path, inner_column ? inner_column : column, close == ']');
+        } else {
+            hd_str value = next_scalar(c);
+            const char *name = inner_path ? strrchr(inner_path, '.') : NULL;
+            if (inner_column) set_cell(c, inner_column, value, false);
+            else if (name && word_in(c->from->about, name + 1)) set_cell(c, name + 1, value, true);
+        }
+        free(inner_path), free(inner_column);
+        skip_space(c);
+        c->at += *c->at == ',';
+    }
+    c->at++;
+    if (close == ']') c->inside -= column != NULL;
+    if (!list) return;
+    c->rows++;
+    c->next = 0;
+    if (c->out) put_row(c);
+}
+
+static void columns_free(csv *c) {
+    for (size_t i = 0; i < c->count; i++) free(c->columns[i].name);
+    free(c->columns);
+}
+
+void csv_write(const char *json, FILE *out) {
+    const csv_rows *end = all_rows + sizeof all_rows / sizeof *all_rows;
+    csv c = { .count = 0 };
+    for (const csv_rows *r = all_rows; r < end && !c.rows; r++) {
+        if (strcmp(r->command, command_name)) continue;
+        columns_free(&c);
+        c = (csv){ .at = json, .from = r };
+        walk(&c, "", NULL, false);
+    }
+    c.out = out;
+    put_header(&c);
+    c.at = json, c.next = 0;
+    if (c.from) walk(&c, "", NULL, false);
+    columns_free(&c);
+}
