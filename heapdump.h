@@ -29245,7 +29245,8 @@ static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *er
     name = hd__pprof_split(name, &file, &frame.line);
     if (!place.is_address) {
         HD__TRY(hd__pprof_put_string(o, name, &frame.name, err));
-        HD__TRY(hd__pprof_put_string(o, place.symbol.len ? place.symbol : name, &frame.symbol, err));
+        if (place.symbol.len || !name.len || name.data[0] != '<') /* pprof cuts "<other>" out of these */
+            HD__TRY(hd__pprof_put_string(o, place.symbol.len ? place.symbol : name, &frame.symbol, err));
     }
     HD__TRY(hd__pprof_put_string(o, file, &frame.file, err));
     frame.mapping = place.mapping + 1;

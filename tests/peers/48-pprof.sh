@@ -147,6 +147,10 @@ check "and back as a trace" "$(tree recorded.json)" "$(tree back.json)"
 "$tool" convert --to pprof -o memprof.pb "$root/tests/data/memprof-16.profdata"
 check "an indexed MemProf profile's tree" "$(tree "$root/tests/data/memprof-16.profdata")" "$(tree memprof.pb)"
 check "and go tool pprof has its names" "$(gotop memprof.pb alloc_space)" "$(ourtop "$root/tests/data/memprof-16.profdata" malloc)"
+# What is not listed has its name there, too.
+"$tool" convert --to pprof --min-share 0.2 -o cut.pb "$root/tests/data/pprof-go.pb" 2> err
+check "go tool pprof names what is cut off" 1 "$(go tool pprof -top -sample_index=inuse_space cut.pb 2>/dev/null | grep -c '%  *<other>$')"
+
 # Labels: --by takes each, by its key.
 labels=$root/fuzz/seeds/fuzz_pprof/labels
 check "--by takes a label" "user ann" "$("$tool" top --by user "$labels" | awk 'NR == 2 { print $NF }') $("$tool" top --json --by user "$labels" |
