@@ -3439,7 +3439,8 @@ static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
 #else
 #define HD__LARGE_BLOCK SIZE_MAX
 static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
-    return (void)block, (void)old_size, (void)size, NULL;
+    (void)block, (void)old_size, (void)size;
+    return NULL;
 }
 #endif
 
@@ -28875,10 +28876,10 @@ static hd_status hd__pprof_tell_mapping(hd__pprof_in *x, const hd__pprof_mapping
     char start[20], limit[20], offset[20];
     bool found = true;
     hd_str id = hd__pprof_string(x, m->build_id, &found);
-    const hd_str parts[] = { hd_cstr("0x"), hd__digits(start, m->start, 16), hd_cstr("-0x"),
-                             hd__digits(limit, m->limit, 16), hd_cstr(" at 0x"), hd__digits(offset, m->offset, 16),
-                             hd_cstr(" of "), hd__pprof_string(x, m->file, &found),
-                             hd_cstr(id.len ? ", build id " : ""), id };
+    const hd_str parts[10] = { hd_cstr("0x"), hd__digits(start, m->start, 16), hd_cstr("-0x"),
+                               hd__digits(limit, m->limit, 16), hd_cstr(" at 0x"), hd__digits(offset, m->offset, 16),
+                               hd_cstr(" of "), hd__pprof_string(x, m->file, &found),
+                               hd_cstr(id.len ? ", build id " : ""), id };
     hd_fact fact = { "mapping", NULL, 0, { NULL, 0 } };
     hd__arr_resize(x->text, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
