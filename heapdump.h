@@ -2713,7 +2713,8 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
    is called, when that is such a type. Stacks are shared, each frame a location; "function (file:line)" is told in
    parts. Other axes are labels. What a breakdown does not list is in frames called "<other>", so that samples add up
    to its total. The process, the dump, the allocator and a time that is none of day are comments, which reading
-   knows. Standard errors are not told, but the period is: reading makes them anew. hd_options.places has mappings,
+   knows. Standard errors are not told, but the period is: reading makes them anew. A profile has one: of heaps that
+   are not sampled alike it is the largest, and a warning says so. hd_options.places has mappings,
    addresses, symbols, beginnings of functions, columns; an address that has no name is written without one. Other
    facts of a file that was read are not written. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also stacks of 2^31 bytes together, as those of a
@@ -29494,6 +29495,7 @@ static hd_status hd__pprof_put_comments(hd__pprof_out *o, hd_error *err) {
 static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
     uint32_t last = 0, space = 0, none;
     uint64_t period = 0, time = o->heaps->time_us;
+    bool unlike = false;
     HD__TRY(hd__pprof_put_string(o, hd_cstr(""), &none, err));
     HD__TRY(hd__pprof_write_types(o, &last, err));
     HD__TRY(hd__pprof_put_frames(o, err));
@@ -29505,8 +29507,13 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
     HD__TRY(hd__pprof_write_mappings(o, err));
     HD__TRY(hd__pprof_write_frames(o, err));
     HD__TRY(hd__pprof_put_comments(o, err));
-    for (size_t i = 0; i < o->count; i++)
+    for (size_t i = 0; i < o->count; i++) {
         if (o->heaps[i].sample_bytes > period) period = o->heaps[i].sample_bytes;
+        unlike |= o->heaps[i].sample_bytes != o->heaps->sample_bytes;
+    }
+    if (unlike)
+        hd__warn(o->options, HD_UNSUPPORTED, "heaps are not sampled alike, but the profile says of all that they are "
+                 "sampled every %u bytes", period);
     if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("space"), &space, err));
     if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("bytes"), &none, err));
     for (size_t i = 0; i < hd__len(o->strings.strings); i++) {

@@ -223,6 +223,28 @@ static void units_are_told(void **state) {
     free(last);
 }
 
+/* A profile has one period. */
+static void heaps_not_sampled_alike_are_told_of(void **state) {
+    (void)state;
+    char *last = NULL;
+    hd_options options = { .warning = count_warning, .warning_user = &last };
+    hd_profile *p = profile_new(1);
+    hd_heap heaps[2] = { { .profile = p, .allocator = "malloc", .sample_bytes = 4096 },
+                         { .profile = p, .allocator = "malloc", .kind = HD_HEAP_TOTAL, .sample_bytes = 4096 } };
+    add_cell(p, "/main", NULL, 10, 1);
+    for (int i = 0; i < 2; i++) {
+        hd_buffer out = { 0 };
+        assert_int_equal(hd_pprof_write(heaps, 2, &options, hd_out_memory(&out), NULL), HD_OK);
+        hd_buffer_free(&out);
+        if (!i) assert_null(last);
+        else assert_string_equal(last, "heaps are not sampled alike, but the profile says of all that they are sampled "
+                                       "every 4096 bytes");
+        heaps[0].sample_bytes = 0;
+    }
+    hd_profile_free(p);
+    free(last);
+}
+
 static void labels_are_axes(void **state) {
     (void)state;
     hd_dump *dump = read_text(TYPES STRINGS PLACES "6'user' 6'ann' 6'Cat' 6'kB' 6'bytes' 6'size'"
@@ -1012,6 +1034,7 @@ int main(void) {
         cmocka_unit_test(names_are_what_is_known),
         cmocka_unit_test(types_are_heaps_by_their_names),
         cmocka_unit_test(units_are_told),
+        cmocka_unit_test(heaps_not_sampled_alike_are_told_of),
         cmocka_unit_test(labels_are_axes),
         cmocka_unit_test(labels_beyond_the_axes_are_told),
         cmocka_unit_test(estimates_have_errors),

@@ -168,7 +168,8 @@ void condensed_free(hd_heap *heaps, size_t count) {
 /* The heaps alone as --to has it, or a trace with them added. */
 int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
                 bool is_default) {
-    hd_options options = { .places = places };
+    reading r = { .file = path ? path : "output" };
+    hd_options options = { .places = places, .warning = on_warning, .warning_user = &r };
     const char *add_to = a->add_to;
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
     unpacked trace;
