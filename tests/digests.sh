@@ -54,19 +54,19 @@ on_heaps() {
   reads tree 'tree --by type --min-bytes 1' 'top' 'diff' info 'info --all'
 }
 on_stacks() {
-  printf '%s F\n' 'tree --exact --every-route --min-bytes 1' 'tree --min-share 0.2' 'tree --min-parent-share 0.3' 'tree --top 2' \
+  printf '%s F\n' 'tree --bytes --every-route --min-bytes 1' 'tree --min-share 0.2' 'tree --min-parent-share 0.3' 'tree --top 2' \
     'tree --entries 5' 'tree --output-bytes 600' 'tree --keep a' 'tree --drop a' 'tree --root a' 'tree --keep type=[aTs]' \
     'tree --invert --min-bytes 1' 'tree --invert --by type --entries 4' 'tree --json --every-route --top 1' 'tree --pid 1' \
-    'tree --dump 0x1' 'tree --allocator malloc' 'tree -o out' 'top --self' 'top --by type --top 3' 'top --invert --exact' \
-    'top --json --self --keep a' 'diff --by type --min-bytes 1' 'diff --invert --entries 6' 'diff --json --keep a --top 3' 'diff --exact G' \
+    'tree --dump 0x1' 'tree --allocator malloc' 'tree -o out' 'top --self' 'top --by type --top 3' 'top --invert --bytes' \
+    'top --json --self --keep a' 'diff --by type --min-bytes 1' 'diff --invert --entries 6' 'diff --json --keep a --top 3' 'diff --bytes G' \
     'diff --json --min-bytes 1 G' 'diff --before 0x1 --after 0x2'
 }
 on_graphs() {
   reads tree classes retained 'retained --class String' 'path --class Node' info 'info --all' diff strings
   reads 'object F 1' 'object --all F 2'
-  printf '%s F\n' 'tree --top 3 --exact' 'tree --entries 5' 'tree --keep S' 'tree --invert' 'tree --decimal' 'top --self' 'classes --top 2 --exact' \
-    'classes --decimal' 'retained --top 3 --exact' 'retained --json --class com.X' 'path --id 2' 'path --id 3 --paths 3' 'path --json --paths 4 --class com.X' \
-    'path --class _OneByteString --paths 9' 'strings --all' 'strings --garbage --top 3 --exact' 'strings --json --all --garbage' 'diff G' 'diff --live --all G' \
+  printf '%s F\n' 'tree --top 3 --bytes' 'tree --entries 5' 'tree --keep S' 'tree --invert' 'tree --decimal' 'top --self' 'classes --top 2 --bytes' \
+    'classes --decimal' 'retained --top 3 --bytes' 'retained --json --class com.X' 'path --id 2' 'path --id 3 --paths 3' 'path --json --class com.X' 'objects --json --class com.X' \
+    'path --class _OneByteString' 'objects --class _OneByteString --subclasses --where length>5' 'strings --all' 'strings --garbage --top 3 --bytes' 'strings --json --all --garbage' 'diff G' 'diff --live --all G' \
     'diff --json --all G' 'diff --top 3 G'
 }
 on_memprof() {
@@ -77,7 +77,7 @@ on_memprof() {
     echo "tree --metric $metric F"
   done
   printf '%s F\n' "top --self $bins" "top --json --by heat --metric MaxLifetime" 'tree --invert --min-bytes 1' 'tree --entries 5' \
-    'top --invert --exact' 'diff --exact G' "tree --keep-unresolved $bins" "tree --keep-runtime $bins" "memprof --keep-unresolved $bins" "diff $bins G" \
+    'top --invert --bytes' 'diff --bytes G' "tree --keep-unresolved $bins" "tree --keep-runtime $bins" "memprof --keep-unresolved $bins" "diff $bins G" \
     "memprof --hints --cold-lifetime 0 --cold-density 9 --json $bins" "memprof --hints --hot-density 0.001 --all $bins"
   for version in 0 1 2 3 rfc; do
     echo "index --memprof-version $version $bins -o out F"

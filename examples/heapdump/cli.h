@@ -30,6 +30,16 @@ typedef struct site_limit {
     char *text;                  /* what the pattern's is part of */
 } site_limit;
 
+/* What objects are picked by. */
+typedef struct condition {
+    enum { OF_FIELD, OF_LENGTH, OF_SIZE, OF_RETAINED } of;
+    char compare;                /* < > =, ( for <=, ) for >= */
+    uint64_t bound;
+    const char *field;           /* OF_FIELD: whose class or value matches */
+    size_t field_length;
+    pattern value;
+} condition;
+
 /* The options of all commands, as options.c takes them. */
 typedef struct arguments {
     hd_cutoff cutoff;
@@ -54,6 +64,9 @@ typedef struct arguments {
     site_limit *sites;
     int site_count;
     const char *id, *class_name; /* an object, a class */
+    bool subclasses;             /* and what extends it */
+    condition *where;
+    int where_count;
     uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
     bool average;
     const char *memprof_version; /* to write; NULL: as it is, or usual */

@@ -72,6 +72,9 @@ int run_retained(const arguments *a);
 int run_path(const arguments *a);
 int run_object(const arguments *a);
 
+/* instances.c */
+int run_objects(const arguments *a);
+
 /* suspects.c */
 int run_suspects(const arguments *a);
 

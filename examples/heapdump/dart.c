@@ -56,6 +56,17 @@ void put_value(FILE *out, const hd_dart_value *data, size_t most) {
     }
 }
 
+hd_str value_text(const hd_dart_value *data) {
+    char *text;
+    size_t size;
+    FILE *f;
+    if (is_string(data->tag) || data->tag == HD_DART_NAME) return text_of(*data, SIZE_MAX);
+    f = needed(open_memstream(&text, &size));
+    put_value(f, data, SIZE_MAX);
+    fclose(f);
+    return (hd_str){ text, size };
+}
+
 static void json_units(hd_json *j, const hd_dart_value *data, size_t most) {
     hd_str text = text_of(*data, most);
     if (is_string(data->tag)) {

@@ -17,6 +17,8 @@ typedef struct dart_pair {
 bool is_string(uint32_t tag);
 uint64_t units_of(const hd_dart_value *data);
 void put_value(FILE *out, const hd_dart_value *data, size_t most);
+/* What is quoted there, or spelled; empty for what has no data. To be freed. */
+hd_str value_text(const hd_dart_value *data);
 void json_value(hd_json *j, const hd_dart_value *data, size_t most);
 int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dart *dart);
 int dart_info_json(const char *file, hd_json *j, const hd_dart *dart);

@@ -255,13 +255,7 @@ void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int 
     put_label(f, heap);
     if (after) put_other_label(f, heap, after);
     fclose(f);
-    if (!columns || columns_of(hd_cstr(text)) <= columns) display(out, "%s", text);
-    else {
-        for (size = 0; columns > 1 && text[size]; columns--) /* what is shown is UTF-8 */
-            do size++;
-            while ((text[size] & 0xc0) == 0x80);
-        display(out, "%.*s\xe2\x80\xa6", (int)size, text);
-    }
+    put_within(out, text, columns);
     free(text);
 }
 

@@ -25,7 +25,7 @@ static const command commands[] = {
       .help = "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
               "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
               "retains what, class by class, and how many objects that is.",
-      .options = "by all frames wide every-route metric exact json csv"
+      .options = "by all frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
     { .name = "top", .run = run_top,
       .summary = "the functions, or types, that hold the most",
@@ -33,7 +33,7 @@ static const command commands[] = {
       .help = "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
               "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
               "listed below it, its own or not; ≤ marks what is at most its own.",
-      .options = "top all by self frames wide metric exact json csv" WORK NAMES HEAPS },
+      .options = "top all by self frames wide metric bytes json csv" WORK NAMES HEAPS },
     { .name = "diff", .run = run_diff,
       .summary = "what grew between two dumps",
       .usage = "[OPTIONS] BEFORE [AFTER]",
@@ -46,7 +46,7 @@ static const command commands[] = {
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
               "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
               "different processes, and classes alone are compared.",
-      .options = "before after all live by frames wide every-route metric exact json csv"
+      .options = "before after all live by frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "suspects", .run = run_suspects,
       .summary = "what to look at first: a leak, or what holds the memory, on one screen",
@@ -58,7 +58,7 @@ static const command commands[] = {
               "beyond two standard errors counts.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
-      .options = "top exact json keep drop root" NAMES HEAPS,
+      .options = "top bytes json keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
@@ -71,7 +71,7 @@ static const command commands[] = {
               "errors that a check whose truth is at the limit fails less than once in 100 times, with all that is\n"
               "compared taken together; 'noise' is beyond a limit, but not by so much. Of a dump that does not list\n"
               "everything a site holds at least what is counted.",
-      .options = "max-growth max-total site exact json" WORK NAMES HEAPS,
+      .options = "max-growth max-total site bytes json" WORK NAMES HEAPS,
       .examples = "heapdump check base.json new.json\n"
                   "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
     { .name = "report", .run = run_report,
@@ -129,24 +129,38 @@ static const command commands[] = {
       .help = "Lists classes: what would go if all objects of a class did (retained), what is live, and all. Of more\n"
               "than 1008 classes that are alive, those whose objects dominate least are told by what these dominate,\n"
               "marked >: it may be more. Finding out costs up to 16 walks through the objects.",
-      .options = "top exact json csv" FILES },
+      .options = "top bytes json csv" FILES },
     { .name = "retained", .run = run_retained,
       .summary = "the objects that hold the most",
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects that retain the most: that would take the most memory with them if they went.",
-      .options = "top class exact json csv" FILES },
+      .options = "top class bytes json csv" FILES },
     { .name = "path", .run = run_path,
       .summary = "why an object is alive: who holds it, from a root",
       .usage = "(--id ID | --class NAME) [OPTIONS] FILE",
-      .help = "Tells why an object is alive: a shortest way to it from a root that is not weak.",
-      .options = "id class paths exact json csv" FILES },
+      .help = "Tells why an object is alive: a shortest way to it from a root that is not weak. With --class why all\n"
+              "objects of a class are: a shortest way to each, those by the same fields and classes as one, with the\n"
+              "bytes and the number of objects at their ends. A list of like elements is one step.",
+      .options = "id paths class subclasses all wide bytes json csv" FILES,
+      .examples = "heapdump path --id 60384 app.dartheap\n"
+                  "heapdump path --class Session app.heapsnapshot    # who keeps all of them" },
+    { .name = "objects", .run = run_objects,
+      .summary = "the objects of a class: sizes, fields, values; or those that a condition holds for",
+      .usage = "(--class NAME | --where CONDITION) [OPTIONS] FILE...",
+      .help = "Lists the objects of a class that a root holds, those that retain the most first: id, sizes, and what the\n"
+              "format tells of them: values and fields of Dart, strings and properties of V8. Lengths are those of\n"
+              "strings and, of Dart, lists, maps and sets.",
+      .options = "class subclasses where garbage top all wide bytes json csv" FILES,
+      .examples = "heapdump objects --class Session --where 'user=^guest' app.heapsnapshot\n"
+                  "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
+                  "heapdump objects --where 'retained>1M' game.log" },
     { .name = "object", .run = run_object,
       .summary = "all about one: values, sizes, what it refers to, who refers to it",
       .usage = "[OPTIONS] FILE ID",
       .help = "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
               "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
               "id, to go on from.",
-      .options = "id top all exact json csv" FILES,
+      .options = "id top all bytes json csv" FILES,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
                   "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
                   "heapdump object game.log 7cb42          # ids as retained and path list them" },
@@ -156,7 +170,7 @@ static const command commands[] = {
       .help = "Lists strings that a snapshot of Dart or V8 has more than once, those that waste most first: of equal ones\n"
               "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
               "may differ further on, and do not count into the total.",
-      .options = "top all garbage exact json csv format strict output",
+      .options = "top all garbage bytes json csv format strict output",
       .examples = "heapdump strings app.dartheap\n"
                   "heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'" },
     { .name = "memprof", .run = run_memprof,

@@ -2,18 +2,7 @@
 
 #include "commands.h"
 #include "dart.h"
-
-/* What is asked about: the object of the id, else the largest of the class. */
-static uint32_t asked(const arguments *a, const objects *o) {
-    uint32_t best = HD_NONE;
-    if (a->id) return object_with(o, a->id);
-    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++)
-        if (is_named(o, i, a->class_name) &&
-            (best == HD_NONE || o->dominators->retained[i] > o->dominators->retained[best]))
-            best = i;
-    if (best == HD_NONE) no_class(o, a->class_name);
-    return best;
-}
+#include "instances.h"
 
 /* The ephemeron by which a step of a path leads from its key to its value; HD_NONE: a reference does. */
 static uint32_t ephemeron_of(const hd_path *path, uint32_t at) {
@@ -36,7 +25,7 @@ static int find_paths(const arguments *a, const objects *o, uint32_t *object, hd
     hd_options options = long_call(&r, "looking for ways from the roots");
     hd_error err;
     hd_status status;
-    *object = asked(a, o);
+    *object = object_with(o, a->id);
     if (*object == HD_NONE) return BAD_INPUT;
     status = hd_graph_paths(o->graph, *object, a->paths ? a->paths : 1, &options, paths, &err);
     long_call_ends(&r);
@@ -128,6 +117,8 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
 
 int run_path(const arguments *a) {
     if (!a->id == !a->class_name) return usage("path needs --id ID or --class NAME, one of them");
+    if (a->class_name && a->paths) return usage("--paths goes with --id");
+    if (a->class_name) return each_graph(a, "files", true, ways_text, ways_json);
     return each_graph(a, "files", true, path_text, path_json);
 }
 

@@ -102,10 +102,13 @@ void put_id(FILE *out, const objects *o, uint64_t id, int width) {
     display(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
 }
 
+void id_text(const objects *o, uint32_t object, char text[24]) {
+    snprintf(text, 24, ids_are_hex(o) ? "%llx" : "%llu", (unsigned long long)hd_graph_object(o->graph, object).id);
+}
+
 void json_id(hd_json *j, const objects *o, uint32_t object) {
     char text[24];
-    snprintf(text, sizeof text, ids_are_hex(o) ? "%llx" : "%llu",
-             (unsigned long long)hd_graph_object(o->graph, object).id);
+    id_text(o, object, text);
     json_text(j, "id", text);
 }
 

@@ -39,6 +39,7 @@ void put_change(FILE *out, uint64_t before, uint64_t after, int width);
 void put_share(FILE *out, uint64_t part, uint64_t whole);
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
 void put_id(FILE *out, const objects *o, uint64_t id, int width);
+void id_text(const objects *o, uint32_t object, char text[24]);
 void json_id(hd_json *j, const objects *o, uint32_t object);
 hd_str name_of(const objects *o, uint32_t object);
 void put_cut(FILE *out, hd_str name, size_t most);

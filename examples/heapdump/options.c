@@ -106,6 +106,24 @@ static bool take_limit(const option_row *o, arguments *a, const char *text) {
     return end != text && !*end && *limit >= 0 && *limit < 1e30;
 }
 
+/* NUMBER<N and its like, or FIELD=REGEX. */
+static bool take_where(const option_row *o, arguments *a, const char *text) {
+    static const char *const numbers[] = { [OF_LENGTH] = "length", [OF_SIZE] = "size", [OF_RETAINED] = "retained" };
+    size_t n = strcspn(text, "<>=");
+    condition *c;
+    (void)o;
+    a->where = needed(realloc(a->where, ((size_t)a->where_count + 1) * sizeof *a->where));
+    c = &a->where[a->where_count++];
+    *c = (condition){ .of = OF_FIELD, .field = text, .field_length = n, .compare = text[n] };
+    if (!n || !text[n]) return false;
+    text += n + 1;
+    for (int of = OF_LENGTH; of <= OF_RETAINED; of++)
+        if (hd_str_equal(hd_cstr(numbers[of]), (hd_str){ c->field, n })) c->of = of;
+    if (c->of == OF_FIELD) return c->compare == '=' && pattern_set(&c->value, text);
+    if (*text == '=' && c->compare != '=') c->compare = c->compare == '<' ? '(' : ')', text++;
+    return parse_bytes(text, &c->bound);
+}
+
 static bool take_csv(const option_row *o, arguments *a, const char *text) {
     return a->json = take_flag(o, a, text);
 }
@@ -173,7 +191,7 @@ static const option_row rows[] = {
     { "", "csv", NULL, take_csv, AT(csv),
       "a table for spreadsheets (RFC 4180) of what --json lists; a name that begins\n"
       "like a formula, with = + - or @, stands behind a '" },
-    { "", "exact", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
+    { "", "bytes", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
     { "", "strict", NULL, take_flag, AT(strict), "stop at the first malformed piece instead of leaving it out" },
     { "", "decimal", NULL, take_flag, AT(decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },
 
@@ -193,6 +211,7 @@ static const option_row rows[] = {
     { "retained", "top", "K", take_count, AT(cutoff.top), "so many objects [20]" },
     { "object", "top", "K", take_count, AT(cutoff.top), "so many of each [10]" },
     { "suspects", "top", "K", take_count, AT(cutoff.top), "so many [10]" },
+    { "objects", "top", "K", take_count, AT(cutoff.top), "so many [20; all in --json and --csv]" },
     { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20]" },
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
     { "report", "entries", "N", take_count, AT(cutoff.max_entries),
@@ -205,6 +224,8 @@ static const option_row rows[] = {
     { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
     { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
     { "object", "all", NULL, take_flag, AT(all), "all of them, and strings as far as the file has them" },
+    { "objects", "all", NULL, take_flag, AT(all), "all of them" },
+    { "path", "all", NULL, take_flag, AT(all), "of --class also ways that few objects are held by" },
     { "strings", "all", NULL, take_flag, AT(all), "all of them" },
     { "validate", "all", NULL, take_flag, AT(all), "all findings [100 of a file]" },
     { "memprof", "all", NULL, take_flag, AT(all), "with --hints: call stacks as a whole" },
@@ -249,10 +270,19 @@ static const option_row rows[] = {
     { "object", "id", "ID", take_text, AT(id), "the object, where ID does not stand behind FILE" },
     { "retained", "class", "NAME", take_text, AT(class_name),
       "instead, what all objects of a class retain together" },
-    { "path", "class", "NAME", take_text, AT(class_name), "the object of that class that retains the most" },
+    { "path", "class", "NAME", take_text, AT(class_name),
+      "all objects of that class, their shortest ways as one tree" },
+    { "objects", "class", "NAME", take_text, AT(class_name), "those of this class" },
+    { "", "subclasses", NULL, take_flag, AT(subclasses),
+      "and of classes that extend it, which snapshots of Dart tell" },
+    { "", "where", "CONDITION", take_where, AT(where),
+      "only those for which it holds: length, size or retained, then <, <=, =, >=\n"
+      "or > and a number (k, M, G: times 1024); or FIELD=REGEX, which matches the\n"
+      "class or the value of what the field refers to; may be given again" },
     { "", "paths", "N", take_count, AT(paths),
       "more ways, each without what those before went through, of at most 64\n"
       "different lengths [1]" },
+    { "objects", "garbage", NULL, take_flag, AT(garbage), "those that no root holds, too" },
     { "", "garbage", NULL, take_flag, AT(garbage), "count what no root holds too, instead of live strings alone" },
 
     /* What is written. */

@@ -3,6 +3,8 @@
 #define HEAPDUMP_TEXT_C          /* orders to the terminal are no text */
 #include "screen.h"
 
+#include "frames.h"
+
 #include <sys/ioctl.h>
 
 screen screen_of(const arguments *a) {
@@ -26,6 +28,18 @@ uint32_t rows_for(const arguments *a, const screen *s, size_t listings) {
     enum { AROUND = 6, LEAST = 5 }; /* around: what is left out, what to do next, the prompt */
     size_t rows = s->rows > AROUND ? (size_t)(s->rows - AROUND) / (listings ? listings : 1) : LEAST;
     return !s->terminal || a->all ? 0 : rows < LEAST ? LEAST : (uint32_t)rows;
+}
+
+void put_within(FILE *out, const char *text, int columns) {
+    size_t size = 0;
+    if (!columns || columns_of(hd_cstr(text)) <= columns) {
+        display(out, "%s", text);
+        return;
+    }
+    for (; columns > 1 && text[size]; columns--) /* what is shown is UTF-8 */
+        do size++;
+        while ((text[size] & 0xc0) == 0x80);
+    display(out, "%.*s\xe2\x80\xa6", (int)size, text);
 }
 
 void put_style(FILE *out, const screen *s, style look) {

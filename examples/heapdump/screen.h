@@ -16,6 +16,8 @@ typedef enum style { PLAIN, STRONG, FAINT, MORE_THAN, LESS_THAN } style;
 screen screen_of(const arguments *a);
 /* How many lines each of so many listings may have, 0: any number. */
 uint32_t rows_for(const arguments *a, const screen *s, size_t listings);
+/* A text that is shown as it is, cut off behind so many columns; 0: whole. */
+void put_within(FILE *out, const char *text, int columns);
 /* Begins a style, until the next; nothing where there are no colours. */
 void put_style(FILE *out, const screen *s, style look);
 /* A bar of so many columns, filled as the part is of the whole; nothing but on a terminal. */

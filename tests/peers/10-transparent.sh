@@ -21,7 +21,7 @@ try() {
     fail "$name: status $want expected, $plain unrecorded, $recorded recorded"
   elif ! cmp -s plain.out recorded.out || ! cmp -s plain.err recorded.program.err; then
     fail "$name: output differs"; diff plain.out recorded.out | head -5; diff plain.err recorded.program.err | head -5
-  elif ! "$tool" tree --strict --exact "$name.json" > tree.out || ! grep -q '100.0%' tree.out; then
+  elif ! "$tool" tree --strict --bytes "$name.json" > tree.out || ! grep -q '100.0%' tree.out; then
     fail "$name: no dump that reads"
   else
     pass "$name: $(head -1 tree.out)"
@@ -59,7 +59,7 @@ else fail "children of gcc left no dumps"; fi
 
 # Moments other than exit.
 "$tool" record -o peak.json --at peak -- /usr/bin/python3 -c 'x = [bytes(1000000) for _ in range(20)]; del x; print()' > /dev/null 2>&1
-bytes=$("$tool" tree --exact peak.json | awk 'NR == 1 { print $1 }')
+bytes=$("$tool" tree --bytes peak.json | awk 'NR == 1 { print $1 }')
 if [ "$bytes" -ge 20000000 ]; then pass "peak: $bytes bytes"; else fail "peak: $bytes bytes"; fi
 timeout 600 "$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c "$until_dumps
 until_dumps(3)" 2> /dev/null
@@ -67,7 +67,7 @@ dumps=$("$tool" info every.json | grep -c ' malloc ')
 if [ "$dumps" -ge 3 ]; then pass "every: $dumps dumps in one trace"; else fail "every: $dumps dumps"; fi
 "$tool" record -o signal.json --at signal -- /usr/bin/python3 -c 'import os, signal
 keep = bytes(5000000); os.kill(os.getpid(), signal.SIGUSR2); print("lives")' > signal.out 2> /dev/null
-bytes=$("$tool" tree --exact signal.json | awk 'NR == 1 { print $1 }')
+bytes=$("$tool" tree --bytes signal.json | awk 'NR == 1 { print $1 }')
 if [ "$(cat signal.out)" = lives ] && [ "$bytes" -ge 5000000 ]; then pass "signal: $bytes bytes"
 else fail "signal: $bytes bytes, $(cat signal.out)"; fi
 # What was written before a KILL is whole.

@@ -29,7 +29,7 @@ for how in "gzip -c" "zstd -qc" "xz -c" "pzstd -qc" "xz -c --check=none --block-
     check "... by a pipe" "$(sed 1d plain)" "$("$tool" info <(cat "$file.packed") | sed 1d)"
   done
   { head -c 100 trace.json | $how; tail -c +101 trace.json | $how; } > two.packed
-  check "$how: members end to end" "$("$tool" tree --exact trace.json)" "$("$tool" tree --exact two.packed)"
+  check "$how: members end to end" "$("$tool" tree --bytes trace.json)" "$("$tool" tree --bytes two.packed)"
 done
 "$tool" merge --to memprof-raw -o twice.raw memprof-19.raw memprof-19.raw 2> err
 zstd -qc memprof-19.raw > raw.zst

@@ -60,17 +60,17 @@ check "--format of a name that is none" "2 heapdump: --format does not take 'elf
 printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
 check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
 
-"$tool" tree --exact engine.json > tree
+"$tool" tree --bytes engine.json > tree
 check "tree" "4494304  100.0%  5  engine, engine, pid 1, dump 0x1" "$(head -1 tree)"
-check "standard input" "$(cat tree)" "$("$tool" tree --exact - < engine.json)"
-check "a pipe by name" "$(cat tree)" "$("$tool" tree --exact <(cat engine.json))"
-"$tool" tree --exact -o tree.out engine.json
+check "standard input" "$(cat tree)" "$("$tool" tree --bytes - < engine.json)"
+check "a pipe by name" "$(cat tree)" "$("$tool" tree --bytes <(cat engine.json))"
+"$tool" tree --bytes -o tree.out engine.json
 check "-o" "$(cat tree)" "$(cat tree.out)"
 check "-o into nothing" 1 "$(status "$tool" tree -o no/where engine.json)"
 check "a full device" 1 "$( ("$tool" tree engine.json > /dev/full) 2> err && echo 0 || echo $?)"
 check "--by type" "Texture" "$("$tool" tree --by type engine.json | sed -n '2s/.*: //p')"
 check "--min-bytes" 4 "$("$tool" tree --frames all --min-bytes 4M engine.json | grep -c -v other)"
-check "two files, one bad: the good one is shown" "1 $(cat tree)" "$(status "$tool" tree --exact no.json engine.json) $(cat out)"
+check "two files, one bad: the good one is shown" "1 $(cat tree)" "$(status "$tool" tree --bytes no.json engine.json) $(cat out)"
 check "what all JSON begins with" "heapdump,command,files,heaps,left_out" "$("$tool" tree --json engine.json engine.json | jq -r 'keys_unsorted | join(",")')"
 check "... the version, the command, the files, and which of them a heap is of" "$("$tool" --version | cut -d' ' -f2) top engine.json,- engine.json,-" \
   "$("$tool" top --json engine.json - < engine.json | jq -r '"\(.heapdump) \(.command) \([.files[].file] | join(",")) \([.heaps[].file] | join(","))"')"
@@ -87,12 +87,12 @@ check "selecting an allocator" 0 "$(status "$tool" tree --allocator engine --pid
 "$tool" convert --to chrome -o again.json engine.json
 check "convert gives back what it reads" "$(cat engine.json)" "$(cat again.json)"
 "$tool" convert --to chrome --top 1 -o top.json engine.json
-check "convert condenses" "$("$tool" tree --exact --top 1 engine.json)" "$("$tool" tree --exact --min-bytes 0 top.json)"
+check "convert condenses" "$("$tool" tree --bytes --top 1 engine.json)" "$("$tool" tree --bytes --min-bytes 0 top.json)"
 check "convert to nothing known" 2 "$(status "$tool" convert --to elf engine.json)"
 check "a convert that fails leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
 
 raw=../../../tests/data/memprof-19.raw old=../../../tests/data/memprof-14.raw
-check "info tells of a raw profile" "4 false $("$tool" top --exact --json $raw | jq '[.heaps[0].rows[].self_bytes] | add')" \
+check "info tells of a raw profile" "4 false $("$tool" top --bytes --json $raw | jq '[.heaps[0].rows[].self_bytes] | add')" \
   "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.version) \(.big_endian) \(.totals.TotalSize)"')"
 "$tool" convert --to memprof-raw -o same.raw $raw
 check "a raw profile is written as it was" 0 "$(status cmp same.raw $raw)"
@@ -120,8 +120,8 @@ check "records, and the frames of a profile" "$("$tool" info --json $raw | jq -r
   "$("$tool" memprof --json $raw | jq -r '[.Records[].AllocSites[].MemInfoBlock.TotalSize] | "\(length) \(add)"')"
 check "records of a trace" 1 "$(status "$tool" memprof engine.json)"
 check "a binary that is none" 1 "$(status "$tool" tree --binary engine.json $raw)"
-check "raw profiles go into a trace" "$("$tool" tree --exact --min-bytes 1 $raw | cut -d, -f1)" \
-  "$("$tool" convert --to chrome $raw | "$tool" tree --exact --min-bytes 1 - | cut -d, -f1)"
+check "raw profiles go into a trace" "$("$tool" tree --bytes --min-bytes 1 $raw | cut -d, -f1)" \
+  "$("$tool" convert --to chrome $raw | "$tool" tree --bytes --min-bytes 1 - | cut -d, -f1)"
 check "nothing else is made raw" 1 "$(status "$tool" convert --to memprof-raw engine.json)"
 check "nothing temporary is left" "" "$(ls | grep tmp || true)"
 exit $failed

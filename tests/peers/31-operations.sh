@@ -31,8 +31,8 @@ check "top --top 2 --by type" "Node 300,Buffer 50" "$("$tool" top --top 2 --by t
 "$tool" convert --to chrome --min-bytes 150 -o cut.json a.json
 check "top of a condensed heap: what is not listed is nobody's own" "main 350 0 50 false,load 300 0 100 false,parse 200 200 0 true" \
   "$("$tool" top --json cut.json | jq -r '.heaps[0].rows[] | "\(.name) \(.bytes) \(.self_bytes) \(.unlisted_bytes) \(.self_is_bound)"' | paste -sd,)"
-check "... in words" "main (50 unlisted),load (100 unlisted),parse" "$("$tool" top --exact cut.json | sed -n '2,$s/.*[0-9]  //p' | paste -sd,)"
-check "... a bound of what is its own" "≤  200 parse" "$("$tool" top --exact cut.json | sed -n "s/^.*\(≤ *[0-9]*\) .*  /\1 /p")"
+check "... in words" "main (50 unlisted),load (100 unlisted),parse" "$("$tool" top --bytes cut.json | sed -n '2,$s/.*[0-9]  //p' | paste -sd,)"
+check "... a bound of what is its own" "≤  200 parse" "$("$tool" top --bytes cut.json | sed -n "s/^.*\(≤ *[0-9]*\) .*  /\1 /p")"
 check "... of one that is whole" 0 "$("$tool" top a.json | grep -c 'unlisted\|≤')"
 printf '[{"pid":1,"ph":"M","args":{"stackFrames":{"1":{"name":"main"}}}},{"pid":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"malloc":{"entries":[{"size":"1","bt":""},{"size":"fffff","bt":"1"}]}}}}}]' > more.json
 for c in tree top; do
@@ -52,7 +52,7 @@ check "what tree takes, diff takes" 0 "$(status "$tool" diff --keep load --entri
 
 check "diff of two files" " 350 610 grown,main 350 610 grown,load 300 600 grown,parse 200 500 grown,Node 200 500 grown,save 50 10 shrunk,Buffer 50 10 shrunk" \
   "$("$tool" diff --json a.json b.json | jq -r '.diffs[0].rows[] | "\(.name) \(.before) \(.after) \(.change)"' | paste -sd,)"
-check "diff, text" "+260 350 610 0" "$("$tool" diff --exact a.json b.json | awk 'NR == 1 { print $1, $2, $3, $4 }')"
+check "diff, text" "+260 350 610 0" "$("$tool" diff --bytes a.json b.json | awk 'NR == 1 { print $1, $2, $3, $4 }')"
 check "diff --keep" " 200 500" "$("$tool" diff --json --keep parse a.json b.json | jq -r '.diffs[0].rows[0] | "\(.name) \(.before) \(.after)"')"
 jq -c -n --slurpfile a a.json --slurpfile b b.json '{traceEvents: ($a[0].traceEvents + ($b[0].traceEvents | map(.pid = 1 | .ts += 10)))}' > two.json
 check "diff of two dumps of one file" "350 610 0x1 0x9" \
@@ -95,7 +95,7 @@ old 9 > gap.json
 check "the old format, its totals adding up, to heaps_v2 and back" "0 $("$tool" tree --json old.json | sed s/old.json/old2.json/g) 0" \
   "$(status "$tool" convert --to heaps_v2 -o old2.json old.json) $("$tool" tree --json old2.json) $(wc -c < err)"
 check "the old format, with a gap: a warning" "0 1 9 1" \
-  "$(status "$tool" tree --strict --exact gap.json) $(grep -c 'total of 9 bytes, but its self sizes come to 8' err) $(awk 'NR == 1 { print $1 }' out) $(grep -c other out)"
+  "$(status "$tool" tree --strict --bytes gap.json) $(grep -c 'total of 9 bytes, but its self sizes come to 8' err) $(awk 'NR == 1 { print $1 }' out) $(grep -c other out)"
 check "... and no heaps_v2" 1 "$(status "$tool" convert --to heaps_v2 -o gap2.json gap.json)"
 check "convert to heaps_v2 and back" "$("$tool" tree --json - < a.json)" "$("$tool" convert --to heaps_v2 a.json | "$tool" tree --json -)"
 "$tool" convert --to chrome -o a1.json a.json

@@ -51,15 +51,15 @@ c game 20
 END
 rows() { jq -r '.files[0].classes[] | "\(.class) \(.retained) \(.live_objects)/\(.objects)"' | paste -sd,; }
 check "classes" "Game 464 1/1,Level 448 2/2,Texture 384 2/3,Cache 0 0/1" "$("$tool" classes --json game.log | rows)"
-check "classes, text" "464 100.0% 16 1 16 1 Game (game)" "$("$tool" classes --exact --top 1 game.log | sed -n 2p | tr -s ' ' | sed 's/^ //')"
+check "classes, text" "464 100.0% 16 1 16 1 Game (game)" "$("$tool" classes --bytes --top 1 game.log | sed -n 2p | tr -s ' ' | sed 's/^ //')"
 check "classes --top tells what is left" "3 more classes" "$("$tool" classes --top 1 game.log | tail -1)"
 awk 'BEGIN { print "a 2 many 1"; for (i = 1; i <= 1100; i++) printf "t %x C%d\no %x %x %x 5000\nr %x 0 0\n", i, i, i, i, i, i
              print "t 5000 Shared\no 5000 5000 7\nc many 2" }' > many.log
 check "classes: so many are exact, others are marked" "C1100 1100 true,C93 93 true,C92 92 false, > 92 B" \
   "$("$tool" classes --json many.log | jq -r '.files[0].classes | (.[0], .[1007], .[1008]) | "\(.class) \(.retained) \(.exact)"' | paste -sd,), $("$tool" classes many.log | sed -n 1010p | awk '{ print $1, $2, $3 }')"
 check "retained" "a1 464,c1 256,b2 160" "$("$tool" retained --top 3 --json game.log | jq -r '.files[0].objects[] | "\(.id) \(.retained)"' | paste -sd,)"
-check "retained: ids as the file has them" "a1 c1 b2" "$("$tool" retained --exact --top 3 game.log | awk 'NR > 1 { print $4 }' | paste -sd' ')"
-check "retained --class: counted once" "448 in 4" "$("$tool" retained --exact --class Level game.log | awk '{ print $1, $2, $3 }')"
+check "retained: ids as the file has them" "a1 c1 b2" "$("$tool" retained --bytes --top 3 game.log | awk 'NR > 1 { print $4 }' | paste -sd' ')"
+check "retained --class: counted once" "448 in 4" "$("$tool" retained --bytes --class Level game.log | awk '{ print $1, $2, $3 }')"
 printf 'a 2 x 1\nt 1 Used\nt 2 Unused\no 1 1 8\nr 1 1 0\nc x 2\n' > unused.log
 for c in "Used 0 8 1" "Unused 0 0 0" "Neither 1 0 0"; do
   set -- $c
@@ -67,13 +67,15 @@ for c in "Used 0 8 1" "Unused 0 0 0" "Neither 1 0 0"; do
     "$(status "$tool" retained --json --class "$1" unused.log) $(jq -c '.files[0] | [.class, .retained, .objects]' out) $(jq -r '.files[0] | keys_unsorted | join(",")' out)"
 done
 check "retained of a class without objects" "0 in 0 objects would go with all of class Unused" \
-  "$("$tool" retained --exact --class Unused unused.log | tr -s ' ' | sed 's/^ //')"
+  "$("$tool" retained --bytes --class Unused unused.log | tr -s ' ' | sed 's/^ //')"
 check "retained of a class that is none" 1 "$(status "$tool" retained --class Nothing game.log)"
 check "path" "root: local, pinned|Game (game) id a1, retains 464, by reference 1|Level (game) id b2, retains 160, by reference 1|Texture (game) id c2, retains 128" \
-  "$("$tool" path --exact --id c2 game.log | tr -s ' ' | sed 's/^ //' | paste -sd'|')"
+  "$("$tool" path --bytes --id c2 game.log | tr -s ' ' | sed 's/^ //' | paste -sd'|')"
 check "two paths with one root have one in common: one path" 1 "$("$tool" path --paths 5 --json --id c1 game.log | jq '.files[0].paths | length')"
 check "what a weak root holds is garbage" "no root holds it: garbage, or held weakly alone" "$("$tool" path --id c3 game.log)"
-check "path --class" c1 "$("$tool" path --class Texture --json game.log | jq -r '.files[0].id')"
+check "path --class" "Texture 384 2,local root: Game 384 2,Level 384 2,Texture 384 2" \
+  "$("$tool" path --class Texture --json game.log | jq -r '.files[0] | .class as $c | .rows[] | "\(if .depth == 0 then $c else .name end) \(.bytes) \(.objects)"' | paste -sd,)"
+check "path --class has no --paths" 2 "$(status "$tool" path --class Texture --paths 2 game.log)"
 check "path to nobody" 1 "$(status "$tool" path --id 77 game.log)"
 check "path without a question" 2 "$(status "$tool" path game.log)"
 check "tree of dominators" " 464 5,Game 464 5,Texture 256 1,Level 192 3,Texture 128 1,<self> 64 2,<self> 16 1" \
@@ -110,8 +112,9 @@ r d1 1 0
 c two 20
 END
 check "info lists domains" "one 2 48,two 1 64" "$("$tool" info --json two.log | jq -r '.files[0].domains[] | "\(.name) \(.graph.objects) \(.graph.bytes)"' | paste -sd,)"
-check "a class of two domains is one" "112 in 3" "$("$tool" retained --exact --class T two.log | awk '{ print $1, $2, $3 }')"
-check "path --class: the largest of all domains" d1 "$("$tool" path --class T --json two.log | jq -r '.files[0].id')"
+check "a class of two domains is one" "112 in 3" "$("$tool" retained --bytes --class T two.log | awk '{ print $1, $2, $3 }')"
+check "path --class: of all domains" "3, local root: T 3,<self> 2,T 1" "$("$tool" path --class T --json two.log | jq -r ".files[0] | \"\\(.objects), \\([.rows[1:][] | \"\\(.name) \\(.objects)\"] | join(\",\"))\"")"
+check "objects: those of all domains, what retains the most first" "d1,a1,b1" "$("$tool" objects --class T --json two.log | jq -r '[.files[0].objects[].id] | join(",")')"
 check "sizes are decimal" 70 "$("$tool" info --decimal --json two.log | jq .files[0].graph.bytes)"
 check "decimal sizes are written back" "$(sha256sum < two.log)" "$("$tool" convert --decimal --to netcf two.log | sha256sum)"
 check "a diff of classes is not cut off" 2 "$(status "$tool" diff --min-bytes 9 two.log two.log)"

@@ -47,7 +47,7 @@ check "strings: live ones" '[14866,14589,6224,67,["color",1320,56,"4187"]]' \
 check "strings: all" '[33154,4907176,17158,373208,2512,2512]' \
   "$(ask '[d["objects"], d["bytes"], d["different"], d["wasted"], d["repeated"], len(d["strings"])]' strings --garbage --all sass.dartheap)"
 check "strings: text" '1320 1344 56 4187 "color"|... 66 more (--all lists them)' \
-  "$("$tool" strings --exact --top 1 sass.dartheap | tail -n +3 | squeezed)"
+  "$("$tool" strings --bytes --top 1 sass.dartheap | tail -n +3 | squeezed)"
 check "retained" '[["1",11947576],["60384",328064],["17866",319728],["178771",311344],["178769",303264]]' \
   "$(ask '[[o["id"], o["retained"]] for o in d["objects"]]' retained --top 5 sass.dartheap)"
 check "path: names of fields" '["1","72904","61211","178772"] [null,"script_","source_",null]' \
@@ -175,7 +175,7 @@ check "weak references are shown" '[["3","weak",null]] [["5","key","key_"],["6",
 check "weak references are shown, text" "3 garbage [0] (weak): Foo (app)|10 3.9 KiB key_ (ephemeron key): Key (app)|11 3.9 KiB value_ (ephemeron value): Foo (app)" \
   "$({ "$tool" object weak.dartheap 2 | grep weak; "$tool" object weak.dartheap 9 | grep 'ephemeron'; } | squeezed)"
 check "what is held by its key alone: the way there" "root: internal|Root id 1, retains 4112, by reference 4|Key (app) id 10, retains 4016, as key of ephemeron _WeakProperty (dart.core) id 9|Foo (app) id 11, retains 4000" \
-  "$("$tool" path --exact --id 11 weak.dartheap | squeezed)"
+  "$("$tool" path --bytes --id 11 weak.dartheap | squeezed)"
 check "and in JSON" '[[4,null],[null,"9"],[null,null]]' \
   "$(ask '[[o.get("reference"), o.get("key_of", {}).get("id")] for o in d["paths"][0]["objects"]]' path --id 11 weak.dartheap)"
 check "no way to what is held weakly" "no root holds it: garbage, or held weakly alone" "$("$tool" path --id 3 weak.dartheap)"
@@ -183,12 +183,12 @@ check "info counts them" 6 "$(ask 'd["graph"]["weak_references"]' info weak.dart
 check "dart to dart, weak: the same bytes" "$(sha256sum < weak.dartheap)" "$("$tool" convert --to dart weak.dartheap | sha256sum)"
 check "dart to netcf: what cannot be kept is told" "0 heapdump: weak.dartheap: warning: 6 weak references are left out; values of ephemerons become references of their keys
 heapdump: left out by --to netcf: names of references" "$(status "$tool" convert --to netcf -o weak.log weak.dartheap) $(cat err)"
-check "and the same is alive" "$("$tool" tree --exact weak.dartheap | awk '{ print $1 }' | paste -sd' ')" "$("$tool" tree --exact weak.log | awk '{ print $1 }' | paste -sd' ')"
+check "and the same is alive" "$("$tool" tree --bytes weak.dartheap | awk '{ print $1 }' | paste -sd' ')" "$("$tool" tree --bytes weak.log | awk '{ print $1 }' | paste -sd' ')"
 
 check "external sizes are told apart" '[1124,100,[["buffer",1000],["more",24]],1230]' \
   "$(ask '[d["bytes"], d["own_bytes"], [[x["name"], x["bytes"]] for x in d["external"]], d["retained"] + d["references"][0]["retained"]]' object before.dartheap 2)"
 check "object, text" 'id 2 Node (app) package:app/a.dart|hash code 11|own bytes 100|external 1000 buffer|external 24 more|shallow 1124|retained 1148 in 2 objects|refers to 2|id retained class|3 82 next: Node (app)|4 24 label: String (dart.core) "a\n\"\u009b"|referred to by 1|id retained class|1 1230 [0]: Root|dominated by 1|id retained class|1 1230 Root|dominates 1|id retained class|4 24 String (dart.core) "a\n\"\u009b"' \
-  "$("$tool" object --exact before.dartheap 2 | squeezed)"
+  "$("$tool" object --bytes before.dartheap 2 | squeezed)"
 check "a name gives the terminal no orders" "id 7 Bad?[31m?|double 0.1" "$("$tool" object before.dartheap 7 | head -2 | squeezed)"
 check "external sizes are cut like all lists" '[2,[["buffer",1000]]] ... 1 more (--all lists them)' \
   "$(ask '[d["external_count"], [[x["name"], x["bytes"]] for x in d["external"]]]' object --top 1 before.dartheap 2) $("$tool" object --top 1 before.dartheap 2 | sed -n '/external/{n;p}' | squeezed)"

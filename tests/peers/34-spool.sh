@@ -19,7 +19,7 @@ cd start
 mkfifo go done
 
 # Live bytes of the last dump in a file; a dump is whole, or it does not read.
-bytes() { "$tool" tree --strict --exact "$1" 2> /dev/null | awk '/ malloc, spool, / { n = $1 } END { print (n >= 1000003 ? "whole" : "none") }'; }
+bytes() { "$tool" tree --strict --bytes "$1" 2> /dev/null | awk '/ malloc, spool, / { n = $1 } END { print (n >= 1000003 ? "whole" : "none") }'; }
 
 check "descriptors closed and their numbers used for a directory: a dump, and nothing in that" "0 whole " \
   "$(status "$tool" record --at signal -o closed.json -- ../spool go done close reuse dump) $(bytes closed.json) $(ls -A mine)"

@@ -40,7 +40,7 @@ added _exit --at exit
 added new --at exit
 rec --min-bytes 1 -o foreign.json -- ./added foreign stack.bin > /dev/null
 check "a stack that our own rules do not hold is whole" "run call foreign leave" \
-  "$("$tool" tree --frames all --min-share 0.9 --exact foreign.json | awk '{ print $4 }' | grep -x 'run\|call\|foreign\|leave' | xargs)"
+  "$("$tool" tree --frames all --min-share 0.9 --bytes foreign.json | awk '{ print $4 }' | grep -x 'run\|call\|foreign\|leave' | xargs)"
 
 for at in exit peak every=0.01 signal; do
   check "a handler on an alternate stack of 8 KiB, --at $at" 3 "$(rec --at $at -o small.json -- ./small)"

@@ -33,7 +33,7 @@ same_top() {                     # same_top NAME FILE TYPE [OURS]
 }
 # rewrite FROM TO: of a file of its own format convert writes the bytes, a merge of one its heaps.
 rewrite() { "$tool" merge --all --to pprof -o "$2" "$1" 2> err; }
-tree() { "$tool" tree --frames all --exact --min-bytes 1 "$@" | sed '1s/  [^ ]*,.*\| total$//'; }
+tree() { "$tool" tree --frames all --bytes --min-bytes 1 "$@" | sed '1s/  [^ ]*,.*\| total$//'; }
 
 # A Go program with frames that are inlined, recursion and blocks that are freed.
 cat > main.go <<'GO'

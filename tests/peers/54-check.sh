@@ -27,7 +27,7 @@ check "--site, several" "site ok, site failed, 1" "$(verdicts --site 'parse=32' 
 check "what BASELINE does not have" "growth failed, 1" "$(verdicts base.json other.json)"
 check "... may be there when only the total is limited" 0 "$(status "$tool" check --max-total 1k base.json other.json)"
 check "less" 0 "$(status "$tool" check six.json base.json)"
-check "text" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --exact base.json six.json | sed -n 2p | tr -s ' ')"
+check "text" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --bytes base.json six.json | sed -n 2p | tr -s ' ')"
 check "objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
 check "wrong usage" "2 2 2 2 2 2" "$(for o in --max-growth=x --max-growth=-1 --site=a --site=a=b --site='(=5' --max-total=0; do status "$tool" check $o base.json six.json; done | paste -sd' ')"
 check "one file" 2 "$(status "$tool" check base.json)"

@@ -41,7 +41,7 @@ def until_dumps(n):
 '
 
 # live FILE: bytes and blocks of the first heap of a dump
-live() { "$tool" tree --exact "$1" | awk 'NR == 1 { print $1, $3 }'; }
+live() { "$tool" tree --bytes "$1" | awk 'NR == 1 { print $1, $3 }'; }
 
 # viewer_page FILE: the trace viewer as one page; false when golang-src has none. A browser cannot import an
 # HTML file into another any more, so it goes in whole, after the stand-ins for what browsers had in its day.
