@@ -143,7 +143,7 @@ static const command commands[] = {
               "bytes and the number of objects at their ends. A list of like elements is one step.",
       .options = "id paths class subclasses all wide bytes json csv" FILES,
       .examples = "heapdump path --id 60384 app.dartheap\n"
-                  "heapdump path --class Session app.heapsnapshot    # who keeps all of them" },
+                  "heapdump path --class Script app.dartheap         # who keeps all of them" },
     { .name = "objects", .run = run_objects,
       .summary = "the objects of a class: sizes, fields, values; or those that a condition holds for",
       .usage = "(--class NAME | --where CONDITION) [OPTIONS] FILE...",
@@ -151,7 +151,7 @@ static const command commands[] = {
               "format tells of them: values and fields of Dart, strings and properties of V8. Lengths are those of\n"
               "strings and, of Dart, lists, maps and sets.",
       .options = "class subclasses where garbage top all wide bytes json csv" FILES,
-      .examples = "heapdump objects --class Session --where 'user=^guest' app.heapsnapshot\n"
+      .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
                   "heapdump objects --where 'retained>1M' game.log" },
     { .name = "object", .run = run_object,

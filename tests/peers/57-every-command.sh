@@ -49,6 +49,7 @@ classes objects classes F
 retained objects retained F
 path objects path --id I F
 object objects object F I
+objects - objects --class Root F
 strings - strings --all F
 memprof raw,indexed memprof F
 memprof indexed memprof --hints F
