@@ -3418,12 +3418,8 @@ static void *hd__large_resize(char *block, size_t old_size, size_t size) {
     void *p;
     if (from > to) munmap(block + to, from - to);
     if (size <= old_size || from == to) return block;
-    if (mremap(block, from, to, 0) == block) return hd__large_ask(block, size);
-    p = hd__large_take(size);
-    if (!p) return NULL;
-    if (mremap(block, from, to, 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, p) == p) return hd__large_ask(p, size);
-    munmap(p, to);
-    return NULL;
+    p = mremap(block, from, to, 1 /* MREMAP_MAYMOVE */);
+    return p == MAP_FAILED ? NULL : hd__large_ask(p, size);
 }
 
 static void *hd__large_allocate(void *block, size_t old_size, size_t size) {

@@ -197,7 +197,7 @@ function fileSays(text) {
 
 // What build/heapdump prints of it: rows as viewerReads gives them.
 function toolSays(file) {
-  const tree = execFileSync('build/heapdump', ['tree', '--json', '--every-route', '--min-bytes', '0', file], { maxBuffer: 1 << 30 });
+  const tree = execFileSync('build/heapdump', ['tree', '--json', '--every-route', '--all', '--frames', 'all', '--min-bytes', '0', file], { maxBuffer: 1 << 30 });
   const ids = {};  // of the dumps of a process, in order
   return JSON.parse(tree).heaps.map(h => {
     const id = ids[h.pid] ??= [], path = [];
