@@ -44,24 +44,49 @@ int class_list_open(const objects *o, class_list *list) {
     return failed(o->file, &err);
 }
 
-static int classes_text(const arguments *a, const objects *o, FILE *out) {
-    class_list list;
-    uint32_t most = shown_of(a, HD_NONE), i = 0;
-    if (class_list_open(o, &list)) return BAD_INPUT;
-    display(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
-            "objects", "class");
-    for (; i < list.count && i < most; i++) {
-        const hd_class_row *row = &list.lines[i].row;
-        fputc(i < list.exact ? ' ' : '>', out), put_bytes(out, a, row->retained, 11);
-        put_share(out, row->retained, o->dominators->bytes);
-        fputc(' ', out), put_bytes(out, a, row->live_bytes, 12);
-        display(out, " %10llu ", (unsigned long long)row->live_objects);
-        put_bytes(out, a, row->bytes, 12);
-        display(out, " %10llu  ", (unsigned long long)row->objects);
-        put_class(out, o->graph, row->class_index);
-        fputc('\n', out);
+enum { WIDE_FROM = 110 };        /* columns where there is room for what is garbage, too */
+
+static void put_class_line(FILE *out, const arguments *a, const screen *s, const objects *o, const class_list *list,
+                           uint32_t i) {
+    const hd_class_row *row = &list->lines[i].row;
+    bool wide = !s->columns || s->columns >= WIDE_FROM;
+    put_style(out, s, row->retained >= o->dominators->bytes / 10 && row->retained ? STRONG : PLAIN);
+    display(out, "%s", i < list->exact ? " " : ">"), put_bytes(out, a, row->retained, 11);
+    put_style(out, s, PLAIN);
+    put_share(out, row->retained, o->dominators->bytes);
+    display(out, " "), put_bytes(out, a, row->live_bytes, 12);
+    display(out, " %10llu", (unsigned long long)row->live_objects);
+    if (wide) {
+        display(out, " "), put_bytes(out, a, row->bytes, 12);
+        display(out, " %10llu", (unsigned long long)row->objects);
     }
-    if (i < list.count) display(out, "%u more classes\n", list.count - i);
+    display(out, "  ");
+    put_class_within(out, s, o->graph, row->class_index, s->columns ? s->columns - (wide ? 71 : 47) : 0);
+    display(out, "\n");
+}
+
+static int classes_text(const arguments *a, const objects *o, FILE *out) {
+    screen s = screen_of(a);
+    uint32_t rows = rows_for(a, &s, (size_t)a->file_count), most = shown_of(a, rows > 3 ? rows - 1 : HD_NONE), i = 0;
+    bool wide = !s.columns || s.columns >= WIDE_FROM;
+    class_list list;
+    if (class_list_open(o, &list)) return BAD_INPUT;
+    put_style(out, &s, FAINT);
+    display(out, "%12s %7s %12s %10s", "retained", "", "live bytes", "live");
+    if (wide) display(out, " %12s %10s", "bytes", "objects");
+    display(out, "  class\n");
+    put_style(out, &s, PLAIN);
+    for (; i < list.count && i < most; i++) put_class_line(out, a, &s, o, &list, i);
+    if (i < list.count) display(out, "%u more classes%s\n", list.count - i, s.terminal ? " (--all)" : "");
+    if (list.count) {
+        uint32_t first = 0;      /* of several objects, not what stands for all roots */
+        while (first < list.count && list.lines[first].row.live_objects < 2) first++;
+        hd_str c = hd_graph_class(o->graph, list.lines[first < list.count ? first : 0].row.class_index).name;
+        char *name = needed(strndup(c.data, c.len));
+        put_next(out, &s, "why they are alive", "path", "--class", name, o->file, NULL);
+        put_next(out, &s, "which they are", "objects", "--class", name, o->file, NULL);
+        free(name);
+    }
     free(list.lines);
     return DONE;
 }
@@ -108,9 +133,28 @@ static int class_total(const arguments *a, const objects *o, hd_total *total) {
     return status;
 }
 
+static void put_retained(FILE *out, const arguments *a, const screen *s, const objects *o, uint32_t object) {
+    hd_object x = hd_graph_object(o->graph, object);
+    uint64_t retained = o->dominators->retained[object];
+    hd_str name = name_of(o, object);
+    int room = s->columns ? s->columns - 47 : 0;
+    put_style(out, s, retained >= o->dominators->bytes / 10 && retained ? STRONG : PLAIN);
+    put_bytes(out, a, retained, 12);
+    put_style(out, s, PLAIN);
+    put_share(out, retained, o->dominators->bytes);
+    display(out, " "), put_bytes(out, a, x.size, 12);
+    display(out, " "), put_id(out, o, x.id, 10), display(out, "  ");
+    room -= put_class_within(out, s, o->graph, x.class_index, name.len ? room / 2 : room);
+    if (name.len && (!s->columns || room > 8)) display(out, "  "), put_name_within(out, s, name, room - 2);
+    display(out, "\n");
+}
+
 static int retained_text(const arguments *a, const objects *o, FILE *out) {
-    uint32_t *top, n;
+    screen s = screen_of(a);
+    uint32_t *top, n, rows = rows_for(a, &s, (size_t)a->file_count);
+    arguments view = *a;
     hd_total total;
+    if (!view.cutoff.top && rows > 3) view.cutoff.top = rows;
     if (a->class_name) {
         if (class_total(a, o, &total)) return BAD_INPUT;
         put_bytes(out, a, total.bytes, 12);
@@ -118,16 +162,16 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
                 a->class_name);
         return DONE;
     }
-    n = largest(a, o, &top);
-    display(out, "%12s %7s %12s %10s  %s\n", "retained", "", "shallow", "id", "class");
-    for (uint32_t i = 0; i < n; i++) {
-        hd_object object = hd_graph_object(o->graph, top[i]);
-        put_bytes(out, a, o->dominators->retained[top[i]], 12);
-        put_share(out, o->dominators->retained[top[i]], o->dominators->bytes);
-        fputc(' ', out), put_bytes(out, a, object.size, 12);
-        fputc(' ', out), put_id(out, o, object.id, 10), display(out, "  ");
-        put_class(out, o->graph, object.class_index), put_known_name(out, o, top[i]);
-        fputc('\n', out);
+    n = largest(&view, o, &top);
+    put_style(out, &s, FAINT);
+    display(out, "%12s %7s %12s %10s  class\n", "retained", "", "shallow", "id");
+    put_style(out, &s, PLAIN);
+    for (uint32_t i = 0; i < n; i++) put_retained(out, a, &s, o, top[i]);
+    if (n) {
+        char id[24];
+        id_text(o, top[n > 1], id); /* the first is often what stands for all roots */
+        put_next(out, &s, "all about it", "object", o->file, id, NULL);
+        put_next(out, &s, "why it is alive", "path", "--id", id, o->file, NULL);
     }
     free(top);
     return DONE;

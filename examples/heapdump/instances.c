@@ -379,17 +379,27 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
     free(name), free(rest);
 }
 
+static void put_found(FILE *out, const arguments *a, const screen *s, const instances *found) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    display(f, "%u object%s", found->count, found->count == 1 ? "" : "s");
+    if (a->class_name) display(f, " of class %s", a->class_name);
+    display(f, ", "), put_bytes(f, a, found->bytes, 0);
+    display(f, ", retain "), put_bytes(f, a, found->retained.bytes, 0), display(f, " together");
+    if (found->unheld) display(f, "; %llu more are garbage (--garbage)", (unsigned long long)found->unheld);
+    fclose(f);
+    put_within(out, text, s->columns);
+    display(out, "\n");
+    free(text);
+}
+
 static int instances_text(const arguments *a, const objects *o, FILE *out) {
     screen s = screen_of(a);
     uint32_t rows = rows_for(a, &s, (size_t)a->file_count), most = shown_of(a, rows > 3 ? rows - 2 : 20), i = 0;
     instances found;
     if (instances_find(a, o, &found)) return BAD_INPUT;
-    display(out, "%u object%s", found.count, found.count == 1 ? "" : "s");
-    if (a->class_name) display(out, " of class %s", a->class_name);
-    display(out, ", "), put_bytes(out, a, found.bytes, 0);
-    display(out, ", retain "), put_bytes(out, a, found.retained.bytes, 0), display(out, " together");
-    if (found.unheld) display(out, "; no root holds %llu more (--garbage)", (unsigned long long)found.unheld);
-    display(out, "\n");
+    put_found(out, a, &s, &found);
     put_style(out, &s, FAINT);
     display(out, "%12s %7s %10s %10s  class\n", "retained", "", "shallow", "id");
     put_style(out, &s, PLAIN);

@@ -129,12 +129,12 @@ static const command commands[] = {
       .help = "Lists classes: what would go if all objects of a class did (retained), what is live, and all. Of more\n"
               "than 1008 classes that are alive, those whose objects dominate least are told by what these dominate,\n"
               "marked >: it may be more. Finding out costs up to 16 walks through the objects.",
-      .options = "top bytes json csv" FILES },
+      .options = "top all wide bytes json csv" FILES },
     { .name = "retained", .run = run_retained,
       .summary = "the objects that hold the most",
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects that retain the most: that would take the most memory with them if they went.",
-      .options = "top class bytes json csv" FILES },
+      .options = "top class all wide bytes json csv" FILES },
     { .name = "path", .run = run_path,
       .summary = "why an object is alive: who holds it, from a root",
       .usage = "(--id ID | --class NAME) [OPTIONS] FILE",

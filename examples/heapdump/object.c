@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "dart.h"
+#include "frames.h"
 #include "instances.h"
 
 /* The ephemeron by which a step of a path leads from its key to its value; HD_NONE: a reference does. */
@@ -47,30 +48,69 @@ static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t ref
     else display(out, ", by reference %u", reference);
 }
 
+/* By what it holds the next one. */
+static void put_way_on(FILE *out, const objects *o, const hd_path *path, uint32_t i) {
+    hd_str field = field_of(o, path, i);
+    if (field.len) display(out, ", by "), put_name(out, field);
+    else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
+    else if (i + 1 < path->length) put_place(out, o, path->objects[i], path->references[i]);
+}
+
+static void put_step(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
+                     uint32_t i) {
+    hd_object step = hd_graph_object(o->graph, path->objects[i]);
+    hd_str name = name_of(o, path->objects[i]);
+    char *rest;
+    size_t size;
+    FILE *tail = needed(open_memstream(&rest, &size));
+    int room = s->columns - 3;
+    display(tail, "  id "), put_id(tail, o, step.id, 0);
+    display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[path->objects[i]], 0);
+    put_way_on(tail, o, path, i);
+    fclose(tail);
+    room -= columns_of(hd_cstr(rest)) < room - 24 ? columns_of(hd_cstr(rest)) : room - 24;
+    display(out, "  ");
+    room -= put_class_within(out, s, o->graph, step.class_index, name.len ? room / 2 : room);
+    if (name.len && (!s->columns || room > 8)) {
+        display(out, "  ");
+        room -= 2 + put_name_within(out, s, name, room - 2);
+    }
+    put_within(out, rest, s->columns ? columns_of(hd_cstr(rest)) + (room < 0 ? room : 0) : 0);
+    display(out, "\n");
+    free(rest);
+}
+
+/* In so many lines, the middle left out, or 0. */
+static void put_path(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
+                     uint32_t rows) {
+    hd_root root = hd_graph_root(o->graph, path->root);
+    put_root(out, o, &root);
+    for (uint32_t i = 0; i < path->length; i++) {
+        if (rows > 4 && path->length > rows - 1 && i == (rows - 1) / 2) {
+            uint32_t left = path->length - (rows - 2);
+            put_style(out, s, FAINT);
+            display(out, "  ... %u more (--all)\n", left);
+            put_style(out, s, PLAIN);
+            i += left;
+        }
+        put_step(out, a, s, o, path, i);
+    }
+}
+
 static int path_text(const arguments *a, const objects *o, FILE *out) {
+    screen s = screen_of(a);
     hd_paths *paths;
     uint32_t object;
     if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
     if (!paths->count) display(out, "no root holds it: garbage, or held weakly alone\n");
     for (uint32_t p = 0; p < paths->count; p++) {
-        const hd_path *path = &paths->paths[p];
-        hd_root root = hd_graph_root(o->graph, path->root);
         if (p) fputc('\n', out);
-        put_root(out, o, &root);
-        for (uint32_t i = 0; i < path->length; i++) {
-            hd_object step = hd_graph_object(o->graph, path->objects[i]);
-            hd_str field = field_of(o, path, i);
-            display(out, "  "), put_class(out, o->graph, step.class_index);
-            put_known_name(out, o, path->objects[i]);
-            display(out, "  id "), put_id(out, o, step.id, 0);
-            display(out, ", retains "), put_bytes(out, a, o->dominators->retained[path->objects[i]], 0);
-            if (field.len) display(out, ", by "), put_name(out, field);
-            else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
-            else if (i + 1 < path->length) put_place(out, o, path->objects[i], path->references[i]);
-            fputc('\n', out);
-        }
+        put_path(out, a, &s, o, &paths->paths[p], rows_for(a, &s, paths->count));
     }
     if (paths->more) display(out, "\n... more may be longer\n");
+    put_next(out, &s, "all about it", "object", o->file, a->id, NULL);
+    if (paths->count == 1 && !a->paths)
+        put_next(out, &s, "other ways", "path", "--paths", "5", "--id", a->id, o->file, NULL);
     hd_paths_free(paths);
     return DONE;
 }
@@ -103,7 +143,8 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
             if (ephemeron_of(path, i) != HD_NONE)
                 json_object(j, "key_of"), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
             else if (i + 1 < path->length)
-                json_u64(j, "reference", path->references[i]), json_index(j, o, path->objects[i], path->references[i]);
+                json_u64(j, "reference", path->references[i]),
+                    json_index(j, o, path->objects[i], path->references[i]);
             if (field.len) json_str(j, "field", field);
             hd_json_end(j);
         }

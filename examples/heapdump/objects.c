@@ -2,6 +2,8 @@
 
 #include "objects.h"
 
+#include "frames.h"
+
 #include <ctype.h>
 
 hd_options long_call(reading *r, const char *doing) {
@@ -63,6 +65,36 @@ void put_scoped(FILE *out, hd_str name, hd_str scope) {
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
     put_scoped(out, c.name, c.scope);
+}
+
+int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room) {
+    hd_class c = hd_graph_class(graph, class_index);
+    char *name;
+    int used;
+    if (!s->columns) return put_class(out, graph, class_index), 0;
+    name = short_name(c.name, room > 12 ? room : 12);
+    display(out, "%s", name);
+    used = columns_of(hd_cstr(name));
+    free(name);
+    if (!c.scope.len || used + 4 + columns_of(c.scope) > room) return used;
+    put_style(out, s, FAINT);
+    display(out, "  ("), put_name(out, c.scope), display(out, ")");
+    put_style(out, s, PLAIN);
+    return used + 4 + columns_of(c.scope);
+}
+
+/* In quotes. */
+int put_name_within(FILE *out, const screen *s, hd_str name, int room) {
+    enum { MOST = 60 };
+    char *text;
+    int used;
+    if (!s->columns) return put_cut(out, name, MOST), 0;
+    text = short_name(name, 0);  /* what is shown of it */
+    used = columns_of(hd_cstr(text));
+    if (room > MOST + 3) room = MOST + 3;
+    display(out, "\""), put_within(out, text, room - 2), display(out, "\"");
+    free(text);
+    return (used < room - 2 ? used : room - 2) + 2;
 }
 
 void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {

@@ -3,7 +3,7 @@
 #ifndef HEAPDUMP_OBJECTS_H
 #define HEAPDUMP_OBJECTS_H
 
-#include "cli.h"
+#include "screen.h"
 
 /* A file that has a graph, with what holds what. */
 typedef struct objects {
@@ -34,6 +34,9 @@ void objects_close(objects *o);
 int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
 void put_scoped(FILE *out, hd_str name, hd_str scope);
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
+/* On a screen, in so many columns; else whole. Return how many it took, of what is not whole. */
+int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room);
+int put_name_within(FILE *out, const screen *s, hd_str name, int room);
 void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width);
 void put_change(FILE *out, uint64_t before, uint64_t after, int width);
 void put_share(FILE *out, uint64_t part, uint64_t whole);

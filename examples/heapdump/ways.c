@@ -206,14 +206,18 @@ static int merge_ways(const arguments *a, const objects *o, merged *m) {
 
 /* Answers. ------------------------------------------------------------------------------------- */
 
-static void put_summary(FILE *out, const arguments *a, const merged *m) {
-    display(out, "%u object%s of class %s%s", m->live, m->live == 1 ? "" : "s", a->class_name,
+static void put_summary(FILE *out, const arguments *a, const screen *s, const merged *m) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    display(f, "%u object%s of class %s%s", m->live, m->live == 1 ? "" : "s", a->class_name,
             a->subclasses ? " and those that extend it" : "");
-    display(out, ", which retain "), put_bytes(out, a, m->retained.bytes, 0);
-    if (m->unheld)
-        display(out, "; no root holds %llu%s: garbage, or held weakly alone", (unsigned long long)m->unheld,
-                m->live ? " more" : "");
+    display(f, ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
+    if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
+    fclose(f);
+    put_within(out, text, s->columns);
     display(out, "\n");
+    free(text);
 }
 
 int ways_text(const arguments *a, const objects *o, FILE *out) {
@@ -225,7 +229,7 @@ int ways_text(const arguments *a, const objects *o, FILE *out) {
     merged m;
     listing l;
     if (merge_ways(a, o, &m)) return BAD_INPUT;
-    put_summary(out, a, &m);
+    put_summary(out, a, &s, &m);
     view.has_cutoff |= a->all;
     if (m.live && listing_make(&view, &m.heap, NULL, rows, &options, &l, &err)) {
         hd_profile_free(m.profile);

@@ -10,6 +10,14 @@ COMMANDS = [(f"{c.replace(' --', '-')}-{name}", [*c.split(), name + ".json"])
 COMMANDS += [("diff-templates", ["diff", "templates.json", "templates-later.json"]),
              ("diff-invert-templates", ["diff", "--invert", "templates.json", "templates-later.json"])]
 COMMANDS += [("tree-" + name.split('.')[0], ["tree", name]) for name in ("sass.dartheap", "page.heapsnapshot")]
+COMMANDS += [(f"{c}-{name.split('.')[0]}", [c, name]) for name in ("sass.dartheap", "page.heapsnapshot")
+             for c in ("classes", "retained")]
+COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
+             ("objects-page", ["objects", "--class", "(closure)", "page.heapsnapshot"]),
+             ("path-class-sass", ["path", "--class", "_Map", "sass.dartheap"]),
+             ("path-class-page", ["path", "--class", "(closure)", "page.heapsnapshot"]),
+             ("path-id-sass", ["path", "--id", "1409", "sass.dartheap"]),
+             ("path-id-page", ["path", "--id", "50373", "page.heapsnapshot"])]
 
 
 def run(arguments, columns, rows, **environment):
