@@ -84,14 +84,14 @@ static bool is_formula(const char *text) {
 /* A cell of RFC 4180; what is not shown on a terminal is '?', so that a cell is within a line. */
 static void put_text_cell(FILE *out, const char *text, size_t size) {
     bool quoted = text[strcspn(text, ",\"\r\n")] || *text == ' ' || (size && text[size - 1] == ' ');
-    if (quoted) putc('"', out);
-    if (is_formula(text)) putc('\'', out);
+    if (quoted) putc_unlocked('"', out);
+    if (is_formula(text)) putc_unlocked('\'', out);
     for (hd_str rest = { text, size }, piece; (piece = hd_visible(&rest)).len;)
         for (size_t i = 0; i < piece.len; i++) {
-            if (piece.data[i] == '"') putc('"', out);
-            putc(piece.data[i], out);
+            if (piece.data[i] == '"') putc_unlocked('"', out);
+            putc_unlocked(piece.data[i], out);
         }
-    if (quoted) putc('"', out);
+    if (quoted) putc_unlocked('"', out);
 }
 
 static void put_cell(FILE *out, hd_str json) {
@@ -129,43 +129,39 @@ static void put_header(csv *c) {
 /* Rows. ---------------------------------------------------------------------------------------- */
 
 /* Of a name that some row has already, or of a new one. */
-static void set_cell(csv *c, const char *name, hd_str json, bool about) {
+static void set_cell(csv *c, hd_str name, hd_str json, bool about) {
     size_t i = c->next;
     if (c->inside) return;
-    if (i >= c->count || strcmp(c->columns[i].name, name))
-        for (i = 0; i < c->count && strcmp(c->columns[i].name, name);) i++;
+    if (i >= c->count || !hd_str_equal(hd_cstr(c->columns[i].name), name))
+        for (i = 0; i < c->count && !hd_str_equal(hd_cstr(c->columns[i].name), name);) i++;
     if (i == c->count) {
         if (!(i & (i - 1))) c->columns = needed(realloc(c->columns, (i ? 2 * i : 1) * sizeof *c->columns));
-        c->columns[c->count++] = (csv_column){ .name = needed(strdup(name)), .about = about };
+        c->columns[c->count++] = (csv_column){ .name = needed(strndup(name.data, name.len)), .about = about };
     }
     c->columns[i].cell = json;
     c->next = i + 1;
 }
 
-/* Whether a list of words has this one; where it stands there. */
-static const char *word_in(const char *list, const char *word) {
-    size_t n = strlen(word);
+/* Whether a list of words has this one. */
+static bool has_word(const char *list, hd_str word) {
     for (; *list; list += strcspn(list, " "), list += *list == ' ')
-        if (strcspn(list, " ") == n && !memcmp(list, word, n)) return list;
-    return NULL;
+        if (strcspn(list, " ") == word.len && !memcmp(list, word.data, word.len)) return true;
+    return false;
 }
 
-static void skip_space(csv *c) { c->at += strspn(c->at, " \n"); }
+static void skip_space(csv *c) {
+    while (*c->at == ' ' || *c->at == '\n') c->at++;
+}
 
 /* What stands in quotes, or up to the next mark. */
 static hd_str next_scalar(csv *c) {
     hd_str s = { c->at, 0 };
     if (*c->at == '"')
         for (s.len = 1; s.data[s.len] != '"'; s.len++) s.len += s.data[s.len] == '\\';
-    else s.len = strcspn(c->at, ",]} \n") - 1;
+    else
+        while (!strchr(",]} \n", s.data[s.len + 1])) s.len++;
     c->at += ++s.len;
     return s;
-}
-
-static char *joined(const char *left, hd_str right) {
-    char *text;
-    if (asprintf(&text, "%s%s%.*s", left, *left ? "." : "", (int)right.len, right.data) < 0) text = needed(NULL);
-    return text;
 }
 
 /* The last name of a path, which ends it in every list of csv_rows. */
@@ -174,37 +170,54 @@ static hd_str path_end(const char *path) {
     return hd_cstr(dot ? dot + 1 : path);
 }
 
-/* Takes in a value that stands at `path`; within a row, `column` names its cell, else it is NULL. */
+static void walk(csv *c, const char *path, const char *column, bool is_element);
+
+/* Takes in a list or an object that is a member of what stands at `path`, or `column` of a row. */
+static void walk_member(csv *c, const char *path, const char *column, hd_str key) {
+    const char *outer = column ? column : path;
+    char *inner;
+    if (asprintf(&inner, "%s%s%.*s", outer, *outer ? "." : "", (int)key.len, key.data) < 0) needed(NULL);
+    walk(c, column ? path : inner, column ? inner : NULL, false);
+    free(inner);
+}
+
+/* Takes in a member that is neither. */
+static void take_scalar(csv *c, const char *column, hd_str key) {
+    hd_str value = next_scalar(c);
+    char *name;
+    if (!column) {
+        if (has_word(c->from->about, key)) set_cell(c, key, value, true);
+    } else if (!*column) {
+        set_cell(c, key, value, false);
+    } else if (!c->inside) {
+        if (asprintf(&name, "%s.%.*s", column, (int)key.len, key.data) < 0) needed(NULL);
+        set_cell(c, hd_cstr(name), value, false);
+        free(name);
+    }
+}
+
+/* Takes in a list or an object that stands at `path`; within a row, `column` names its cells, else it is NULL. */
 static void walk(csv *c, const char *path, const char *column, bool is_element) {
-    const char *list = is_element && !column ? word_in(c->from->lists, path) : NULL;
-    char close = *c->at == '{' ? '}' : ']';
-    if (close == ']') c->inside += column != NULL;
-    if (list && strchr(c->from->lists, ' ')) set_cell(c, "list", path_end(path), false);
-    for (c->at++, skip_space(c); *c->at != close; skip_space(c)) {
-        char *inner_path = NULL, *inner_column = NULL;
+    bool row = is_element && !column && has_word(c->from->lists, hd_cstr(path)), object = *c->at == '{';
+    if (!object) c->inside += column != NULL;
+    if (row) column = "";
+    if (row && strchr(c->from->lists, ' ')) set_cell(c, hd_cstr("list"), path_end(path), false);
+    for (c->at++, skip_space(c); *c->at != '}' && *c->at != ']'; skip_space(c)) {
         hd_str key = { "", 0 };
-        if (close == '}') {
+        if (object) {
             key = next_scalar(c);
-            c->at++;
             key.data++, key.len -= 2;
-            if (column || list) inner_column = joined(column ? column : "", key);
-            else inner_path = joined(path, key);
+            c->at++, skip_space(c);
         }
-        if (*c->at == '{' || *c->at == '[') {
-            walk(c, inner_path ? inner_path : path, inner_column ? inner_column : column, close == ']');
-        } else {
-            hd_str value = next_scalar(c);
-            const char *name = inner_path ? strrchr(inner_path, '.') : NULL;
-            if (inner_column) set_cell(c, inner_column, value, false);
-            else if (name && word_in(c->from->about, name + 1)) set_cell(c, name + 1, value, true);
-        }
-        free(inner_path), free(inner_column);
+        if (*c->at != '{' && *c->at != '[') take_scalar(c, column, key);
+        else if (object) walk_member(c, path, column, key);
+        else walk(c, path, column, true);
         skip_space(c);
         c->at += *c->at == ',';
     }
     c->at++;
-    if (close == ']') c->inside -= column != NULL;
-    if (!list) return;
+    if (!object) c->inside -= column != NULL;
+    if (!row) return;
     c->rows++;
     c->next = 0;
     if (c->out) put_row(c);

@@ -27,7 +27,7 @@ def run(*arguments, directory=None, **more):
     name = "".join(c if c.isprintable() else "." for c in name)
     for stream, what in (done.stdout, "output"), (done.stderr, "messages"):
         try:
-            text = stream.decode()
+            text = stream.replace(b"\r\n", b"\n").decode() if "--csv" in arguments else stream.decode()
         except UnicodeDecodeError as e:
             tell(name, "%s: %r" % (what, stream[max(0, e.start - 40):e.end + 20]))
             continue
@@ -113,7 +113,7 @@ def put(name, data):
 # Commands --------------------------------------------------------------------------------------------------------
 
 OUT = folder + b"/out"
-ways = [[], ["--json"]]
+ways = [[], ["--json"], ["--csv"]]
 shown = []
 for name, data in traces.items():
     path = put(name, data)
@@ -132,7 +132,8 @@ for name, data in {**graphs, **snapshots}.items():
     for way in ways:
         for command in (["classes"], ["retained"], ["retained", "--class", LINE], ["retained", "--class", BAD], ["path", "--id", "10"], ["path", "--class", BAD],
                         ["path", "--class", LINE], ["path", "--id", "3"], ["strings", "--all"], ["info", "--all"], ["tree"], ["top"], ["path", "--id", BAD],
-                        ["classes", "--strict"]):
+                        ["classes", "--strict"], ["objects", "--garbage", "--where", "size>=0"], ["objects", "--class", LINE], ["objects", "--class", BAD],
+                        ["objects", "--where", b"x" + BAD + b"=."]):
             shown.append(run(*command, *way, path))
         for id in "1", "2", "3", "4", "5", "6", "10", "11", BAD:
             shown.append(run("object", "--all", *way, path, id))
