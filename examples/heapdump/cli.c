@@ -16,6 +16,11 @@ void *needed(void *memory) {
 
 const char *command_name;
 
+void closed_text(FILE *f, char **text) {
+    if (fclose(f)) needed(NULL); /* all that can fail is having memory */
+    needed(*text);
+}
+
 int usage(const char *format, ...) {
     va_list args;
     display(stderr, "heapdump: ");

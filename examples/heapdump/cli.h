@@ -153,6 +153,8 @@ void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);
+/* Closes what open_memstream opened; the text is whole then. */
+void closed_text(FILE *f, char **text);
 extern const char *command_name; /* NULL: none is known yet */
 /* Says what is wrong with the command line, and where its help is. Returns WRONG_USAGE. */
 int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));

@@ -63,7 +63,7 @@ hd_str value_text(const hd_dart_value *data) {
     if (is_string(data->tag) || data->tag == HD_DART_NAME) return text_of(*data, SIZE_MAX);
     f = needed(open_memstream(&text, &size));
     put_value(f, data, SIZE_MAX);
-    fclose(f);
+    closed_text(f, &text);
     return (hd_str){ text, size };
 }
 

@@ -373,7 +373,7 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
     if (has_value(o, object)) display(tail, "  "), put_short_value(tail, o, object);
     put_fields(tail, o, object);
     if (!o->dominators->below[object]) display(tail, "  (garbage)");
-    fclose(tail);
+    closed_text(tail, &rest);
     put_within(out, rest, room ? room - columns_of(hd_cstr(name)) : 0);
     display(out, "\n");
     free(name), free(rest);
@@ -388,7 +388,7 @@ static void put_found(FILE *out, const arguments *a, const screen *s, const inst
     display(f, ", "), put_bytes(f, a, found->bytes, 0);
     display(f, ", retain "), put_bytes(f, a, found->retained.bytes, 0), display(f, " together");
     if (found->unheld) display(f, "; %llu more are garbage (--garbage)", (unsigned long long)found->unheld);
-    fclose(f);
+    closed_text(f, &text);
     put_within(out, text, s->columns);
     display(out, "\n");
     free(text);

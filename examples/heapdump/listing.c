@@ -254,7 +254,7 @@ void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int 
     FILE *f = needed(open_memstream(&text, &size));
     put_label(f, heap);
     if (after) put_other_label(f, heap, after);
-    fclose(f);
+    closed_text(f, &text);
     put_within(out, text, columns);
     free(text);
 }
@@ -315,7 +315,7 @@ static void put_signed(FILE *out, const columns *c, uint64_t change, const char 
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "%s", sign), put_bytes(f, c->a, change, 0);
-    fclose(f);
+    closed_text(f, &text);
     display(out, "%*s", width, text);
     free(text);
 }

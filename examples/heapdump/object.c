@@ -67,7 +67,7 @@ static void put_step(FILE *out, const arguments *a, const screen *s, const objec
     display(tail, "  id "), put_id(tail, o, step.id, 0);
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[path->objects[i]], 0);
     put_way_on(tail, o, path, i);
-    fclose(tail);
+    closed_text(tail, &rest);
     room -= columns_of(hd_cstr(rest)) < room - 24 ? columns_of(hd_cstr(rest)) : room - 24;
     display(out, "  ");
     room -= put_class_within(out, s, o->graph, step.class_index, name.len ? room / 2 : room);

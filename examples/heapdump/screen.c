@@ -106,7 +106,7 @@ void put_next(FILE *out, const screen *s, const char *purpose, ...) {
     va_start(words, purpose);
     for (const char *word; (word = va_arg(words, const char *)) != NULL;) putc(' ', f), put_word(f, word);
     va_end(words);
-    fclose(f);
+    closed_text(f, &text);
     put_style(out, s, FAINT);
     fputs(text, out);
     if (!s->columns || size + 4 + strlen(purpose) < (size_t)s->columns) fprintf(out, "  # %s", purpose);

@@ -214,7 +214,7 @@ static void put_summary(FILE *out, const arguments *a, const screen *s, const me
             a->subclasses ? " and those that extend it" : "");
     display(f, ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
     if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
-    fclose(f);
+    closed_text(f, &text);
     put_within(out, text, s->columns);
     display(out, "\n");
     free(text);
