@@ -253,6 +253,10 @@ for arguments, why in (["--class", "Level", "--where", "lenght=5", "game.log"], 
     check("objects %s" % " ".join(arguments), (1, True), (done.returncode, why in done.stderr))
 for where in "length", "length>x", ">5", "field>5", "field=(", "retained=":
     check("--where " + where, 2, run("objects", "--class", "Level", "--where", where, "game.log").returncode)
+for where, want in ("<128", []), ("<=128", ["c2"]), ("=128", ["c2"]), (">=256", ["c1"]), (">256", []), (">128", ["c1"]):
+    check("--where size%s" % where, want, [row["id"] for row in objects("--class", "Texture", "--where", "size" + where, "game.log")["objects"]])
+done = run("strings", "game.log")
+check(".NET dumps hold no texts of strings, and strings says so", (1, True), (done.returncode, b"a netcf file has no strings" in done.stderr))
 check("objects of nothing in particular", 2, run("objects", "game.log").returncode)
 
 # path --class --------------------------------------------------------------------------------------------------------
@@ -289,6 +293,23 @@ for file in node, chromium, data + "/small.dartheap":
     for row in answer("classes", file)["files"][0]["classes"]: live[row["class"]] = live.get(row["class"], 0) + row["live_objects"]
     check("path --class of every class has what classes has, ephemerons too", live,
           {name: answer("path", "--class", name, file)["files"][0]["objects"] for name in live})
+# Ephemerons: one whose key is walked through before it, one whose key comes later, and one whose key is garbage.
+def leb(n): return bytes([n & 127 | (n > 127) << 7]) + (leb(n >> 7) if n > 127 else b"")
+def text(t): return leb(len(t)) + t.encode()
+CLASSES = [("Root", "", []), ("_WeakProperty", "dart.core", ["key", "value"]), ("Key", "", []), ("Value", "", []), ("Step", "", [])]
+# Class, references; ids from 1: keys 2, 6, 7, values 8, 9, 10.
+OBJECTS = [(1, [2, 3, 4, 5, 11]), (3, []), (2, [2, 8]), (2, [6, 9]), (5, [6]), (3, []), (3, []), (4, []), (4, []), (4, []), (2, [7, 10])]
+with open("ephemerons.dartheap", "wb") as f:
+    f.write(b"dartheap" + leb(0) + text("x") + leb(8 * len(OBJECTS)) + leb(1000) + leb(0) + leb(len(CLASSES)))
+    for name, library, fields in CLASSES:
+        f.write(leb(0) + text(name) + text(library) + text(library.replace(".", ":")) + text("") + leb(len(fields)))
+        for i, field in enumerate(fields): f.write(leb(0) + leb(i) + text(field) + text(""))
+    f.write(leb(sum(len(r) for _, r in OBJECTS)) + leb(len(OBJECTS)))
+    for c, references in OBJECTS: f.write(leb(c) + leb(8) + leb(0) + leb(len(references)) + b"".join(map(leb, references)))
+    f.write(leb(0) + b"".join(leb(0) for _ in OBJECTS))
+check("path --class: what ephemerons hold hangs from their keys", {("internal root: Root", "Key", "as key: Value"): (1, 8),
+      ("internal root: Root", "Step", "Key", "as key: Value"): (1, 8)}, merged("Value", "ephemerons.dartheap")[1])
+check("... and is garbage when the key is", 1, answer("path", "--class", "Value", "ephemerons.dartheap")["files"][0]["unheld"])
 check("path --class: by field and class", {("local root: Game", "Level", "Texture"): (2, 384)}, merged("Texture", "game.log")[1])
 with open("list.log", "w") as f:
     f.write("a 2 x 1\nt 1 List\nt 2 Node\nt 3 Other\no 1 1 8 100\nr 1 1 0\n" +
