@@ -417,20 +417,31 @@ static int by_growth(const void *a, const void *b) {
 
 static double seconds_of(const series *s) { return (double)(s->times[s->counted - 1] - s->times[0]) / 1e6; }
 
-void put_short(FILE *out, hd_str name) {
-    char *text = short_name(name, NAME_COLUMNS);
+int name_columns(const arguments *a) {
+    screen s = screen_of(a);
+    return s.columns && s.columns < NAME_COLUMNS + 28 ? s.columns - 28 : NAME_COLUMNS;
+}
+
+uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t most) {
+    screen s = screen_of(a);
+    uint32_t fit = s.terminal && s.rows > 10 ? ((uint32_t)s.rows - 4) / lines_each : most;
+    return fit < 2 ? 2 : fit < most ? fit : most;
+}
+
+void put_short(FILE *out, const arguments *a, hd_str name) {
+    char *text = short_name(name, name_columns(a));
     display(out, "%s", text);
     free(text);
 }
 
-static void put_callers(FILE *out, const suspect *p) {
+static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     hd_str callers[MOST_CALLERS], outer[MOST_CALLERS];
     double share;
     uint32_t n = callers_of(p, callers, &share);
     char *chain;
     if (!n) return;
     for (uint32_t i = 0; i < n; i++) outer[i] = callers[n - 1 - i];
-    chain = short_chain(outer, n, NAME_COLUMNS, false);
+    chain = short_chain(outer, n, name_columns(a), false);
     display(out, "      called by %s", chain);
     if (share < 0.99) display(out, "  (%.0f%% of it)", 100 * share);
     fputc('\n', out);
@@ -442,7 +453,7 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
     uint32_t steps = s->counted - 1;
     double grown = s->total[s->counted - 1].bytes - s->total[0].bytes;
     display(out, "%3zu  ", number);
-    put_short(out, hd_profile_axis(s->names, 1).node_name[p->site]);
+    put_short(out, a, hd_profile_axis(s->names, 1).node_name[p->site]);
     if (p->place) display(out, " (%s)", strlen(p->place) > 60 ? p->place + strlen(p->place) - 60 : p->place);
     display(out, "\n      ");
     if (!steps) {
@@ -462,7 +473,7 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
         else if (*trend_words(&p->trend, steps)) display(out, "; ");
         display(out, "%s%s\n", trend_words(&p->trend, steps), p->survived ? "; still there at the end" : "");
     }
-    put_callers(out, p);
+    put_callers(out, a, p);
 }
 
 static void series_text(FILE *out, const arguments *a, const series *s, const suspect *list, size_t n) {
@@ -531,7 +542,9 @@ static void series_json(hd_json *j, const series *s, const suspect *list, size_t
 
 /* The series that grew most, on one screen. */
 static void answer_series(const arguments *a, const all_series *all, answer *r) {
-    size_t shown = 0, most = a->cutoff.top ? a->cutoff.top : MOST_SUSPECTS, left = most;
+    size_t shown = 0, most = a->cutoff.top, left;
+    if (!most) most = a->json ? MOST_SUSPECTS : suspects_that_fit(a, 3, MOST_SUSPECTS);
+    left = most;
     for (size_t i = 0; i < all->count; i++) {
         size_t n;
         suspect *list;
@@ -567,6 +580,12 @@ static int suspects_of_heaps(const arguments *a, const chosen *c, int count, ans
     return status;
 }
 
+static void put_lines_within(FILE *out, const arguments *a, char *text) {
+    screen s = screen_of(a);
+    for (char *line; (line = strsep(&text, "\n")) != NULL && (text || *line);)
+        put_within(out, line, s.columns), display(out, "\n");
+}
+
 int run_suspects(const arguments *a) {
     hd_dump **dumps = needed(calloc((size_t)a->file_count, sizeof *dumps));
     chosen *c = needed(calloc((size_t)a->file_count, sizeof *c));
@@ -589,7 +608,16 @@ int run_suspects(const arguments *a) {
         }
     if (!status) status = answer_open(&r, a, graphs ? "graphs" : "series");
     if (!status) {
-        int bad = graphs ? suspects_of_graphs(a, dumps, read, &r) : suspects_of_heaps(a, c, chose, &r);
+        char *text;
+        size_t size;
+        FILE *to = r.text;
+        int bad;
+        r.text = needed(open_memstream(&text, &size));
+        bad = graphs ? suspects_of_graphs(a, dumps, read, &r) : suspects_of_heaps(a, c, chose, &r);
+        closed_text(r.text, &text);
+        r.text = to;
+        put_lines_within(to, a, text);
+        free(text);
         status = answer_close(&r, DONE) || bad ? BAD_INPUT : DONE;
     }
     for (int i = 0; i < chose; i++) chosen_free(&c[i]);

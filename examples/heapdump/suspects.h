@@ -3,8 +3,13 @@
 #define HEAPDUMP_SUSPECTS_H
 
 #include "objects.h"
+#include "screen.h"
 
 enum { MOST_SUSPECTS = 10, NAME_COLUMNS = 96 };
+
+/* What the terminal has room for; whole, where there is none: columns of a name, and suspects of so many lines each. */
+int name_columns(const arguments *a);
+uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t most);
 
 /* What one figure was in each dump, and what that says. */
 typedef struct trend {
@@ -19,7 +24,7 @@ typedef struct trend {
 trend trend_of(const double *values, const uint64_t *times, uint32_t n);
 const char *trend_words(const trend *t, uint32_t steps);
 /* A name in so many columns that a list of them is one screen. */
-void put_short(FILE *out, hd_str name);
+void put_short(FILE *out, const arguments *a, hd_str name);
 /* Bytes with a sign. */
 void put_signed(FILE *out, const arguments *a, double bytes);
 

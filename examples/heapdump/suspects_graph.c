@@ -419,12 +419,12 @@ static uint32_t *objects_of(const shot *s, uint32_t class_index, const uint32_t 
 
 /* Answers. ------------------------------------------------------------------------------------- */
 
-static void put_way(FILE *out, const char *what, char **steps, uint32_t n) {
+static void put_way(FILE *out, const arguments *a, const char *what, char **steps, uint32_t n) {
     hd_str names[MOST_STEPS];
     char *chain;
     if (!n) return;
     for (uint32_t i = 0; i < n; i++) names[i] = hd_cstr(steps[i]);
-    chain = short_chain(names, n, NAME_COLUMNS, false);
+    chain = short_chain(names, n, name_columns(a), false);
     display(out, "      %s %s", what, chain);
     free(chain);
 }
@@ -435,7 +435,7 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     below classes[MOST_BELOW];
     uint32_t n = way_to(s, p->object, steps), on_count = way_below(s, p->object, on), kinds;
     display(out, "%3u  ", number);
-    put_short(out, hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, p->object).class_index).name);
+    put_short(out, a, hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, p->object).class_index).name);
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
     display(out, "\n      ");
@@ -457,9 +457,9 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
         free(text);
     }
     if (kinds) fputc('\n', out);
-    if (on_count) put_way(out, "most of it is in", on, on_count), fputc('\n', out);
+    if (on_count) put_way(out, a, "most of it is in", on, on_count), fputc('\n', out);
     steps_free(on, on_count);
-    put_way(out, "held by", steps, n), fputc('\n', out);
+    put_way(out, a, "held by", steps, n), fputc('\n', out);
     steps_free(steps, n);
 }
 
@@ -469,7 +469,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint
     double share;
     uint32_t live, n, *list = objects_of(s, c->class_index, ids, count, &live);
     display(out, "%3u  ", number);
-    put_short(out, hd_graph_class(s->o.graph, c->class_index).name);
+    put_short(out, a, hd_graph_class(s->o.graph, c->class_index).name);
     display(out, ": %llu objects, ", (unsigned long long)c->last.live_objects);
     put_bytes(out, a, c->last.live_bytes, 0), display(out, ", retain "), put_bytes(out, a, c->last.retained, 0);
     if (count > 1) {
@@ -480,7 +480,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint
     fputc('\n', out);
     n = common_way(s, list, live, steps, &share);
     if (n)
-        put_way(out, "held by", steps, n),
+        put_way(out, a, "held by", steps, n),
             display(out, share < 0.995 ? "  (%.0f%% of%s %u)\n" : "\n", 100 * share, ids ? " the new" : "", live);
     steps_free(steps, n);
     free(list);
@@ -550,6 +550,7 @@ static void answer_graph(const arguments *a, const shot *shots, uint32_t count, 
     const shot *s = &shots[count - 1];
     hd_json *j = &r->json;
     FILE *out = r->text;
+    uint32_t fit = suspects_that_fit(a, 6, MOST_PILES); /* of each list */
     if (a->json) {
         json_line(j);
         json_text(j, "file", s->o.file);
@@ -572,14 +573,14 @@ static void answer_graph(const arguments *a, const shot *shots, uint32_t count, 
     display(out, " alive\n%s\n",
             count > 1 ? "where it piled up, the likeliest leak first:"
                       : "where it piles up: objects that hold a tenth or more, where that fans out:");
-    for (uint32_t i = 0; i < n; i++) put_pile(out, a, s, count, ids, &piles[i], i + 1);
+    for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, s, count, ids, &piles[i], i + 1);
     if (!n)
         display(out, count > 1 && !ids ? "  not known: these are no snapshots of one process that tell who is who\n"
                                        : "  nothing\n");
     display(out, "%s\n",
             count > 1 ? "classes that grew in every step, and what holds them:"
                       : "classes that hold a tenth or more, and what holds them:");
-    for (uint32_t i = 0; i < class_count; i++) put_class_suspect(out, a, s, count, ids, &classes[i], i + 1);
+    for (uint32_t i = 0; i < class_count && i < fit; i++) put_class_suspect(out, a, s, count, ids, &classes[i], i + 1);
     if (!class_count) display(out, "  none\n");
 }
 

@@ -9,7 +9,11 @@ COMMANDS = [(f"{c.replace(' --', '-')}-{name}", [*c.split(), name + ".json"])
             for name in RECORDINGS for c in ("tree", "top", "top --self")]
 COMMANDS += [("diff-templates", ["diff", "templates.json", "templates-later.json"]),
              ("diff-invert-templates", ["diff", "--invert", "templates.json", "templates-later.json"])]
-COMMANDS += [("tree-" + name.split('.')[0], ["tree", name]) for name in ("sass.dartheap", "page.heapsnapshot")]
+COMMANDS += [(f"{c}-{name.split('.')[0]}", [c, name]) for name in ("sass.dartheap", "page.heapsnapshot")
+             for c in ("tree", "classes", "retained", "suspects")]
+COMMANDS += [("suspects-" + name, ["suspects", name + ".json"]) for name in RECORDINGS]
+COMMANDS += [("suspects-grown", ["suspects", "templates.json", "templates-later.json"]),
+             ("path-sass", ["path", "--class", "Script", "sass.dartheap"])]
 COMMANDS += [(f"{c}-{name.split('.')[0]}", [c, name]) for name in ("sass.dartheap", "page.heapsnapshot")
              for c in ("classes", "retained")]
 COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
