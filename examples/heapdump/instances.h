@@ -8,7 +8,20 @@
    freed; NULL, told, when the file has no such class. */
 uint8_t *classes_asked(const arguments *a, const objects *o);
 
-/* ways.c: path --class */
+/* For each object that a root holds the one before it on a shortest way, of several the first found. */
+typedef struct ways {
+    uint32_t *held_by;           /* HD_NONE: a root, or nothing */
+    uint32_t *by;                /* which of its references; of a root, which one; HD_NONE: as an ephemeron's key */
+    uint32_t *order, count;      /* those that are held, nearest first */
+    uint8_t *state;              /* 0: nothing holds it */
+    /* Values of ephemerons that wait until their keys are walked through, listed by key. */
+    struct waiting { uint32_t value, next; } *waiting;
+    uint32_t waiting_count, *first_waiting; /* by key; HD_NONE; NULL until there are any */
+} ways;
+
+/* ways.c: shortest ways of all objects; path --class */
+void ways_find(const hd_graph *graph, ways *w);
+void ways_free(ways *w);
 int ways_text(const arguments *a, const objects *o, FILE *out);
 int ways_json(const arguments *a, const objects *o, hd_json *j);
 

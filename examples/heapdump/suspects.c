@@ -28,13 +28,14 @@ typedef struct series {
 
 typedef struct suspect {
     const series *s;
-    uint32_t site;
+    uint32_t site, node;         /* node: of its callers' the one that looks most as a leak does */
+    uint32_t with;               /* the likeliest other site of those that grew as often; 0: none did */
     const char *place;
     trend trend;
     double bytes, blocks, blocks_grown;
     point *at;                   /* by dump */
     bool survived;               /* the program's own clearing up */
-    double score;
+    double score, own_score;     /* score: with those that grew as often */
 } suspect;
 
 /* Trends. -------------------------------------------------------------------------------------- */
@@ -86,6 +87,11 @@ trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
     t.score = t.growth * pow(fmax(t.steady, 0.05), 2) * pow(1 - t.back, 2) * pow((double)t.ups / (n - 1), 2);
     return t;
 }
+
+/* What leaks was forgotten many times; a few large blocks may wait, say in a queue of pages that is emptied later. A
+   buffer counts as many blocks as it grew by pages. The root, since bytes are what harms: in a hundred times as many
+   blocks, a tenth of them is as suspect. */
+double occasions(double growth, double blocks_grown) { return sqrt(fmax(fmax(blocks_grown, growth / 4096), 1)); }
 
 const char *trend_words(const trend *t, uint32_t steps) {
     if (steps < 2) return t->steady < 0.4 ? "slower than before" : "";
@@ -152,13 +158,13 @@ static uint32_t site_node(series *s, uint32_t parent, hd_str name, hd_error *err
         series_grow(s);
         memset(&s->at[(size_t)s->nodes * s->count], 0, s->count * sizeof *s->at);
         s->place[s->nodes] = NULL;
-        s->place_bytes[s->nodes] = -1;
+        s->place_bytes[s->nodes] = -HUGE_VAL;
     }
     s->site[node] = site;
     return node;
 }
 
-/* The place that most bytes of a site were asked for at. */
+/* The place that most bytes of a site were asked for at; below zero, where only what it calls asked. */
 static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
     size_t n = without_place(frame.data, frame.len);
     if (n == frame.len || bytes <= s->place_bytes[node]) return;
@@ -173,6 +179,7 @@ static int series_add(series *s, uint32_t t) {
     hd_profile *made = NULL;
     const hd_profile *p = heap->profile;
     uint32_t axis = 0, *to, *frame, bad = 0;
+    double *below;
     hd_axis names;
     hd_rows cells;
     hd_error err;
@@ -186,6 +193,7 @@ static int series_add(series *s, uint32_t t) {
     names = hd_profile_axis(p, axis);
     to = needed(calloc(names.node_count, sizeof *to));
     frame = needed(calloc(names.node_count, sizeof *frame)); /* the innermost one that is no helper */
+    below = needed(calloc(names.node_count, sizeof *below));
     for (uint32_t i = 1; i < names.node_count && !bad; i++) {
         to[i] = site_node(s, to[names.parent[i]], names.node_name[i], &err);
         bad = to[i] == HD_NONE;
@@ -201,8 +209,13 @@ static int series_add(series *s, uint32_t t) {
         own->bytes += bytes, own->blocks += blocks, own->variance += variance;
         all->bytes += bytes, all->blocks += blocks, all->variance += variance;
         if (to[from]) keep_place(s, to[from], names.node_name[frame[from]], bytes);
+        below[from] += bytes;
     }
-    free(to), free(frame);
+    for (uint32_t i = names.node_count; !bad && --i > 0;) {
+        below[names.parent[i]] += below[i];
+        if (to[i]) keep_place(s, to[i], names.node_name[frame[i]], below[i] - 0x1p62);
+    }
+    free(to), free(frame), free(below);
     hd_profile_free(made);
     return bad ? failed(s->file, &err) : DONE;
 }
@@ -223,33 +236,6 @@ static void find_end(series *s) {
     while (s->counted > 2 && s->counted + 2 > s->count && cleared_up(s, s->counted - 1)) s->counted--;
 }
 
-static int series_fill(series *s) {
-    hd_error err;
-    int status = DONE;
-    s->names = hd_profile_create(NULL, &err);
-    if (!s->names) return failed(s->file, &err);
-    s->total = needed(calloc(s->count, sizeof *s->total));
-    s->times = needed(calloc(s->count, sizeof *s->times));
-    series_grow(s);
-    memset(s->at, 0, s->count * sizeof *s->at);
-    s->site[0] = 0, s->place[0] = NULL, s->place_bytes[0] = -1;
-    s->nodes = 1;
-    for (uint32_t t = 0; t < s->count && !status; t++) {
-        s->times[t] = s->heaps[t]->time_us;
-        status = series_add(s, t);
-    }
-    if (!status) find_end(s);
-    return status;
-}
-
-static void series_free(series *s) {
-    for (uint32_t i = 0; i < s->nodes; i++) free(s->place[i]);
-    free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->total), free(s->times), free(s->heaps);
-    hd_profile_free(s->names);
-}
-
-/* Suspects. ------------------------------------------------------------------------------------ */
-
 /* What a row of points says: how likely it is a leak. */
 static trend points_trend(const series *s, const point *at) {
     double *v = needed(malloc(s->counted * sizeof *v));
@@ -268,6 +254,121 @@ static trend points_trend(const series *s, const point *at) {
     return t;
 }
 
+/* Who allocates for others. -------------------------------------------------------------------- */
+
+/* A node, to be sorted by its function. */
+typedef struct call { uint32_t site, node; } call;
+
+static int by_call(const void *a, const void *b) {
+    const call *x = a, *y = b;
+    if (x->site != y->site) return x->site < y->site ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static void points_add(point *to, const point *more, uint32_t n) {
+    for (uint32_t t = 0; t < n; t++)
+        to[t].bytes += more[t].bytes, to[t].blocks += more[t].blocks, to[t].variance += more[t].variance;
+}
+
+/* How many functions call that of some nodes, three at most. Of one caller its callers count, and so on: a wrapper may
+   have one of its own. */
+static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t n) {
+    const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
+    uint32_t *at = needed(malloc(((size_t)n + 1) * sizeof *at)), found = n ? 1 : 0;
+    memcpy(at, nodes, n * sizeof *at);
+    while (found == 1) {
+        uint32_t callers[3];
+        bool outermost = false;
+        found = 0;
+        for (uint32_t i = 0, k; i < n && found < 3; i++) {
+            outermost |= !(at[i] = parent[at[i]]);
+            for (k = 0; k < found && callers[k] != s->site[at[i]]; k++) {}
+            if (k == found) callers[found++] = s->site[at[i]];
+        }
+        if (outermost) break;
+    }
+    free(at);
+    return found;
+}
+
+/* Whether a function allocates for others, as the wrappers of malloc that programs have: it has several callers, and
+   of the ways to it over a quarter keep what they got and get no more. What leaks then is who called it. */
+static bool is_carrier(const series *s, const call *calls, uint32_t n) {
+    uint32_t *nodes = needed(malloc(((size_t)n + 1) * sizeof *nodes)), ways = 0, still = 0, callers;
+    for (uint32_t i = 0; i < n; i++) {
+        const point *own = &s->at[(size_t)calls[i].node * s->count], *end = &own[s->counted - 1];
+        if (end->bytes <= 0) continue;
+        nodes[ways++] = calls[i].node;
+        still += points_trend(s, own).score + 2 * sqrt(end->variance) < end->bytes / 10;
+    }
+    callers = still > ways / 4 ? callers_of_all(s, nodes, ways) : 0;
+    free(nodes);
+    return callers > 2;
+}
+
+/* Gives what a function allocated for its callers to these. */
+static bool move_up(series *s, const call *calls, uint32_t n) {
+    const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
+    bool moved = false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = calls[i].node;
+        point *own = &s->at[(size_t)node * s->count];
+        for (uint32_t t = 0; t < s->count && parent[node]; t++) {
+            moved |= own[t].bytes > 0 || own[t].blocks > 0;
+            points_add(&s->at[(size_t)parent[node] * s->count + t], &own[t], 1);
+            own[t] = (point){ .bytes = 0 };
+        }
+    }
+    return moved;
+}
+
+/* From the innermost out, until whoever has something wanted it. */
+static void pass_over_carriers(series *s) {
+    call *calls = needed(malloc((size_t)s->nodes * sizeof *calls));
+    bool *carrier = needed(calloc((size_t)hd_profile_axis(s->names, 1).node_count + 1, sizeof *carrier));
+    bool moved = s->counted > 1;
+    for (uint32_t i = 1; i < s->nodes; i++) calls[i - 1] = (call){ s->site[i], i };
+    qsort(calls, s->nodes - 1, sizeof *calls, by_call);
+    while (moved) {
+        moved = false;
+        for (uint32_t i = 0, end; i + 1 < s->nodes; i = end) {
+            for (end = i; end + 1 < s->nodes && calls[end].site == calls[i].site;) end++;
+            if (carrier[calls[i].site] || is_carrier(s, &calls[i], end - i))
+                carrier[calls[i].site] = true, moved |= move_up(s, &calls[i], end - i);
+        }
+    }
+    free(calls), free(carrier);
+}
+
+/* Series, filled. ------------------------------------------------------------------------------ */
+
+static int series_fill(series *s) {
+    hd_error err;
+    int status = DONE;
+    s->names = hd_profile_create(NULL, &err);
+    if (!s->names) return failed(s->file, &err);
+    s->total = needed(calloc(s->count, sizeof *s->total));
+    s->times = needed(calloc(s->count, sizeof *s->times));
+    series_grow(s);
+    memset(s->at, 0, s->count * sizeof *s->at);
+    s->site[0] = 0, s->place[0] = NULL, s->place_bytes[0] = -HUGE_VAL;
+    s->nodes = 1;
+    for (uint32_t t = 0; t < s->count && !status; t++) {
+        s->times[t] = s->heaps[t]->time_us;
+        status = series_add(s, t);
+    }
+    if (!status) find_end(s), pass_over_carriers(s);
+    return status;
+}
+
+static void series_free(series *s) {
+    for (uint32_t i = 0; i < s->nodes; i++) free(s->place[i]);
+    free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->total), free(s->times), free(s->heaps);
+    hd_profile_free(s->names);
+}
+
+/* Suspects. ------------------------------------------------------------------------------------ */
+
 static void judge(suspect *p) {
     const series *s = p->s;
     const point *last = &p->at[s->counted - 1];
@@ -278,7 +379,7 @@ static void judge(suspect *p) {
     }
     p->trend = points_trend(s, p->at);
     p->score = p->trend.score;
-    if (p->blocks_grown <= 0 && last->blocks > 0) p->score *= 0.7; /* one block that grows */
+    p->score *= occasions(p->trend.growth, p->blocks_grown);
     p->survived = s->counted < s->count && p->at[s->count - 1].bytes >= 0.9 * last->bytes;
     if (p->survived) p->score *= 2;
 }
@@ -286,8 +387,38 @@ static void judge(suspect *p) {
 static int by_score(const void *a, const void *b) {
     const suspect *x = a, *y = b;
     if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    if (x->own_score != y->own_score) return x->own_score < y->own_score ? 1 : -1;
     return hd_str_compare(hd_profile_axis(x->s->names, 1).node_name[x->site],
                           hd_profile_axis(y->s->names, 1).node_name[y->site]);
+}
+
+/* Whether two sites make parts of one thing, as an entry with its key and value: one calls the other, or both have a
+   caller that is not the outermost function, and in each step both got as many more blocks. */
+static bool grew_as_often(const suspect *a, const suspect *b) {
+    const series *s = a->s;
+    const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
+    const point *x = &s->at[(size_t)a->node * s->count], *y = &s->at[(size_t)b->node * s->count];
+    uint32_t caller = parent[a->node];
+    if (s->counted < 2 || a->site == b->site || !a->score || !b->score) return false;
+    if (caller != b->node && parent[b->node] != a->node && (caller != parent[b->node] || !parent[caller]))
+        return false;
+    for (uint32_t t = 1; t < s->counted; t++) {
+        double more = x[t].blocks - x[t - 1].blocks;
+        if (more <= 0 || fabs(more - (y[t].blocks - y[t - 1].blocks)) > more / 100) return false;
+    }
+    return true;
+}
+
+/* Parts of one thing are as suspect as all of it: looked for among the first of sites in order. */
+static void add_parts(suspect *all, uint32_t n) {
+    if (n > 4 * MOST_SUSPECTS) n = 4 * MOST_SUSPECTS;
+    for (uint32_t i = 0; i < n; i++) all[i].own_score = all[i].score;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++) {
+            if (k == i || !grew_as_often(&all[i], &all[k])) continue;
+            all[i].score += all[k].own_score;
+            if (!all[i].with) all[i].with = all[k].site;
+        }
 }
 
 /* All sites of a series, the likeliest first; `*n` is how many say anything. */
@@ -301,16 +432,18 @@ static suspect *suspects_of(const series *s, size_t *n) {
         const point *own = &s->at[(size_t)node * s->count];
         suspect one = { .s = s, .at = (point *)(uintptr_t)own };
         suspect *to = &all[s->site[node]];
-        for (uint32_t t = 0; t < s->count; t++)
-            to->at[t].bytes += own[t].bytes, to->at[t].blocks += own[t].blocks, to->at[t].variance += own[t].variance;
+        points_add(to->at, own, s->count);
         judge(&one);
-        if (one.score > most[s->site[node]]) most[s->site[node]] = one.score, to->place = s->place[node];
+        if (one.score > most[s->site[node]])
+            most[s->site[node]] = one.score, to->place = s->place[node], to->node = node;
     }
     for (uint32_t i = 1; i < sites; i++) {
         judge(&all[i]);
         if (most[i] > all[i].score) all[i].score = most[i]; /* one of its callers alone is more suspect */
     }
     all[0].score = 0;
+    qsort(all, sites, sizeof *all, by_score);
+    add_parts(all, sites);
     qsort(all, sites, sizeof *all, by_score); /* all[0].at stays in use: `at` is freed by its lowest address */
     for (*n = 0; *n < sites && all[*n].score > 0 && all[*n].score >= all[0].score / 100;) ++*n;
     free(most);
@@ -471,7 +604,12 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
         display(out, "; now "), put_bytes(out, a, (uint64_t)p->bytes, 0);
         if (steps > 1) display(out, "; grew in %u of %u steps, ", p->trend.ups, steps);
         else if (*trend_words(&p->trend, steps)) display(out, "; ");
-        display(out, "%s%s\n", trend_words(&p->trend, steps), p->survived ? "; still there at the end" : "");
+        display(out, "%s%s", trend_words(&p->trend, steps), p->survived ? "; still there at the end" : "");
+        if (p->with) {
+            display(out, "; as often as ");
+            put_short(out, a, hd_profile_axis(s->names, 1).node_name[p->with]);
+        }
+        fputc('\n', out);
     }
     put_callers(out, a, p);
 }
@@ -523,6 +661,9 @@ static void suspect_json(hd_json *j, const suspect *p) {
         json_u64(j, "steps_grown", p->trend.ups);
         json_u64(j, "steady_percent", (uint64_t)(100 * p->trend.steady));
         json_bool(j, "there_at_end", p->survived);
+        hd_json_key(j, "as_often_as");
+        if (p->with) hd_json_str(j, hd_profile_axis(s->names, 1).node_name[p->with]);
+        else hd_json_null(j);
     }
     hd_json_end(j);
 }

@@ -22,6 +22,8 @@ typedef struct trend {
 
 /* Of values in n dumps at these times (microseconds; all 0 when not told), two or more. */
 trend trend_of(const double *values, const uint64_t *times, uint32_t n);
+/* How much likelier a leak is that many blocks speak for than one that did not get more of them. */
+double occasions(double growth, double blocks_grown);
 const char *trend_words(const trend *t, uint32_t steps);
 /* A name in so many columns that a list of them is one screen. */
 void put_short(FILE *out, const arguments *a, hd_str name);

@@ -2,13 +2,12 @@
 
 #include "suspects.h"
 #include "frames.h"
+#include "instances.h"
 
 /* A snapshot, with what suspects need of it. */
 typedef struct shot {
     objects o;
-    uint32_t *held_by;           /* by object: the one before it on a shortest way from a root; HD_NONE: a root */
-    uint32_t *by;                /* which of its references */
-    uint8_t *reached;
+    ways ways;                   /* of the last one */
 } shot;
 
 /* Objects that something piles up in. */
@@ -29,35 +28,6 @@ enum { MOST_STEPS = 24, MOST_PILES = 6, MOST_CLASSES = 6 };
 
 /* Shortest ways. ------------------------------------------------------------------------------- */
 
-/* One walk through all that is alive: of each object the one before it. */
-static void find_ways(shot *s) {
-    uint32_t n = hd_graph_object_count(s->o.graph), head = 0, tail = 0;
-    uint32_t *queue = needed(malloc(((size_t)n + 1) * sizeof *queue));
-    s->held_by = needed(malloc(((size_t)n + 1) * sizeof *s->held_by));
-    s->by = needed(malloc(((size_t)n + 1) * sizeof *s->by));
-    s->reached = needed(calloc((size_t)n + 1, 1));
-    for (uint32_t i = 0; i < hd_graph_root_count(s->o.graph); i++) {
-        hd_root root = hd_graph_root(s->o.graph, i);
-        if (root.flags & HD_ROOT_WEAK || s->reached[root.object]) continue;
-        s->reached[root.object] = 1;
-        s->held_by[root.object] = s->by[root.object] = HD_NONE;
-        queue[tail++] = root.object;
-    }
-    while (head < tail) {
-        uint32_t from = queue[head++];
-        hd_object o = hd_graph_object(s->o.graph, from);
-        for (uint32_t r = 0; r < o.reference_count; r++) {
-            uint32_t to = o.references[r];
-            if (s->reached[to] || (o.kinds && (o.kinds[r] == HD_REFERENCE_WEAK || o.kinds[r] == HD_REFERENCE_KEY)))
-                continue;
-            s->reached[to] = 1;
-            s->held_by[to] = from, s->by[to] = r;
-            queue[tail++] = to;
-        }
-    }
-    free(queue);
-}
-
 /* "Map.table", or "system.sessions": an object as what it holds the next by. To be freed. */
 static char *step_text(const shot *s, uint32_t object, uint32_t reference) {
     hd_class c = hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, object).class_index);
@@ -77,9 +47,22 @@ static bool is_internal(hd_str class_name) {
            (class_name.data[0] == '(' || (class_name.len > 6 && !memcmp(class_name.data, "system", 6)));
 }
 
+/* The field by which one object holds the next; of an ephemeron's key none. */
+static hd_str field_of(const shot *s, uint32_t holder, uint32_t reference) {
+    return reference == HD_NONE ? hd_cstr("") : hd_graph_field(s->o.graph, holder, reference);
+}
+
+/* Whether what is new of a class is the machine at work, which compiles what runs often, not the program. */
+static bool is_machinery(hd_str name) {
+    static const char *const classes[] = { "(compiled code)", "(object shape)", "(code)", "(hidden)", "(weak)" };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (hd_str_equal(name, hd_cstr(classes[i]))) return true;
+    return name.len > 6 && !memcmp(name.data, "system", 6) && !hd_str_equal(name, hd_cstr("system / Context"));
+}
+
 /* How much a field says to a person: a name more than a number, of a program more than of the machine. */
 static int field_worth(const shot *s, uint32_t holder, uint32_t reference) {
-    hd_str field = hd_graph_field(s->o.graph, holder, reference);
+    hd_str field = field_of(s, holder, reference);
     hd_str class_name = hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, holder).class_index).name;
     bool named = field.len && (field.data[0] < '0' || field.data[0] > '9');
     if (!named || hd_str_equal(class_name, hd_cstr("(synthetic)"))) return 0;
@@ -89,7 +72,7 @@ static int field_worth(const shot *s, uint32_t holder, uint32_t reference) {
 /* The steps from a root, at most a thousand; HD_NONE when `through` is one of them. */
 static uint32_t steps_to(const shot *s, uint32_t object, uint32_t through) {
     uint32_t n = 0;
-    for (; object != HD_NONE && n < 1000; object = s->held_by[object], n++)
+    for (; object != HD_NONE && n < 1000; object = s->ways.held_by[object], n++)
         if (object == through) return HD_NONE;
     return n;
 }
@@ -98,10 +81,10 @@ static uint32_t steps_to(const shot *s, uint32_t object, uint32_t through) {
    has a name, the shortest of these. */
 static void name_holder(shot *s, uint32_t object) {
     uint32_t n = hd_graph_object_count(s->o.graph), best = HD_NONE, best_by = 0, best_steps = HD_NONE;
-    int worth = s->held_by[object] == HD_NONE ? 0 : field_worth(s, s->held_by[object], s->by[object]);
+    int worth = s->ways.held_by[object] == HD_NONE ? 0 : field_worth(s, s->ways.held_by[object], s->ways.by[object]);
     for (uint32_t o = 0; o < n && worth < 2; o++) {
         hd_object info = hd_graph_object(s->o.graph, o);
-        if (!s->reached[o]) continue;
+        if (!s->ways.state[o]) continue;
         for (uint32_t r = 0; r < info.reference_count; r++) {
             uint32_t steps;
             int own;
@@ -112,15 +95,27 @@ static void name_holder(shot *s, uint32_t object) {
             best = o, best_by = r, best_steps = steps, worth = own;
         }
     }
-    if (best != HD_NONE) s->held_by[object] = best, s->by[object] = best_by;
+    if (best != HD_NONE) s->ways.held_by[object] = best, s->ways.by[object] = best_by;
 }
 
-/* The way to an object, the root's first; what is too far from the object is left out. */
+/* Whether one step to an object is as the next: along a list. */
+static bool goes_on(const shot *s, uint32_t object) {
+    uint32_t holder = s->ways.held_by[object], before;
+    if (holder == HD_NONE) return false;
+    before = s->ways.held_by[holder];
+    return before != HD_NONE &&
+           hd_graph_object(s->o.graph, before).class_index == hd_graph_object(s->o.graph, holder).class_index &&
+           hd_str_equal(field_of(s, before, s->ways.by[holder]), field_of(s, holder, s->ways.by[object]));
+}
+
+/* The way to an object, the root's first, with one step for all along a list; what is too far from the object is left
+   out. */
 static uint32_t way_to(const shot *s, uint32_t object, char **steps) {
     uint32_t n = 0, at = object, by = HD_NONE;
     while (at != HD_NONE && n < MOST_STEPS) {
         steps[n++] = step_text(s, at, by);
-        by = s->by[at], at = s->held_by[at];
+        while (goes_on(s, at)) at = s->ways.held_by[at];
+        by = s->ways.by[at], at = s->ways.held_by[at];
     }
     for (uint32_t i = 0; i < n / 2; i++) {
         char *t = steps[i];
@@ -143,21 +138,21 @@ static uint32_t common_way(const shot *s, uint32_t *at, uint32_t live, char **st
         uint32_t best = 0, best_class = 0, kept = 0, one = HD_NONE;
         hd_str best_field = { "", 0 };
         for (uint32_t i = 0; i < live; i++)
-            if (at[i] != HD_NONE) by[i] = s->by[at[i]], at[i] = s->held_by[at[i]];
+            if (at[i] != HD_NONE) by[i] = s->ways.by[at[i]], at[i] = s->ways.held_by[at[i]];
         for (uint32_t trial = 0; trial < 16 && trial < live; trial++) { /* what is common is found soon */
             uint32_t i = (uint32_t)((uint64_t)trial * live / 16 % live), count = 0, c;
             hd_str field;
             if (at[i] == HD_NONE) continue;
-            c = hd_graph_object(s->o.graph, at[i]).class_index, field = hd_graph_field(s->o.graph, at[i], by[i]);
+            c = hd_graph_object(s->o.graph, at[i]).class_index, field = field_of(s, at[i], by[i]);
             for (uint32_t k = 0; k < live; k++)
                 count += at[k] != HD_NONE && hd_graph_object(s->o.graph, at[k]).class_index == c &&
-                         hd_str_equal(hd_graph_field(s->o.graph, at[k], by[k]), field);
+                         hd_str_equal(field_of(s, at[k], by[k]), field);
             if (count > best) best = count, best_class = c, best_field = field;
         }
         if (best < all / 2 || !best) break;
         for (uint32_t i = 0; i < live; i++) {
             if (at[i] == HD_NONE || hd_graph_object(s->o.graph, at[i]).class_index != best_class ||
-                !hd_str_equal(hd_graph_field(s->o.graph, at[i], by[i]), best_field)) continue;
+                !hd_str_equal(field_of(s, at[i], by[i]), best_field)) continue;
             if (one == HD_NONE) one = by[i];
             at[kept++] = at[i];
         }
@@ -232,12 +227,37 @@ static int match_all(const arguments *a, const shot *shots, uint32_t count, uint
     return DONE;
 }
 
+/* Snapshots do not say when they were taken: as if each step, the one to the first too, had been as long. */
+static uint64_t *step_times(uint32_t count) {
+    uint64_t *times = needed(malloc(count * sizeof *times));
+    for (uint32_t t = 0; t < count; t++) times[t] = t + 1;
+    return times;
+}
+
+/* Gives each new object to the oldest below which it is, of those nearest to it: how many each has. What is the
+   machine's own is taken from the bytes that it `held`. */
+static double *new_objects(const shot *last, const uint32_t *ids, uint32_t count, double *held) {
+    const hd_dominators *d = last->o.dominators;
+    uint32_t *owner = needed(malloc(((size_t)d->count + 1) * sizeof *owner));
+    double *number = needed(calloc((size_t)d->count + 1, sizeof *number));
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i];
+        hd_object info = hd_graph_object(last->o.graph, o);
+        owner[o] = ids[(size_t)o * count] != HD_NONE ? o : d->parent[o] != HD_NONE ? owner[d->parent[o]] : HD_NONE;
+        if (owner[o] == o || owner[o] == HD_NONE) continue;
+        if (is_machinery(hd_graph_class(last->o.graph, info.class_index).name)) held[owner[o]] -= (double)info.size;
+        else number[owner[o]]++;
+    }
+    free(owner);
+    return number;
+}
+
 /* Of several: objects that are in all, by how what they hold grew, beyond what older objects below them hold. */
 static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *ids, pile *piles) {
     const shot *last = &shots[count - 1];
     uint32_t n = hd_graph_object_count(last->o.graph), found = 0;
-    double **held = needed(calloc(count, sizeof *held)), *v = needed(malloc(count * sizeof *v));
-    uint64_t *no_times = needed(calloc(count, sizeof *no_times));
+    double **held = needed(calloc(count, sizeof *held)), *v = needed(malloc(count * sizeof *v)), *number;
+    uint64_t *turn = step_times(count);
     for (uint32_t t = 0; t < count; t++) {
         const hd_dominators *d = shots[t].o.dominators;
         held[t] = needed(calloc((size_t)d->count + 1, sizeof **held));
@@ -249,6 +269,7 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
             if (d->parent[own] != HD_NONE) held[t][d->parent[own]] -= (double)d->retained[own];
         }
     }
+    number = new_objects(last, ids, count, held[count - 1]);
     for (uint32_t o = 0; o < n; o++) {
         const uint32_t *id = &ids[(size_t)o * count];
         pile one = { .object = o, .bytes = (double)last->o.dominators->retained[o] };
@@ -256,11 +277,12 @@ static uint32_t find_growing(const shot *shots, uint32_t count, const uint32_t *
         for (uint32_t t = 0; alive && t < count; t++)
             alive = shots[t].o.dominators->below[id[t]] != 0, v[t] = held[t][id[t]];
         if (!alive || v[count - 1] <= v[0]) continue;
-        one.trend = trend_of(v, no_times, count);
+        one.trend = trend_of(v, turn, count);
+        one.trend.score *= occasions(one.trend.growth, number[o]);
         if (one.trend.score > 0) add_pile(piles, &found, one);
     }
     for (uint32_t t = 0; t < count; t++) free(held[t]);
-    free(held), free(v), free(no_times);
+    free(held), free(v), free(turn), free(number);
     return found;
 }
 
@@ -296,7 +318,10 @@ static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *id
     uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
     for (uint32_t i = 1; i < d->below[object]; i++) {
         uint32_t o = d->order[d->position[object] + i], c = hd_graph_object(s->o.graph, o).class_index;
-        if (ids && ids[(size_t)o * count] != HD_NONE) continue;
+        if (ids && ids[(size_t)o * count] != HD_NONE) { /* it has its own */
+            i += d->below[o] - 1;
+            continue;
+        }
         number[c]++;
         if (i < end[c]) continue;
         bytes[c] += d->retained[o];
@@ -313,8 +338,8 @@ static uint32_t classes_below(const shot *s, uint32_t object, const uint32_t *id
         bytes[best] = sampled = 0;
         for (uint32_t i = 1; i < d->below[object] && sampled < SAMPLE; i++) {
             uint32_t o = d->order[d->position[object] + i];
-            bool is_new = !ids || ids[(size_t)o * count] == HD_NONE;
-            if (is_new && hd_graph_object(s->o.graph, o).class_index == best) sample[sampled++] = o;
+            if (ids && ids[(size_t)o * count] != HD_NONE) i += d->below[o] - 1;
+            else if (hd_graph_object(s->o.graph, o).class_index == best) sample[sampled++] = o;
         }
         found[n++].name = common_name(s, sample, sampled);
     }
@@ -371,7 +396,7 @@ static const hd_class_row *row_named(const hd_graph *graph, const hd_histogram *
 static int find_classes(const arguments *a, const shot *shots, uint32_t count, class_suspect *found, uint32_t *n) {
     hd_histogram **h = needed(calloc(count, sizeof *h));
     double *v = needed(malloc(count * sizeof *v));
-    uint64_t *no_times = needed(calloc(count, sizeof *no_times));
+    uint64_t *turn = step_times(count);
     uint64_t all = shots[count - 1].o.dominators->bytes;
     hd_error err;
     int status = DONE;
@@ -393,7 +418,7 @@ static int find_classes(const arguments *a, const shot *shots, uint32_t count, c
                 v[t] = r ? (double)r->live_bytes : 0;
                 if (!t) one.grown_objects = (double)row->live_objects - (r ? (double)r->live_objects : 0);
             }
-            one.trend = trend_of(v, no_times, count);
+            one.trend = trend_of(v, turn, count);
             if (one.trend.score <= 0 || one.trend.ups + 1 < count) continue;
         }
         if (one.trend.score <= 0 || (*n == MOST_CLASSES && found[*n - 1].trend.score >= one.trend.score)) continue;
@@ -402,7 +427,7 @@ static int find_classes(const arguments *a, const shot *shots, uint32_t count, c
         qsort(found, *n, sizeof *found, by_class);
     }
     for (uint32_t t = 0; t < count; t++) hd_histogram_free(h[t]);
-    free(h), free(v), free(no_times);
+    free(h), free(v), free(turn);
     return status;
 }
 
@@ -412,7 +437,7 @@ static uint32_t *objects_of(const shot *s, uint32_t class_index, const uint32_t 
     uint32_t *list = needed(malloc(((size_t)all + 1) * sizeof *list));
     *n = 0;
     for (uint32_t o = 0; o < all; o++)
-        if (s->reached[o] && hd_graph_object(s->o.graph, o).class_index == class_index &&
+        if (s->ways.state[o] && hd_graph_object(s->o.graph, o).class_index == class_index &&
             !(ids && ids[(size_t)o * count] != HD_NONE)) list[(*n)++] = o;
     return list;
 }
@@ -594,7 +619,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
         shots[i].o = (objects){ .file = a->files[i], .dump = dumps[i], .graph = hd_dump_graph(dumps[i]) };
         status = dominate(a->files[i], shots[i].o.graph, &shots[i].o.dominators);
     }
-    if (!status) find_ways(&shots[count - 1]);
+    if (!status) ways_find(shots[count - 1].o.graph, &shots[count - 1].ways);
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1]))
         status = match_all(a, shots, (uint32_t)count, &ids);
     if (!status) status = find_classes(a, shots, (uint32_t)count, classes, &class_count);
@@ -606,7 +631,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     }
     for (int i = 0; i < count; i++) {
         hd_dominators_free(shots[i].o.dominators);
-        free(shots[i].held_by), free(shots[i].by), free(shots[i].reached);
+        ways_free(&shots[i].ways);
     }
     free(ids), free(shots);
     return status;

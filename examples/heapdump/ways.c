@@ -3,18 +3,7 @@
 #include "instances.h"
 #include "listing.h"
 
-/* For each object that a root holds the one before it on a shortest way, of several the first found. */
-typedef struct ways {
-    uint32_t *held_by;           /* HD_NONE: a root, or nothing */
-    uint32_t *by;                /* which of its references; of a root, which one; HD_NONE: as an ephemeron's key */
-    uint32_t *order, count;      /* those that are held, nearest first */
-    uint8_t *state;
-    /* Values of ephemerons that wait until their keys are walked through, listed by key. */
-    struct waiting { uint32_t value, next; } *waiting;
-    uint32_t waiting_count, *first_waiting; /* by key; HD_NONE; NULL until there are any */
-} ways;
-
-enum { UNSEEN, SEEN, WALKED };
+enum { UNSEEN = 0, SEEN, WALKED };
 
 static void take(ways *w, uint32_t object, uint32_t holder, uint32_t by) {
     if (w->state[object] != UNSEEN) return;
@@ -56,7 +45,7 @@ static void walk_through(ways *w, const hd_graph *graph, uint32_t object) {
         take(w, w->waiting[i].value, object, HD_NONE);
 }
 
-static void ways_find(const hd_graph *graph, ways *w) {
+void ways_find(const hd_graph *graph, ways *w) {
     size_t n = (size_t)hd_graph_object_count(graph) + 1;
     memset(w, 0, sizeof *w);
     w->held_by = needed(malloc(n * sizeof *w->held_by));
@@ -70,7 +59,7 @@ static void ways_find(const hd_graph *graph, ways *w) {
     for (uint32_t i = 0; i < w->count; i++) walk_through(w, graph, w->order[i]);
 }
 
-static void ways_free(ways *w) {
+void ways_free(ways *w) {
     free(w->held_by), free(w->by), free(w->order), free(w->state), free(w->waiting), free(w->first_waiting);
 }
 

@@ -44,6 +44,48 @@ check "nothing grew" "2:  1" "$(first less.json) $("$tool" suspects less.json | 
 check "--top" "3: leak" "$(first --top 1 three.json)"
 check "--json to a file" 0 "$(status "$tool" suspects --json -o out.json three.json)$(jq -e '.series | length' out.json > /dev/null || echo bad)"
 
+# stacks STACK BYTES/BLOCKS...: dumps of call stacks, "main;a;b", each with what it held in three dumps.
+stacks() {
+  python3 - "$@" << 'END'
+import json, sys
+frames, cells, at = {}, [], 0
+for word in sys.argv[1:]:
+    if "/" in word:
+        cells[-1][1].append([int(x) for x in word.split("/")])
+        continue
+    parent = None
+    for i, name in enumerate(word.split(";")):
+        id = ";".join(word.split(";")[:i + 1])
+        frames[id] = {"name": name, **({"parent": parent} if parent else {})}
+        parent = id
+    cells.append((parent, []))
+all = [{"pid": 7, "ph": "M", "name": "process_name", "args": {"name": "app"}}, {"pid": 7, "ph": "M", "args": {"stackFrames": frames}}]
+for t in range(3):
+    own = [{"size": "%x" % c[1][t][0], "count": "%x" % c[1][t][1], "bt": c[0]} for c in cells]
+    total = {"size": "%x" % sum(c[1][t][0] for c in cells), "count": "%x" % sum(c[1][t][1] for c in cells), "bt": ""}
+    all.append({"pid": 7, "ts": (t + 1) * 1000000, "ph": "v", "id": str(t), "args": {"dumps": {"heaps": {"malloc": {"entries": [total] + own}}}}})
+print(json.dumps(all))
+END
+}
+stacks "main;few" 4096/2 8192/4 12288/6 "main;many" 1024/64 2048/128 3072/192 > many.json
+check "many blocks before a few large ones" "3: many,few" "$(first many.json)"
+stacks "main;buffer" 90000/1 180000/1 270000/1 "main;list" 4000/10 8000/20 12000/30 > buffer.json
+check "one block that grows by pages" "3: buffer,list" "$(first buffer.json)"
+still="4000/40 4000/40 4000/40"
+stacks "main;a;need" $still "main;b;need" $still "main;c;need" 900/9 1800/18 2700/27 > need.json
+check "what allocates for others is passed over" "3: c main" "$(first need.json) $("$tool" suspects --json need.json | jq -r '.series[0].suspects[0].callers | join(",")')"
+stacks "main;a;text;need" $still "main;b;text;need" $still "main;c;text;need" 900/9 1800/18 2700/27 > need.json
+check "... and what calls that for others" "3: c" "$(first need.json)"
+stacks "main;a;need" $still "main;c;need" 900/9 1800/18 2700/27 > need.json
+check "... not what two call" "3: need" "$(first need.json)"
+grew="900/9 1800/18 2700/27"
+stacks "main;a;need" $grew "main;b;need" $grew "main;c;need" $grew "main;d;need" $grew > need.json
+check "... nor what leaks for all" "3: need" "$(first need.json)"
+stacks "main;put;entry" 640/10 1280/20 1920/30 "main;put;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
+check "parts of one thing before a larger one" "3: entry,key,other key" "$(first parts.json) $("$tool" suspects --json parts.json | jq -r '.series[0].suspects[0].as_often_as')"
+stacks "main;entry" 640/10 1280/20 1920/30 "main;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
+check "... that has a caller of its own" "3: other,entry,key" "$(first parts.json)"
+
 # Of sampled dumps only what is beyond twice its error. Nothing grew in these: of 20 pairs and 10 sites each, few seem to.
 mkdir aa
 ./check_aa aa 20 2000 65536 > out
