@@ -270,8 +270,8 @@ static void points_add(point *to, const point *more, uint32_t n) {
         to[t].bytes += more[t].bytes, to[t].blocks += more[t].blocks, to[t].variance += more[t].variance;
 }
 
-/* How many functions call that of some nodes, three at most. Of one caller its callers count, and so on: a wrapper may
-   have one of its own. */
+/* How many functions call that of some nodes, three at most. Of one caller its callers count, and so on: a wrapper
+   may have one of its own. */
 static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     uint32_t *at = needed(malloc(((size_t)n + 1) * sizeof *at)), found = n ? 1 : 0;
@@ -291,6 +291,15 @@ static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t 
     return found;
 }
 
+/* Whether a function is below itself, as those are that walk trees or interpret: all of a program may be below it. */
+static bool is_recursive(const series *s, const uint32_t *nodes, uint32_t n) {
+    const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t up = parent[nodes[i]]; up; up = parent[up])
+            if (s->site[up] == s->site[nodes[i]]) return true;
+    return false;
+}
+
 /* Whether a function allocates for others, as the wrappers of malloc that programs have: it has several callers, and
    of the ways to it over a quarter keep what they got and get no more. What leaks then is who called it. */
 static bool is_carrier(const series *s, const call *calls, uint32_t n) {
@@ -301,19 +310,19 @@ static bool is_carrier(const series *s, const call *calls, uint32_t n) {
         nodes[ways++] = calls[i].node;
         still += points_trend(s, own).score + 2 * sqrt(end->variance) < end->bytes / 10;
     }
-    callers = still > ways / 4 ? callers_of_all(s, nodes, ways) : 0;
+    callers = still > ways / 4 && !is_recursive(s, nodes, ways) ? callers_of_all(s, nodes, ways) : 0;
     free(nodes);
     return callers > 2;
 }
 
-/* Gives what a function allocated for its callers to these. */
+/* Gives what a function allocated for its callers to these; not to the outermost, which says nothing. */
 static bool move_up(series *s, const call *calls, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     bool moved = false;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = calls[i].node;
         point *own = &s->at[(size_t)node * s->count];
-        for (uint32_t t = 0; t < s->count && parent[node]; t++) {
+        for (uint32_t t = 0; t < s->count && parent[parent[node]]; t++) {
             moved |= own[t].bytes > 0 || own[t].blocks > 0;
             points_add(&s->at[(size_t)parent[node] * s->count + t], &own[t], 1);
             own[t] = (point){ .bytes = 0 };

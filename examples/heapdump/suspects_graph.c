@@ -54,7 +54,7 @@ static hd_str field_of(const shot *s, uint32_t holder, uint32_t reference) {
 
 /* Whether what is new of a class is the machine at work, which compiles what runs often, not the program. */
 static bool is_machinery(hd_str name) {
-    static const char *const classes[] = { "(compiled code)", "(object shape)", "(code)", "(hidden)", "(weak)" };
+    static const char *const classes[] = { "(compiled code)", "(object shape)", "(system)" };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (hd_str_equal(name, hd_cstr(classes[i]))) return true;
     return name.len > 6 && !memcmp(name.data, "system", 6) && !hd_str_equal(name, hd_cstr("system / Context"));

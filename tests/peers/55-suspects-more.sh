@@ -76,6 +76,10 @@ stacks "main;a;need" $still "main;b;need" $still "main;c;need" 900/9 1800/18 270
 check "what allocates for others is passed over" "3: c main" "$(first need.json) $("$tool" suspects --json need.json | jq -r '.series[0].suspects[0].callers | join(",")')"
 stacks "main;a;text;need" $still "main;b;text;need" $still "main;c;text;need" 900/9 1800/18 2700/27 > need.json
 check "... and what calls that for others" "3: c" "$(first need.json)"
+stacks "main;a;eval" $still "main;b;eval" $still "main;c;eval" 900/9 1800/18 2700/27 "main;eval;c;eval" 900/9 1800/18 2700/27 > need.json
+check "... not what is below itself" "3: eval" "$(first need.json)"
+stacks "main;a;need" $still "main;b;need" $still "main;need" 900/9 1800/18 2700/27 > need.json
+check "... not for the outermost function" "3: need" "$(first need.json)"
 stacks "main;a;need" $still "main;c;need" 900/9 1800/18 2700/27 > need.json
 check "... not what two call" "3: need" "$(first need.json)"
 grew="900/9 1800/18 2700/27"
