@@ -408,7 +408,7 @@ static bool grew_as_often(const suspect *a, const suspect *b) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     const point *x = &s->at[(size_t)a->node * s->count], *y = &s->at[(size_t)b->node * s->count];
     uint32_t caller = parent[a->node];
-    if (s->counted < 2 || a->site == b->site || !a->score || !b->score) return false;
+    if (s->counted < 2 || a->site == b->site || a->score <= 0 || b->score <= 0) return false;
     if (caller != b->node && parent[b->node] != a->node && (caller != parent[b->node] || !parent[caller]))
         return false;
     for (uint32_t t = 1; t < s->counted; t++) {
