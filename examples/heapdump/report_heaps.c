@@ -17,6 +17,7 @@ typedef struct table {
     hd_amount *amount;
     uint32_t count;
     uint64_t least;              /* a node that is left out holds no more */
+    uint32_t equal;              /* how many that hold as much are not left out */
 } table;
 
 static uint64_t sum(uint64_t x, uint64_t y) { return x + y < x ? UINT64_MAX : x + y; }
@@ -62,11 +63,12 @@ static uint32_t node_count(const hd_profile *profile) {
 }
 
 /* What a node may hold and is left out, so that the others are no more than `most`. */
-static uint64_t limit_of(const table *t, uint32_t most) {
-    uint64_t *all, limit;
+static void find_least(table *t, uint32_t most) {
+    uint64_t *all;
     size_t n = 0;
+    t->least = 0, t->equal = UINT32_MAX;
     for (uint32_t k = 0; k < t->axis_count; k++) n += t->axis[k].node_count;
-    if (n <= most) return 0;
+    if (n <= most) return;
     all = array(n, sizeof *all);
     n = 0;
     for (uint32_t k = 0; k < t->axis_count; k++) {
@@ -74,24 +76,32 @@ static uint64_t limit_of(const table *t, uint32_t most) {
         n += t->axis[k].node_count;
     }
     qsort(all, n, sizeof *all, by_size);
-    limit = all[most];
+    t->least = all[most];
+    for (t->equal = 0; t->equal < most && all[most - t->equal - 1] == t->least;) t->equal++;
     free(all);
-    return limit;
 }
 
-/* Numbers the nodes that hold more than t->least. One above such a node holds as much. */
+/* Numbers the nodes that are not left out. One above such a node holds as much, and comes before it. */
 static void number_nodes(report *r, table *t) {
+    uint32_t equal = t->equal;
     for (uint32_t k = 0; k < t->axis_count; k++) {
         uint32_t n = 0;
         for (uint32_t i = 0; i < t->axis[k].node_count; i++) {
             t->number[k][i] = t->other[k][i] = HD_NONE;
-            if (i && t->held[k][i] <= t->least) continue;
+            if (i && (t->held[k][i] < t->least || (t->held[k][i] == t->least && !equal))) continue;
+            if (equal && t->held[k][i] == t->least) equal--;
             t->parent[k][n] = i ? t->number[k][t->axis[k].parent[i]] : HD_NONE;
             t->name[k][n] = report_name(r, t->axis[k].node_name[i]);
             t->number[k][i] = n++;
         }
         t->numbers[k] = n;
     }
+}
+
+static uint32_t numbered(const table *t) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < t->axis_count; k++) n += t->numbers[k];
+    return n;
 }
 
 /* Where on the page a row of this node goes. */
@@ -187,14 +197,17 @@ static void put_rows(report *r, const table *t) {
 /* Of a profile at most so many nodes, those that hold most, and some more rows. */
 static void put_table(report *r, const hd_profile *profile, uint32_t most) {
     table t;
+    uint32_t kept;
     table_open(&t, profile);
     do { /* few nodes may still have many rows, of each with each */
-        t.least = limit_of(&t, most);
+        find_least(&t, most);
         number_nodes(r, &t);
+        kept = numbered(&t);
         place_rows(r, &t);
     } while (t.count > 4 * most && t.count > 64 && (most /= 2));
     hd_json_object(&r->json);
     json_u64(&r->json, "of", node_count(profile));
+    json_u64(&r->json, "kept", kept);
     json_u64(&r->json, "least", t.least);
     put_axes(r, &t);
     put_rows(r, &t);

@@ -25,11 +25,12 @@ python3 "$root/tests/peers/report.py" inputs "$until_dumps"
 REPORT_DUMPS=1 "$tool" record --at every=0.2 -o many.json -- /usr/bin/python3 many.py 2> err
 for i in 1 2; do "$tool" record --sample 20k -o sampled$i.json -- /usr/bin/python3 many.py 2> err; done
 for name in many large evil; do "$tool" report -o $name.html $name.json; done
+for name in deep wide; do "$tool" report -o $name.html $name.folded; done
 "$tool" report -o raw.html memprof-19.raw
 "$tool" report -o both.html evil.json evil2.json
 "$tool" report -o sampled.html sampled1.json sampled2.json
 "$tool" report --entries 200 -o cut.html large.json
-"$tool" report -o graph.html graph.heapsnapshot
+for name in graph alike; do "$tool" report -o $name.html $name.heapsnapshot; done
 "$tool" report -o graphs.html graph.heapsnapshot graph2.heapsnapshot
 "$tool" report -o node.html "$root/tests/data/node-small.heapsnapshot"
 cp "$root/tests/data/node-small.heapsnapshot" node.heapsnapshot

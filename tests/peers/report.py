@@ -49,6 +49,15 @@ def objects(path, count):
         edges[parent].append((2, 2 + i % 2, i) if i % 3 else (1, i % 7, i))
     snapshot(path, nodes, edges, names)
 
+def alike(path):
+    """20,000 objects of a class that one holds, and a list of 300 that hold each other."""
+    names = ['', 'Holder', 'Entry', 'next', 'Node', 'Last']
+    nodes = [('synthetic', 0, 1, 0), ('object', 1, 3, 16)] + [('object', 2, 5 + 2 * i, 16) for i in range(20000)]
+    nodes += [('object', 4 if i < 299 else 5, 50001 + 2 * i, 8 if i < 299 else 100000) for i in range(300)]
+    edges = [[(1, 0, 1)], [(1, i, 2 + i) for i in range(20001)]] + [[] for i in range(20000)]
+    edges += [[(2, 3, 20003 + i)] if i < 299 else [] for i in range(300)]
+    snapshot(path, nodes, edges, names)
+
 def inputs(until_dumps):
     with open('many.py', 'w') as f: f.write(until_dumps + '''
 import json, sqlite3
@@ -67,9 +76,12 @@ os._exit(0)
               [EVIL[3], 'Type'], '<i>process</i>', '<u>malloc</u>')
     r, nodes = random.Random(5), [('main', None)]
     for i in range(1, 100000): nodes.append(('namespace%d::function_%d(int, char const*)' % (i % 7, r.randrange(30000)), r.randrange(max(0, i // 4 - 20), i)))
+    with open('deep.folded', 'w') as f: f.write(';'.join('f%d' % i for i in range(100005)) + ' 1000\n')
+    with open('wide.folded', 'w') as f: f.write(''.join('main;c%d;leaf %d\n' % (i, 100 + i % 7) for i in range(10000)))
     trace('large.json', nodes, [(i, i % 12, r.randrange(16, 4000), 1 + i % 3) for i in range(1, len(nodes))], ['Type %d' % i for i in range(12)])
     objects('graph.heapsnapshot', 99999)
     objects('graph2.heapsnapshot', 90000)
+    alike('alike.heapsnapshot')
 
 failed = False
 def check(name, want, got):
@@ -196,7 +208,7 @@ def both(b, page):
     page.open(b, 'raw')
     quiet(b, 'MemProf')
     page.open(b, 'cut')
-    check('what is left out is told', True, 'the rest is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
+    check('what is left out is told', True, 'at most, is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
     check('and is in the total', text(sum(r['bytes'] for r in page.told('info', '--json', 'large.json')['files'][0]['heaps'])), shown(b, 'told').split(';')[0])
 
 def typed(b, field, words):
@@ -212,6 +224,36 @@ def large(b, page):
     check('they are those that hold most', text(max(s for n, (t, s) in told.items())), rows(b, 'sites')[0][2])
     filtered(b, 'search', nodes, ['f', 'fu', 'function_1', 'function_12', '/space3.*_99/', '/[02468][(]/', 'zz', 'namespace', '7', ''])
     quiet(b, 'large')
+
+def deep(b, page):
+    page.open(b, 'deep')
+    nodes = b.run('JSON.parse(document.getElementById("data").textContent).heaps[0].tables[0].axes[0].parent.length')
+    check('a chain of 100,005 that all hold as much: as many of them as a page has, and <other>', 100001, nodes)
+    check('as many levels as can be looked at are drawn, and what is told of the last', (201, True), (cells(b), 'zoom in' in b.run('document.querySelector("#stacks .deeper").title')))
+    b.run('document.querySelector("#stacks .deeper").click()')
+    check('... which go on when it is zoomed into', ('f199', 'f399'), (shown(b, 'detail').split(' ')[0], b.run('document.querySelector("#stacks .deeper").textContent')))
+    check('... and is where one looks', True, b.run('(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelectorAll("#stacks .cell")[200].getBoundingClientRect())'))
+    page.open(b, 'wide')
+    zooms = []
+    for _ in range(4):
+        zooms.append(cells(b))
+        b.run('[...document.querySelectorAll("#stacks .cell")].at(-1).click()')
+    check('what is too narrow to be drawn is zoomed into until it is', (3, 'leaf'), (zooms[0], shown(b, 'detail').split(' ')[0]))
+    b.key('Escape')
+    check('... and out of', 3, cells(b))
+    quiet(b, 'deep and wide')
+
+def small(b, page):
+    for name in 'many', 'both', 'graphs':
+        page.open(b, name, width=360, height=640)
+        check(f'{name}: as wide as a telephone', 360, b.run('document.documentElement.scrollWidth'))
+        check(f'{name}: names are beside their numbers there', True, b.run('(c => c.getBoundingClientRect().right <= 360 && c.getBoundingClientRect().left < 240)([...document.querySelectorAll(".wide td:last-child")].find(c => c.offsetWidth))'))
+    for name, view in ('many', 'stacks'), ('graph', 'map'):
+        page.open(b, name)
+        b.send('Emulation.setEmulatedMedia', media='print')
+        b.run(f'document.querySelector("main").style.width = "700px"')
+        check(f'{name}: all of the view is on paper', True, b.run(f'(v => [...v.children].every(c => c.offsetLeft + c.offsetWidth <= v.clientWidth + 1 && c.offsetTop + c.offsetHeight <= v.scrollHeight))(document.getElementById("{view}"))'))
+        b.send('Emulation.setEmulatedMedia', media='')
 
 def graphs(b, page):
     page.open(b, 'graph')
@@ -239,6 +281,14 @@ def graphs(b, page):
     b.key('Escape')
     check('Escape shows the whole map', 1, b.run('document.querySelectorAll("#crumbs button").length'))
     quiet(b, 'objects, by keyboard')
+    page.open(b, 'alike')
+    for _ in range(3): b.run('[...document.querySelectorAll("#map .cell")].findLast(c => c.title.includes("Entry"))?.click()')
+    check('many objects of a class are zoomed into until each is shown', 'Entry', shown(b, 'map-detail').split(' ')[0])
+    check('... with its page', 'Entry', b.run('document.querySelector("#object h2")?.textContent.split(" ")[0]'))
+    all_rows(b, 'objects')
+    b.run('[...document.querySelectorAll("#objects .link")].find(l => l.textContent.startsWith("Last ")).click()')
+    way = json.loads(b.run('JSON.stringify([...document.querySelectorAll("#object ol li")].map(l => [l.value, l.textContent.split(" ")[1]]))'))
+    check('of a long way both ends are shown', ([41, 302, 'more:'], 'Last'), ([len(way), way[-1][0], way[20][1]], b.run('document.querySelector("#object ol li:last-child b").textContent.split(" ")[0]')))
     page.open(b, 'graphs')
     change = {c['class']: c for c in page.told('diff', '--json', 'graph.heapsnapshot', 'graph2.heapsnapshot')['classes']}
     check('two graphs: what changed, class by class', sorted([signed(c['after'] - c['before']), n] for n, c in change.items()),
@@ -270,7 +320,7 @@ def pictures(b, page, picture):
 def browse(tool, picture=None):
     page = Page(tool)
     with Browser(os.getcwd()) as b:
-        for part in heaps, keyboard, both, large, graphs: part(b, page)
+        for part in heaps, keyboard, both, large, deep, graphs, small: part(b, page)
         pictures(b, page, picture)
     sys.exit(failed)
 

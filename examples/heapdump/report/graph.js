@@ -8,10 +8,11 @@ function graphPage(data, names) {
     HEAD = 17,
     SMALLEST = 200,
     LEVELS = 8,
-    MOST_LISTED = 50;
+    MOST_LISTED = 50,
+    WAY_ENDS = 20;
   const className = (c) => (c < 0 ? NONE : names[g.classes[c][0]] || NONE);
   const children = childrenOf(g.parent, g.retained);
-  const state = { zoom: null, object: -1, class: null };
+  const state = { zoom: null, class: null };
   let hits = null,
     drawn = [],
     crumbs = [];
@@ -19,34 +20,46 @@ function graphPage(data, names) {
 
   // The map: objects one by one where they are large, by class where they are small. ------------
 
-  const objectNode = (i, above) => ({ i, class: g.class[i], width: g.retained[i], above });
-  const listOf = (node) => node.list ?? (node.i === undefined ? children(-1) : children(node.i));
+  const below = (node) => ({ above: node, level: node.level + 1 });
+  const objectNode = (i, node) => ({ i, class: g.class[i], width: g.retained[i], ...below(node) });
+
+  /** Objects of one class; of one object that itself. */
+  function listNode(list, node) {
+    if (list.length === 1) return objectNode(list[0], node);
+    const width = list.reduce((sum, i) => sum + g.retained[i], 0);
+    return { list, class: g.class[list[0]], width, ...below(node) };
+  }
+
+  /** What a list is zoomed into: objects that are large enough one by one, then up to a hundred lists of the others. */
+  function partsOf(node, least) {
+    const large = node.list.findIndex((i) => g.retained[i] < least),
+      small = large < 0 ? [] : node.list.slice(large),
+      step = Math.ceil(small.length / 100);
+    const kids = node.list.slice(0, node.list.length - small.length).map((i) => objectNode(i, node));
+    for (let at = 0; at < small.length; at += step) kids.push(listNode(small.slice(at, at + step), node));
+    return kids;
+  }
 
   function childrenIn(node, least) {
-    if (node.rest || (node.list && !node.open)) return [];
+    if (node.list) return node === state.zoom ? partsOf(node, least) : [];
+    if (node.rest) return [];
     const kids = [],
       small = new Map();
-    let left = node.width - (node.i === undefined ? 0 : g.size[node.i]);
-    for (const i of listOf(node)) {
+    let left = node.width - (node === root ? 0 : g.size[node.i]);
+    for (const i of children(node === root ? -1 : node.i)) {
       left -= g.retained[i];
-      if (g.retained[i] >= least || node.list) {
-        if (g.retained[i] < least) continue;
-        kids.push(objectNode(i, node));
-        continue;
-      }
-      const of = small.get(g.class[i]) ?? { class: g.class[i], width: 0, list: [], above: node };
-      of.width += g.retained[i];
-      of.list.push(i);
-      small.set(of.class, of);
+      if (g.retained[i] >= least) kids.push(objectNode(i, node));
+      else if (small.has(g.class[i])) small.get(g.class[i]).push(i);
+      else small.set(g.class[i], [i]);
     }
-    for (const of of small.values()) kids.push(of.list.length > 1 ? of : objectNode(of.list[0], node));
-    if (left > 0 && !node.list) kids.push({ rest: true, width: left, above: node });
+    for (const list of small.values()) kids.push(listNode(list, node));
+    if (left > 0) kids.push({ rest: true, width: left, ...below(node) });
     return kids
       .filter((kid) => kid.width >= least / 6)
       .sort((a, b) => b.width - a.width || (a.i ?? -1) - (b.i ?? -1));
   }
 
-  const root = { width: whole };
+  const root = { width: whole, level: 0 };
   const labelOf = (node) => {
     if (node.rest) return "objects that are not on this page";
     if (node === root) return "all that is alive";
@@ -61,12 +74,13 @@ function graphPage(data, names) {
   };
 
   function draw() {
+    map.style.height = "";
     const width = Math.max(300, map.clientWidth),
-      height = map.clientHeight || 460;
+      height = map.clientHeight;
+    map.style.height = `${height + 2}px`; /* on paper, too, with its border */
     const least = (state.zoom.width * SMALLEST) / (width * height);
-    if (state.zoom.list) state.zoom.open = true;
     const laid = d3.hierarchy(state.zoom, (node) =>
-      depthOf(node) - depthOf(state.zoom) < LEVELS ? childrenIn(node, least) : [],
+      node.level - state.zoom.level < LEVELS ? childrenIn(node, least) : [],
     );
     laid.each((node) => {
       node.value = node.data.width;
@@ -81,7 +95,7 @@ function graphPage(data, names) {
       .paddingBottom(2)
       .round(true)(laid);
     drawn = laid.descendants().filter((node) => node.x1 - node.x0 > 3 && node.y1 - node.y0 > 3);
-    drawCells(map, drawn, (cell, node) => {
+    drawCells(map, drawn, width, (cell, node) => {
       const label = about(node.data);
       cell.textContent =
         node.x1 - node.x0 < 20 || node.y1 - node.y0 < 14
@@ -103,11 +117,6 @@ function graphPage(data, names) {
     );
     $("map-detail").textContent = about(state.zoom);
   }
-  function depthOf(node) {
-    let depth = 0;
-    for (; node.above; node = node.above) depth++;
-    return depth;
-  }
   const zoomTo = (node) => {
     state.zoom = node;
     draw();
@@ -127,18 +136,12 @@ function graphPage(data, names) {
   }
 
   function search() {
-    timed("filter", () => {
-      hits = matching(names, $("find").value);
-      if (hits) hits[0] = 0;
-      mark();
-      showClasses();
-      const found = showObjects();
-      $("found").textContent = hits
-        ? found
-          ? `${countText(found)} of ${countText(count)} objects`
-          : "nothing found"
-        : "";
-    });
+    hits = matching(names, $("find").value);
+    if (hits) hits[0] = 0;
+    mark();
+    showClasses();
+    const found = showObjects();
+    $("found").textContent = !hits ? "" : found ? `${countText(found)} of ${countText(count)} objects` : "nothing found";
   }
 
   // Tables.
@@ -149,14 +152,14 @@ function graphPage(data, names) {
   const classTable = sortedTable($("classes"), $("classes-more"), [], 0),
     objectTable = sortedTable($("objects"), $("objects-more"), [], 0);
 
-  const changes = g.change && new Map(g.change.map((row) => [`${row[0]} ${row[1]}`, row]));
+  const keyOf = (row) => `${row[0]} ${row[1]}`;
+  const changes = g.change && new Map(g.change.map((row) => [keyOf(row), row]));
   const noChange = [0, 0, 0, 0, 0, 0];
-  const changeOf = (row) => changes.get(`${row[0]} ${row[1]}`) ?? noChange;
+  const changeOf = (row) => changes.get(keyOf(row)) ?? noChange;
   const classRows = g.classes.map((row, c) => Object.assign(row, { c }));
-  if (changes)
-    for (const [key, row] of changes)
-      if (row[5] === 0 && !g.classes.some((c) => `${c[0]} ${c[1]}` === key))
-        classRows.push(Object.assign([row[0], row[1], 0, true, 0, 0, 0, 0], { c: -1 }));
+  const there = new Set(g.classes.map(keyOf));
+  for (const [key, row] of changes ?? [])
+    if (!there.has(key)) classRows.push(Object.assign([row[0], row[1], 0, true, 0, 0, 0, 0], { c: null }));
   classTable.columns(
     [
       ...(changes
@@ -202,11 +205,13 @@ function graphPage(data, names) {
         text: () => undefined,
         cell: (td, r) =>
           td.append(
-            link(scoped(r[0], r[1]), "its objects", () => {
-              state.class = r.c;
-              showObjects();
-              $("objects-title").scrollIntoView();
-            }),
+            r.c === null
+              ? scoped(r[0], r[1])
+              : link(scoped(r[0], r[1]), "its objects", () => {
+                  state.class = r.c;
+                  showObjects();
+                  $("objects-title").scrollIntoView();
+                }),
           ),
       },
     ],
@@ -303,18 +308,22 @@ function graphPage(data, names) {
   function showObject(i) {
     const page = $("object"),
       path = [];
-    state.object = i;
-    for (let x = i; x >= 0 && path.length < 10000; x = g.holder[x]) path.unshift(x);
+    for (let x = i; x >= 0; x = g.holder[x]) path.push(x);
+    path.reverse();
     const way = element("ol");
-    for (const x of path) {
-      const li = way.appendChild(
-        element("li", x === path[0] ? (g.root[x] ? `root, ${names[g.root[x]]}: ` : "") : `${callText(g.by[x])}: `),
-      );
+    path.forEach((x, at) => {
+      if (at >= WAY_ENDS && at < path.length - WAY_ENDS) {
+        if (at === WAY_ENDS)
+          way.append(element("li", `${countText(path.length - 2 * WAY_ENDS)} more: heapdump path --id ${g.id[i]} FILE`));
+        return;
+      }
+      const how = at ? `${callText(g.by[x])}: ` : g.root[x] ? `root, ${names[g.root[x]]}: ` : "";
+      const li = way.appendChild(element("li", how, { value: at + 1 }));
       li.append(
         x === i ? element("b", `${className(g.class[x])} ${g.id[x]}`) : objectLink(x),
         element("span", ` retains ${bytesText(g.retained[x])}`, { className: "faint" }),
       );
-    }
+    });
     const out = [];
     for (let k = starts[i]; k < starts[i + 1]; k++) out.push([callText(g.called[k]), g.to[k]]);
     const lists = element("div", undefined, { className: "lists" });

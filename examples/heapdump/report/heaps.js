@@ -2,7 +2,9 @@
 
 function profilePage(data, names) {
   const ROW = 18,
-    THINNEST = 1.5;
+    THINNEST = 1.5,
+    LEVELS = 200,
+    MOST_CELLS = 20000;
   const heaps = data.heaps,
     hidden = new Set(data.hidden),
     short = new Map(data.short);
@@ -141,46 +143,53 @@ function profilePage(data, names) {
       if (list) list.push(node.items[k], above);
       else groups.set(tree.name[above], [node.items[k], above]);
     }
-    const kids = [...groups].map(([name, items]) => Object.assign(bottomUp(name, items), { above: node }));
+    const kids = [...groups].map(([name, items]) => Object.assign(bottomUp(name, items), below(node)));
     return kids.sort((a, b) => b.width - a.width || (names[a.name] < names[b.name] ? -1 : 1));
   }
 
-  /** What is as wide as `least`, and one for all that is not. */
-  function childrenIn(node, least) {
-    const list = [],
-      rest = { rest: true, count: 0, width: 0, now: 0, then: 0, self: 0, variance: 0, above: node };
-    const add = (width, make, from) => {
-      if (width >= least && width > 0) list.push(make());
-      else if (width > 0) {
-        rest.count++,
-          (rest.width += width),
-          (rest.now += from.now),
-          (rest.then += from.then),
-          (rest.variance += from.variance);
-      }
-    };
-    if (node.rest) return list;
-    if (node.items) for (const kid of (node.kids ??= callersOf(node))) add(kid.width, () => kid, kid);
-    else {
-      node.made ??= new Map(); /* what is zoomed into stays one node, however often it is drawn */
-      for (const i of tree.children(node.i)) {
-        const made = () => node.made.get(i) ?? node.made.set(i, Object.assign(topDown(i), { above: node })).get(i);
-        add(tree.width[i], made, { now: tree.now[i], then: tree.then[i], variance: tree.variance[i] });
-      }
+  const below = (node) => ({ above: node, level: node.level + 1 });
+
+  /** Kids that are too narrow to be drawn, as one. */
+  function narrow(kids, parent) {
+    const node = { narrow: kids, width: 0, now: 0, then: 0, self: 0, variance: 0, ...below(parent) };
+    for (const kid of kids) {
+      const from = parent.items ? kid : topDown(kid);
+      (node.width += from.width), (node.now += from.now), (node.then += from.then), (node.variance += from.variance);
     }
-    if (rest.count && rest.width >= least) list.push(rest);
+    return node;
+  }
+
+  /** What is as wide as `least`, and one for all that is not. Zoomed into, that is up to a hundred of its kind. */
+  function childrenIn(node, least) {
+    if (node.narrow && node !== state.zoom) return [];
+    const parent = node.narrow ? node.above : node;
+    const all = node.narrow ?? (parent.items ? (parent.kids ??= callersOf(parent)) : tree.children(parent.i));
+    const list = [];
+    let n = 0; /* all are in order, the widest first */
+    parent.made ??= new Map(); /* what is zoomed into stays one node, however often it is drawn */
+    for (const kid of all) {
+      const width = parent.items ? kid.width : tree.width[kid];
+      if (width < least || width <= 0) break;
+      if (!parent.items && !parent.made.has(kid)) parent.made.set(kid, { ...topDown(kid), ...below(parent) });
+      list.push(parent.items ? kid : parent.made.get(kid));
+      n++;
+    }
+    const step = node.narrow ? Math.ceil((all.length - n) / 100) : all.length;
+    for (; n < all.length; n += step) {
+      const rest = narrow(all.slice(n, n + step), parent);
+      if (rest.width > 0 && rest.width >= least) list.push(rest);
+    }
     return list;
   }
 
   function rootNode() {
-    if (!state.invert) return topDown(0);
+    if (!state.invert) return { ...topDown(0), level: 0 };
     const items = [];
     tree.self.forEach((_, i) => {
       if (tree.self[i] || tree.selfThen[i]) items.push(i, -1);
     });
     const root = bottomUp(0, items);
-    (root.now = tree.now[0]), (root.then = tree.then[0]), (root.width = tree.width[0]);
-    return root;
+    return Object.assign(root, { now: tree.now[0], then: tree.then[0], width: tree.width[0], level: 0 });
   }
 
   const pathOf = (node) => {
@@ -188,8 +197,9 @@ function profilePage(data, names) {
     for (; node && node !== state.root; node = node.above) path.unshift(node);
     return path;
   };
+  const namesTo = (node) => pathOf(node).filter((n) => !n.narrow).map((n) => n.name);
   const nameOf = (node) =>
-    node === state.root ? "all" : node.rest ? `${countText(node.count)} smaller` : names[node.name];
+    node === state.root ? "all" : node.narrow ? `${countText(node.narrow.length)} smaller` : names[node.name];
 
   // Drawing.
 
@@ -221,15 +231,15 @@ function profilePage(data, names) {
   }
   const unit = () => (state.metric === "blocks" ? (n) => `${countText(n)} blocks` : sizeText);
 
-  function dress(cell, node, i) {
+  function dress(cell, node) {
     const name = nameOf(node.data),
-      label = about(node.data),
+      label = about(node.data) + (node.deeper ? " \u2013 zoom in for what is below" : ""),
       width = node.x1 - node.x0;
     cell.textContent = width < 12 ? "" : width < 7 * name.length ? (short.get(node.data.name) ?? name) : name;
     cell.title = label;
     cell.setAttribute("aria-label", label);
-    cell.setAttribute("aria-selected", "false");
-    if (node.data.rest || node.data.name === other || node.data === state.root) cell.classList.add("other");
+    cell.classList.toggle("deeper", !!node.deeper);
+    if (node.data.narrow || node.data.name === other || node.data === state.root) cell.classList.add("other");
     else if (node.lifted) cell.classList.add("above");
     if (state.then) {
       const c = change(node.data);
@@ -245,9 +255,15 @@ function profilePage(data, names) {
       zoom = state.zoom,
       above = [state.root, ...pathOf(zoom).slice(0, -1)].filter((n) => n !== zoom);
     const least = (zoom.width * THINNEST) / width;
-    const laid = d3.hierarchy(zoom, (node) => childrenIn(node, least));
+    let levels = 2 * LEVELS,
+      laid;
+    do {
+      levels /= 2; /* fewer where there are too many cells to draw */
+      laid = d3.hierarchy(zoom, (node) => (node.level - zoom.level < levels ? childrenIn(node, least) : []));
+    } while (laid.descendants().length > MOST_CELLS && levels > 1);
     laid.each((node) => {
       node.value = node.data.width;
+      node.deeper = node.data.level - zoom.level >= levels && childrenIn(node.data, least).length > 0;
     });
     d3.partition().size([width, (laid.height + 1) * ROW])(laid);
     const rows = above.length + laid.height + 1;
@@ -273,8 +289,9 @@ function profilePage(data, names) {
     drawn = [...lifted, ...laid.descendants()];
     if (state.flame) for (const node of drawn) [node.y0, node.y1] = [rows * ROW - node.y1, rows * ROW - node.y0];
     view.style.height = `${rows * ROW + 2}px`;
-    drawCells(view, drawn, dress);
-    view.scrollTop = state.flame ? view.scrollHeight : 0;
+    drawCells(view, drawn, width, dress);
+    const top = Math.max(0, lifted.length - 3) * ROW;
+    view.scrollTop = state.flame ? rows * ROW - top - view.clientHeight : top;
     $("whole").hidden = zoom === state.root;
     mark();
     cursor.reset(drawn, lifted.length);
@@ -405,11 +422,9 @@ function profilePage(data, names) {
     view.scrollIntoView({ block: "nearest" });
   }
   function search() {
-    timed("filter", () => {
-      hits = matching(names, $("search").value);
-      mark();
-      table.filter(isFound());
-    });
+    hits = matching(names, $("search").value);
+    mark();
+    table.filter(isFound());
   }
 
   // What is chosen.
@@ -435,7 +450,7 @@ function profilePage(data, names) {
   const dumpText = (heap) => (groups.get(groupOf(heap)).length > 1 ? `dump ${heap.dump} at ${timeText(heap)}` : "");
 
   function rebuild() {
-    const zoomed = pathOf(state.zoom).map((node) => node.name);
+    const zoomed = namesTo(state.zoom);
     const tables = [state.heap, state.then].filter(Boolean).map((heap) => tableOf(heap, state.axis));
     if (state.only && tables.some((table) => axisIn(table, state.only.axis) < 0)) state.only = null;
     tree = makeTree();
@@ -462,15 +477,16 @@ function profilePage(data, names) {
     if (heap.sample_bytes) text.push(`estimated from a sample of one block per ${sizeText(heap.sample_bytes)}`);
     if (groups.get(groupOf(heap)).length > 1) text.unshift(dumpText(heap));
     if (heap.condensed) text.push("the dump lists only its largest entries");
-    if (table?.least)
+    if (table?.kept < table?.of)
       text.push(
-        `of ${countText(table.of)} entries those that hold more than ${sizeText(table.least)} are on this page, ` +
-          "the rest is <other> (--entries)",
+        `of ${countText(table.of)} entries the ${countText(table.kept)} that hold most are on this page, ` +
+          `the rest, of ${sizeText(table.least)} at most, is <other> (--entries)`,
       );
     const then = tableOf(state.then, state.axis);
-    if (then?.least) text.push(`of the other heap those of more than ${sizeText(then.least)}`);
+    if (then?.kept < then?.of) text.push(`of the other heap those of ${sizeText(then.least)} or more`);
     if (state.then && (heap.condensed || state.then.condensed))
       text.push("what one of them does not list counts there to what called it");
+    if (state.then) text.push("red grew, blue shrank" + (tree.estimated ? ", striped may be by chance" : ""));
     $("told").textContent = text.join("; ");
   }
 
@@ -510,7 +526,9 @@ function profilePage(data, names) {
       $("heap"),
       [...groups].map(([key, list]) => [
         key,
-        [sideText(list.at(-1)), list.length > 1 ? `${list.length} dumps` : sizeText(list[0].bytes)].join(" \u2013 "),
+        [sideText(list.at(-1)), list.length > 1 ? `${list.length} dumps` : sizeText(list[0].bytes)]
+          .filter(Boolean)
+          .join(" \u2013 "),
       ]),
       groupOf(state.heap),
     );
@@ -653,7 +671,7 @@ function profilePage(data, names) {
   };
   function by(axis) {
     /* of what is zoomed into, that part alone */
-    const path = pathOf(state.zoom).map((node) => node.name);
+    const path = namesTo(state.zoom);
     const table = tableOf(state.heap, state.axis);
     if (path.length && !state.invert && axisIn(table, axis) >= 0) state.only = { axis: state.axis, path };
     state.zoom = state.root;
@@ -674,9 +692,7 @@ function profilePage(data, names) {
     show: (node) => {
       $("detail").textContent = about(node.data);
     },
-    enter: (node) => {
-      if (!node.data.rest) zoomTo(node.data);
-    },
+    enter: (node) => zoomTo(node.data),
     out: () => zoomTo(pathOf(state.zoom).at(-2) ?? state.root),
     whole: () => zoomTo(state.root),
   });
@@ -688,7 +704,6 @@ function profilePage(data, names) {
       draw();
     }, 100);
   });
-  addEventListener("beforeprint", () => draw());
 
   // At first: the largest of the last heaps, beside that of the other file.
 

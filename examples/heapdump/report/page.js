@@ -77,13 +77,6 @@ function childrenOf(parent, size) {
   return (i) => of.subarray(first[i + 1], first[i + 2]);
 }
 
-/** Calls `work`, and keeps how long it took for who asks (performance.getEntriesByName). */
-function timed(name, work) {
-  const start = performance.now();
-  work();
-  performance.measure(name, { start, end: performance.now() });
-}
-
 /** Theme, help, and where keys go: keys.x is called for the key x, except where text is typed. */
 const keys = {};
 function frame() {
@@ -125,8 +118,9 @@ function searchField(field, view, changed) {
   });
 }
 
-/** Cells of a view: d3 nodes with x0, x1, y0, y1 in pixels. dress(cell, node, i) says the rest. */
-function drawCells(view, nodes, dress) {
+/** Cells of a view: d3 nodes with x0, x1, y0, y1 in pixels, where the view is so wide; on paper it is less.
+    dress(cell, node) says the rest. */
+function drawCells(view, nodes, whole, dress) {
   d3.select(view)
     .selectAll("div")
     .data(nodes)
@@ -136,13 +130,13 @@ function drawCells(view, nodes, dress) {
       this.id = `${view.id}-${i}`;
       this.className = width < 12 ? "cell thin" : "cell";
       this.style.cssText = "";
-      this.style.left = `${node.x0}px`;
+      this.style.left = `${(100 * node.x0) / whole}%`;
       this.style.top = `${node.y0}px`;
-      this.style.width = `${width}px`;
+      this.style.width = `${(100 * width) / whole}%`;
       this.style.height = `${node.y1 - node.y0}px`;
       this.setAttribute("role", "treeitem");
       this.setAttribute("aria-level", node.depth + 1);
-      dress(this, node, i);
+      dress(this, node);
     });
 }
 
