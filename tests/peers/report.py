@@ -6,7 +6,9 @@ import json, os, random, re, subprocess, sys
 from browser import Browser
 
 EVIL = ['</script><img src=x onerror=alert(1)>', '&lt;b&gt;bold&lt;/b&gt;', '<!--', '<script>alert(2)</script>', "'\"><svg onload=alert(3)>",
-        '\u2028javascript:alert(4)', '</title><style>*{display:none}</style>', '__proto__', 'constructor']
+        '\u2028\u202ejavascript:alert(4)', '</title><style>*{display:none}</style>', '__proto__', 'constructor']
+
+def visible(name): return re.sub('[\u2028\u202e]', '?', name)
 
 def trace(path, nodes, cells, types, process='made', allocator='malloc'):
     """nodes: (name, parent or None); cells: (node, type, bytes, blocks)."""
@@ -102,7 +104,7 @@ def signed(n): return ('+' if n > 0 else '\u2212' if n < 0 else '') + text(abs(n
 class Page:
     def __init__(self, tool): self.tool, self.there = tool, os.getcwd()
     def told(self, *command): return json.loads(subprocess.run([self.tool, *command], stdout=subprocess.PIPE, check=True).stdout)
-    def names(self, *command): return {r['name']: (r['bytes'], r['self_bytes']) for r in self.told('top', '--json', '--top', '1000000', *command)['heaps'][-1]['rows']}
+    def names(self, *command): return {visible(r['name']): (r['bytes'], r['self_bytes']) for r in self.told('top', '--json', '--top', '1000000', *command)['heaps'][-1]['rows']}
     def open(self, b, name, **size):
         b.open(f'file://{self.there}/{name}.html', **size)
         b.theme('light')
@@ -135,7 +137,8 @@ def names_of_all(b, name):
 def heaps(b, page):
     page.open(b, 'evil')
     quiet(b, 'names that look like markup')
-    check('they are there, as text', True, all(b.run(f'[...document.querySelectorAll("#stacks .cell")].some(c => c.title.startsWith({json.dumps(n)}))') for n in EVIL))
+    check('they are there, as text', True, all(b.run(f'[...document.querySelectorAll("#stacks .cell")].some(c => c.title.startsWith({json.dumps(visible(n))}))') for n in EVIL))
+    check('nothing of them turns the text round', None, b.run(r'document.body.innerText.match(/[\u2028-\u202e]/)'))
     check('nothing of them became an element', 0, b.run('document.querySelectorAll("main img, main script, main style, main i, main u, main b, main svg [onload]").length'))
     check('a script that is put in does not run', ['script-src-elem', 'undefined'], b.run("""new Promise(done => {
         addEventListener('securitypolicyviolation', e => done([e.effectiveDirective, typeof ran]));
@@ -262,7 +265,7 @@ def graphs(b, page):
     check('nothing of names became an element', 0, b.run('document.querySelectorAll("main img, main script, main style").length'))
     check('the map has cells', True, b.run('document.querySelectorAll("#map .cell").length') > 50)
     told = page.told('classes', '--json', 'graph.heapsnapshot')['files'][0]['classes']
-    check('classes, as the tool has them', sorted([text(c['retained']), text(c['live_bytes']), f'{c["live_objects"]:,}', c['class']] for c in told),
+    check('classes, as the tool has them', sorted([text(c['retained']), text(c['live_bytes']), f'{c["live_objects"]:,}', visible(c['class'])] for c in told),
           sorted([r[0], r[2], r[3], r[6]] for r in all_rows(b, 'classes')))
     typed(b, 'find', ['class 12', '/class .*7$/', 'onerror'])
     check('objects are filtered', True, all('onerror' in r[-1] for r in rows(b, 'objects')) and len(rows(b, 'objects')) == 100)
@@ -290,7 +293,7 @@ def graphs(b, page):
     way = json.loads(b.run('JSON.stringify([...document.querySelectorAll("#object ol li")].map(l => [l.value, l.textContent.split(" ")[1]]))'))
     check('of a long way both ends are shown', ([41, 302, 'more:'], 'Last'), ([len(way), way[-1][0], way[20][1]], b.run('document.querySelector("#object ol li:last-child b").textContent.split(" ")[0]')))
     page.open(b, 'graphs')
-    change = {c['class']: c for c in page.told('diff', '--json', 'graph.heapsnapshot', 'graph2.heapsnapshot')['classes']}
+    change = {visible(c['class']): c for c in page.told('diff', '--json', 'graph.heapsnapshot', 'graph2.heapsnapshot')['classes']}
     check('two graphs: what changed, class by class', sorted([signed(c['after'] - c['before']), n] for n, c in change.items()),
           sorted([r[0], r[-1]] for r in all_rows(b, 'classes') if r[0] != '0 B' or r[1] != '0'))
     quiet(b, 'two graphs')

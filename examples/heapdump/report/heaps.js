@@ -7,7 +7,7 @@ function profilePage(data, names) {
     MOST_CELLS = 20000;
   const heaps = data.heaps,
     hidden = new Set(data.hidden),
-    short = new Map(data.short);
+    short = new Map(data.short.map(([i, name]) => [i, visible(name)]));
   const sizeText = data.counted ? countText : bytesText;
   const other = names.indexOf("<other>");
   for (const heap of heaps) if (!heap.tables?.length) heap.tables = null; /* totals alone are on the page */
@@ -351,7 +351,7 @@ function profilePage(data, names) {
   const table = sortedTable($("sites"), $("sites-more"), [], 0);
   function siteColumns() {
     const nameColumn = {
-      title: state.axis === "backtrace" ? "Function" : state.axis,
+      title: state.axis === "backtrace" ? "Function" : visible(state.axis),
       name: true,
       value: (s) => names[s.name],
       text: () => undefined,
@@ -438,6 +438,7 @@ function profilePage(data, names) {
       heap.kind === "live" ? "" : heap.kind,
     ]
       .filter(Boolean)
+      .map((part) => visible(String(part)))
       .join(" ");
   const groupOf = (heap) => JSON.stringify([heap.file, heap.pid, heap.process, heap.allocator, heap.kind]);
   const groups = new Map();
@@ -447,7 +448,10 @@ function profilePage(data, names) {
   }
   const begin = heaps.reduce((first, heap) => Math.min(first, heap.time_us), Infinity);
   const timeText = (heap) => `${((heap.time_us - begin) / 1e6).toFixed(1)} s`;
-  const dumpText = (heap) => (groups.get(groupOf(heap)).length > 1 ? `dump ${heap.dump} at ${timeText(heap)}` : "");
+  const dumpText = (heap) =>
+    groups.get(groupOf(heap)).length > 1
+      ? `${heap.dump ? `dump ${visible(heap.dump)} ` : ""}at ${timeText(heap)}`
+      : "";
 
   function rebuild() {
     const zoomed = namesTo(state.zoom);
@@ -506,7 +510,7 @@ function profilePage(data, names) {
     if (!axes.has(state.axis)) state.axis = data.by && axes.has(data.by) ? data.by : [...axes][0];
     options(
       $("axis"),
-      [...axes].map((a) => [a, a]),
+      [...axes].map((a) => [a, visible(a)]),
       state.axis,
     );
     const metrics = state.then
@@ -628,10 +632,7 @@ function profilePage(data, names) {
     const slider = $("dump");
     slider.max = dumps.length - 1;
     slider.value = dumps.indexOf(state.heap);
-    slider.setAttribute(
-      "aria-valuetext",
-      `dump ${state.heap.dump}, ${timeText(state.heap)}, ${sizeText(state.heap.bytes)}`,
-    );
+    slider.setAttribute("aria-valuetext", `${dumpText(state.heap)}, ${sizeText(state.heap.bytes)}`);
     $("line").onclick = (event) => {
       const at = ((event.clientX - $("line").getBoundingClientRect().left) / $("line").clientWidth) * width;
       nearest(dumps.reduce((best, d, i) => (Math.abs(x(d) - at) < Math.abs(x(dumps[best]) - at) ? i : best), 0));

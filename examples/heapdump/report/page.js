@@ -5,13 +5,17 @@
 
 document.addEventListener("DOMContentLoaded", () => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const names = data.names;
+  const names = data.names.map(visible);
+  data.files = data.files.map(visible);
   document.getElementById("files").textContent = data.files.join("  \u2192  ");
   document.title = data.files.join(" \u2192 ") + " \u2013 heapdump report";
   frame();
   if (data.graph) graphPage(data, names);
   else profilePage(data, names);
 });
+
+/** What would turn the text around it round, or is no sign at all, is a question mark, as in the terminal. */
+const visible = (name) => name.replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 
 const $ = (id) => document.getElementById(id);
 
