@@ -30,7 +30,7 @@ int class_list_open(const objects *o, class_list *list) {
     for (uint32_t i = 0; i < list->count && n < EXACT_CLASSES; i++)
         if (list->lines[i].row.live_objects) classes[n++] = list->lines[i].row.class_index;
     status = hd_graph_classes_retained(o->graph, classes, n, &options, totals, &err);
-    long_call_ends(&r);
+    progress_end();
     n = 0;
     for (list->exact = 0; list->exact < list->count; list->exact++) {
         if (!list->lines[list->exact].row.live_objects) continue;

@@ -33,6 +33,7 @@ int usage(const char *format, ...) {
 }
 
 void complain(const char *file, const hd_error *err, const char *kind) {
+    progress_end();
     display(stderr, "heapdump: %s", file);
     if (err->format) display(stderr, " (%s)", err->format);
     display(stderr, ": ");
@@ -66,6 +67,13 @@ static double seconds_between(const struct timespec *from, const struct timespec
     return (double)(to->tv_sec - from->tv_sec) + 1e-9 * (double)(to->tv_nsec - from->tv_nsec);
 }
 
+static bool progress_shown;
+
+void progress_end(void) {
+    if (progress_shown) display(stderr, "\r\033[K");
+    progress_shown = false;
+}
+
 /* Of what is packed, by the packed bytes: how many there will be unpacked nobody knows. */
 bool on_progress(void *user, uint64_t done, uint64_t total) {
     reading *r = user;
@@ -80,7 +88,7 @@ bool on_progress(void *user, uint64_t done, uint64_t total) {
         total = r->size;
     }
     if (r->doing) display(stderr, "\r%s", r->doing);
-    else display(stderr, "\rreading %s", r->file);
+    else display(stderr, "\r%s %s", r->writes ? "writing" : "reading", r->file);
     if (total) display(stderr, ": %.0f%%", 100.0 * (double)done / (double)total);
     else if (!r->doing) display(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
     if (!r->doing) display(stderr, ", %.1f MiB/s", (double)done / 1048576 / passed);
@@ -91,7 +99,7 @@ bool on_progress(void *user, uint64_t done, uint64_t total) {
     display(stderr, "\033[K");
     fflush(stderr);
     r->told = now;
-    return r->shown = true;
+    return r->shown = progress_shown = true;
 }
 
 int64_t read_stdin(void *user, void *buffer, size_t capacity) {
@@ -137,6 +145,7 @@ hd_status read_input(const char *file, const hd_options *options, hd_dump **dump
     in.user = r;
     status = hd_read(in, options, dump, err);
     if (is_file) hd_in_close(&r->in);
+    progress_end();
     return status;
 }
 
@@ -146,7 +155,6 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     const hd_graph *graph;
     hd_error err;
     hd_status status = read_input(file, &options, dump, &err);
-    if (r.shown) display(stderr, "\r\033[K");
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     graph = status ? NULL : hd_dump_graph(*dump);
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
@@ -208,6 +216,15 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
+static hd_status write_told(void *user, const void *data, size_t size) {
+    output *o = user;
+    hd_status status = o->told_to.write(o->told_to.user, data, size);
+    if (!o->told.taken) clock_gettime(CLOCK_MONOTONIC, &o->told.began);
+    o->told.taken += size;
+    on_progress(&o->told, o->told.taken, HD_UNKNOWN);
+    return status;
+}
+
 int output_open_as(output *o, const char *path, bool is_default) {
     hd_error err;
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
@@ -224,6 +241,8 @@ int output_open_as(output *o, const char *path, bool is_default) {
         return BAD_INPUT;
     }
     o->packing = packing_open(path, hd_file_out(&o->file), &o->out);
+    o->told = (reading){ .file = path, .writes = true };
+    if (isatty(STDERR_FILENO)) o->told_to = o->out, o->out = hd_out_callback(write_told, o);
     return DONE;
 }
 
@@ -231,6 +250,7 @@ int output_open(output *o, const char *path) { return output_open_as(o, path, fa
 
 int output_close(output *o, const char *path, int status) {
     hd_status ended = packing_close(o->packing, !status);
+    progress_end();
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
         if (ended && !o->file.status) o->file.status = ended; /* told by the commit */

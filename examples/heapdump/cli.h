@@ -92,6 +92,7 @@ typedef struct arguments {
 typedef struct reading {
     const char *file;
     const char *doing;           /* what takes long, instead of reading it */
+    bool writes;                 /* the file, instead of reading it */
     unsigned long long warnings;
     struct timespec began, told;
     bool shown;
@@ -107,6 +108,8 @@ typedef struct output {
     bool is_file;
     hd_out out;
     packing *packing;            /* in front of the file; NULL: none */
+    hd_out told_to;              /* in front of these, what a terminal is told of */
+    reading told;
 } output;
 
 /* An input by name, or standard input, unpacked where it is packed. */
@@ -163,6 +166,7 @@ bool pattern_set(pattern *p, const char *text);
 bool pattern_matches(void *user, hd_str name);
 void on_warning(void *user, const hd_error *warning);
 bool on_progress(void *user, uint64_t done, uint64_t total);
+void progress_end(void);         /* its line is empty again, for what else is told */
 /* How `r->file` is read: leniently unless --strict, warnings and progress told by `r`. */
 hd_options reading_options(const arguments *a, reading *r);
 /* A file as messages call it. */

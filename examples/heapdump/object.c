@@ -29,7 +29,7 @@ static int find_paths(const arguments *a, const objects *o, uint32_t *object, hd
     *object = object_with(o, a->id);
     if (*object == HD_NONE) return BAD_INPUT;
     status = hd_graph_paths(o->graph, *object, a->paths ? a->paths : 1, &options, paths, &err);
-    long_call_ends(&r);
+    progress_end();
     return status ? failed(o->file, &err) : DONE;
 }
 

@@ -14,10 +14,6 @@ hd_options long_call(reading *r, const char *doing) {
     return options;
 }
 
-void long_call_ends(const reading *r) {
-    if (r->shown) display(stderr, "\r\033[K");
-}
-
 int failed(const char *file, const hd_error *err) {
     complain(file, err, "");
     return BAD_INPUT;
@@ -28,7 +24,7 @@ int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators
     hd_options options = long_call(&r, "finding what holds what");
     hd_error err;
     hd_status status = hd_graph_dominators(graph, &options, dominators, &err);
-    long_call_ends(&r);
+    progress_end();
     return status ? failed(file, &err) : DONE;
 }
 

@@ -27,7 +27,6 @@ typedef struct class_list {
 
 /* objects.c */
 hd_options long_call(reading *r, const char *doing);
-void long_call_ends(const reading *r);
 int failed(const char *file, const hd_error *err);
 int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators);
 void objects_close(objects *o);

@@ -181,13 +181,11 @@ static void examine(const arguments *a, const char *file, findings *f, hd_dump *
     options.lenient = true;
     options.warning = on_finding;
     if (read_input(file, &options, dump, &err)) {
-        long_call_ends(&r);
         *dump = NULL;
         f->refused = 1;
         found(f, "unreadable", &err, NULL);
         return;
     }
-    long_call_ends(&r);
     f->refused = hd_dump_warning_count(*dump);
     if (f->refused > f->count)   /* a format may count what it does not tell */
         inconsistent(f, NULL, "%llu malformed pieces were left out", (unsigned long long)(f->refused - f->count));

@@ -42,7 +42,15 @@ shown big.folded.gz "$tool" top - > progress
 check "standard input that is a file" 1 "$(grep -Ec "${form/'[a-z .]*'/standard input}" progress | awk '{ print ($1 > 0) }')"
 shown <(cat big.folded) "$tool" top - > progress
 check "a pipe: how much, and the rate" 1 "$(grep -Ec '^reading standard input: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
-check "nothing of it where it is no terminal" 0 "$(LD_PRELOAD=$work/clock.so "$tool" top big.folded 2>&1 > /dev/null | wc -c)"
+for way in "convert --to chrome -o wrote.json" "convert --to folded -o wrote.gz" "tree --all --json -o wrote" "report -o wrote.html"; do
+  shown - "$tool" $way big.folded > progress
+  check "$way: how much is written, and the rate" 1 "$(grep -Ec '^writing wrote[.a-z]*: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
+done
+{ head -n 100000 big.folded; echo broken line; tail -n 100000 big.folded; } > broken.folded
+shown - "$tool" top broken.folded > progress
+check "a warning has a line of its own" "1 0" "$(grep -c '^heapdump: .*warning: ' progress) $(grep -c '.heapdump: ' progress || :)"
+check "nothing of it where it is no terminal" "0 0" \
+  "$(LD_PRELOAD=$work/clock.so "$tool" top big.folded 2>&1 > /dev/null | wc -c) $(LD_PRELOAD=$work/clock.so "$tool" report -o wrote.html big.folded 2>&1 | wc -c)"
 
 # A command whose output has begun, and whose input does not end, gets a signal: what it ended by, what is there.
 cat > end.py <<'P'
