@@ -70,7 +70,7 @@ static double seconds_between(const struct timespec *from, const struct timespec
 static bool progress_shown;
 
 void progress_end(void) {
-    if (progress_shown) display(stderr, "\r\033[K");
+    if (progress_shown) display(stderr, "\r\033[K"), fflush(stderr);
     progress_shown = false;
 }
 

@@ -13,13 +13,14 @@ zstd -q -1 big.folded 2> /dev/null || gzip -c big.folded > big.folded.zst
 xz -k0 big.folded
 ${CC:-cc} -shared -fPIC -O1 "$source/clock.c" -o clock.so
 
-# What a terminal gets as standard error, a state a line. $1: standard input, or -
+# What a terminal gets as standard error, and OUTPUT, a state a line. $1: standard input, or -
 shown() {
   LD_PRELOAD=$work/clock.so python3 -c '
 import os, pty, sys
 pid, terminal = pty.fork()
 if not pid:
-    os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+    if "OUTPUT" not in os.environ: os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+    os.environ["PAGER"] = "cat"
     if sys.argv[1] != "-": os.dup2(os.open(sys.argv[1], os.O_RDONLY), 0)
     os.execv(sys.argv[2], sys.argv[2:])
 text = b""
@@ -49,6 +50,8 @@ done
 { head -n 100000 big.folded; echo broken line; tail -n 100000 big.folded; } > broken.folded
 shown - "$tool" top broken.folded > progress
 check "a warning has a line of its own" "1 0" "$(grep -c '^heapdump: .*warning: ' progress) $(grep -c '.heapdump: ' progress || :)"
+OUTPUT=1 shown - "$tool" validate big.folded > progress
+check "so has the answer" 1 "$(grep -c '^big.folded: folded, nothing wrong' progress)"
 check "nothing of it where it is no terminal" "0 0" \
   "$(LD_PRELOAD=$work/clock.so "$tool" top big.folded 2>&1 > /dev/null | wc -c) $(LD_PRELOAD=$work/clock.so "$tool" report -o wrote.html big.folded 2>&1 | wc -c)"
 
