@@ -88,6 +88,10 @@ while read -r format kind id file; do
         [ "$begins" = heapdump,command,files ] || why="begins with $begins"
         [ "$why" ] || [ "$(jq -r '"\(.command) \(.files[0].file)"' out.text)" = "$name $file" ] || why="begins with others"
       fi
+      if [ -z "$why" ] && [ $name = report ] && ((s == 0)); then
+        why=$(sed -n '/<script type="application\/json"/,$p' out | sed '1s/.*<script[^>]*>//; $s/<\/script>$//' |
+          jq -r 'if .graph.id or any(.heaps[]?; .tables[0].bytes[0]) then empty else "a page of nothing" end' 2>&1)
+      fi
       [ -z "$why" ] || bad+="${words[0]} $way ${words[*]:1}: $why"$'\n'
     done
   done <<< "$commands"
