@@ -129,13 +129,13 @@ install: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so ## put the too
 	install -m 755 $(B)/heapdump $(to)/bin/
 	install -m 644 $(B)/libheapdump_record.so $(to)/lib/heapdump/
 	install -m 644 heapdump.h $(to)/include/
-	sed '$(for_package)' examples/package/heapdump.pc >$(to)/share/pkgconfig/heapdump.pc
+	sed '$(for_package)' examples/package/heapdump.pc | install -m 644 /dev/stdin $(to)/share/pkgconfig/heapdump.pc
 	install -m 644 examples/package/heapdump-config.cmake $(to)/share/cmake/heapdump/
-	sed 's|@VERSION@|$(VERSION:-dev=)|' examples/package/heapdump-config-version.cmake >$(to)/share/cmake/heapdump/heapdump-config-version.cmake
+	sed 's|@VERSION@|$(VERSION:-dev=)|' examples/package/heapdump-config-version.cmake | install -m 644 /dev/stdin $(to)/share/cmake/heapdump/heapdump-config-version.cmake
 	install -m 644 $(B)/heapdump.1 $(to)/share/man/man1/
-	$(B)/heapdump --completion bash >$(to)/share/bash-completion/completions/heapdump
-	$(B)/heapdump --completion zsh >$(to)/share/zsh/site-functions/_heapdump
-	$(B)/heapdump --completion fish >$(to)/share/fish/vendor_completions.d/heapdump.fish
+	$(B)/heapdump --completion bash | install -m 644 /dev/stdin $(to)/share/bash-completion/completions/heapdump
+	$(B)/heapdump --completion zsh | install -m 644 /dev/stdin $(to)/share/zsh/site-functions/_heapdump
+	$(B)/heapdump --completion fish | install -m 644 /dev/stdin $(to)/share/fish/vendor_completions.d/heapdump.fish
 
 uninstall: ## remove what make install puts there
 	rm -f $(INSTALLED:%=$(to)/%)

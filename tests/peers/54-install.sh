@@ -9,7 +9,7 @@ rm -rf "$work" && mkdir -p "$work"
 unset MAKEFLAGS HEAPDUMP_RECORDER
 root=$PWD
 make_to() { make -s "$@" DESTDIR="$work/dest" PREFIX=/opt/h > "$work/make.log" 2>&1 || cat "$work/make.log"; }
-make_to install
+(umask 077; make_to install)
 at=$work/dest/opt/h
 cd "$work"
 
@@ -56,6 +56,7 @@ check "... it says what to install" 1 "$(tr -s '\n ' '  ' < cmake.log | grep -c 
 check "completions, by the names that shells look for" "$(for s in bash zsh fish; do "$tool" --completion $s; done | cksum)" \
   "$(cd "$at/share" && cat bash-completion/completions/heapdump zsh/site-functions/_heapdump fish/vendor_completions.d/heapdump.fish | cksum)"
 
+check "all of it can be read by others, whoever installs it" "" "$(find "$at" ! -perm -004)"
 check "the man page" 0 "$(MANPATH=$at/share/man status man --warnings heapdump)"
 
 mkdir elsewhere
