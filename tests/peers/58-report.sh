@@ -30,7 +30,7 @@ for name in deep wide; do "$tool" report -o $name.html $name.folded; done
 "$tool" report -o both.html evil.json evil2.json
 "$tool" report -o sampled.html sampled1.json sampled2.json
 "$tool" report --entries 200 -o cut.html large.json
-for name in graph alike; do "$tool" report -o $name.html $name.heapsnapshot; done
+for name in graph alike unlike; do "$tool" report -o $name.html $name.heapsnapshot; done
 "$tool" report -o graphs.html graph.heapsnapshot graph2.heapsnapshot
 "$tool" report -o node.html "$root/tests/data/node-small.heapsnapshot"
 cp "$root/tests/data/node-small.heapsnapshot" node.heapsnapshot

@@ -60,6 +60,12 @@ def alike(path):
     edges += [[(2, 3, 20003 + i)] if i < 299 else [] for i in range(300)]
     snapshot(path, nodes, edges, names)
 
+def unlike(path):
+    """20,000 objects, each of a class of its own."""
+    names = [''] + ['Class %d' % i for i in range(20000)]
+    snapshot(path, [('synthetic', 0, 1, 0)] + [('object', 1 + i, 3 + 2 * i, 24) for i in range(20000)],
+             [[(1, i, 1 + i) for i in range(20000)]] + [[] for _ in range(20000)], names)
+
 def inputs(until_dumps):
     with open('many.py', 'w') as f: f.write(until_dumps + '''
 import json, sqlite3
@@ -83,7 +89,7 @@ os._exit(0)
     trace('large.json', nodes, [(i, i % 12, r.randrange(16, 4000), 1 + i % 3) for i in range(1, len(nodes))], ['Type %d' % i for i in range(12)])
     objects('graph.heapsnapshot', 99999)
     objects('graph2.heapsnapshot', 90000)
-    alike('alike.heapsnapshot')
+    alike('alike.heapsnapshot'), unlike('unlike.heapsnapshot')
 
 failed = False
 def check(name, want, got):
@@ -284,6 +290,9 @@ def graphs(b, page):
     b.key('Escape')
     check('Escape shows the whole map', 1, b.run('document.querySelectorAll("#crumbs button").length'))
     quiet(b, 'objects, by keyboard')
+    page.open(b, 'unlike')
+    for _ in range(3): b.run('[...document.querySelectorAll("#map .cell")].at(-1).click()')
+    check('many objects of as many classes, too', 'Class', shown(b, 'map-detail').split(' ')[0])
     page.open(b, 'alike')
     for _ in range(3): b.run('[...document.querySelectorAll("#map .cell")].findLast(c => c.title.includes("Entry"))?.click()')
     check('many objects of a class are zoomed into until each is shown', 'Entry', shown(b, 'map-detail').split(' ')[0])

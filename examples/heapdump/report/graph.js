@@ -3,14 +3,15 @@
 function graphPage(data, names) {
   const g = data.graph,
     count = g.id.length,
-    NONE = "<not described>";
+    NONE = "<not described>",
+    MIXED = -2;
   const map = $("map"),
     HEAD = 17,
     SMALLEST = 200,
     LEVELS = 8,
     MOST_LISTED = 50,
     WAY_ENDS = 20;
-  const className = (c) => (c < 0 ? NONE : names[g.classes[c][0]] || NONE);
+  const className = (c) => (c === MIXED ? "small objects" : c < 0 ? NONE : names[g.classes[c][0]] || NONE);
   const children = childrenOf(g.parent, g.retained);
   const state = { zoom: null, class: null };
   let hits = null,
@@ -23,11 +24,12 @@ function graphPage(data, names) {
   const below = (node) => ({ above: node, level: node.level + 1 });
   const objectNode = (i, node) => ({ i, class: g.class[i], width: g.retained[i], ...below(node) });
 
-  /** Objects of one class; of one object that itself. */
+  /** Objects, the largest first; of one object that itself. */
   function listNode(list, node) {
     if (list.length === 1) return objectNode(list[0], node);
     const width = list.reduce((sum, i) => sum + g.retained[i], 0);
-    return { list, class: g.class[list[0]], width, ...below(node) };
+    const alike = list.every((i) => g.class[i] === g.class[list[0]]);
+    return { list, class: alike ? g.class[list[0]] : MIXED, width, ...below(node) };
   }
 
   /** What a list is zoomed into: objects that are large enough one by one, then up to a hundred lists of the others. */
@@ -52,7 +54,13 @@ function graphPage(data, names) {
       else if (small.has(g.class[i])) small.get(g.class[i]).push(i);
       else small.set(g.class[i], [i]);
     }
-    for (const list of small.values()) kids.push(listNode(list, node));
+    const tiny = []; /* whose class is too small to be drawn by itself */
+    for (const list of small.values()) {
+      const kid = listNode(list, node);
+      if (kid.width >= least / 6) kids.push(kid);
+      else for (const i of list) tiny.push(i);
+    }
+    if (tiny.length) kids.push(listNode(tiny.sort((a, b) => g.retained[b] - g.retained[a] || a - b), node));
     if (left > 0) kids.push({ rest: true, width: left, ...below(node) });
     return kids
       .filter((kid) => kid.width >= least / 6)
