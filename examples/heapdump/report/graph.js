@@ -7,7 +7,8 @@ function graphPage(data, names) {
     MIXED = -2;
   const map = $("map"),
     HEAD = 17,
-    SMALLEST = 200,
+    SMALLEST = 200 /* pixels of a cell */,
+    MOST_CELLS = 6000,
     LEVELS = 8,
     MOST_LISTED = 50,
     WAY_ENDS = 20;
@@ -86,7 +87,7 @@ function graphPage(data, names) {
     const width = Math.max(300, map.clientWidth),
       height = map.clientHeight;
     map.style.height = `${height + 2}px`; /* on paper, too, with its border */
-    const least = (state.zoom.width * SMALLEST) / (width * height);
+    const least = state.zoom.width / Math.min((width * height) / SMALLEST, MOST_CELLS);
     const laid = d3.hierarchy(state.zoom, (node) =>
       node.level - state.zoom.level < LEVELS ? childrenIn(node, least) : [],
     );
@@ -318,11 +319,12 @@ function graphPage(data, names) {
       path = [];
     for (let x = i; x >= 0; x = g.holder[x]) path.push(x);
     path.reverse();
-    const way = element("ol");
+    const way = element("ol"),
+      gap = `${countText(path.length - 2 * WAY_ENDS)} more: heapdump path --id ${g.id[i]} FILE`;
+    way.style.paddingLeft = `${String(path.length).length + 2}ch`;
     path.forEach((x, at) => {
       if (at >= WAY_ENDS && at < path.length - WAY_ENDS) {
-        if (at === WAY_ENDS)
-          way.append(element("li", `${countText(path.length - 2 * WAY_ENDS)} more: heapdump path --id ${g.id[i]} FILE`));
+        if (at === WAY_ENDS) way.append(element("li", gap, { className: "gap" }));
         return;
       }
       const how = at ? `${callText(g.by[x])}: ` : g.root[x] ? `root, ${names[g.root[x]]}: ` : "";

@@ -3,6 +3,7 @@
 function profilePage(data, names) {
   const ROW = 18,
     THINNEST = 1.5,
+    MOST_BESIDE = 1200,
     LEVELS = 200,
     MOST_CELLS = 20000;
   const heaps = data.heaps,
@@ -254,7 +255,7 @@ function profilePage(data, names) {
     const width = Math.max(300, view.clientWidth),
       zoom = state.zoom,
       above = [state.root, ...pathOf(zoom).slice(0, -1)].filter((n) => n !== zoom);
-    const least = (zoom.width * THINNEST) / width;
+    const least = zoom.width / Math.min(width / THINNEST, MOST_BESIDE);
     let levels = 2 * LEVELS,
       laid;
     do {
