@@ -1,6 +1,6 @@
 /* report: a page that shows what the files hold. build/report.html, which examples/heapdump/report/page.sh puts
-   together of a library that draws and of our page.html, page.css and *.js, is part of the program: nothing has to be found, or
-   installed, where it runs. Where the library was not there when the tool was built, the page is empty. */
+   together of a library that draws and of our page.html, page.css and *.js, is part of the program: nothing has to
+   be found, or installed, where it runs. It is empty where the library was not there when the tool was built. */
 
 #include "report.h"
 
@@ -165,7 +165,8 @@ int run_report(const arguments *a) {
     hd_dump *dumps[2];
     int read = 0, graphs = 0;
     if (a->file_count > 2) return usage("report takes one file or two");
-    if (!a->output && isatty(STDOUT_FILENO)) return usage("report writes a page, which is for a browser: -o report.html");
+    if (!a->output && isatty(STDOUT_FILENO))
+        return usage("report writes a page, which is for a browser: -o report.html");
     if (&report_page[0] == &report_page_end[0]) {
         display(stderr, "heapdump: the page's library was not there when this was built: install the Debian packages "
                 "node-d3-hierarchy and node-d3-selection, and run make\n");

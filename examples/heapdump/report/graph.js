@@ -150,7 +150,11 @@ function graphPage(data, names) {
     mark();
     showClasses();
     const found = showObjects();
-    $("found").textContent = !hits ? "" : found ? `${countText(found)} of ${countText(count)} objects` : "nothing found";
+    $("found").textContent = !hits
+      ? ""
+      : found
+        ? `${countText(found)} of ${countText(count)} objects`
+        : "nothing found";
   }
 
   // Tables.
