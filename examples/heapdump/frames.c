@@ -210,7 +210,19 @@ char *short_name(hd_str name, int columns) {
 }
 
 /* A run of equal names. */
-typedef struct run { char *name; size_t times; int columns; } run;
+typedef struct run { hd_str of; char *name; size_t times; int columns; } run;
+
+/* The name shortened to so many columns (0: whole), and how many there are. To be freed. */
+static char *run_name(const run *r, int columns) {
+    char times[32] = "", *name, *with;
+    int used = r->times > 1 ? snprintf(times, sizeof times, " " TIMES "%zu", r->times) - 1 : 0;
+    if (columns) columns = columns - used > 8 ? columns - used : 8;
+    name = short_name(r->of, columns);
+    if (columns) name[without_place(name, strlen(name))] = 0;
+    if (asprintf(&with, "%s%s", name, times) < 0) with = needed(NULL);
+    free(name);
+    return with;
+}
 
 static size_t runs_of(const hd_str *names, size_t count, int columns, run *runs) {
     size_t n = 0;
@@ -219,17 +231,10 @@ static size_t runs_of(const hd_str *names, size_t count, int columns, run *runs)
             runs[n - 1].times++;
             continue;
         }
-        runs[n] = (run){ short_name(names[i], columns), 1, 0 };
-        if (columns) runs[n].name[without_place(runs[n].name, strlen(runs[n].name))] = 0;
-        n++;
+        runs[n++] = (run){ .of = names[i], .times = 1 };
     }
     for (size_t i = 0; i < n; i++) {
-        if (runs[i].times > 1) {
-            char *with;
-            if (asprintf(&with, "%s " TIMES "%zu", runs[i].name, runs[i].times) < 0) with = needed(NULL);
-            free(runs[i].name);
-            runs[i].name = with;
-        }
+        runs[i].name = run_name(&runs[i], columns);
         runs[i].columns = columns_of(hd_cstr(runs[i].name));
     }
     return n;
@@ -267,7 +272,7 @@ static void put_more_runs(growing *t, size_t count) {
 static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
     char more[40];
     int left = columns - snprintf(more, sizeof more, "%zu more", n - 1) - 2 - BETWEEN;
-    char *name = short_name(hd_cstr(runs[from_start ? 0 : n - 1].name), left > 8 ? left : 8);
+    char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8);
     if (!from_start) put_more_runs(t, n - 1), text_put(t, CALLS, strlen(CALLS));
     text_put(t, name, strlen(name));
     if (from_start) put_more_runs(t, n - 1);
@@ -291,7 +296,7 @@ char *short_chain(const hd_str *names, size_t count, int columns, bool from_star
     } else if (n <= 2 || !shown) {
         if (n == 1) {
             free(t.data);
-            t.data = short_name(hd_cstr(runs[0].name), columns);
+            t.data = run_name(&runs[0], columns);
         } else put_end_run(&t, runs, n, columns, from_start);
     } else {
         put_runs(&t, runs, 0, from_start ? shown : 1);

@@ -47,9 +47,8 @@ static void take_names(line *x, const place *p) {
     }
 }
 
-/* Rows come in preorder. */
-static hd_status add_line(listing *l, const line *from, const place *p) {
-    place at = *p;
+/* Lines come in preorder. */
+static line *push_line(listing *l, const line *from) {
     line *x;
     if (!(l->count & (l->count - 1))) {
         size_t n = l->count ? 2 * (size_t)l->count : 1;
@@ -59,12 +58,27 @@ static hd_status add_line(listing *l, const line *from, const place *p) {
     x = &l->lines[l->count];
     *x = *from;
     x->parent = x->depth ? l->path[x->depth - 1] : HD_NONE;
-    x->entry = p->entry;
     l->path[x->depth] = l->count++;
+    return x;
+}
+
+static void add_other(listing *l, const line *from) {
+    line *x = push_line(l, from);
+    x->entry = HD_NONE;
+    x->names = needed(malloc(sizeof *x->names));
+    x->names[x->name_count++] = copied(hd_cstr("<other>"));
+}
+
+static hd_status add_line(listing *l, const line *from, const place *p) {
+    place at = *p;
+    line *x;
     if (p->entry == HD_NONE) {
-        x->names = needed(malloc(sizeof *x->names));
-        x->names[x->name_count++] = copied(hd_cstr("<other>"));
-    } else if (x->depth) {
+        add_other(l, from);
+        return HD_OK;
+    }
+    x = push_line(l, from);
+    x->entry = p->entry;
+    if (x->depth) {
         at.above = l->lines[x->parent].entry;
         take_names(x, &at);
     }
@@ -150,18 +164,133 @@ void listing_free(listing *l) {
     memset(l, 0, sizeof *l);
 }
 
-static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
-                         listing *l, hd_error *err) {
-    hd_status status;
-    uint64_t least;
+/* The rows of a tree, not folded yet. */
+static hd_status gather(const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree, listing *l,
+                        hd_error *err) {
     memset(l, 0, sizeof *l);
-    if (after) status = hd_diff_tree(heap, after, tree, add_diff_row, l, err);
-    else status = hd_tree(heap, tree, add_tree_row, l, err);
-    if (status) return status;
-    least = (l->compares ? l->all_change : l->lines[0].amount[0].bytes) / 100;
+    return after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
+}
+
+static void settle(const arguments *a, const hd_tree_options *tree, listing *l) {
+    uint64_t least = (l->compares ? l->all_change : l->lines[0].amount[0].bytes) / 100;
     if (tree->cutoff.min_bytes > least) least = tree->cutoff.min_bytes;
     fold(a, l, least);
-    return HD_OK;
+}
+
+static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
+                         listing *l, hd_error *err) {
+    hd_status status = gather(heap, after, tree, l, err);
+    if (!status) settle(a, tree, l);
+    return status;
+}
+
+/* Nesting. A budget lists `main > a` and `main > b` without `main`: where ways part, the frame that they part at is
+   listed, too, so that each line says what is new in it. ------------------------------------------- */
+
+/* By line, where what is below it ends. */
+static uint32_t *ends_of(const listing *l) {
+    uint32_t *end = needed(malloc(((size_t)l->count + 1) * sizeof *end));
+    for (uint32_t i = 0; i < l->count; i++) end[i] = i + 1;
+    for (uint32_t i = l->count; i-- > 1;)
+        if (end[l->lines[i].parent] < end[i]) end[l->lines[i].parent] = end[i];
+    return end;
+}
+
+/* The line of that name below another, of a list of single frames; HD_NONE: there is none. */
+static uint32_t line_below(const listing *l, const uint32_t *end, uint32_t above, hd_str name) {
+    for (uint32_t i = above + 1; i < end[above]; i = end[i])
+        if (l->lines[i].entry != HD_NONE && hd_str_equal(l->lines[i].names[0], name)) return i;
+    return HD_NONE;
+}
+
+/* Which lines of all are those of some; false: not every one is there. */
+static bool mark_some(const listing *all, const uint32_t *end, const listing *some, bool *kept) {
+    uint32_t *at = needed(calloc((size_t)some->count + 1, sizeof *at));
+    bool found = true;
+    kept[0] = true;
+    for (uint32_t i = 1; i < some->count && found; i++) {
+        const line *x = &some->lines[i];
+        if (x->entry == HD_NONE) continue;
+        at[i] = at[x->parent];
+        for (uint32_t k = 0; k < x->name_count && found; k++) {
+            at[i] = line_below(all, end, at[i], x->names[k]);
+            found = at[i] != HD_NONE;
+        }
+        if (found) kept[at[i]] = true;
+    }
+    free(at);
+    return found;
+}
+
+/* Marks where ways to marked lines part. */
+static void mark_forks(const listing *all, bool *kept) {
+    uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
+    for (uint32_t i = all->count; i-- > 1;) {
+        kept[i] |= ways[i] > 1;
+        ways[all->lines[i].parent] += kept[i] || ways[i];
+    }
+    free(ways);
+}
+
+static void take_amount(hd_amount *rest, const hd_amount *part) {
+    rest->bytes -= part->bytes < rest->bytes ? part->bytes : rest->bytes;
+    if (rest->blocks == HD_UNKNOWN || part->blocks == HD_UNKNOWN) rest->blocks = HD_UNKNOWN;
+    else rest->blocks -= part->blocks < rest->blocks ? part->blocks : rest->blocks;
+    rest->variance.hi -= part->variance.hi + (rest->variance.lo < part->variance.lo);
+    rest->variance.lo -= part->variance.lo;
+}
+
+/* Puts what the last line of some depth holds beyond those below it behind these. */
+static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
+    const line *x = &to->lines[to->path[depth]];
+    bool any = to->count > to->path[depth] + 1;
+    const hd_amount *r = &rest[2 * to->path[depth]];
+    line other = { .amount = { r[0], r[1] }, .depth = depth + 1, .axis = x->axis };
+    hd_u128 sum = r[0].variance;
+    uint64_t error;
+    if (!any || r[0].bytes == r[1].bytes) return; /* of one heap the second is nothing */
+    sum.lo += r[1].variance.lo;
+    sum.hi += r[1].variance.hi + (sum.lo < r[1].variance.lo);
+    error = hd_standard_error(sum);
+    if (error && distance(r[0].bytes, r[1].bytes) / 2 <= error) other.flags = HD_DIFF_NOISE;
+    add_other(to, &other);
+}
+
+/* The names that lead to a line from the one that is kept above it. */
+static void take_way(const listing *all, const bool *kept, uint32_t i, line *to) {
+    uint32_t n = 0, from = i;
+    do n++, from = all->lines[from].parent;
+    while (!kept[from]);
+    to->names = needed(malloc(n * sizeof *to->names));
+    to->name_count = n;
+    for (from = i; n; from = all->lines[from].parent) to->names[--n] = copied(all->lines[from].names[0]);
+}
+
+/* In place of `some`, the same entries of `all` and the forks above them. */
+static void nest(const listing *all, listing *some) {
+    bool *kept = needed(calloc((size_t)all->count + 1, 1));
+    uint32_t *end = ends_of(all), *depth = needed(calloc((size_t)all->count + 1, sizeof *depth)), now = 0;
+    hd_amount *rest = needed(calloc(4 * ((size_t)all->count + 1), sizeof *rest));
+    listing to = { .listed = some->listed, .compares = all->compares, .all_change = all->all_change };
+    if (mark_some(all, end, some, kept)) {
+        mark_forks(all, kept);
+        for (uint32_t i = 0; i < all->count; i++) {
+            const line *x = &all->lines[i];
+            line y = { .amount = { x->amount[0], x->amount[1] }, .axis = x->axis, .flags = x->flags };
+            depth[i] = i ? depth[x->parent] + kept[i] : 0;
+            if (!kept[i]) continue;
+            for (; i && now >= depth[i]; now--) end_line(&to, rest, now);
+            y.depth = now = depth[i];
+            if (i) take_way(all, kept, i, &y);
+            for (uint32_t k = 0; k < 2 && i; k++) take_amount(&rest[2 * to.path[now - 1] + k], &x->amount[k]);
+            memcpy(&rest[2 * to.count], x->amount, sizeof x->amount);
+            push_line(&to, &y);
+        }
+        for (now++; now-- > 0;) end_line(&to, rest, now);
+        listing_free(some);
+        *some = to;
+    }
+    free(kept), free(end), free(depth), free(rest);
 }
 
 /* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */
@@ -183,20 +312,33 @@ static hd_status of_one_axis(const hd_heap *heap, const hd_options *options, hd_
     return status;
 }
 
+/* What a budget lists; with `all`, nested. */
+static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
+                          const listing *all, listing *l, hd_error *err) {
+    hd_status status = gather(heap, after, tree, l, err);
+    if (status) return status;
+    l->listed = l->count;
+    if (all->count) nest(all, l);
+    settle(a, tree, l);
+    return HD_OK;
+}
+
 /* Entries that are folded take no line, so more are asked for until the lines are enough. */
 static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
-                           hd_tree_options *tree, listing *l, hd_error *err) {
-    listing more;
-    hd_status status;
+                           hd_tree_options *tree, bool nested, listing *l, hd_error *err) {
+    listing more, all = { 0 };
+    hd_status status = HD_OK;
     memset(&tree->cutoff, 0, sizeof tree->cutoff);
     tree->cutoff.min_share = 0.001;
-    tree->cutoff.max_entries = rows / 2 > 4 ? rows / 2 : 4;
-    status = collect(a, heap, after, tree, l, err);
-    tree->options.warning = NULL; /* told once */
+    if (nested) status = gather(heap, after, tree, &all, err);
+    if (nested) tree->options.warning = NULL; /* told once */
+    tree->cutoff.max_entries = rows / 4 > 4 ? rows / 4 : 4;
+    if (!status) status = budgeted(a, heap, after, tree, &all, l, err);
+    tree->options.warning = NULL;
     while (!status) {
-        tree->cutoff.max_entries += tree->cutoff.max_entries / 3;
-        status = collect(a, heap, after, tree, &more, err);
-        if (status || more.shown > rows || more.count == l->count || tree->cutoff.max_entries > 100 * rows) {
+        tree->cutoff.max_entries += tree->cutoff.max_entries / 4;
+        status = budgeted(a, heap, after, tree, &all, &more, err);
+        if (status || more.shown > rows || more.listed == l->listed || tree->cutoff.max_entries > 100 * rows) {
             listing_free(&more);
             break;
         }
@@ -204,6 +346,7 @@ static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_hea
         *l = more;
     }
     if (status) listing_free(l);
+    listing_free(&all);
     return status;
 }
 
@@ -216,10 +359,10 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     tree.options = *options;
     memset(l, 0, sizeof *l);
     if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
-    if (a->by || a->every_route) return fill_rows(a, heap, after, rows, &tree, l, err);
+    if (a->by || a->every_route) return fill_rows(a, heap, after, rows, &tree, false, l, err);
     status = of_one_axis(heap, options, &one[0], err);
     if (!status && after) status = of_one_axis(after, options, &one[1], err);
-    if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, l, err);
+    if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, true, l, err);
     for (int i = 0; i < 2; i++) hd_profile_free((hd_profile *)(uintptr_t)one[i].profile);
     return status;
 }
@@ -348,7 +491,7 @@ static int put_changes(FILE *out, const columns *c, const line *x) {
 
 static bool is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
-/* The names of a line: frames, without a "<self>" that is all there is; then a type. */
+/* The names of a line: frames, without a "<self>" that is nearly all there is; then a type. */
 static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
     const line *x = &l->lines[i];
     hd_str *names = NULL, type = { NULL, 0 };
@@ -358,7 +501,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
         names = needed(realloc(names, (n + y->name_count + 1) * sizeof *names));
         for (uint32_t k = 0; k < y->name_count; k++) {
             if (y->axis != x->axis) type = y->names[k];
-            else if (!n || !is_self(y->names[k])) names[n++] = y->names[k];
+            else if (y == x || !is_self(y->names[k])) names[n++] = y->names[k];
         }
         if (y->type.len) type = y->type;
         if (y->only == HD_NONE) break;

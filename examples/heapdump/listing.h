@@ -26,6 +26,7 @@ typedef struct listing {
     line *lines;
     uint32_t *path;              /* the last line of each depth */
     uint32_t count, shown;       /* shown: of these, how many are not part of another */
+    uint32_t listed;             /* rows that a budget had */
     bool compares;               /* two heaps */
     uint64_t all_change;         /* of two heaps */
 } listing;
