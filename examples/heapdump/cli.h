@@ -55,6 +55,7 @@ typedef struct arguments {
     pattern keep, drop, root;
     bool invert, every_route, by_self, all, garbage, live;
     bool frames_all, hide;       /* hide: what frame_is_hidden says, unless frames_all */
+    bool once;                   /* recursion is told once, in text, unless frames_all */
     bool wide;                   /* names whole, on a terminal too */
     bool last_dump;              /* of each process, where no other is asked for */
     const char *to, *add_to;     /* convert */

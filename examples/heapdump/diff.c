@@ -82,6 +82,7 @@ typedef struct comparing {
     answer to;
     screen screen;
     uint32_t rows;               /* lines for each pair; 0: any number */
+    const repeats *again[2];     /* of the pair; NULL: nothing is there */
 } comparing;
 
 static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *after, hd_error *err) {
@@ -89,6 +90,8 @@ static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *a
     listing l;
     hd_status status = listing_make(d->a, before, after, d->rows, &options, &l, err);
     if (status) return status;
+    for (int i = 0; i < 2 && !d->a->invert; i++)
+        if (d->again[i]) listing_repeat(&l, d->again[i]);
     listing_put(d->to.text, d->a, &d->screen, &l, before, after);
     listing_free(&l);
     return HD_OK;
@@ -153,6 +156,8 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
         else if (mate[i] != NO_MATE) after = &y->heaps[mate[i]];
         if (any && !a->json) display(d->to.text, "\n");
         any = true;
+        d->again[0] = before ? &x->again[i] : NULL;
+        d->again[1] = after ? &y->again[after - y->heaps] : NULL;
         if (diff_pair(d, before, after, places)) status = BAD_INPUT;
     }
     if (!bad) json_left_out(&d->to, x->hidden + (x != y ? y->hidden : 0), 0);
@@ -198,7 +203,7 @@ int run_diff(const arguments *a) {
     }
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) {
         arguments view = *a;
-        view.hide = true;
+        view.hide = view.once = true;
         view.exact |= memprof_counted(a);
         return diff_heaps(&view, before, after);
     }

@@ -209,29 +209,36 @@ char *short_name(hd_str name, int columns) {
     return t.data;
 }
 
+hd_str module_of_address(hd_str name) {
+    size_t at = name.len;
+    while (at && isxdigit((unsigned char)name.data[at - 1])) at--;
+    if (at < 4 || at == name.len || memcmp(name.data + at - 3, "+0x", 3)) return (hd_str){ name.data, 0 };
+    return (hd_str){ name.data, at - 3 };
+}
+
 /* A run of equal names. */
-typedef struct run { hd_str of; char *name; size_t times; int columns; } run;
+typedef struct run { call of; char *name; int columns; } run;
 
 /* The name shortened to so many columns (0: whole), and how many there are. To be freed. */
 static char *run_name(const run *r, int columns) {
-    char times[32] = "", *name, *with;
-    int used = r->times > 1 ? snprintf(times, sizeof times, " " TIMES "%zu", r->times) - 1 : 0;
+    char times[48] = "", *name, *with;
+    int used = 0;
+    if (r->of.times > 1)
+        used = snprintf(times, sizeof times, "%s " TIMES "%llu", r->of.nameless ? " (stripped)" : "",
+                        (unsigned long long)r->of.times) - 1;
     if (columns) columns = columns - used > 8 ? columns - used : 8;
-    name = short_name(r->of, columns);
+    name = short_name(r->of.name, columns);
     if (columns) name[without_place(name, strlen(name))] = 0;
     if (asprintf(&with, "%s%s", name, times) < 0) with = needed(NULL);
     free(name);
     return with;
 }
 
-static size_t runs_of(const hd_str *names, size_t count, int columns, run *runs) {
+static size_t runs_of(const call *calls, size_t count, int columns, run *runs) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (i && hd_str_equal(names[i], names[i - 1])) {
-            runs[n - 1].times++;
-            continue;
-        }
-        runs[n++] = (run){ .of = names[i], .times = 1 };
+        if (n && hd_str_equal(calls[i].name, runs[n - 1].of.name)) runs[n - 1].of.times += calls[i].times;
+        else runs[n++] = (run){ .of = calls[i] };
     }
     for (size_t i = 0; i < n; i++) {
         runs[i].name = run_name(&runs[i], columns);
@@ -280,14 +287,23 @@ static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool
 }
 
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start) {
+    call *calls = needed(calloc(count + 1, sizeof *calls));
+    char *text;
+    for (size_t i = 0; i < count; i++) calls[i] = (call){ .name = names[i], .of = names[i], .times = 1 };
+    text = short_calls(calls, count, columns, from_start);
+    free(calls);
+    return text;
+}
+
+char *short_calls(const call *calls, size_t count, int columns, bool from_start) {
     enum { ALL_SHOWN = 4 };
     run *runs;
     size_t n, shown;
     int used = -BETWEEN;
     growing t = { NULL, 0 };
-    if (count == 1) return short_name(names[0], columns);
+    if (count == 1 && calls->times == 1) return short_name(calls->name, columns);
     runs = needed(calloc(count, sizeof *runs));
-    n = runs_of(names, count, columns, runs);
+    n = runs_of(calls, count, columns, runs);
     for (size_t i = 0; i < n; i++) used += runs[i].columns + BETWEEN;
     text_put(&t, "", 0);
     shown = columns ? that_fit(runs, n, columns, from_start) : 2;

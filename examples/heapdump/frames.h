@@ -18,4 +18,16 @@ char *short_name(hd_str name, int columns);
    as "walk ×50". Names at the end are shown before others, or those at the start. To be freed. */
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start);
 
+/* A frame that is repeated, or a run of frames without names. */
+typedef struct call {
+    hd_str name;
+    hd_str of;                   /* the first of the frames */
+    uint64_t times;
+    bool nameless;
+} call;
+char *short_calls(const call *calls, size_t count, int columns, bool from_start);
+
+/* Of "libfoo.so+0x1234", a frame without a name, "libfoo.so"; else nothing. */
+hd_str module_of_address(hd_str name);
+
 #endif

@@ -69,20 +69,25 @@ static void worked(hd_heap *heap, bool *made, hd_heap result) {
 }
 
 /* Frames can be turned round in a breakdown only when its types are left out. */
-static hd_status inverted(const arguments *a, const char *file, const hd_heap *heap, hd_heap *out,
+static hd_status inverted(const arguments *a, const char *file, bool once, const hd_heap *heap, hd_heap *out,
                           hd_error *err) {
     reading r = { .file = file };
     hd_options options = { .warning = on_warning, .warning_user = &r };
-    hd_heap one = *heap;
+    hd_heap one = *heap, shorter = { 0 };
+    repeats times = { NULL, 0 };
+    bool found = false;
     hd_profile *profile;
     hd_status status;
-    if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
+    if (!heap->breakdown || (heap->breakdown->entries.axis_count == 1 && !once))
         return hd_invert_for(heap, axis_in(a, heap), &a->listed, &options, out, err);
     status = hd_breakdown_axis_profile(heap->breakdown, axis_in(a, heap), NULL, &profile, err);
     if (status) return status;
     one.breakdown = NULL;
     one.profile = profile;
-    status = hd_invert_for(&one, 0, &a->listed, &options, out, err);
+    if (once && !axis_in(a, heap)) status = tell_recursion_once(&one, &shorter, &found, &times, err);
+    if (!status) status = hd_invert_for(found ? &shorter : &one, 0, &a->listed, &options, out, err);
+    if (found && !status) hd_heap_release(&shorter);
+    free(times.list);
     hd_profile_free(profile);
     return status;
 }
@@ -94,8 +99,27 @@ static bool hide_frame(void *user, hd_str name) {
     return is_hidden;
 }
 
+static bool tells_once(const arguments *a, const chosen *c) {
+    return a->once && !a->json && !a->frames_all && !hd_dump_graph(c->dump);
+}
+
+/* Frames of allocators left out, and recursion told once. */
+static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
+    hd_heap result;
+    bool found;
+    hd_status status = HD_OK;
+    if (a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
+        status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
+        if (!status) worked(heap, made, result);
+    }
+    if (status || !tells_once(a, c)) return status;
+    status = tell_recursion_once(heap, &result, &found, again, err);
+    if (!status && found) worked(heap, made, result);
+    return status;
+}
+
 /* --keep, --drop, --root, --frames, --invert. */
-static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, hd_error *err) {
+static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     hd_status status = HD_OK;
     for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
@@ -105,21 +129,19 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
         else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
         if (!status) worked(heap, made, result);
     }
-    if (!status && a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
-        status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
-        if (!status) worked(heap, made, result);
-    }
+    if (!status) status = folded(a, c, heap, made, again, err);
     if (status || !a->invert) return status;
-    status = inverted(a, c->file, heap, &result, err);
+    status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
     if (!status) worked(heap, made, result);
     return status;
 }
 
 void chosen_free(chosen *c) {
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
         if (c->made[i]) hd_heap_release(&c->heaps[i]);
-    free(c->heaps);
-    free(c->made);
+        free(c->again[i].list);
+    }
+    free(c->heaps), free(c->made), free(c->again);
     symbols_free(&c->names);
     hd_dump_free(c->dump);
 }
@@ -165,8 +187,12 @@ static void keep_last(chosen *c) {
     size_t n = 0;
     mark_picked(c, NULL, true, picked);
     for (size_t i = 0; i < c->count; i++) {
-        if (picked[i]) c->heaps[n] = c->heaps[i], c->made[n++] = c->made[i];
-        else if (c->made[i]) hd_heap_release(&c->heaps[i]);
+        if (picked[i]) {
+            c->heaps[n] = c->heaps[i], c->made[n] = c->made[i], c->again[n++] = c->again[i];
+        } else {
+            if (c->made[i]) hd_heap_release(&c->heaps[i]);
+            free(c->again[i].list);
+        }
     }
     c->earlier = c->count - n;
     c->count = n;
@@ -190,18 +216,19 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
+    c->again = needed(calloc(all + 1, sizeof *c->again));
     if (graph) {
         status = graph_heap(a, file, graph, &c->heaps[0]);
         c->made[0] = !status;
         c->count = !status;
-        if (!status && work(a, c, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+        if (!status && work(a, c, &c->heaps[0], &c->made[0], &c->again[0], &err)) status = failed(file, &err);
     }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||
-            work(a, c, &c->heaps[c->count], &c->made[c->count], &err)) {
+            work(a, c, &c->heaps[c->count], &c->made[c->count], &c->again[c->count], &err)) {
             display(stderr, "heapdump: %s (%s): %s\n", file, hd_dump_format(dump)->name, err.message);
             status = BAD_INPUT;
         }

@@ -3,6 +3,7 @@
 #define HEAPDUMP_HEAPS_H
 
 #include "cli.h"
+#include "recursion.h"
 #include "symbols.h"
 
 /* The chosen heaps of one file. */
@@ -11,6 +12,7 @@ typedef struct chosen {
     hd_dump *dump;
     hd_heap *heaps;
     bool *made;                  /* by an operation: released with the rest */
+    repeats *again;              /* by heap: frames that recursion repeats; the list is empty where all are told */
     size_t count;
     symbols names;               /* of frames that are addresses, where --binary gives none */
     size_t hidden;               /* frames that are left out, of all heaps */

@@ -157,7 +157,7 @@ void listing_free(listing *l) {
         line *x = &l->lines[i];
         for (uint32_t k = 0; k < x->name_count; k++) free((void *)(uintptr_t)x->names[k].data);
         free((void *)(uintptr_t)x->type.data);
-        free(x->names);
+        free(x->names), free(x->times);
     }
     free(l->lines);
     free(l->path);
@@ -293,9 +293,27 @@ static void nest(const listing *all, listing *some) {
     free(kept), free(end), free(depth), free(rest);
 }
 
+void listing_repeat(listing *l, const repeats *again) {
+    for (uint32_t i = 1; i < l->count && again->count; i++) {
+        line *x = &l->lines[i];
+        x->path = l->lines[x->parent].path;
+        if (x->axis != HD_AXIS_BACKTRACE || x->entry == HD_NONE) continue;
+        if (!x->times) x->times = needed(calloc((size_t)x->name_count + 1, sizeof *x->times));
+        for (uint32_t k = 0; k < x->name_count; k++) {
+            uint64_t times;
+            x->path = longer_path(x->path, x->names[k]);
+            times = times_of(again, x->path);
+            if (times > x->times[k]) x->times[k] = times;
+        }
+    }
+}
+
 /* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */
-static hd_status of_one_axis(const hd_heap *heap, const hd_options *options, hd_heap *out, hd_error *err) {
+static hd_status of_one_axis(const arguments *a, const hd_heap *heap, const hd_options *options, hd_heap *out,
+                             repeats *again, hd_error *err) {
     hd_profile *profile = NULL;
+    hd_heap once;
+    bool found = false;
     hd_profile_desc desc = { .axis_count = 1 };
     hd_status status;
     *out = *heap;
@@ -308,6 +326,9 @@ static hd_status of_one_axis(const hd_heap *heap, const hd_options *options, hd_
     }
     out->breakdown = NULL;
     out->profile = profile;
+    if (!status && heap->breakdown && a->once && !a->frames_all && !a->invert)
+        status = tell_recursion_once(out, &once, &found, again, err);
+    if (found && !status) hd_profile_free(profile), out->profile = once.profile;
     if (status) hd_profile_free(profile), out->profile = NULL;
     return status;
 }
@@ -332,6 +353,13 @@ static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_hea
     tree->cutoff.min_share = 0.001;
     if (nested) status = gather(heap, after, tree, &all, err);
     if (nested) tree->options.warning = NULL; /* told once */
+    if (nested && !status) {
+        settle(a, tree, &all);
+        if (all.shown <= rows) {
+            *l = all;
+            return HD_OK;
+        }
+    }
     tree->cutoff.max_entries = rows / 4 > 4 ? rows / 4 : 4;
     if (!status) status = budgeted(a, heap, after, tree, &all, l, err);
     tree->options.warning = NULL;
@@ -354,16 +382,21 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
                        const hd_options *options, listing *l, hd_error *err) {
     hd_tree_options tree = tree_options(a);
     hd_heap one[2] = { { 0 }, { 0 } };
+    repeats again[2] = { { NULL, 0 }, { NULL, 0 } };
     hd_status status = HD_OK;
     tree.first_axis = after ? axis_in_both(a, heap, after) : axis_in(a, heap);
     tree.options = *options;
     memset(l, 0, sizeof *l);
     if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
     if (a->by || a->every_route) return fill_rows(a, heap, after, rows, &tree, false, l, err);
-    status = of_one_axis(heap, options, &one[0], err);
-    if (!status && after) status = of_one_axis(after, options, &one[1], err);
+    status = of_one_axis(a, heap, options, &one[0], &again[0], err);
+    if (!status && after) status = of_one_axis(a, after, options, &one[1], &again[1], err);
     if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, true, l, err);
-    for (int i = 0; i < 2; i++) hd_profile_free((hd_profile *)(uintptr_t)one[i].profile);
+    for (int i = 0; i < 2; i++) {
+        if (!status && !a->invert) listing_repeat(l, &again[i]);
+        hd_profile_free((hd_profile *)(uintptr_t)one[i].profile);
+        free(again[i].list);
+    }
     return status;
 }
 
@@ -491,18 +524,37 @@ static int put_changes(FILE *out, const columns *c, const line *x) {
 
 static bool is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
+/* Puts frames of a line behind those before them in it; a run of frames of one library that have no names is one. */
+static size_t add_calls(const columns *c, const line *x, bool is_first, call **calls, size_t n) {
+    *calls = needed(realloc(*calls, (n + x->name_count + 1) * sizeof **calls));
+    for (uint32_t k = 0; k < x->name_count; k++) {
+        call *to = *calls + n, *last = n ? to - 1 : NULL;
+        hd_str module = module_of_address(x->names[k]);
+        uint64_t times = x->times && x->times[k] ? x->times[k] : 1;
+        bool joins = last && module.len && times == 1 && (last->nameless || last->times == 1) && !c->a->frames_all;
+        if (!is_first && is_self(x->names[k])) continue;
+        if (joins && hd_str_equal(module_of_address(last->of), module)) {
+            if (n > 1) last->name = module; /* the first of a line tells it from others */
+            last->nameless = true;
+            last->times++;
+            continue;
+        }
+        *to = (call){ .name = x->names[k], .of = x->names[k], .times = times };
+        n++;
+    }
+    return n;
+}
+
 /* The names of a line: frames, without a "<self>" that is nearly all there is; then a type. */
 static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
     const line *x = &l->lines[i];
-    hd_str *names = NULL, type = { NULL, 0 };
+    call *calls = NULL;
+    hd_str type = { NULL, 0 };
     size_t n = 0;
     char *text, *of = NULL;
     for (const line *y = x; y->head == i; y = &l->lines[y->only]) {
-        names = needed(realloc(names, (n + y->name_count + 1) * sizeof *names));
-        for (uint32_t k = 0; k < y->name_count; k++) {
-            if (y->axis != x->axis) type = y->names[k];
-            else if (y == x || !is_self(y->names[k])) names[n++] = y->names[k];
-        }
+        if (y->axis == x->axis) n = add_calls(c, y, y == x, &calls, n);
+        else if (y->name_count) type = y->names[y->name_count - 1];
         if (y->type.len) type = y->type;
         if (y->only == HD_NONE) break;
     }
@@ -510,12 +562,12 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
         of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
         if (room) room -= columns_of(hd_cstr(of)) + 2;
     }
-    text = n ? short_chain(names, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
-    put_style(out, c->screen, x->entry == HD_NONE || is_self(names[0]) ? FAINT : PLAIN);
+    text = n ? short_calls(calls, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
+    put_style(out, c->screen, x->entry == HD_NONE || is_self(calls[0].name) ? FAINT : PLAIN);
     display(out, "%s%s", x->entry != HD_NONE && x->axis != HD_AXIS_BACKTRACE ? ": " : "", text);
     if (of) put_style(out, c->screen, FAINT), display(out, ": %s", of);
     put_style(out, c->screen, PLAIN);
-    free(names), free(text), free(of);
+    free(calls), free(text), free(of);
 }
 
 static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) {

@@ -11,6 +11,8 @@
 typedef struct line {
     hd_str *names;               /* frames that lead here from the row above, outermost first; or types */
     uint32_t name_count;
+    uint64_t *times;             /* by name: how often recursion repeats it; NULL: never */
+    uint64_t path;               /* the number of the frames that lead here, where some are repeated */
     hd_str type;                 /* where the type is another, too; else of length 0 */
     hd_amount amount[2];         /* of one heap: [0] */
     uint32_t depth, axis;
@@ -34,6 +36,8 @@ typedef struct listing {
 /* The tree of a heap, or with `after` of what changed. With `rows`, as much as fits into so many lines. */
 hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
                        const hd_options *options, listing *l, hd_error *err);
+/* Has it tell how often recursion repeats frames of its heap, or of one of two. */
+void listing_repeat(listing *l, const repeats *again);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after);
 void listing_free(listing *l);

@@ -23,8 +23,10 @@ static const command commands[] = {
       .summary = "where the memory is: a breakdown by frame and type",
       .usage = "[OPTIONS] FILE...",
       .help = "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
-              "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
-              "retains what, class by class, and how many objects that is.",
+              "is not listed, <self> what a frame holds beside its callees, ': name' a type. 'f x50': f, or the\n"
+              "calls from f to f again, up to 50 times on end, told once with all that they hold; 'lib.so\n"
+              "(stripped) x3': that many frames without names. Of objects: what retains what, class by class,\n"
+              "and how many objects that is.",
       .options = "by all frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
     { .name = "top", .run = run_top,

@@ -12,6 +12,8 @@ typedef struct showing {
     screen screen;
     uint32_t rows;               /* lines for each heap; 0: any number */
     reading reading;
+    const repeats *again;        /* of the heap that is shown */
+    bool of_objects;             /* so is the file */
     char *first;                 /* a regular expression for the name listed first; NULL: none was */
 } showing;
 
@@ -45,16 +47,19 @@ static char *pattern_of(hd_str name) {
 
 static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
     hd_options options = warned(s);
+    arguments view = *s->a;
     listing l;
     hd_status status;
+    view.once &= !s->of_objects;
     if (s->a->json) {
         hd_tree_options tree = tree_options(s->a);
         tree.first_axis = axis_in(s->a, heap);
         tree.options = options;
         return hd_tree(heap, &tree, tree_row, &s->to.json, err);
     }
-    status = listing_make(s->a, heap, NULL, s->rows, &options, &l, err);
+    status = listing_make(&view, heap, NULL, s->rows, &options, &l, err);
     if (status) return status;
+    if (!s->a->invert) listing_repeat(&l, s->again);
     listing_put(s->to.text, s->a, &s->screen, &l, heap, NULL);
     listing_free(&l);
     return HD_OK;
@@ -186,6 +191,8 @@ static bool show_file(showing *s, const chosen *c, bool any,
         hd_json *j = &s->to.json;
         if (any && !s->a->json) display(s->to.text, "\n");
         any = true;
+        s->again = &c->again[h];
+        s->of_objects = hd_dump_graph(c->dump) != NULL;
         if (s->a->json) {
             hd_json_object(j);
             json_text(j, "file", c->file);
@@ -231,7 +238,7 @@ static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *
 
 int run_tree(const arguments *a) {
     arguments view = *a;
-    view.hide = view.last_dump = true;
+    view.hide = view.once = view.last_dump = true;
     view.exact |= memprof_counted(a);
     if (a->all && !a->has_cutoff) view.has_cutoff = true; /* and none is set */
     view.listed = tree_options(&view).cutoff;
