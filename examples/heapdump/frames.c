@@ -217,7 +217,7 @@ hd_str module_of_address(hd_str name) {
 }
 
 /* A run of equal names. */
-typedef struct run { call of; char *name; int columns; } run;
+typedef struct run { frame_run of; char *name; int columns; } run;
 
 /* The name shortened to so many columns (0: whole), and how many there are. To be freed. */
 static char *run_name(const run *r, int columns) {
@@ -234,7 +234,7 @@ static char *run_name(const run *r, int columns) {
     return with;
 }
 
-static size_t runs_of(const call *calls, size_t count, int columns, run *runs) {
+static size_t runs_of(const frame_run *calls, size_t count, int columns, run *runs) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         if (n && hd_str_equal(calls[i].name, runs[n - 1].of.name)) runs[n - 1].of.times += calls[i].times;
@@ -287,15 +287,15 @@ static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool
 }
 
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start) {
-    call *calls = needed(calloc(count + 1, sizeof *calls));
+    frame_run *calls = needed(calloc(count + 1, sizeof *calls));
     char *text;
-    for (size_t i = 0; i < count; i++) calls[i] = (call){ .name = names[i], .of = names[i], .times = 1 };
+    for (size_t i = 0; i < count; i++) calls[i] = (frame_run){ .name = names[i], .of = names[i], .times = 1 };
     text = short_calls(calls, count, columns, from_start);
     free(calls);
     return text;
 }
 
-char *short_calls(const call *calls, size_t count, int columns, bool from_start) {
+char *short_calls(const frame_run *calls, size_t count, int columns, bool from_start) {
     enum { ALL_SHOWN = 4 };
     run *runs;
     size_t n, shown;

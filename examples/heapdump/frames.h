@@ -19,13 +19,13 @@ char *short_name(hd_str name, int columns);
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start);
 
 /* A frame that is repeated, or a run of frames without names. */
-typedef struct call {
+typedef struct frame_run {
     hd_str name;
     hd_str of;                   /* the first of the frames */
     uint64_t times;
     bool nameless;
-} call;
-char *short_calls(const call *calls, size_t count, int columns, bool from_start);
+} frame_run;
+char *short_calls(const frame_run *calls, size_t count, int columns, bool from_start);
 
 /* Of "libfoo.so+0x1234", a frame without a name, "libfoo.so"; else nothing. */
 hd_str module_of_address(hd_str name);

@@ -525,10 +525,10 @@ static int put_changes(FILE *out, const columns *c, const line *x) {
 static bool is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
 /* Puts frames of a line behind those before them in it; a run of frames of one library that have no names is one. */
-static size_t add_calls(const columns *c, const line *x, bool is_first, call **calls, size_t n) {
+static size_t add_calls(const columns *c, const line *x, bool is_first, frame_run **calls, size_t n) {
     *calls = needed(realloc(*calls, (n + x->name_count + 1) * sizeof **calls));
     for (uint32_t k = 0; k < x->name_count; k++) {
-        call *to = *calls + n, *last = n ? to - 1 : NULL;
+        frame_run *to = *calls + n, *last = n ? to - 1 : NULL;
         hd_str module = module_of_address(x->names[k]);
         uint64_t times = x->times && x->times[k] ? x->times[k] : 1;
         bool joins = last && module.len && times == 1 && (last->nameless || last->times == 1) && !c->a->frames_all;
@@ -539,7 +539,7 @@ static size_t add_calls(const columns *c, const line *x, bool is_first, call **c
             last->times++;
             continue;
         }
-        *to = (call){ .name = x->names[k], .of = x->names[k], .times = times };
+        *to = (frame_run){ .name = x->names[k], .of = x->names[k], .times = times };
         n++;
     }
     return n;
@@ -548,7 +548,7 @@ static size_t add_calls(const columns *c, const line *x, bool is_first, call **c
 /* The names of a line: frames, without a "<self>" that is nearly all there is; then a type. */
 static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
     const line *x = &l->lines[i];
-    call *calls = NULL;
+    frame_run *calls = NULL;
     hd_str type = { NULL, 0 };
     size_t n = 0;
     char *text, *of = NULL;
