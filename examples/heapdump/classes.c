@@ -1,6 +1,7 @@
 /* classes, retained */
 
 #include "commands.h"
+#include "instances.h"
 #include "objects.h"
 
 enum { EXACT_CLASSES = 16 * 63 };
@@ -119,17 +120,17 @@ int run_classes(const arguments *a) { return each_graph(a, "files", true, classe
 
 /* Nothing, of a class without objects; one that the file does not know is an error besides. */
 static int class_total(const arguments *a, const objects *o, hd_total *total) {
-    uint32_t count = hd_graph_object_count(o->graph), classes = hd_graph_class_count(o->graph), n = 0, c = 0;
-    uint32_t *all = needed(malloc(((size_t)count + 1) * sizeof *all));
+    uint32_t count = hd_graph_object_count(o->graph), n = 0, *all;
+    uint8_t *asked = classes_asked(a, o);
     hd_error err;
     int status = DONE;
     memset(total, 0, sizeof *total);
-    while (c < classes && !hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(a->class_name))) c++;
+    if (!asked) return BAD_INPUT;
+    all = needed(malloc(((size_t)count + 1) * sizeof *all));
     for (uint32_t i = 0; i < count; i++)
-        if (is_named(o, i, a->class_name)) all[n++] = i;
-    if (c == classes) status = no_class(o, a->class_name);
-    else if (hd_graph_retained(o->graph, all, n, NULL, total, &err)) status = failed(o->file, &err);
-    free(all);
+        if (asked[hd_graph_object(o->graph, i).class_index]) all[n++] = i;
+    if (hd_graph_retained(o->graph, all, n, NULL, total, &err)) status = failed(o->file, &err);
+    free(asked), free(all);
     return status;
 }
 
@@ -158,8 +159,8 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     if (a->class_name) {
         if (class_total(a, o, &total)) return BAD_INPUT;
         put_bytes(out, a, total.bytes, 12);
-        display(out, " in %llu objects would go with all of class %s\n", (unsigned long long)total.objects,
-                a->class_name);
+        display(out, " in %llu objects would go with all of class %s%s\n", (unsigned long long)total.objects,
+                a->class_name, a->subclasses ? " and those that extend it" : "");
         return DONE;
     }
     n = largest(&view, o, &top);
@@ -209,6 +210,7 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
 }
 
 int run_retained(const arguments *a) {
+    if (a->subclasses && !a->class_name) return usage("--subclasses goes with --class");
     return each_graph(a, "files", !a->class_name, retained_text, retained_json);
 }
 

@@ -7,23 +7,29 @@ typedef struct csv_rows {
     const char *command;
     const char *lists;           /* where they stand, by names of members; of several, a column tells which */
     const char *about;           /* members of what these stand in, which come first in each row */
+    const char *joined;          /* members that are lists of numbers or texts, which become one cell */
 } csv_rows;
 
 static const csv_rows all_rows[] = {
-    { "tree", "heaps.rows", "file pid process dump allocator kind" },
-    { "top", "heaps.rows", "file pid process dump allocator kind" },
-    { "diff", "diffs.rows", "pid process dump allocator kind" },
-    { "diff", "classes", "" },
-    { "info", "files.heaps", "file format" },
-    { "info", "files", "" },
-    { "classes", "files.classes", "file" },
-    { "retained", "files.objects", "file" },
-    { "retained", "files", "" },
-    { "path", "files.rows", "file" },
-    { "path", "files.paths.objects", "file path root" },
-    { "objects", "files.objects", "file" },
-    { "object", "files.references files.referrers files.dominated", "file" },
-    { "strings", "files.strings", "file" }
+    { "tree", "heaps.rows", "file pid process dump allocator kind", "" },
+    { "top", "heaps.rows", "file pid process dump allocator kind", "" },
+    { "diff", "diffs.rows", "pid process dump allocator kind", "" },
+    { "diff", "classes", "", "" },
+    { "info", "files.heaps", "file format", "" },
+    { "info", "files", "", "" },
+    { "classes", "files.classes", "file", "" },
+    { "retained", "files.objects", "file", "" },
+    { "retained", "files", "", "" },
+    { "path", "files.rows", "file", "" },
+    { "path", "files.paths.objects", "file path root", "" },
+    { "objects", "files.objects", "file", "" },
+    { "object", "files.references files.referrers files.dominated", "file", "" },
+    { "strings", "files.strings", "file", "" },
+    { "suspects", "series.suspects", "pid process dump allocator kind dumps", "callers bytes blocks" },
+    { "suspects", "graphs.suspects graphs.classes", "file snapshots", "within path" },
+    { "check", "checks", "", "" },
+    { "validate", "files.list", "file format", "" },
+    { "validate", "files", "", "" }
 };
 
 typedef struct csv_column {
@@ -94,10 +100,47 @@ static void put_text_cell(FILE *out, const char *text, size_t size) {
     if (quoted) putc_unlocked('"', out);
 }
 
+/* Where a text in quotes, or what stands up to the next mark, ends. */
+static const char *scalar_end(const char *at) {
+    if (*at == '"')
+        for (at++; *at != '"'; at++) at += *at == '\\';
+    else
+        while (!strchr(",]} \n", at[1])) at++;
+    return at + 1;
+}
+
+/* The elements of a list, "; " between them. To be freed. */
+static char *joined_text(hd_str json, size_t *size) {
+    char *text;
+    FILE *f = needed(open_memstream(&text, size));
+    const char *between = "";
+    for (const char *at = json.data + 1, *end; at + 1 < json.data + json.len; at = end) {
+        end = at + 1;
+        if (strchr(" \n,", *at)) continue;
+        end = scalar_end(at);
+        display(f, "%s", between);
+        between = "; ";
+        if (*at == '"') {
+            size_t n;
+            char *element = text_of((hd_str){ at, (size_t)(end - at) }, &n);
+            put_name(f, (hd_str){ element, n });
+            free(element);
+        } else put_name(f, (hd_str){ at, (size_t)(end - at) });
+    }
+    closed_text(f, &text);
+    return text;
+}
+
 static void put_cell(FILE *out, hd_str json) {
     char *text;
     size_t size;
     if (!json.len || hd_str_equal(json, hd_cstr("null"))) return;
+    if (*json.data == '[') {
+        text = joined_text(json, &size);
+        put_text_cell(out, text, size);
+        free(text);
+        return;
+    }
     if (*json.data != '"') {
         put_name(out, json);
         return;
@@ -155,12 +198,8 @@ static void skip_space(csv *c) {
 
 /* What stands in quotes, or up to the next mark. */
 static hd_str next_scalar(csv *c) {
-    hd_str s = { c->at, 0 };
-    if (*c->at == '"')
-        for (s.len = 1; s.data[s.len] != '"'; s.len++) s.len += s.data[s.len] == '\\';
-    else
-        while (!strchr(",]} \n", s.data[s.len + 1])) s.len++;
-    c->at += ++s.len;
+    hd_str s = { c->at, (size_t)(scalar_end(c->at) - c->at) };
+    c->at += s.len;
     return s;
 }
 
@@ -172,10 +211,26 @@ static hd_str path_end(const char *path) {
 
 static void walk(csv *c, const char *path, const char *column, bool is_element);
 
+/* Takes in a list of scalars as one cell. */
+static void take_list(csv *c, hd_str key) {
+    const char *from = c->at++;
+    for (skip_space(c); *c->at != ']'; skip_space(c)) {
+        c->at = scalar_end(c->at);
+        skip_space(c);
+        c->at += *c->at == ',';
+    }
+    c->at++;
+    set_cell(c, key, (hd_str){ from, (size_t)(c->at - from) }, false);
+}
+
 /* Takes in a list or an object that is a member of what stands at `path`, or `column` of a row. */
 static void walk_member(csv *c, const char *path, const char *column, hd_str key) {
     const char *outer = column ? column : path;
     char *inner;
+    if (column && !*column && *c->at == '[' && has_word(c->from->joined, key)) {
+        take_list(c, key);
+        return;
+    }
     if (asprintf(&inner, "%s%s%.*s", outer, *outer ? "." : "", (int)key.len, key.data) < 0) needed(NULL);
     walk(c, column ? path : inner, column ? inner : NULL, false);
     free(inner);

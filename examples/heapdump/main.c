@@ -60,7 +60,7 @@ static const command commands[] = {
               "beyond two standard errors counts.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
-      .options = "top bytes json keep drop root" NAMES HEAPS,
+      .options = "top bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
@@ -73,7 +73,7 @@ static const command commands[] = {
               "errors that a check whose truth is at the limit fails less than once in 100 times, with all that is\n"
               "compared taken together; 'noise' is beyond a limit, but not by so much. Of a dump that does not list\n"
               "everything a site holds at least what is counted.",
-      .options = "max-growth max-total site bytes json" WORK NAMES HEAPS,
+      .options = "max-growth max-total site bytes json csv" WORK NAMES HEAPS,
       .examples = "heapdump check base.json new.json\n"
                   "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
     { .name = "report", .run = run_report,
@@ -108,7 +108,7 @@ static const command commands[] = {
       .help = "Lists what is wrong with each file: what breaks the rules of its format, with the offset; frames, types\n"
               "and allocators that hold less than what is below them; objects that no record describes. The exit\n"
               "status is 0 when nothing was found, and 1 when something was.",
-      .options = "all json format decimal output",
+      .options = "all json csv format decimal output",
       .examples = "heapdump validate trace.json\n"
                   "heapdump validate --json *.heapsnapshot | jq '.files[] | select(.findings > 0) | .list[0]'" },
     { .name = "convert", .run = run_convert,
@@ -136,7 +136,7 @@ static const command commands[] = {
       .summary = "the objects that hold the most",
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects that retain the most: that would take the most memory with them if they went.",
-      .options = "top class all wide bytes json csv" FILES },
+      .options = "top class subclasses all wide bytes json csv" FILES },
     { .name = "path", .run = run_path,
       .summary = "why an object is alive: who holds it, from a root",
       .usage = "(--id ID | --class NAME) [OPTIONS] FILE",

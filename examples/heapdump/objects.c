@@ -228,12 +228,6 @@ int each_graph(const arguments *a, const char *name, bool dominators,
     return answer_close(&r, DONE) ? BAD_INPUT : status;
 }
 
-/* Whether an object is of a class called so; several domains may have one each. */
-bool is_named(const objects *o, uint32_t object, const char *name) {
-    uint32_t c = hd_graph_object(o->graph, object).class_index;
-    return hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(name));
-}
-
 int no_class(const objects *o, const char *name) {
     display(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
     return BAD_INPUT;

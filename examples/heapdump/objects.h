@@ -54,7 +54,6 @@ uint32_t largest(const arguments *a, const objects *o, uint32_t **top);
 int each_graph(const arguments *a, const char *name, bool dominators,
                int (*text)(const arguments *a, const objects *o, FILE *out),
                int (*json)(const arguments *a, const objects *o, hd_json *j));
-bool is_named(const objects *o, uint32_t object, const char *name);
 int no_class(const objects *o, const char *name);
 uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
 

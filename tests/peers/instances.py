@@ -36,10 +36,11 @@ def cell(value):
     formula = isinstance(value, str) and value[:1] in tuple("=+-@\t\r") and not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", value)
     return "'" * formula + text
 
-def flat(row, prefix=""):
+def flat(row, joined, prefix=""):
     cells = {}
     for key, value in row.items():
-        if isinstance(value, dict): cells.update(flat(value, prefix + key + "."))
+        if isinstance(value, dict): cells.update(flat(value, (), prefix + key + "."))
+        elif key in joined: cells[key] = cell("; ".join(map(str, value))) if value else ""
         elif not isinstance(value, list): cells[prefix + key] = cell(value)
     return cells
 
@@ -48,10 +49,10 @@ def rows_at(value, names):
     if not names: return [[value]]
     return [[value] + rest for inner in value.get(names[0], []) for rest in rows_at(inner, names[1:])]
 
-def check_table(path, *arguments):
+def check_table(path, *arguments, joined=()):
     want = []
     for around in rows_at(answer(*arguments), path.split(".")):
-        row = flat(around[-1])
+        row = flat(around[-1], joined)
         want.append((row, around[-2]))
     got = table(*arguments)
     differ = [(w, g) for (w, _), g in zip(want, got) if any(g[k] != v for k, v in w.items()) or
@@ -59,7 +60,7 @@ def check_table(path, *arguments):
     check("--csv of %s" % " ".join(a.rsplit("/", 1)[-1] for a in arguments), (len(want), []), (len(got), differ[:1]))
     return got
 
-ABOUT = {"file", "format", "pid", "process", "dump", "allocator", "kind", "root", "list"}
+ABOUT = {"file", "format", "pid", "process", "dump", "allocator", "kind", "root", "list", "dumps", "snapshots"}
 dart, node, chromium = "sass.dartheap", data + "/node-small.heapsnapshot", data + "/chromium-small.heapsnapshot"
 profile, later = data + "/screens/templates.json.xz", data + "/screens/templates-later.json.xz"
 for command in "tree", "top": check_table("heaps.rows", command, profile, data + "/heap-jemalloc.txt")
@@ -71,6 +72,17 @@ for file in dart, node, "game.log":
     check_table("files.classes", "classes", file)
     check_table("files.objects", "retained", file)
 check_table("files", "retained", "--class", "Texture", "game.log")
+check_table("series.suspects", "suspects", profile, later, joined=("callers", "bytes", "blocks"))
+graph = answer("suspects", node)["graphs"][0]
+check("--csv of suspects of objects", [(of, row.get("id", ""), str(row["retained"]), "; ".join(row["path"]))
+                                       for of in ("suspects", "classes") for row in graph[of]],
+      [(row["list"], row["id"], row["retained"], row["path"]) for row in table("suspects", node)])
+check_table("checks", "check", "--max-growth", "5%", "--max-total", "200M", profile, profile)
+check_table("files", "validate", profile, node)
+with open("broken.json", "w") as f:
+    f.write("x")
+check("--csv of validate lists what is wrong", [("broken.json", "unreadable", "0")],
+      [(row["file"], row["kind"], row["offset"]) for row in table("validate", profile, "broken.json")])
 check_table("files.strings", "strings", "--all", "--garbage", dart)
 check_table("files.paths.objects", "path", "--id", "c2", "game.log")
 got = table("object", "--id", "b2", "game.log")
@@ -225,6 +237,9 @@ for name in "Expression", "Value", "SassNumber":
     check("--subclasses of " + name, (of_class(*names), True), (ids(objects("--class", name, "--subclasses", "--garbage", dart)), len(names) > 2))
 names = {row["class"] for row in objects("--class", "Statement", "--subclasses", "--garbage", dart)["objects"]}
 check("--subclasses: of a class with parameters, too", {"Declaration", "StyleRule", "Stylesheet"}, names)
+for name in "Expression", "Value":
+    of_ways, of_all = answer("path", "--class", name, "--subclasses", dart)["files"][0], answer("retained", "--class", name, "--subclasses", dart)["files"][0]
+    check("retained --subclasses of " + name, (of_ways["retained"], True), (of_all["retained"], of_all["objects"] >= of_ways["objects"] > 0))
 for file, name in (node, "global"), ("game.log", "Level"):
     done = run("objects", "--class", name, "--subclasses", file)
     check("--subclasses where it is not known: one line, and all the same", (0, 1, True),
