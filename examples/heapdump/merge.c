@@ -19,6 +19,7 @@ typedef struct groups {
     group *group;
     size_t count, room;
     void *names;                 /* tsearch, of group_name */
+    reading merging;             /* of which progress is told */
 } groups;
 
 typedef struct group_name {
@@ -95,14 +96,18 @@ int run_merge(const arguments *a) {
     if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true))) return memprof_merge(a);
     status = check_to(a);
     places = status ? NULL : places_create(a);
+    m.merging.doing = "merging";
+    clock_gettime(CLOCK_MONOTONIC, &m.merging.began);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;
+        on_progress(&m.merging, (uint64_t)i, (uint64_t)a->file_count);
         status = choose(a, a->files[i], &c);
         if (status) break;
         status = merge_chosen(a, &c, &m);
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
     }
+    progress_end();
     heaps = needed(calloc(m.count + 1, sizeof *heaps));
     for (size_t g = 0; g < m.count && !status; g++) {
         const group *from = &m.group[g];

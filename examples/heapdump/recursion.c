@@ -143,14 +143,15 @@ static hd_status copy_rows(hd_profile *to, const hd_rows *rows, uint32_t *const 
     hd_status status = HD_OK;
     for (uint32_t i = 0; i < rows->count && !status; i++) {
         uint32_t node[HD_MAX_AXES];
-        for (uint32_t a = 0; a < rows->axis_count; a++) node[a] = map[a][rows->node[(size_t)i * rows->axis_count + a]];
+        for (uint32_t a = 0; a < rows->axis_count; a++)
+            node[a] = map[a][rows->node[(size_t)i * rows->axis_count + a]];
         if (!part[i]) status = hd_profile_add_amount(to, node, &rows->amount[i], err);
     }
     return status;
 }
 
-static hd_status copy_once(const hd_axis *axis, const hd_rows *rows, bool entries, const left_of *left, hd_profile **out,
-                           hd_error *err) {
+static hd_status copy_once(const hd_axis *axis, const hd_rows *rows, bool entries, const left_of *left,
+                           hd_profile **out, hd_error *err) {
     hd_profile_desc desc = { .axis_count = rows->axis_count };
     uint32_t *map[HD_MAX_AXES] = { NULL };
     bool *part = needed(calloc((size_t)rows->count + 1, sizeof *part));

@@ -52,6 +52,8 @@ shown - "$tool" top broken.folded > progress
 check "a warning has a line of its own" "1 0" "$(grep -c '^heapdump: .*warning: ' progress) $(grep -c '.heapdump: ' progress || :)"
 OUTPUT=1 shown - "$tool" validate big.folded > progress
 check "so has the answer" 1 "$(grep -c '^big.folded: folded, nothing wrong' progress)"
+shown - "$tool" merge --to folded -o merged.out big.folded big.folded big.folded big.folded > progress
+check "merging: percent and time left" 1 "$(grep -Ec '^merging: [0-9]+%, [0-9]+ (s|min) left$' progress | awk '{ print ($1 > 0) }')"
 check "nothing of it where it is no terminal" "0 0" \
   "$(LD_PRELOAD=$work/clock.so "$tool" top big.folded 2>&1 > /dev/null | wc -c) $(LD_PRELOAD=$work/clock.so "$tool" report -o wrote.html big.folded 2>&1 | wc -c)"
 
