@@ -2,7 +2,7 @@
 """usage: generate.py SEED >program.c, by 53-suspects.sh
 
 A C program with one leak among honest work, which dumps its heap (SIGUSR2) three or four times. Its first line says where the
-leak is: `/* leak: FUNCTION */`. Seeds below 1000 are for the test; suspects was tuned on those above."""
+leak is: `/* leak: FUNCTION */`. Seeds below 1000 and above 2000000000 are for the test; suspects was tuned on those between."""
 import random
 import sys
 
