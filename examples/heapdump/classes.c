@@ -84,8 +84,8 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
         while (first < list.count && list.lines[first].row.live_objects < 2) first++;
         hd_str c = hd_graph_class(o->graph, list.lines[first < list.count ? first : 0].row.class_index).name;
         char *name = needed(strndup(c.data, c.len));
-        put_next(out, &s, "why they are alive", "path", "--class", name, o->file, NULL);
-        put_next(out, &s, "which they are", "objects", "--class", name, o->file, NULL);
+        put_next(out, &s, a, "why they are alive", "path", "--class", name, o->file, NULL);
+        put_next(out, &s, a, "which they are", "objects", "--class", name, o->file, NULL);
         free(name);
     }
     free(list.lines);
@@ -171,8 +171,8 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     if (n) {
         char id[24];
         id_text(o, top[n > 1], id); /* the first is often what stands for all roots */
-        put_next(out, &s, "all about it", "object", o->file, id, NULL);
-        put_next(out, &s, "why it is alive", "path", "--id", id, o->file, NULL);
+        put_next(out, &s, a, "all about it", "object", o->file, id, NULL);
+        put_next(out, &s, a, "why it is alive", "path", "--id", id, o->file, NULL);
     }
     free(top);
     return DONE;

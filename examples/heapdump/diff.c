@@ -164,8 +164,8 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     if (!bad && !a->json) {
         put_left_out(d->to.text, &d->screen, x->hidden + (x != y ? y->hidden : 0), 0);
         if (!a->invert)
-            put_next(d->to.text, &d->screen, "who allocates it", "diff", "--invert", x->file, x != y ? y->file : NULL,
-                     NULL);
+            put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
+                     x != y ? y->file : NULL, NULL);
     }
     free(in_x), free(in_y), free(left), free(mate), free(places[0]), free(places[1]);
     return status;

@@ -405,11 +405,11 @@ static int instances_text(const arguments *a, const objects *o, FILE *out) {
     put_style(out, &s, PLAIN);
     for (; i < found.count && i < most; i++) put_instance(out, a, &s, o, found.list[i]);
     put_more(out, found.count, i);
-    if (a->class_name) put_next(out, &s, "why they are alive", "path", "--class", a->class_name, o->file, NULL);
+    if (a->class_name) put_next(out, &s, a, "why they are alive", "path", "--class", a->class_name, o->file, NULL);
     if (found.count) {
         char id[24];
         id_text(o, found.list[0], id);
-        put_next(out, &s, "all about the first", "object", o->file, id, NULL);
+        put_next(out, &s, a, "all about the first", "object", o->file, id, NULL);
     }
     free(found.list);
     return DONE;

@@ -108,9 +108,9 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
         put_path(out, a, &s, o, &paths->paths[p], rows_for(a, &s, paths->count));
     }
     if (paths->more) display(out, "\n... more may be longer\n");
-    put_next(out, &s, "all about it", "object", o->file, a->id, NULL);
+    put_next(out, &s, a, "all about it", "object", o->file, a->id, NULL);
     if (paths->count == 1 && !a->paths)
-        put_next(out, &s, "other ways", "path", "--paths", "5", "--id", a->id, o->file, NULL);
+        put_next(out, &s, a, "other ways", "path", "--paths", "5", "--id", a->id, o->file, NULL);
     hd_paths_free(paths);
     return DONE;
 }

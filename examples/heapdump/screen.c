@@ -95,16 +95,47 @@ static void put_word(FILE *out, const char *word) {
     putc('\'', out);
 }
 
-void put_next(FILE *out, const screen *s, const char *purpose, ...) {
+static void put_option(FILE *out, const char *name, const char *value) {
+    if (value) fprintf(out, " --%s ", name), put_word(out, value);
+}
+
+/* Options that the next command needs to read the file, and to see the heaps and frames that this one did. */
+static void put_options_again(FILE *out, const arguments *a, const char *command) {
+    bool to_diff = !strcmp(command, "diff");
+    put_option(out, "format", a->format);
+    if (a->decimal) fputs(" --decimal", out);
+    if (!to_diff && strcmp(command, "tree") && strcmp(command, "top")) return;
+    if (a->frames_all) put_option(out, "frames", "all");
+    if (a->has_pid) fprintf(out, " --pid %llu", (unsigned long long)a->pid);
+    if (!to_diff) put_option(out, "dump", a->dump);
+    put_option(out, "allocator", a->allocator);
+    put_option(out, "kind", a->kind);
+    for (int i = 0; i < a->binary_count; i++) put_option(out, "binary", a->binaries[i]);
+}
+
+/* The name of a file is no option: ./ stands before one that looks like it. */
+static void put_next_word(FILE *out, const arguments *a, const char *word) {
+    putc(' ', out);
+    for (int i = 0; i < a->file_count; i++)
+        if (word == a->files[i] && *word == '-') fputs("./", out);
+    put_word(out, word);
+}
+
+void put_next(FILE *out, const screen *s, const arguments *a, const char *purpose, ...) {
     va_list words;
     char *text;
+    const char *command;
     size_t size;
     FILE *f;
     if (!s->terminal) return;
+    for (int i = 0; i < a->file_count; i++)
+        if (!strcmp(a->files[i], "-")) return; /* standard input is not there again */
     f = needed(open_memstream(&text, &size));
-    fputs("next: heapdump", f);
     va_start(words, purpose);
-    for (const char *word; (word = va_arg(words, const char *)) != NULL;) putc(' ', f), put_word(f, word);
+    command = va_arg(words, const char *);
+    fprintf(f, "next: heapdump %s", command);
+    put_options_again(f, a, command);
+    for (const char *word; (word = va_arg(words, const char *)) != NULL;) put_next_word(f, a, word);
     va_end(words);
     closed_text(f, &text);
     put_style(out, s, FAINT);

@@ -27,7 +27,8 @@ void put_bar(FILE *out, const screen *s, uint64_t part, uint64_t whole, int colu
    terminal. Ended with pclose. */
 FILE *pager_open(const screen *s);
 
-/* A command to go on with, and what for, on a terminal: the words of the command, and NULL. */
-void put_next(FILE *out, const screen *s, const char *purpose, ...) __attribute__((sentinel));
+/* A command to go on with, and what for, on a terminal: its name, other words, and NULL. Files are those of `a`, whose
+   options it needs, too; nothing where one is standard input. */
+void put_next(FILE *out, const screen *s, const arguments *a, const char *purpose, ...) __attribute__((sentinel));
 
 #endif

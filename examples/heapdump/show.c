@@ -175,11 +175,11 @@ void json_left_out(answer *to, size_t hidden, size_t earlier) {
 
 /* At most two lines. */
 static void put_what_next(showing *s, const chosen *c) {
-    if (c->earlier) put_next(s->to.text, &s->screen, "what grew", "diff", c->file, NULL);
-    if (hd_dump_graph(c->dump)) put_next(s->to.text, &s->screen, "the objects", "retained", c->file, NULL);
+    if (c->earlier) put_next(s->to.text, &s->screen, s->a, "what grew", "diff", c->file, NULL);
+    if (hd_dump_graph(c->dump)) put_next(s->to.text, &s->screen, s->a, "the objects", "retained", c->file, NULL);
     else if (s->first && s->a->by_self && !s->a->by)
-        put_next(s->to.text, &s->screen, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
-    else put_next(s->to.text, &s->screen, "who allocates", "top", "--self", c->file, NULL);
+        put_next(s->to.text, &s->screen, s->a, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
+    else put_next(s->to.text, &s->screen, s->a, "who allocates", "top", "--self", c->file, NULL);
 }
 
 static bool show_file(showing *s, const chosen *c, bool any,

@@ -229,8 +229,8 @@ int ways_text(const arguments *a, const objects *o, FILE *out) {
         listing_put(out, a, &s, &l, &m.heap, NULL);
         listing_free(&l);
         id_text(o, m.largest, id);
-        put_next(out, &s, "which they are", "objects", "--class", a->class_name, o->file, NULL);
-        put_next(out, &s, "each step to the largest", "path", "--id", id, o->file, NULL);
+        put_next(out, &s, a, "which they are", "objects", "--class", a->class_name, o->file, NULL);
+        put_next(out, &s, a, "each step to the largest", "path", "--id", id, o->file, NULL);
     }
     hd_profile_free(m.profile);
     return DONE;

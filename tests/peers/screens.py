@@ -1,5 +1,5 @@
 """Screens as people see them. screens.py TOOL WORK GOLDEN [update]; see 57-screens.sh."""
-import fcntl, os, pty, struct, subprocess, sys, termios
+import fcntl, os, pty, re, shutil, struct, subprocess, sys, termios
 import pyte
 
 tool, work, golden, update = sys.argv[1:]
@@ -10,7 +10,7 @@ COMMANDS = [(f"{c.replace(' --', '-')}-{name}", [*c.split(), name + ".json"])
 COMMANDS += [("diff-templates", ["diff", "templates.json", "templates-later.json"]),
              ("diff-invert-templates", ["diff", "--invert", "templates.json", "templates-later.json"])]
 COMMANDS += [(f"{c}-{name.split('.')[0]}", [c, name]) for name in ("sass.dartheap", "page.heapsnapshot")
-             for c in ("tree", "classes", "retained", "suspects")]
+             for c in ("tree", "suspects")]
 COMMANDS += [("suspects-" + name, ["suspects", name + ".json"]) for name in RECORDINGS]
 COMMANDS += [("suspects-grown", ["suspects", "templates.json", "templates-later.json"]),
              ("path-sass", ["path", "--class", "Script", "sass.dartheap"])]
@@ -23,14 +23,24 @@ COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
              ("path-id-sass", ["path", "--id", "1409", "sass.dartheap"]),
              ("path-id-page", ["path", "--id", "50373", "page.heapsnapshot"])]
 
+# Files that the next command must be told of as this one was.
+shutil.copy(os.path.join(golden, "..", "go-heap.folded"), os.path.join(work, "-dashed.folded"))
+with open(os.path.join(golden, "..", "go-heap.folded")) as f, open(os.path.join(work, "it's a.file"), "w") as to:
+    to.write("".join(" " + line for line in f))
+MORE = [["tree", "--", "-dashed.folded"], ["tree", "--format", "folded", "it's a.file"],
+        ["top", "--self", "--frames", "all", "templates.json"],
+        ["tree", "--frames", "all", "--allocator", "malloc", "templates.json"],
+        ["diff", "--frames", "all", "templates.json", "templates-later.json"]]
 
-def run(arguments, columns, rows, **environment):
+
+def run(arguments, columns, rows, stdin=os.devnull, **environment):
     """What the tool writes to a terminal of that size."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HEAPDUMP_PAGER": "cat", **environment}
-    process = subprocess.Popen([tool, *arguments], cwd=work, stdin=its, stdout=its, stderr=subprocess.DEVNULL,
-                               env=environment)
+    with open(os.path.join(work, stdin)) as f:
+        process = subprocess.Popen([tool, *arguments], cwd=work, stdin=f, stdout=its, stderr=subprocess.DEVNULL,
+                                   env=environment)
     os.close(its)
     out = b""
     while True:
@@ -54,6 +64,16 @@ def check(name, good, why):
     print(f"PASS {name}" if good else f"FAIL {name}: {why}")
 
 
+def follow(what, out):
+    """Runs what an answer says to ask next: each finds something."""
+    hints = re.findall(r"^next: heapdump (.*?)(?:  # .*)?$", re.sub("\033\\[[0-9;]*m", "", out).replace("\r", ""), re.M)
+    check(what + ": at most two to ask next", len(hints) <= 2, hints)
+    for hint in hints:
+        p = subprocess.run(["sh", "-c", '"$0" ' + hint, tool], cwd=work, capture_output=True, text=True)
+        check(f"{what}: next {hint}", not p.returncode and p.stdout.strip() and p.stdout.split()[0] != "0", p)
+    return hints
+
+
 for name, arguments in COMMANDS:
     for columns, rows in SIZES:
         out, status = run(arguments, columns, rows)
@@ -69,9 +89,16 @@ for name, arguments in COMMANDS:
             with open(file, "w") as f:
                 f.write(text)
             continue
+        if columns == 140:
+            follow(what, out)
         with open(file) as f:
             expected = f.read()
         check(what, text == expected, "another text:\n" + text)
+
+for arguments in MORE:
+    check(f"{arguments}: something to ask next", follow(" ".join(arguments), run(arguments, 140, 50)[0]), "nothing")
+piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
+check("standard input: nothing to ask next of it", "main" in piped and "next:" not in piped, piped)
 
 # Colours are for terminals that have them and people who want them; nothing else is.
 plain = subprocess.run([tool, "tree", "sqlite3.json"], cwd=work, stdout=subprocess.PIPE).stdout
