@@ -23,14 +23,18 @@ COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
              ("path-id-sass", ["path", "--id", "1409", "sass.dartheap"]),
              ("path-id-page", ["path", "--id", "50373", "page.heapsnapshot"])]
 
-# Files that the next command must be told of as this one was.
+# Files that the next command must be told of as this one was, and what it then is.
 shutil.copy(os.path.join(golden, "..", "go-heap.folded"), os.path.join(work, "-dashed.folded"))
-with open(os.path.join(golden, "..", "go-heap.folded")) as f, open(os.path.join(work, "it's a.file"), "w") as to:
-    to.write("".join(" " + line for line in f))
-MORE = [["tree", "--", "-dashed.folded"], ["tree", "--format", "folded", "it's a.file"],
-        ["top", "--self", "--frames", "all", "templates.json"],
-        ["tree", "--frames", "all", "--allocator", "malloc", "templates.json"],
-        ["diff", "--frames", "all", "templates.json", "templates-later.json"]]
+with open(os.path.join(work, "it's a.file"), "w") as f:
+    f.write("main;load 12x\nmain;load 512\n")
+PAIR = ["templates.json", "templates-later.json"]
+MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
+        (["tree", "--format", "folded", "it's a.file"], "top --format folded --self 'it'\\''s a.file'"),
+        (["top", "--self", "--frames", "all", "templates.json"],
+         "tree --frames all --invert --root '^operator new' templates.json"),
+        (["tree", "--pid", "18464", "--dump", "0x1", "--allocator", "malloc", "--kind", "live", "templates.json"],
+         "top --pid 18464 --dump 0x1 --allocator malloc --kind live --self templates.json"),
+        (["diff", "--frames", "all", *PAIR], "diff --frames all --invert " + " ".join(PAIR))]
 
 
 def run(arguments, columns, rows, stdin=os.devnull, **environment):
@@ -95,8 +99,9 @@ for name, arguments in COMMANDS:
             expected = f.read()
         check(what, text == expected, "another text:\n" + text)
 
-for arguments in MORE:
-    check(f"{arguments}: something to ask next", follow(" ".join(arguments), run(arguments, 140, 50)[0]), "nothing")
+for arguments, expected in MORE:
+    hints = follow(" ".join(arguments), run(arguments, 140, 50)[0])
+    check(f"{' '.join(arguments)}: what to ask next", hints == [expected], hints)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: nothing to ask next of it", "main" in piped and "next:" not in piped, piped)
 
