@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "dart.h"
+#include "screen.h"
 
 /* The text of a string or name as UTF-8, no more than its first `most` code units; freed by the caller. */
 static hd_str text_of(hd_dart_value data, size_t most) {
@@ -35,6 +36,8 @@ static void number_text(double number, char text[32]) {
         if (strtod(text, NULL) == number) return;
     }
 }
+
+enum { MAX_TEXT = 60 };          /* of a string, in a list */
 
 static void put_text(FILE *out, const hd_dart_value *data, size_t most) {
     hd_str text = text_of(*data, most);
@@ -197,29 +200,47 @@ static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
     return n;
 }
 
+static void put_string(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_string_row *row) {
+    enum { BEFORE_TEXT = 51 };
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    put_text(f, &row->data, a->wide ? SIZE_MAX : MAX_TEXT);
+    closed_text(f, &text);
+    put_bytes(out, a, row->wasted, 12);
+    fputc(' ', out), put_bytes(out, a, row->bytes, 12);
+    display(out, " %10llu ", (unsigned long long)row->objects);
+    put_id(out, o, hd_graph_object(o->graph, row->object).id, 10);
+    display(out, row->cut ? " ? " : "   ");
+    put_within(out, text, !s->columns ? 0 : s->columns > BEFORE_TEXT + 10 ? s->columns - BEFORE_TEXT : 10);
+    fputc('\n', out);
+    free(text);
+}
+
 static int strings_text(const arguments *a, const objects *o, FILE *out) {
+    screen s = screen_of(a);
     string_list list;
     const hd_string_table *table = &list.table;
     uint64_t cut;
-    uint32_t n, i;
+    uint32_t rows = rows_for(a, &s, (size_t)a->file_count), most = shown_of(a, rows > 3 ? rows - 2 : 20), n, i;
     if (find_strings(a, o, &list)) return BAD_INPUT;
     n = repeated(table, &cut);
-    display(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
-            a->garbage ? ", garbage among them" : " that a root holds", table->count);
+    display(out, "%llu %s, %u different, ", (unsigned long long)table->objects,
+            a->garbage ? "strings with garbage" : "live strings", table->count);
     put_bytes(out, a, table->bytes, 0), display(out, a->exact ? " bytes" : "");
     display(out, "; duplicates waste "), put_bytes(out, a, table->wasted, 0);
-    if (cut) display(out, ", and "), put_bytes(out, a, cut, 0), display(out, " if those marked ? are alike");
+    if (cut) display(out, "\nand "), put_bytes(out, a, cut, 0), display(out, " more if those marked ? are alike");
     fputc('\n', out);
+    put_style(out, &s, FAINT);
     display(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
-    for (i = 0; i < n && i < shown_of(a, 20); i++) {
-        const hd_string_row *row = &table->rows[i];
-        put_bytes(out, a, row->wasted, 12);
-        fputc(' ', out), put_bytes(out, a, row->bytes, 12);
-        display(out, " %10llu ", (unsigned long long)row->objects);
-        put_id(out, o, hd_graph_object(o->graph, row->object).id, 10);
-        display(out, row->cut ? " ? " : "   "), put_text(out, &row->data, 60), fputc('\n', out);
-    }
+    put_style(out, &s, PLAIN);
+    for (i = 0; i < n && i < most; i++) put_string(out, a, &s, o, &table->rows[i]);
     put_more(out, n, i);
+    if (n) {
+        char id[24];
+        id_text(o, table->rows[0].object, id);
+        put_next(out, &s, a, "who holds the first", "path", "--id", id, o->file, NULL);
+    }
     string_list_free(&list);
     return DONE;
 }

@@ -172,7 +172,7 @@ static const command commands[] = {
       .help = "Lists strings that a snapshot of Dart or V8 has more than once, those that waste most first: of equal ones\n"
               "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
               "may differ further on, and do not count into the total.",
-      .options = "top all garbage bytes json csv format strict output",
+      .options = "top all garbage wide bytes json csv format strict output",
       .examples = "heapdump strings app.dartheap\n"
                   "heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'" },
     { .name = "memprof", .run = run_memprof,

@@ -18,6 +18,7 @@ COMMANDS += [(f"{c}-{name.split('.')[0]}", [c, name]) for name in ("sass.darthea
              for c in ("classes", "retained")]
 COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
              ("objects-page", ["objects", "--class", "(closure)", "page.heapsnapshot"]),
+             ("strings-sass", ["strings", "sass.dartheap"]),
              ("path-class-sass", ["path", "--class", "_Map", "sass.dartheap"]),
              ("path-class-page", ["path", "--class", "(closure)", "page.heapsnapshot"]),
              ("path-id-sass", ["path", "--id", "1409", "sass.dartheap"]),
