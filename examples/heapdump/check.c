@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "heaps.h"
 #include "objects.h"
+#include "screen.h"
 
 #include <math.h>
 
@@ -121,28 +122,31 @@ static const char *verdict(const checks *c, const limit_check *l) {
 
 static bool has_failed(const checks *c, const limit_check *l) { return !strcmp(verdict(c, l), "failed"); }
 
+static void put_check(const arguments *a, const checks *c, const limit_check *l, bool errors, FILE *out) {
+    const char *state = verdict(c, l);
+    char change[24] = "";
+    if (l->has_before && l->before > 0)
+        snprintf(change, sizeof change, "%+.1f%%", 100 * (l->after - l->before) / l->before);
+    display(out, "%-6s  %-6s ", strcmp(state, "failed") ? state : "FAILED", l->what);
+    if (l->has_before) put_bytes(out, a, (uint64_t)l->before, 12);
+    else display(out, "%12s", "-");
+    fputc(' ', out), put_bytes(out, a, (uint64_t)l->after, 12);
+    if (l->error > 0) fputc(' ', out), put_bytes(out, a, (uint64_t)l->error, 10);
+    else if (errors) display(out, " %10s", "");
+    display(out, " %8s ", change);
+    put_bytes(out, a, (uint64_t)l->limit, 12);
+    display(out, "  %s, %s", l->heap->process ? l->heap->process : "-", l->heap->allocator ? l->heap->allocator : "-");
+    if (l->heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(l->heap->kind));
+    if (l->site) display(out, ": %s", l->site);
+    fputc('\n', out);
+}
+
 static void check_text(const arguments *a, const checks *c, FILE *out) {
-    display(out, "%-6s  %-6s %12s %12s %10s %8s %12s  %s\n", "", "of", "before", "after", "+-", "change", "limit",
-            "heap");
-    for (const limit_check *l = c->list; l < c->list + c->count; l++) {
-        const char *state = verdict(c, l);
-        char change[24] = "";
-        if (l->has_before && l->before > 0)
-            snprintf(change, sizeof change, "%+.1f%%", 100 * (l->after - l->before) / l->before);
-        display(out, "%-6s  %-6s ", strcmp(state, "failed") ? state : "FAILED", l->what);
-        if (l->has_before) put_bytes(out, a, (uint64_t)l->before, 12);
-        else display(out, "%12s", "-");
-        fputc(' ', out), put_bytes(out, a, (uint64_t)l->after, 12);
-        fputc(' ', out);
-        if (l->error > 0) put_bytes(out, a, (uint64_t)l->error, 10);
-        else display(out, "%10s", "");
-        display(out, " %8s ", change);
-        put_bytes(out, a, (uint64_t)l->limit, 12);
-        display(out, "  %s, %s", l->heap->process ? l->heap->process : "-",
-                l->heap->allocator ? l->heap->allocator : "-");
-        if (l->site) display(out, ": %s", l->site);
-        fputc('\n', out);
-    }
+    bool errors = false;         /* of sampled heaps */
+    for (size_t i = 0; i < c->count; i++) errors |= c->list[i].error > 0;
+    display(out, "%-6s  %-6s %12s %12s %s%8s %12s  %s\n", "", "of", "before", "after", errors ? "        +- " : "", "change",
+            "limit", "heap");
+    for (size_t i = 0; i < c->count; i++) put_check(a, c, &c->list[i], errors, out);
 }
 
 static void check_json(const checks *c, hd_json *j) {
@@ -174,7 +178,9 @@ static int check_files(const arguments *a, const chosen *x, const chosen *y) {
         answer_end_list(&r);
         json_u64(&r.json, "failed", count);
     } else {
+        screen s = screen_of(a);
         check_text(a, &c, r.text);
+        if (count) put_next(r.text, &s, a, "what grew", "diff", x->file, y->file, NULL);
     }
     free(c.list);
     return answer_close(&r, DONE) || count ? BAD_INPUT : DONE;

@@ -8,7 +8,7 @@ must jq gcc libstb-dev
 work=$PWD/build/peers/check
 rm -rf "$work" && mkdir -p "$work"
 ${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/check_aa.c -o "$work/check_aa" -lpthread
-seeds=$PWD/fuzz/seeds
+seeds=$PWD/fuzz/seeds data=$PWD/tests/data
 cd "$work"
 
 # trace PROCESS LOAD PARSE: hexadecimal sizes
@@ -28,6 +28,7 @@ check "what BASELINE does not have" "growth failed, 1" "$(verdicts base.json oth
 check "... may be there when only the total is limited" 0 "$(status "$tool" check --max-total 1k base.json other.json)"
 check "less" 0 "$(status "$tool" check six.json base.json)"
 check "text" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --bytes base.json six.json | sed -n 2p | tr -s ' ')"
+check "heaps that are of two kinds" "-, go; -, go, total" "$("$tool" check "$data/heap-go.txt" "$data/heap-go.txt" | sed 1d | sed 's/.*iB  //' | paste -sd';' | sed 's/;/; /')"
 check "objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
 check "wrong usage" "2 2 2 2 2 2" "$(for o in --max-growth=x --max-growth=-1 --site=a --site=a=b --site='(=5' --max-total=0; do status "$tool" check $o base.json six.json; done | paste -sd' ')"
 check "one file" 2 "$(status "$tool" check base.json)"
