@@ -44,10 +44,15 @@ void complain(const char *file, const hd_error *err, const char *kind) {
 }
 
 /* REGEX, over frames, or type=REGEX. */
+char pattern_error[96];
+
 bool pattern_set(pattern *p, const char *text) {
+    int error;
     p->axis = strncmp(text, "type=", 5) ? HD_AXIS_BACKTRACE : HD_AXIS_TYPE;
     p->text = text + (p->axis == HD_AXIS_TYPE ? 5 : 0);
-    return !regcomp(&p->regex, p->text, REG_EXTENDED | REG_NOSUB);
+    error = regcomp(&p->regex, p->text, REG_EXTENDED | REG_NOSUB);
+    if (error) regerror(error, NULL, pattern_error, sizeof pattern_error);
+    return !error;
 }
 
 bool pattern_matches(void *user, hd_str name) {

@@ -164,6 +164,7 @@ extern const char *command_name; /* NULL: none is known yet */
 int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 void complain(const char *file, const hd_error *err, const char *kind);
 bool pattern_set(pattern *p, const char *text);
+extern char pattern_error[96];   /* why it was false; empty: it never was */
 bool pattern_matches(void *user, hd_str name);
 void on_warning(void *user, const hd_error *warning);
 bool on_progress(void *user, uint64_t done, uint64_t total);

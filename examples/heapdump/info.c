@@ -4,6 +4,7 @@
 #include "dart.h"
 #include "heaps.h"
 #include "memprof.h"
+#include "screen.h"
 
 static void info_heap(FILE *out, const hd_heap *heap) {
     totals t = totals_of(heap);
@@ -195,6 +196,8 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
 }
 
 int run_info(const arguments *a) {
+    screen s = screen_of(a);
+    const char *file = NULL;     /* the last that has something to look at */
     answer r;
     int status = answer_open(&r, a, "files");
     if (status) return status;
@@ -206,7 +209,9 @@ int run_info(const arguments *a) {
         }
         if (a->json ? info_json(&r.json, a->files[i], dump, a) : info_text(r.text, a->files[i], dump, a))
             status = BAD_INPUT;
+        else if (!a->json && (hd_dump_graph(dump) || hd_dump_heap_count(dump))) file = a->files[i];
         hd_dump_free(dump);
     }
+    if (file) put_next(r.text, &s, a, "what to look at first", "suspects", file, NULL);
     return answer_close(&r, DONE) ? BAD_INPUT : status;
 }

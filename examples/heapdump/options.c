@@ -448,8 +448,9 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
         o = row_of(c, o);
         if (!o->take(o, a, optarg))
-            return usage("--%s does not take '%s'%s", o->name, optarg,
-                         o->take == take_format ? " (--format help lists what it takes)" : "");
+            return usage("--%s does not take '%s'%s%s", o->name, optarg,
+                         o->take == take_format ? " (--format help lists what it takes)" : *pattern_error ? ": " : "",
+                         pattern_error);
         if (is_cutoff(o)) a->has_cutoff = true;
     }
     a->files = argv + optind;

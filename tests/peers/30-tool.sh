@@ -46,6 +46,7 @@ printf 'ELF' > not.json
 check "no heap dump" 1 "$(status "$tool" tree not.json)"
 : > empty.json
 check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(status "$tool" tree empty.json) $(cat err)"
+check "what is wrong with a regular expression" "2 heapdump: --keep does not take 'load(': Unmatched ( or \\(; see heapdump help tree" "$(status "$tool" tree --keep 'load(' empty.json) $(cat err)"
 printf '{"traceEvents":[]}' > none.json
 check "a trace without heaps: info lists none" "0 none.json: chrome, 0 heaps" "$(status "$tool" info none.json) $(cat out)"
 check "a trace without heaps: no tree" 1 "$(status "$tool" tree none.json)"

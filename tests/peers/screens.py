@@ -35,6 +35,7 @@ MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
          "tree --frames all --invert --root '^operator new' templates.json"),
         (["tree", "--pid", "18464", "--dump", "0x1", "--allocator", "malloc", "--kind", "live", "templates.json"],
          "top --pid 18464 --dump 0x1 --allocator malloc --kind live --self templates.json"),
+        (["info", "templates.json"], "suspects templates.json"), (["info", "sass.dartheap"], "suspects sass.dartheap"),
         (["check", "--max-total", "100", *PAIR], "diff " + " ".join(PAIR)),
         (["diff", "--frames", "all", *PAIR], "diff --frames all --invert " + " ".join(PAIR))]
 
