@@ -588,6 +588,9 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
     display(out, "\n");
 }
 
+/* Whether names need the columns that numbers of blocks would take. */
+static bool is_narrow(const screen *s) { return s->columns && s->columns < 100; }
+
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after) {
     const hd_amount *x = &l->lines[0].amount[0], *y = &l->lines[0].amount[1];
@@ -598,7 +601,7 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     c.estimates = heap->sample_bytes || (after && after->sample_bytes) || x->variance.lo || x->variance.hi ||
                   y->variance.lo || y->variance.hi;
     c.bytes = a->exact ? digits_of(x->bytes > y->bytes ? x->bytes : y->bytes) : 10;
-    c.blocks = blocks == HD_UNKNOWN ? 0 : digits_of(blocks);
+    c.blocks = blocks == HD_UNKNOWN || (after && c.estimates && is_narrow(s)) ? 0 : digits_of(blocks);
     used = (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
     display(out, "  "), put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
     display(out, "\n");

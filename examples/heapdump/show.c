@@ -101,13 +101,17 @@ static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
 }
 
 static hd_status put_top_row(void *user, const hd_top_row *row) {
+    enum { UNLISTED_COLUMNS = 22 };
     top_list *t = user;
     int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + 2;
     bool unlisted = row->unlisted.bytes > t->total / 100;
     int room;
     char *name;
     if (t->blocks) used += t->blocks + 2;
-    room = t->screen->columns ? t->screen->columns - used - 1 - (unlisted ? 22 : 0) : 0;
+    room = t->screen->columns ? t->screen->columns - used - 1 : 0;
+    if (room && unlisted && room - UNLISTED_COLUMNS < 24 && room - UNLISTED_COLUMNS < columns_of(row->name))
+        unlisted = false;        /* the name says more */
+    if (room && unlisted) room -= UNLISTED_COLUMNS;
     name = short_name(row->name, room && room < 12 ? 12 : room);
     if (t->blocks && row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
     else if (t->blocks) display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
