@@ -251,6 +251,12 @@ int output_open_as(output *o, const char *path, bool is_default) {
     return DONE;
 }
 
+int file_is_named(const arguments *a) {
+    if (a->output || !isatty(STDOUT_FILENO) || (a->to && !strcmp(a->to, "folded"))) return DONE; /* lines to read */
+    return usage("%s writes a file, which is no text for a terminal: name it with -o FILE (-o - writes it here)",
+                 command_name);
+}
+
 int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
 
 int output_close(output *o, const char *path, int status) {

@@ -178,6 +178,8 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump);
 int64_t read_stdin(void *user, void *buffer, size_t capacity);
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
+/* What is made for other programs is not written to a terminal unasked: WRONG_USAGE, told. */
+int file_is_named(const arguments *a);
 const char *output_error(const output *o, const hd_error *err);
 int output_close(output *o, const char *path, int status);
 /* Members of an object. A text may be NULL, and is null then. */

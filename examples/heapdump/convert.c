@@ -280,6 +280,7 @@ int run_convert(const arguments *a) {
     if (!a->to && !a->add_to)
         return usage("convert needs --to FORMAT (%s)", formats_written());
     if (a->file_count != 1) return usage("convert takes one file");
+    if (file_is_named(a)) return WRONG_USAGE;
     if (index_is_asked(a->to)) return index_convert(a);
     if (memprof_is_raw(a->to)) return memprof_convert(a);
     if (format && format->write_graph) return convert_graph(a, format);

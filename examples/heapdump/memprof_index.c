@@ -388,7 +388,8 @@ static void index_tell_fields(const arguments *a, const index_source *s) {
 
 int run_index(const arguments *a) {
     index_source s;
-    int status = index_check(a);
+    int status = file_is_named(a);
+    if (!status) status = index_check(a);
     if (!status) status = index_open(a, &s);
     if (status) return status;
     status = index_write_to(a, &s, a->output);

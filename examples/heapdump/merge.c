@@ -93,6 +93,7 @@ int run_merge(const arguments *a) {
     hd_heap *heaps;
     hd_error err;
     int status;
+    if (file_is_named(a)) return WRONG_USAGE;
     if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true))) return memprof_merge(a);
     status = check_to(a);
     places = status ? NULL : places_create(a);

@@ -59,7 +59,7 @@ def run(arguments, columns, rows, stdin=os.devnull, **environment):
             break
         out += piece
     os.close(ours)
-    return out.decode(), process.wait()
+    return out.decode(errors="replace"), process.wait()
 
 
 failed = 0
@@ -107,6 +107,13 @@ for arguments, expected in MORE:
     check(f"{' '.join(arguments)}: what to ask next", hints == [expected], hints)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: nothing to ask next of it", "main" in piped and "next:" not in piped, piped)
+
+for arguments in ["convert", "--to", "pprof"], ["merge"], ["index", "--binary", tool]:
+    out, status = run([*arguments, "templates.json"], 80, 24)
+    check(f"{arguments[0]}: no file on a terminal", status == 2 and not out, out[:200])
+for arguments in ["convert", "--to", "pprof", "-o", "-"], ["merge", "-o", "-"], ["convert", "--to", "folded"]:
+    out, status = run([*arguments, "templates.json"], 80, 24)
+    check(f"{' '.join(arguments)}: on a terminal, too", status == 0 and out, status)
 
 # Colours are for terminals that have them and people who want them; nothing else is.
 plain = subprocess.run([tool, "tree", "sqlite3.json"], cwd=work, stdout=subprocess.PIPE).stdout
