@@ -51,9 +51,12 @@
        >>graph.classes       histograms, diff of graphs
        >>places              where the code of frames is: mappings, build ids, addresses
        >>dump.model          what a file gave: heaps, scalars, the document of its format
+       >>region              what recorders keep where other processes can look at it
        >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
        >>register            address -> (size, context), straight on the OS's memory
-       >>recorder            what a malloc hook calls; snapshots
+       >>recorder.sites      what contexts allocated: counters that threads add to, and the peak
+       >>recorder            what a malloc hook calls
+       >>recorder.view       snapshots, of this process or of another, live or dead
        >>trace.write         heap dumps written as Chromium traces; deduplicators
        >>trace.value         values of a trace being read, and complaints about them
        >>trace.read          events of a trace: dictionaries, heaps, scalars
@@ -1415,6 +1418,28 @@ HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *opti
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 
 #ifndef HEAPDUMP_NO_RECORDER
+/* ================================================================================= >>region
+   Memory in which recorders keep what others may look at: contexts, counters, modules. Whoever makes it shares it
+   with the processes that record (on Linux: a memfd), and sees what they recorded whenever it likes, also after
+   their end, whatever that was (>>recorder.view). All in it is offsets: each process has it at an address of its
+   own. It may be far larger than the memory there is, for what is not used takes none. */
+
+/* Makes a region of zeroed memory, before anybody records into it. `bytes`: 64 KiB at least; the address a multiple
+   of 4096. Errors: HD_INVALID. */
+HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
+/* Bytes of a region that were taken so far, from its start. */
+HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
+
+/* What program counters lie in: a program, or a library, as loaded. */
+typedef struct hd_module {
+    uint64_t start, end;         /* addresses of its code */
+    uint64_t bias;               /* an address less this is one of the file's */
+    hd_str path;
+    uint8_t build_id[32];
+    uint32_t build_id_size;
+    bool transparent;            /* asks for memory on behalf of its caller, as operator new does */
+} hd_module;
+
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
    tree that all threads share, so that a snapshot is a number, not a copy of a stack. The tracker
@@ -1606,14 +1631,40 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 /* O(tables). */
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
 
+/* ========================================================================= >>recorder.sites
+   What a recorder counts. Source: chromium-heap-profiler; of lifetimes: compiler-rt's MemProf. */
+
+/* Contexts, register, counters, locks (>>recorder). */
+typedef struct hd_recorder hd_recorder;
+
+/* Counters of a recorder. When it samples, live_bytes and peak_bytes are estimates; the rest counts the sample. */
+typedef struct hd_recorder_counters {
+    uint64_t live_bytes, live_blocks;
+    uint64_t peak_bytes;         /* the most live_bytes ever was; when several threads record, but for 4 KiB per shard */
+    uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
+    uint64_t replaced;           /* allocations at an address that was live: a free was missed */
+    uint64_t unknown_frees;      /* frees of addresses never seen; few of them when sampled */
+    uint64_t ignored;            /* calls made while the thread was inside the recorder */
+    uint64_t lost;               /* allocations there was no memory to record */
+    uint64_t inherited_bytes, inherited_blocks; /* what a fork's parent had allocated, and is not freed yet */
+    hd_memory memory;            /* the recorder's own: registers and contexts */
+} hd_recorder_counters;
+
+/* What became of the blocks of one context, as MemProf has it. Times are the recorder's clock's. */
+typedef struct hd_lifetimes {
+    uint64_t count, bytes;       /* of blocks allocated, freed or not */
+    uint64_t min_size, max_size;
+    uint64_t lifetime, min_lifetime, max_lifetime; /* of blocks that live: so far */
+    uint64_t overlaps;           /* blocks allocated before the one before was freed */
+    uint32_t allocated, freed;   /* when the last one was */
+} hd_lifetimes;
+
 /* =============================================================================== >>recorder
    Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
    hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
    allocates): such inner calls are ignored and counted. They never call malloc, and take at most
    1 KiB of the caller's stack, beside what desc.tracker.unwind takes. Thread-local variables take 3 KB.
    Source: chromium-heap-profiler. */
-
-typedef struct hd_recorder hd_recorder;
 
 typedef struct hd_recorder_desc {
     /* Where backtraces come from. While the tracker is running the recorder joins it, with its
@@ -1627,6 +1678,14 @@ typedef struct hd_recorder_desc {
        unbiased estimates, and give their variance. [0: record every block] */
     uint64_t sample_bytes;
     uint64_t sample_seed;        /* equal seeds draw equal samples in each thread [drawn at random] */
+    /* Where others look at what is recorded: memory of hd_region_init, which stays until the recorder is freed.
+       Contexts are then shown, too, and cannot be another recorder's as well. [pages of its own] */
+    void *region;
+    uint64_t region_bytes;
+    bool lifetimes;              /* hd_recorder_view_lifetimes shall tell; needs a region and a clock, and no samples.
+                                    Takes 16 bytes a block [false] */
+    const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
+    uint64_t start_us;           /* when it started, on a clock of the caller's [0] */
     /* Called after a block was freed, dropped or replaced, outside of all locks. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Fills hd_allocation.time. Asked only when set; any unit, may wrap. */
@@ -1665,26 +1724,23 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
 HEAPDUMP_API bool hd_record_suspend(void);
 HEAPDUMP_API void hd_record_resume(void);
 
-/* Three calls around fork(), for pthread_atfork or by hand: the child's recorder is then whole, its peak what is
-   live. All recorders of a program that are live have to have the same contexts. */
+/* Three calls around fork(), for pthread_atfork or by hand. In the child all counters begin anew: its blocks are its
+   own, and what its parent had is one number, `inherited_bytes`. All recorders of a program that are live have to
+   have the same contexts. False: there was no room in the region, and the child is not shown. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
-HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
+HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec);
 
-/* Counters of a recorder. When it samples, live_bytes and peak_bytes are estimates; the rest counts the sample. */
-typedef struct hd_recorder_counters {
-    uint64_t live_bytes, live_blocks;
-    uint64_t peak_bytes;         /* the most live_bytes ever was */
-    uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
-    uint64_t replaced;           /* allocations at an address that was live: a free was missed */
-    uint64_t unknown_frees;      /* frees of addresses never seen; few of them when sampled */
-    uint64_t ignored;            /* calls made while the thread was inside the recorder */
-    uint64_t lost;               /* allocations there was no memory to record */
-    hd_memory memory;            /* the recorder's own: registers and contexts */
-} hd_recorder_counters;
+/* Tells who looks on what the process is called, and when it started. */
+HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, uint64_t start_us);
+/* Tells of a module, before the first allocation from its code: program counters are then named MODULE+0xOFFSET,
+   and blocks of no type have the name of the module that asked for them. False: there is no memory. */
+HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module);
+/* Tells that the module that begins at `start` is no longer loaded. What lies there later is another's. */
+HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
 
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
-/* The most live_bytes ever was, and live_bytes: two loads, no lock. */
+/* The most live_bytes ever was, and live_bytes: two loads for each shard, no lock. */
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
@@ -1694,23 +1750,67 @@ HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user);
 
+/* ========================================================================== >>recorder.view
+   Snapshots: what is live now, was at the peak, was ever allocated, or was freed at once. All come from counters
+   by context, so that a snapshot costs contexts, not blocks, and holds up nobody. Of a recorder in a region, any
+   process that has the region takes them, also when the one that recorded is dead. A snapshot is exact for each
+   context, but for what threads are doing meanwhile, and was taken of one context after the other. */
+
 typedef struct hd_snapshot_options {
     hd_options options;
+    hd_heap_kind kind;           /* HD_HEAP_PEAK: exact with one thread; with more, but for what others were doing
+                                    just then. HD_HEAP_TEMPORARY: freed before its thread allocated again [live] */
     /* The name of a program counter: into `buffer`, or any string that stays until the next call.
-       [0x and the address in hexadecimal] */
+       [MODULE+0xOFFSET of hd_recorder_add_module, else 0x and the address in hexadecimal] */
     hd_str (*pc_name)(void *user, const void *pc, char *buffer, size_t capacity);
-    /* The type of a context that was given none. ["[unknown]"] */
+    /* The type of a context that was given none. [the module's file name, else "[unknown]"] `contexts` is NULL in a
+       snapshot of another process. */
     hd_str (*type_name)(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
                         size_t capacity);
     void *user;
 } hd_snapshot_options;
 
-/* What is live now, as a profile with axes backtrace and type. Each shard is locked for as long as
-   it takes to add its allocations up; the calling thread's own allocations are not recorded.
-   Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
+/* A recorder of this process as a profile with axes backtrace and type. The calling thread's own allocations are not
+   recorded. Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
+
+/* What a recorder in a region is, or was. */
+typedef struct hd_recorded {
+    uint64_t pid, start_us;
+    char name[64];
+    uint64_t sample_bytes;       /* 0: every block */
+    uint32_t parent;             /* number of the recorder in the process that forked; HD_NONE */
+    uint32_t under_way;          /* operations that threads were inside of: when the process is dead, at most these are
+                                    counted half */
+    uint32_t contexts;
+    bool ended;                  /* it was freed */
+    uint64_t peak_number;        /* counts peaks: what the peak says changed when this did */
+    hd_recorder_counters counters; /* without `memory` */
+} hd_recorded;
+
+/* How many recorders there were so far, of all processes; they are numbered from 0, parents before children.
+   `bytes`: of the region that are there to be read. */
+HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
+/* A recorder by its number. Errors: HD_INVALID (there is none, or not yet). */
+HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
+                                        hd_error *err);
+/* What hd_recorder_snapshot gives, of a recorder in a region. What a hostile process wrote there falsifies figures and
+   names; `limits` bound what it makes this one take. Errors: those of both. */
+HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
+                                                 const hd_snapshot_options *options, hd_profile **out, hd_error *err);
+/* Calls back for each context that allocated, with the program counters of its call stack, innermost first.
+   `now`: on the recorder's clock. Errors: also HD_UNSUPPORTED (desc.lifetimes was not set). */
+HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
+                                                  const hd_options *options,
+                                                  void (*each)(void *user, const hd_lifetimes *of,
+                                                               const uint64_t *pcs, size_t count),
+                                                  void *user, hd_error *err);
+/* Calls back for each module that was told of, also those of parents; `module` is there during the call. */
+HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
+                                                void (*each)(void *user, const hd_module *module, bool loaded),
+                                                void *user, hd_error *err);
 
 /* A snapshot of what the caller has added up: bytes[c] and blocks[c] are those of context c, for all c
    below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
@@ -2894,6 +2994,12 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #include <unistd.h>
 #ifndef HEAPDUMP_NO_THREADS
 #include <pthread.h>
+#endif
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define HD__SINGLE_THREADED
+#endif
 #endif
 #endif
 
@@ -12618,6 +12724,303 @@ HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
+/* ================================================================================= >>region
+   What is shown lies in columns: segments of doubling size that never move, found by offsets in a record, one of
+   which each recorder has. A process only writes here, but for sums it adds to: addresses and lengths by which it
+   decides anything are in memory of its own, so that another process of the region can falsify figures and nothing
+   else. Without a region the same is kept in pages of the OS, and offsets are addresses.
+
+   Nothing is given back to a region: recorders live as long as their processes, mostly. Who looks on copies a word
+   once, and looks at where it leads before it goes there. */
+
+#define HD__SEGMENT_BITS 10u
+#define HD__SEGMENTS 22u
+#define HD__REGION_LEAST 65536u
+
+/* Rows that are shown: `count` of them are whole. Segment i has 1024 << i. */
+typedef struct hd__column {
+    uint64_t count;
+    uint64_t segment[HD__SEGMENTS]; /* offsets; 0: not there */
+} hd__column;
+
+typedef struct hd__region {
+    char magic[8];
+    uint64_t size;
+    uint64_t used;               /* bytes; all below were taken by somebody */
+    hd__column records;          /* offsets of hd__record, in order of arrival */
+} hd__region;
+
+/* Where somebody's chunks come from, and what is left of the last one for names. */
+typedef struct hd__land {
+    uint8_t *base;               /* NULL: pages of the OS */
+    uint64_t size;
+    uint64_t memory;             /* bytes taken */
+    uint64_t names_at, names_left;
+} hd__land;
+
+/* Who fills a column: where its segments are. */
+typedef struct hd__shower {
+    uint32_t count;
+    void *segment[HD__SEGMENTS];
+} hd__shower;
+
+typedef struct hd__shown_node {
+    uint32_t parent;
+    uint32_t kind;               /* in the upper 24 bits: how many modules had been closed before */
+    uint64_t value;              /* a program counter, or the offset of a name */
+} hd__shown_node;
+
+typedef struct hd__shown_module {
+    uint64_t start, end, bias;
+    uint64_t path;               /* offset of a name */
+    uint32_t born, died;         /* how many modules had been closed; died: HD_NONE while it is loaded */
+    uint32_t build_id_size, transparent;
+    uint8_t build_id[32];
+} hd__shown_module;
+
+/* What one context allocated. A sample's blocks are in 65,536ths. */
+typedef struct hd__site {
+    uint64_t total[2], freed[2], temporary[2]; /* bytes, blocks */
+    uint64_t peak[2];            /* live at the peak with the number that follows; of another: did not change since */
+    uint64_t peak_number;
+    uint32_t context, apart;
+} hd__site;
+
+/* Variances of a sample, in the squares of a unit that hd__sample_unit tells. */
+typedef struct hd__site_error {
+    uint64_t total, freed, temporary, peak;
+} hd__site_error;
+
+/* A block that lives, where lifetimes are kept. */
+typedef struct hd__shown_block {
+    uint64_t size;               /* of a free one: the row of the next free one, from 1 */
+    uint32_t site, time;         /* site 0: free */
+} hd__shown_block;
+
+/* A shard's counters, of samples as they are, which its lock guards. */
+typedef struct hd__shown_shard {
+    uint64_t under_way;          /* an operation is */
+    uint64_t live_blocks, total_bytes, total_blocks, replaced, unknown_frees, lost;
+    uint64_t live_pending;       /* live bytes that are not in the record's yet; may be less than 0 */
+} hd__shown_shard;
+
+/* What a shard's operations add to one site, until another takes its place here: sites are shared, and threads that
+   add to them would wait for each other. */
+typedef struct hd__pending {
+    uint32_t changes;            /* odd while it is being changed */
+    uint32_t site;               /* its number in the record, from 1; 0: none */
+    uint64_t total[2], freed[2], temporary[2];
+    uint64_t apart;
+} hd__pending;
+
+#define HD__SHARDS 256u
+#define HD__PENDING 64u          /* per shard */
+#define HD__PENDING_BYTES 4096u  /* of live bytes that a shard keeps to itself, at most */
+#define HD__NO_MODULE 0xffffffu
+
+/* What one recorder shows. */
+typedef struct hd__record {
+    uint64_t pid, start_us;
+    uint64_t sample_bytes;
+    uint32_t number, parent;     /* parent: the record of the process that was forked; HD_NONE */
+    uint32_t first_node;         /* nodes below are the parent's */
+    uint32_t modules_before;     /* modules of the parent's that were there */
+    uint32_t closed_before;      /* and how many had been closed */
+    uint32_t shards, ended;
+    char name[64];
+    hd__column nodes, sites, errors, modules;
+    hd__column lifetimes;        /* of freed blocks, by site */
+    uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: lifetimes are not kept */
+    char apart[64];              /* what all threads write, on cache lines of its own */
+    uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
+    char apart_too[64];
+    uint64_t peak_bytes, peak_number;
+    char apart_again[64];
+    hd__shown_shard shard[1];    /* `shards` of them, and behind these HD__PENDING hd__pending for each */
+} hd__record;
+
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '1' };
+
+/* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
+#if defined(HD__ALONE)
+#elif defined(HEAPDUMP_NO_THREADS)
+#define HD__ALONE() true
+#elif defined(HD__SINGLE_THREADED)
+#define HD__ALONE() (__libc_single_threaded)
+#else
+#define HD__ALONE() false
+#endif
+
+#if defined(HEAPDUMP_NO_THREADS) || __GCC_ATOMIC_LLONG_LOCK_FREE == 2
+static uint64_t hd__figure(const uint64_t *p) { return HD__LOAD(p); }
+static void hd__figure_set(uint64_t *p, uint64_t value) { HD__STORE(p, value); }
+static bool hd__figure_swap(uint64_t *p, uint64_t *expected, uint64_t value) { return HD__CAS(p, expected, value); }
+HD__INLINE uint64_t hd__figure_add(uint64_t *p, uint64_t by) {
+    uint64_t sum;
+    if (!HD__ALONE()) return HD__ADD(p, by);
+    sum = HD__LOAD_RELAXED(p) + by;
+    HD__STORE(p, sum);
+    return sum;
+}
+#else
+static uint32_t hd__figures_taken;
+static uint64_t hd__figure(const uint64_t *p) { return *(const volatile uint64_t *)p; }
+static void hd__figure_set(uint64_t *p, uint64_t value) { *(volatile uint64_t *)p = value; }
+static bool hd__figure_swap(uint64_t *p, uint64_t *expected, uint64_t value) {
+    bool is;
+    while (!HD__TAKE(&hd__figures_taken)) {}
+    is = *p == *expected;
+    if (is) *(volatile uint64_t *)p = value;
+    else *expected = *p;
+    HD__STORE(&hd__figures_taken, 0);
+    return is;
+}
+static uint64_t hd__figure_add(uint64_t *p, uint64_t by) {
+    uint64_t sum;
+    while (!HD__TAKE(&hd__figures_taken)) {}
+    sum = *(volatile uint64_t *)p += by;
+    HD__STORE(&hd__figures_taken, 0);
+    return sum;
+}
+#endif
+
+static unsigned hd__log2(uint32_t x) {
+#if defined(__GNUC__)
+    return 31u - (unsigned)__builtin_clz(x);
+#else
+    unsigned n = 0;
+    while (x >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Counts, where nobody else does at the time. */
+HD__INLINE void hd__count(uint64_t *p, uint64_t by) { hd__figure_set(p, hd__figure(p) + by); }
+
+/* The segment of a row, and which of its rows it is. */
+HD__INLINE uint32_t hd__segment_of(uint32_t row, uint32_t *within) {
+    uint64_t shifted = (uint64_t)row + (1u << HD__SEGMENT_BITS);
+    unsigned segment = (shifted >> 32 ? 32 : hd__log2((uint32_t)shifted)) - HD__SEGMENT_BITS;
+    *within = (uint32_t)(shifted - ((uint64_t)1 << (segment + HD__SEGMENT_BITS)));
+    return segment;
+}
+
+/* A chunk of zeros; *offset tells it to others. NULL when there is no more. */
+static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
+    hd__region *region = (hd__region *)(void *)land->base;
+    uint64_t used, size = hd__page_round((size_t)bytes);
+    void *p;
+    if (!region) {
+        p = hd__pages_take((size_t)bytes);
+        *offset = (uint64_t)(uintptr_t)p;
+    } else {
+        used = hd__figure(&region->used);
+        do {
+            used &= ~(uint64_t)(HD__PAGE - 1);
+            if (used < sizeof *region || used > land->size || size > land->size - used) return NULL;
+        } while (!hd__figure_swap(&region->used, &used, used + size));
+        p = land->base + used;
+        *offset = used;
+    }
+    if (p) land->memory += size;
+    return p;
+}
+
+static void *hd__shower_row(const hd__shower *s, uint32_t row, size_t each) {
+    uint32_t within, segment = hd__segment_of(row, &within);
+    return (uint8_t *)s->segment[segment] + within * each;
+}
+
+/* The row that comes next, which hd__shower_done shows. NULL: no memory. One at a time. */
+static void *hd__shower_next(hd__shower *s, hd__land *land, hd__column *column, size_t each) {
+    uint32_t within, segment = hd__segment_of(s->count, &within);
+    uint64_t offset;
+    if (segment >= HD__SEGMENTS) return NULL;
+    if (!s->segment[segment]) {
+        s->segment[segment] = hd__chunk_take(land, (uint64_t)each << (segment + HD__SEGMENT_BITS), &offset);
+        if (!s->segment[segment]) return NULL;
+        hd__figure_set(&column->segment[segment], offset);
+    }
+    return (uint8_t *)s->segment[segment] + within * each;
+}
+
+static void hd__shower_done(hd__shower *s, hd__column *column) {
+    hd__figure_set(&column->count, ++s->count);
+}
+
+/* Gives back what is in pages of the OS. */
+static void hd__shower_free(hd__shower *s, const hd__land *land, size_t each) {
+    for (unsigned i = 0; i < HD__SEGMENTS && !land->base; i++)
+        hd__pages_give(s->segment[i], each << (i + HD__SEGMENT_BITS));
+    memset(s, 0, sizeof *s);
+}
+
+/* The offset of a text, which is copied behind its length; 0: there is no memory. */
+static uint64_t hd__show_text(hd__land *land, hd_str text) {
+    uint64_t need, offset;
+    uint32_t length = (uint32_t)(text.len < 65535 ? text.len : 65535);
+    void *p;
+    need = (sizeof length + length + 7) & ~(uint64_t)7;
+    if (need > land->names_left) {
+        if (!hd__chunk_take(land, 2 * HD__REGION_LEAST, &offset)) return 0;
+        land->names_at = offset;
+        land->names_left = 2 * HD__REGION_LEAST;
+    }
+    offset = land->names_at;
+    p = land->base ? land->base + offset : (uint8_t *)(uintptr_t)offset;
+    memcpy(p, &length, sizeof length);
+    if (length) memcpy((uint8_t *)p + sizeof length, text.data, length);
+    land->names_at += need;
+    land->names_left -= need;
+    return offset;
+}
+
+static bool hd__region_is(const void *region, uint64_t bytes) {
+    const hd__region *r = (const hd__region *)region;
+    return r && bytes >= HD__REGION_LEAST && !((uintptr_t)region & 7) &&
+           !memcmp(r->magic, hd__region_magic, sizeof r->magic);
+}
+
+HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err) {
+    hd__region *r = (hd__region *)region;
+    if (!r || (uintptr_t)r % HD__PAGE || bytes < HD__REGION_LEAST)
+        return hd__fail(err, HD_INVALID, "a region of 64 KiB or more expected, at a multiple of 4096");
+    r->size = bytes;
+    r->used = hd__page_round(sizeof *r);
+    memcpy(r->magic, hd__region_magic, sizeof r->magic);
+    return HD_OK;
+}
+
+HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes) {
+    uint64_t used = hd__region_is(region, bytes) ? hd__figure(&((const hd__region *)region)->used) : 0;
+    return used < bytes ? used : bytes;
+}
+
+/* Shows a record to who looks on: false when there is no memory. Several processes may at a time: each takes a
+   number, then a place, which another may have made. */
+static bool hd__region_add(hd__land *land, uint64_t offset, uint32_t *number) {
+    hd__region *region = (hd__region *)(void *)land->base;
+    uint64_t row = hd__figure(&region->records.count), at, other = 0;
+    uint32_t within, segment;
+    uint64_t *place;
+    do
+        if (row >= HD_NONE) return false;
+    while (!hd__figure_swap(&region->records.count, &row, row + 1));
+    *number = (uint32_t)row;
+    segment = hd__segment_of(*number, &within);
+    if (segment >= HD__SEGMENTS) return false;
+    at = hd__figure(&region->records.segment[segment]);
+    if (!at) {
+        if (!hd__chunk_take(land, sizeof offset << (segment + HD__SEGMENT_BITS), &at)) return false;
+        while (!other && !hd__figure_swap(&region->records.segment[segment], &other, at)) {}
+        if (other) at = other;
+    }
+    if (at % 8 || at >= land->size || (within + 1) * sizeof *place > land->size - at) return false;
+    place = (uint64_t *)(void *)(land->base + at) + within;
+    hd__figure_set(place, offset);
+    return true;
+}
+
 /* ================================================================================ >>tracker
    Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
    lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
@@ -12634,8 +13037,6 @@ HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options
    interrupts a capture takes one of a few that all threads share; the child of a fork goes without those that
    other threads had just then. */
 
-#define HD__SEGMENT_BITS 10u
-#define HD__SEGMENTS 22u
 #define HD__ROOMS 16u            /* that threads share */
 
 typedef struct hd__node {
@@ -12649,12 +13050,24 @@ typedef struct hd__node_table {
     uint32_t slots[1];           /* node numbers plus one; `capacity` of them */
 } hd__node_table;
 
+/* Names in a region, found by where the program has them. */
+typedef struct hd__shown_name {
+    const void *name;
+    uint64_t offset;
+} hd__shown_name;
+
 struct hd_contexts {
     hd__node_table *table;
     uint32_t count;
     uintptr_t memory;
     hd__node *segments[HD__SEGMENTS];
     hd__mutex lock;
+    hd__column *column;          /* where nodes are shown; NULL: nowhere */
+    hd__shower shower;
+    hd__land land;
+    uint32_t closed;             /* modules, so far */
+    hd__shown_name *names;       /* a hash table, at most half full */
+    size_t name_count, name_capacity;
 };
 
 typedef struct hd__thread {
@@ -12668,6 +13081,9 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
+    uint32_t last_by;            /* the recorder that this thread's last block was recorded by */
+    uint64_t last;               /* its address */
+    uint64_t taken;              /* address of what was taken out that a parent had allocated */
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__this;
@@ -12686,16 +13102,6 @@ typedef struct hd__room {
 static HD__THREAD_LOCAL hd__room hd__this_room;
 #define HD__OWN_ROOM() (&hd__this_room)
 #endif
-
-static unsigned hd__log2(uint32_t x) {
-#if defined(__GNUC__)
-    return 31u - (unsigned)__builtin_clz(x);
-#else
-    unsigned n = 0;
-    while (x >>= 1) n++;
-    return n;
-#endif
-}
 
 static hd__node *hd__contexts_node(const hd_contexts *c, uint32_t context) {
     uint32_t shifted = context + (1u << HD__SEGMENT_BITS);
@@ -12738,6 +13144,64 @@ static bool hd__contexts_grow(hd_contexts *c, size_t capacity) {
     return true;
 }
 
+static hd__shown_name *hd__contexts_name_at(hd__shown_name *names, size_t capacity, const void *name) {
+    size_t i = (size_t)hd__hash_u64(0, (uint64_t)(uintptr_t)name);
+    while (names[i & (capacity - 1)].name && names[i & (capacity - 1)].name != name) i++;
+    return &names[i & (capacity - 1)];
+}
+
+static bool hd__contexts_names_grow(hd_contexts *c) {
+    size_t capacity = c->name_capacity ? 2 * c->name_capacity : HD__PAGE / sizeof *c->names;
+    hd__shown_name *grown = (hd__shown_name *)hd__pages_take(capacity * sizeof *grown);
+    if (!grown) return false;
+    for (size_t i = 0; i < c->name_capacity; i++)
+        if (c->names[i].name) *hd__contexts_name_at(grown, capacity, c->names[i].name) = c->names[i];
+    hd__pages_give(c->names, c->name_capacity * sizeof *grown);
+    c->names = grown;
+    c->name_capacity = capacity;
+    return true;
+}
+
+/* The offset of a name in the region; 0: there is no memory. */
+static uint64_t hd__contexts_name(hd_contexts *c, const void *name) {
+    hd__shown_name *n;
+    if (2 * (c->name_count + 1) > c->name_capacity && !hd__contexts_names_grow(c)) return 0;
+    n = hd__contexts_name_at(c->names, c->name_capacity, name);
+    if (n->name) return n->offset;
+    n->offset = hd__show_text(&c->land, hd_cstr((const char *)name));
+    if (!n->offset) return 0;
+    n->name = name;
+    c->name_count++;
+    return n->offset;
+}
+
+/* Shows a node to who looks on. Called under the lock. */
+static bool hd__contexts_show(hd_contexts *c, const hd__node *node) {
+    bool is_name = node->kind == HD_FRAME_NAME || node->kind == HD_FRAME_TYPE;
+    hd__shown_node *shown = (hd__shown_node *)hd__shower_next(&c->shower, &c->land, c->column, sizeof *shown);
+    if (!shown) return false;
+    shown->parent = node->parent;
+    shown->kind = node->kind | (c->closed < HD__NO_MODULE ? c->closed : HD__NO_MODULE) << 8;
+    shown->value = is_name ? hd__contexts_name(c, node->value) : (uint64_t)(uintptr_t)node->value;
+    if (is_name && !shown->value) return false;
+    hd__shower_done(&c->shower, c->column);
+    return true;
+}
+
+/* Shows contexts from `first` on in a column of a region. Called under the lock, or while nobody else has them. */
+static bool hd__contexts_show_from(hd_contexts *c, uint32_t first, const hd__land *land, hd__column *column) {
+    memset(&c->shower, 0, sizeof c->shower);
+    c->land = *land;
+    c->land.names_left = 0;
+    c->column = column;
+    for (uint32_t i = first; i < c->count; i++)
+        if (!hd__contexts_show(c, hd__contexts_node(c, i))) {
+            c->column = NULL;
+            return false;
+        }
+    return true;
+}
+
 /* Appends a node that is not in the table yet. Called under the lock. */
 static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind kind, const void *value) {
     uint32_t shifted = c->count + (1u << HD__SEGMENT_BITS);
@@ -12754,6 +13218,7 @@ static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind k
     n->parent = parent;
     n->kind = (uint32_t)kind;
     n->value = value;
+    if (c->column && !hd__contexts_show(c, n)) return false;
     HD__STORE(&c->count, c->count + 1);
     return true;
 }
@@ -12779,6 +13244,7 @@ HEAPDUMP_API void hd_contexts_free(hd_contexts *c) {
     }
     for (unsigned i = 0; i < HD__SEGMENTS; i++)
         hd__pages_give(c->segments[i], sizeof(hd__node) << (i + HD__SEGMENT_BITS));
+    hd__pages_give(c->names, c->name_capacity * sizeof *c->names);
     hd__mutex_free(&c->lock);
     hd__pages_give(c, sizeof *c);
 }
@@ -12831,7 +13297,7 @@ HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) 
 HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return c ? HD__LOAD(&c->count) : 0; }
 
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
-    return c ? HD__LOAD_RELAXED(&c->memory) : 0;
+    return c ? HD__LOAD_RELAXED(&c->memory) + c->land.memory + c->name_capacity * sizeof *c->names : 0;
 }
 
 /* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
@@ -13715,6 +14181,408 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     return memory;
 }
 
+/* ========================================================================= >>recorder.sites
+   A site counts what one context allocated, freed, and freed at once. A thread that is alone adds to sites; of
+   several, each shard keeps what its operations add to a few sites until another site takes their place, so that
+   threads do not wait for each other's cache lines.
+
+   The peak costs no time of its own: it can only be just before a block is freed. It has a number, and a site that
+   changes for the first time after it keeps what it was. With several threads what shards keep to themselves is
+   not in it.
+
+   Blocks that a fork's child inherits are told from its own by their site's number. */
+
+#define HD__LIFETIME_LOCKS 16u
+
+typedef struct hd__shard {
+    hd__mutex lock;
+    hd_register *reg;
+    bool locked;                 /* not by a thread that is alone */
+    uint32_t pending[HD__PENDING]; /* whose sites' they are */
+    hd__column *column;          /* of live blocks; NULL: lifetimes are not kept */
+    hd__shower blocks;
+    uint32_t free_block;         /* a row that is free, from 1; 0: none is */
+    char apart[64];              /* the next shard's lock on another cache line */
+} hd__shard;
+
+struct hd_recorder {
+    hd_contexts *contexts;
+    bool owns_contexts, started_tracker, shows_contexts;
+    void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
+    uint32_t (*clock)(void *user);
+    void *user;
+    uint64_t sample_bytes, sample_seed;
+    uint8_t *filter;             /* how many sampled blocks have this hash, 255: that or more, once;
+                                    a shard's counters change under its lock. NULL: nothing is sampled */
+    uintptr_t threads;           /* that have drawn samples */
+    uint32_t number;             /* tells recorders apart */
+    uint32_t shards;
+    hd__land land;
+    hd__record *record;          /* what is shown */
+    hd__pending *pending;        /* in it */
+    uint64_t record_at;          /* its offset */
+    hd__mutex site_lock;         /* guards what follows, while it is added to */
+    hd__shower sites, errors, modules, lifetimes;
+    uint32_t inherited;          /* sites with this number and below were a parent's */
+    uint64_t forking_bytes;      /* what a child inherits */
+    bool keeps_lifetimes;
+    hd__mutex lifetime_lock[HD__LIFETIME_LOCKS]; /* of those of freed blocks, by site */
+    uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
+    uint32_t *context_of[HD__SEGMENTS]; /* by site */
+    uint64_t numbers_memory;
+    hd__shard shard[1];          /* `shards` of them */
+};
+
+static size_t hd__recorder_size(uint32_t shards) {
+    return offsetof(hd_recorder, shard) + shards * sizeof(hd__shard);
+}
+
+static size_t hd__record_pending_at(uint32_t shards) {
+    return (offsetof(hd__record, shard) + shards * sizeof(hd__shown_shard) + 63) & ~(size_t)63;
+}
+
+static size_t hd__record_size(uint32_t shards) {
+    return hd__record_pending_at(shards) + shards * HD__PENDING * sizeof(hd__pending);
+}
+
+/* The chance that a block of this size is sampled. Empty blocks count as one byte. */
+static double hd__sample_chance(uint64_t sample_bytes, uint64_t size) {
+    return hd__decay((double)(size ? size : 1) / (double)sample_bytes);
+}
+
+/* What variances are counted in, so that neither rounding nor 64 bits matter: the square of this many bytes. */
+static double hd__sample_unit(uint64_t sample_bytes) {
+    return sample_bytes > 1024 ? (double)sample_bytes / 1024 : 1;
+}
+
+/* What one recorded block stands for; blocks of a sample are in 65,536ths. */
+typedef struct hd__weight {
+    uint64_t bytes, blocks, variance;
+} hd__weight;
+
+HD__NOINLINE static hd__weight hd__sample_weight(uint64_t sample_bytes, uint64_t size) {
+    double chance = hd__sample_chance(sample_bytes, size), bytes = (double)size / chance;
+    double in_units = bytes / hd__sample_unit(sample_bytes);
+    hd__weight w;
+    w.bytes = (uint64_t)(bytes + 0.5);
+    w.blocks = (uint64_t)(65536 / chance + 0.5);
+    w.variance = (uint64_t)(in_units * in_units * (1 - chance) + 0.5);
+    return w;
+}
+
+HD__INLINE hd__weight hd__weigh(const hd_recorder *rec, uint64_t size) {
+    hd__weight w = { size, 1, 0 };
+    return HD__UNLIKELY(rec->sample_bytes) ? hd__sample_weight(rec->sample_bytes, size) : w;
+}
+
+/* A number kept for each row; NULL: not made yet. */
+HD__INLINE uint32_t *hd__numbers_at(uint32_t *const *segments, uint32_t row) {
+    uint32_t within, segment = hd__segment_of(row, &within), *numbers = HD__LOAD(&segments[segment]);
+    return HD__LIKELY(numbers != NULL) ? &numbers[within] : NULL;
+}
+
+static uint32_t *hd__numbers_make(hd_recorder *rec, uint32_t **segments, uint32_t row) {
+    uint32_t within, segment = hd__segment_of(row, &within), *numbers = segments[segment];
+    size_t size = sizeof *numbers << (segment + HD__SEGMENT_BITS);
+    if (!numbers) {
+        numbers = (uint32_t *)hd__pages_take(size);
+        if (!numbers) return NULL;
+        rec->numbers_memory += hd__page_round(size);
+        HD__STORE(&segments[segment], numbers);
+    }
+    return &numbers[within];
+}
+
+/* Room for what else there is for each site. */
+static bool hd__site_make_more(hd_recorder *rec) {
+    hd__record *r = rec->record;
+    return (!rec->sample_bytes || hd__shower_next(&rec->errors, &rec->land, &r->errors, sizeof(hd__site_error))) &&
+           (!rec->keeps_lifetimes ||
+            hd__shower_next(&rec->lifetimes, &rec->land, &r->lifetimes, sizeof(hd_lifetimes)));
+}
+
+/* A site for a context that has none. 0: there is no memory. */
+HD__NOINLINE static uint32_t hd__site_make(hd_recorder *rec, uint32_t context) {
+    uint32_t *number, *back, site = 0;
+    hd__site *s;
+    hd__lock(&rec->site_lock);
+    number = hd__numbers_make(rec, rec->site_of, context);
+    if (number && *number > rec->inherited) {
+        site = *number;
+    } else if (number && rec->inherited + rec->sites.count + 1 < HD_NONE) {
+        site = rec->inherited + rec->sites.count + 1;
+        back = hd__numbers_make(rec, rec->context_of, site);
+        s = (hd__site *)hd__shower_next(&rec->sites, &rec->land, &rec->record->sites, sizeof *s);
+        if (!back || !s || !hd__site_make_more(rec)) {
+            site = 0;
+        } else {
+            *back = s->context = context;
+            if (rec->sample_bytes) hd__shower_done(&rec->errors, &rec->record->errors);
+            if (rec->keeps_lifetimes) hd__shower_done(&rec->lifetimes, &rec->record->lifetimes);
+            hd__shower_done(&rec->sites, &rec->record->sites);
+            HD__STORE(number, site);
+        }
+    }
+    hd__unlock(&rec->site_lock);
+    return site;
+}
+
+/* The site of a context, made when it is not there yet. */
+HD__INLINE uint32_t hd__site_of(hd_recorder *rec, uint32_t context) {
+    const uint32_t *number = hd__numbers_at(rec->site_of, context);
+    uint32_t site = HD__LIKELY(number != NULL) ? HD__LOAD(number) : 0;
+    return HD__LIKELY(site > rec->inherited) ? site : hd__site_make(rec, context);
+}
+
+static uint32_t hd__site_context(hd_recorder *rec, uint32_t site) {
+    const uint32_t *context = hd__numbers_at(rec->context_of, site);
+    return context ? *context : 0;
+}
+
+static hd__site *hd__site_at(const hd_recorder *rec, uint32_t site) {
+    return (hd__site *)hd__shower_row(&rec->sites, site - rec->inherited - 1, sizeof(hd__site));
+}
+
+static hd__site_error *hd__site_error_at(const hd_recorder *rec, uint32_t site) {
+    return (hd__site_error *)hd__shower_row(&rec->errors, site - rec->inherited - 1, sizeof(hd__site_error));
+}
+
+/* A site that is about to change, for the first time since the last peak, keeps what it was then. */
+HD__NOINLINE static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
+    hd__site *s = hd__site_at(rec, site);
+    for (int i = 0; i < 2; i++) hd__figure_set(&s->peak[i], hd__figure(&s->total[i]) - hd__figure(&s->freed[i]));
+    if (rec->sample_bytes) {
+        hd__site_error *e = hd__site_error_at(rec, site);
+        hd__figure_set(&e->peak, hd__figure(&e->total) - hd__figure(&e->freed));
+    }
+    hd__figure_set(&s->peak_number, peak);
+}
+
+HD__INLINE hd__site *hd__site_change(hd_recorder *rec, uint32_t site) {
+    hd__site *s = hd__site_at(rec, site);
+    uint64_t peak = hd__figure(&rec->record->peak_number);
+    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_keep(rec, site, peak);
+    return s;
+}
+
+/* Adds to live bytes, or takes away from them (times: 1 or -1). */
+HD__INLINE void hd__live_change(hd__record *r, uint64_t bytes, int times) {
+    uint64_t live = hd__figure_add(&r->live_bytes, bytes * (uint64_t)(int64_t)times);
+    if (HD__UNLIKELY(times > 0 ? live < bytes : live > UINT64_MAX - bytes))
+        hd__figure_add(&r->live_wraps, (uint64_t)(int64_t)times);
+}
+
+/* Before live bytes fall, they may be the most there ever were. */
+HD__INLINE void hd__peak_check(hd__record *r) {
+    uint64_t live = hd__figure(&r->live_bytes), peak = hd__figure(&r->peak_bytes);
+    while (HD__UNLIKELY(live > peak))
+        if (hd__figure_swap(&r->peak_bytes, &peak, live)) {
+            hd__figure_add(&r->peak_number, 1);
+            return;
+        }
+}
+
+/* Adds what is pending to the site it is of. */
+HD__NOINLINE static void hd__pending_settle(hd_recorder *rec, hd__pending *p, uint32_t site) {
+    hd__site *s = hd__site_change(rec, site);
+    uint64_t *to[3], *from[3];
+    to[0] = s->total, to[1] = s->freed, to[2] = s->temporary;
+    from[0] = p->total, from[1] = p->freed, from[2] = p->temporary;
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; from[kind][1] && i < 2; i++) {
+            hd__figure_add(&to[kind][i], from[kind][i]);
+            hd__figure_set(&from[kind][i], 0);
+        }
+}
+
+/* Begins to change what is pending of a site, whose place another may have. */
+HD__INLINE hd__pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site) {
+    uint32_t at = site % HD__PENDING, *whose = &shard->pending[at];
+    hd__pending *p = rec->pending + (size_t)(shard - rec->shard) * HD__PENDING + at;
+    HD__STORE(&p->changes, p->changes | 1);
+    if (HD__UNLIKELY(*whose != site)) {
+        if (*whose) hd__pending_settle(rec, p, *whose);
+        *whose = site;
+        HD__STORE(&p->site, site - rec->inherited);
+    }
+    return p;
+}
+
+static void hd__pending_end(hd__pending *p) { HD__STORE(&p->changes, (p->changes | 1) + 1); }
+
+/* Live bytes of a shard, which are told when they are many. */
+HD__INLINE void hd__pending_live(hd_recorder *rec, hd__shown_shard *shown, uint64_t by) {
+    int64_t live = (int64_t)(shown->live_pending + by);
+    if (HD__UNLIKELY(live > (int64_t)HD__PENDING_BYTES || live < -(int64_t)HD__PENDING_BYTES)) {
+        if (live < 0) hd__peak_check(rec->record);
+        hd__live_change(rec->record, live < 0 ? 0 - (uint64_t)live : (uint64_t)live, live < 0 ? -1 : 1);
+        live = 0;
+    }
+    hd__figure_set(&shown->live_pending, (uint64_t)live);
+}
+
+/* Whether a shard's sums go by what is pending: not for a thread that is alone, and not where it could not be told
+   what goes past 2^64. */
+HD__INLINE bool hd__is_pending(const hd_recorder *rec, const hd__shard *shard, uint64_t size) {
+    return shard->locked && !rec->sample_bytes && size < (uint64_t)1 << 48;
+}
+
+/* Adds a block to a site, or takes it back (times: 1 or -1). Called under the shard's lock. */
+HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size, int times) {
+    uint64_t sign = (uint64_t)(int64_t)times;
+    hd__weight w;
+    hd__site *s;
+    if (hd__is_pending(rec, shard, size)) {
+        hd__pending *p = hd__pending_begin(rec, shard, site);
+        hd__count(&p->total[0], size * sign);
+        hd__count(&p->total[1], sign);
+        hd__pending_end(p);
+        hd__pending_live(rec, &rec->record->shard[shard - rec->shard], size * sign);
+        return;
+    }
+    s = hd__site_change(rec, site);
+    w = hd__weigh(rec, size);
+    hd__figure_add(&s->total[0], w.bytes * sign);
+    hd__figure_add(&s->total[1], w.blocks * sign);
+    if (HD__UNLIKELY(rec->sample_bytes)) hd__figure_add(&hd__site_error_at(rec, site)->total, w.variance * sign);
+    hd__live_change(rec->record, w.bytes, times);
+}
+
+/* Counts a block of a site as freed, or takes that back (times: -1). A parent's are one number. */
+HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size, int times) {
+    uint64_t sign = (uint64_t)(int64_t)times;
+    hd__weight w;
+    hd__site *s;
+    if (HD__UNLIKELY(site <= rec->inherited)) {
+        hd__figure_add(&rec->record->inherited[0], 0 - hd__weigh(rec, size).bytes * sign);
+        hd__figure_add(&rec->record->inherited[1], 0 - sign);
+        return;
+    }
+    if (hd__is_pending(rec, shard, size)) {
+        hd__pending *p = hd__pending_begin(rec, shard, site);
+        hd__count(&p->freed[0], size * sign);
+        hd__count(&p->freed[1], sign);
+        hd__pending_end(p);
+        hd__pending_live(rec, &rec->record->shard[shard - rec->shard], 0 - size * sign);
+        return;
+    }
+    hd__peak_check(rec->record);
+    s = hd__site_change(rec, site);
+    w = hd__weigh(rec, size);
+    hd__figure_add(&s->freed[0], w.bytes * sign);
+    hd__figure_add(&s->freed[1], w.blocks * sign);
+    if (HD__UNLIKELY(rec->sample_bytes)) hd__figure_add(&hd__site_error_at(rec, site)->freed, w.variance * sign);
+    hd__live_change(rec->record, w.bytes, -times);
+}
+
+/* Counts a block that its thread frees before it allocates another. `shard`: locked, or NULL. */
+HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t address, uint64_t size) {
+    hd__thread *t = &hd__this;
+    hd__weight w;
+    hd__site *s;
+    if (HD__LIKELY(t->last != address) || t->last_by != rec->number || site <= rec->inherited) return;
+    t->last = 0;
+    if (shard && hd__is_pending(rec, shard, size)) {
+        hd__pending *p = hd__pending_begin(rec, shard, site);
+        hd__count(&p->temporary[0], size);
+        hd__count(&p->temporary[1], 1);
+        hd__pending_end(p);
+        return;
+    }
+    w = hd__weigh(rec, size);
+    s = hd__site_at(rec, site);
+    hd__figure_add(&s->temporary[0], w.bytes);
+    hd__figure_add(&s->temporary[1], w.blocks);
+    if (rec->sample_bytes) hd__figure_add(&hd__site_error_at(rec, site)->temporary, w.variance);
+}
+
+/* Adds what comes after it. */
+static void hd__lifetimes_add(hd_lifetimes *to, const hd_lifetimes *more) {
+    if (!more->count) return;
+    if (!to->count || more->min_size < to->min_size) to->min_size = more->min_size;
+    if (!to->count || more->min_lifetime < to->min_lifetime) to->min_lifetime = more->min_lifetime;
+    if (more->max_size > to->max_size) to->max_size = more->max_size;
+    if (more->max_lifetime > to->max_lifetime) to->max_lifetime = more->max_lifetime;
+    to->overlaps += more->overlaps + (to->count && more->allocated < to->freed);
+    to->count += more->count;
+    to->bytes += more->bytes;
+    to->lifetime += more->lifetime;
+    to->allocated = more->allocated;
+    to->freed = more->freed;
+}
+
+static void hd__lifetimes_add_block(hd_lifetimes *to, uint64_t size, uint32_t allocated, uint32_t freed) {
+    hd_lifetimes one;
+    memset(&one, 0, sizeof one);
+    one.count = 1;
+    one.bytes = one.min_size = one.max_size = size;
+    one.lifetime = one.min_lifetime = one.max_lifetime = (uint32_t)(freed - allocated);
+    one.allocated = allocated;
+    one.freed = freed;
+    hd__lifetimes_add(to, &one);
+}
+
+/* Shows a block, and keeps its row where the register has its time. False: there is no memory. Under the shard's
+   lock, as the next. */
+static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
+    uint32_t row = shard->free_block;
+    hd__shown_block *b;
+    if (row) {
+        b = (hd__shown_block *)hd__shower_row(&shard->blocks, row - 1, sizeof *b);
+        shard->free_block = b->size <= shard->blocks.count ? (uint32_t)b->size : 0;
+    } else {
+        b = (hd__shown_block *)hd__shower_next(&shard->blocks, &rec->land, shard->column, sizeof *b);
+        if (!b) return false;
+        hd__shower_done(&shard->blocks, shard->column);
+        row = shard->blocks.count;
+    }
+    hd__figure_set(&b->size, a->size);
+    b->time = a->time;
+    HD__STORE(&b->site, a->context - rec->inherited);
+    a->time = row;
+    return true;
+}
+
+/* Shows a block no longer, and gives it its time back. A parent's blocks are not in these rows. */
+static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
+    hd__shown_block *b;
+    uint32_t row = a->time;
+    a->time = 0;
+    if (a->context <= rec->inherited || row - 1 >= shard->blocks.count) return;
+    b = (hd__shown_block *)hd__shower_row(&shard->blocks, row - 1, sizeof *b);
+    a->time = b->time;
+    HD__STORE(&b->site, 0);
+    hd__figure_set(&b->size, shard->free_block);
+    shard->free_block = row;
+}
+
+static uint32_t hd__block_time(const hd__shard *shard, uint32_t row) {
+    return row - 1 < shard->blocks.count ? ((hd__shown_block *)hd__shower_row(&shard->blocks, row - 1,
+                                                                              sizeof(hd__shown_block)))->time : 0;
+}
+
+/* Counts the lifetime of a freed block. */
+static void hd__site_ended(hd_recorder *rec, const hd_allocation *a, uint32_t now) {
+    hd__mutex *lock = &rec->lifetime_lock[a->context % HD__LIFETIME_LOCKS];
+    if (a->context <= rec->inherited) return;
+    hd__lock(lock);
+    hd__lifetimes_add_block((hd_lifetimes *)hd__shower_row(&rec->lifetimes, a->context - rec->inherited - 1,
+                                                           sizeof(hd_lifetimes)),
+                            a->size, a->time, now);
+    hd__unlock(lock);
+}
+
+/* Makes the columns of a record's blocks. */
+static bool hd__blocks_begin(hd_recorder *rec, hd__record *r) {
+    hd__column *columns = (hd__column *)hd__chunk_take(&rec->land, rec->shards * sizeof *columns, &r->blocks);
+    for (uint32_t i = 0; i < rec->shards; i++) {
+        memset(&rec->shard[i].blocks, 0, sizeof rec->shard[i].blocks);
+        rec->shard[i].free_block = 0;
+        rec->shard[i].column = columns ? &columns[i] : NULL;
+    }
+    return columns != NULL;
+}
+
 /* =============================================================================== >>recorder
    Addresses are spread over shards, each a register behind a lock held for one operation. A counter
    in the thread says that the thread is inside, so that whatever the recorder's callbacks allocate
@@ -13726,45 +14594,12 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
    unbiased (Horvitz and Thompson). A filter of counters tells most blocks that were not sampled from
    those that were, when they are freed, by one load. */
 
-typedef struct hd__shard {
-    hd__mutex lock;
-    hd_register *reg;
-    uint64_t total_bytes, total_blocks, replaced, unknown_frees, lost;
-    char apart[64];              /* the next shard's lock on another cache line */
-} hd__shard;
-
-struct hd_recorder {
-    hd_contexts *contexts;
-    bool owns_contexts, started_tracker;
-    void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
-    uint32_t (*clock)(void *user);
-    void *user;
-    uint64_t sample_bytes, sample_seed;
-    uint8_t *filter;             /* how many sampled blocks have this hash, 255: that or more, once;
-                                    a shard's counters change under its lock. NULL: nothing is sampled */
-    uintptr_t threads;           /* that have drawn samples */
-    uint32_t number;             /* tells recorders apart */
-    uint32_t shards;
-    char apart[64];              /* what all threads write, on a cache line of its own */
-    uintptr_t live_bytes, peak_bytes, ignored;
-    char apart_too[64];
-    hd__shard shard[1];          /* `shards` of them */
-};
-
 static uintptr_t hd__recorders;
 
 #define HD__FILTER_BYTES ((size_t)1 << 16)
 
-static size_t hd__recorder_size(uint32_t shards) {
-    return offsetof(hd_recorder, shard) + shards * sizeof(hd__shard);
-}
-
 static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
     return (uint32_t)(address * 0xff51afd7ed558ccdu >> 48) & (rec->shards - 1);
-}
-
-static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
-    return &rec->shard[hd__shard_number(rec, address)];
 }
 
 /* The natural logarithm of 0 < x <= 1: libm may not be linked. */
@@ -13775,16 +14610,6 @@ static double hd__log(double x) {
     power = z = (x - 1) / (x + 1);
     for (int k = 1; k < 24; k += 2, power *= z * z) sum += power / k;
     return 2 * sum - halvings * 0.69314718055994531;
-}
-
-/* The chance that a block of this size is sampled. Empty blocks count as one byte. */
-static double hd__sample_chance(const hd_recorder *rec, uint64_t size) {
-    return hd__decay((double)(size ? size : 1) / (double)rec->sample_bytes);
-}
-
-/* What a recorded block of this size stands for. */
-static uint64_t hd__recorded_bytes(const hd_recorder *rec, uint64_t size) {
-    return rec->sample_bytes ? (uint64_t)((double)size / hd__sample_chance(rec, size) + 0.5) : size;
 }
 
 /* How many bytes up to and including the next that is sampled. */
@@ -13808,6 +14633,7 @@ HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size) {
     if (!size) size = 1;
     if (HD__LIKELY(size < t->until_sample)) {
         t->until_sample -= size;
+        t->last = 0;
         return true;
     }
     t->until_sample = 0;         /* hd_record_alloc takes the block, whatever its size */
@@ -13849,6 +14675,53 @@ static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *des
     return HD_OK;
 }
 
+/* Makes the record of this process: the first of a recorder, or that of a fork's child. */
+static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, hd_error *err) {
+    hd__record *r = (hd__record *)hd__chunk_take(&rec->land, hd__record_size(rec->shards), &rec->record_at);
+    uint32_t nodes = 0;
+    if (!r) return hd__fail(err, HD_OUT_OF_MEMORY, "no memory for a recorder");
+    r->pid = hd__os_pid();
+    r->sample_bytes = rec->sample_bytes;
+    r->shards = rec->shards;
+    r->parent = HD_NONE;
+    if (parent) {
+        memcpy(r->name, parent->name, sizeof r->name);
+        r->start_us = parent->start_us;
+        r->parent = parent->number;
+        r->modules_before = rec->modules.count;
+        r->closed_before = rec->contexts->closed;
+        r->inherited[0] = rec->forking_bytes;
+        for (uint32_t i = 0; i < rec->shards; i++) r->inherited[1] += hd_register_count(rec->shard[i].reg);
+        nodes = hd_contexts_count(rec->contexts);
+    }
+    r->first_node = nodes;
+    if (rec->keeps_lifetimes && !hd__blocks_begin(rec, r))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "no memory for a recorder");
+    rec->record = r;
+    rec->pending = (hd__pending *)(void *)((uint8_t *)r + hd__record_pending_at(rec->shards));
+    if (!rec->land.base) return HD_OK;
+    if (rec->shows_contexts && !hd__contexts_show_from(rec->contexts, nodes, &rec->land, &r->nodes))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "no room for contexts in the region");
+    if (!hd__region_add(&rec->land, rec->record_at, &r->number))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "no room for a recorder in the region");
+    return HD_OK;
+}
+
+/* Whose contexts others show already cannot be shown again. */
+static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *desc, hd_error *err) {
+    rec->land.base = (uint8_t *)desc->region;
+    rec->land.size = desc->region_bytes;
+    if (desc->lifetimes && (!desc->region || !desc->clock || desc->sample_bytes))
+        return hd__fail(err, HD_INVALID, "lifetimes need a region and a clock, and no samples");
+    if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
+        return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
+    HD__TRY(hd__recorder_track(rec, &desc->tracker, err));
+    if (desc->region && rec->contexts->column)
+        return hd__fail(err, HD_INVALID, "these contexts are another recorder's in a region");
+    rec->shows_contexts = desc->region != NULL;
+    return hd__recorder_show(rec, NULL, err);
+}
+
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err) {
     hd_recorder_desc none;
     hd_recorder *rec;
@@ -13856,12 +14729,13 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
     shards = desc->shards ? desc->shards : 16;
-    if (shards > 256 || (shards & (shards - 1)))
+    if (shards > HD__SHARDS || (shards & (shards - 1)))
         return hd__fail(err, HD_INVALID, "a power of two of shards up to 256 expected, %u found",
                         (uint64_t)shards), (hd_recorder *)NULL;
     rec = (hd_recorder *)hd__pages_take(hd__recorder_size(shards));
     if (!rec)
         return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
+    hd__mutex_init(&rec->site_lock);
     rec->shards = shards;
     rec->on_free = desc->on_free;
     rec->clock = desc->clock;
@@ -13869,6 +14743,8 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->number = (uint32_t)HD__ADD(&hd__recorders, 1);
     rec->sample_bytes = desc->sample_bytes;
     rec->sample_seed = desc->sample_seed ? desc->sample_seed : hd__seed();
+    rec->keeps_lifetimes = desc->lifetimes;
+    for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_init(&rec->lifetime_lock[i]);
     if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
         hd_recorder_free(rec);
         return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
@@ -13881,21 +14757,49 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
             return NULL;
         }
     }
-    if (hd__recorder_track(rec, &desc->tracker, err)) {
+    if (hd__recorder_join(rec, desc, err)) {
         hd_recorder_free(rec);
         return NULL;
     }
+    hd_recorder_set_process(rec, desc->name, desc->start_us);
     return rec;
+}
+
+HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, uint64_t start_us) {
+    size_t n = name ? strlen(name) : 0;
+    if (!rec) return;
+    if (n >= sizeof rec->record->name) n = sizeof rec->record->name - 1;
+    if (n) memcpy(rec->record->name, name, n);
+    memset(rec->record->name + n, 0, sizeof rec->record->name - n);
+    hd__figure_set(&rec->record->start_us, start_us);
+}
+
+/* Gives back what showed a record, as far as it is in pages of the OS. */
+static void hd__record_drop(hd_recorder *rec, const hd__land *land, hd__record *record) {
+    hd__shower_free(&rec->sites, land, sizeof(hd__site));
+    hd__shower_free(&rec->errors, land, sizeof(hd__site_error));
+    hd__shower_free(&rec->modules, land, sizeof(hd__shown_module));
+    hd__shower_free(&rec->lifetimes, land, sizeof(hd_lifetimes));
+    if (!land->base) hd__pages_give(record, hd__record_size(rec->shards));
 }
 
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     if (!rec) return;
     if (rec->started_tracker) hd_tracker_stop();
+    if (rec->shows_contexts) rec->contexts->column = NULL;
     if (rec->owns_contexts) hd_contexts_free(rec->contexts);
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_register_free(rec->shard[i].reg);
         hd__mutex_free(&rec->shard[i].lock);
     }
+    for (unsigned i = 0; i < HD__SEGMENTS; i++) {
+        hd__pages_give(rec->site_of[i], sizeof **rec->site_of << (i + HD__SEGMENT_BITS));
+        hd__pages_give(rec->context_of[i], sizeof **rec->context_of << (i + HD__SEGMENT_BITS));
+    }
+    if (rec->record) HD__STORE(&rec->record->ended, 1);
+    hd__record_drop(rec, &rec->land, rec->record);
+    hd__mutex_free(&rec->site_lock);
+    for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_free(&rec->lifetime_lock[i]);
     hd__pages_give(rec->filter, HD__FILTER_BYTES);
     hd__pages_give(rec, hd__recorder_size(rec->shards));
 }
@@ -13910,7 +14814,7 @@ HEAPDUMP_API void hd_record_resume(void) { hd__this.suspended = hd__this.suspend
 /* Enters the recorder, unless the thread is inside already. */
 static bool hd__recorder_enter(hd_recorder *rec) {
     if (HD__UNLIKELY(hd__this.suspended)) {
-        HD__ADD(&rec->ignored, 1);
+        hd__figure_add(&rec->record->ignored, 1);
         return false;
     }
     hd__this.suspended = 1;
@@ -13919,38 +14823,79 @@ static bool hd__recorder_enter(hd_recorder *rec) {
 
 static void hd__recorder_leave(void) { hd_record_resume(); }
 
-static void hd__recorder_freed(hd_recorder *rec, const hd_allocation *freed) {
-    if (rec->on_free) rec->on_free(rec->user, freed, rec->clock ? rec->clock(rec->user) - freed->time : 0);
+/* Locks the shard of an address, and says so to who looks on. */
+HD__INLINE hd__shard *hd__shard_lock(hd_recorder *rec, uint64_t address, hd__shown_shard **shown) {
+    uint32_t number = hd__shard_number(rec, address);
+    hd__shard *shard = &rec->shard[number];
+    bool locked = !HD__ALONE();
+    if (locked) hd__lock(&shard->lock);
+    shard->locked = locked;
+    *shown = &rec->record->shard[number];
+    hd__figure_set(&(*shown)->under_way, 1);
+    return shard;
 }
 
-/* Inside: registers an allocation. `is_new` says that it counts towards the totals. */
-static bool hd__recorder_insert(hd_recorder *rec, const hd_allocation *allocation, bool is_new) {
-    hd__shard *shard = hd__shard_of(rec, allocation->address);
+HD__INLINE void hd__shard_unlock(hd__shard *shard, hd__shown_shard *shown) {
+    hd__figure_set(&shown->under_way, 0);
+    if (shard->locked) hd__unlock(&shard->lock);
+}
+
+/* Tells of a block that was freed, whose context is its site's number still. */
+static void hd__recorder_freed(hd_recorder *rec, hd_allocation freed) {
+    uint32_t now;
+    if (!rec->on_free && !rec->keeps_lifetimes) return;
+    now = rec->clock ? rec->clock(rec->user) : freed.time;
+    if (rec->keeps_lifetimes) hd__site_ended(rec, &freed, now);
+    freed.context = hd__site_context(rec, freed.context);
+    if (rec->on_free) rec->on_free(rec->user, &freed, now - freed.time);
+}
+
+/* What was at an address is gone: a free of it was missed. */
+HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
+                                               hd_allocation *replaced) {
+    if (rec->keeps_lifetimes) hd__block_hide(rec, shard, replaced);
+    hd__count(&shown->replaced, 1);
+    if (replaced->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
+    hd__filter_count(rec, replaced->address, -1);
+    hd__site_freed(rec, shard, replaced->context, replaced->size, 1);
+}
+
+/* Gives back what was taken out. */
+HD__NOINLINE static void hd__recorder_put_back(hd_recorder *rec, hd__shard *shard, const hd_allocation *taken) {
+    hd__site_freed(rec, shard, taken->context, taken->size, -1);
+}
+
+/* Inside: registers an allocation, whose context is its site's number; a new one, or one that was taken out. */
+static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, bool is_new) {
+    hd__shown_shard *shown;
+    hd__shard *shard = hd__shard_lock(rec, allocation->address, &shown);
     hd_allocation replaced;
-    uintptr_t live, peak;
     hd_status status;
     replaced.address = 0;
-    hd__lock(&shard->lock);
-    status = hd_register_insert(shard->reg, allocation, &replaced);
-    if (status) {
-        shard->lost++;
-    } else if (is_new) {
-        shard->total_bytes += allocation->size;
-        shard->total_blocks++;
+    status = allocation->context ? HD_OK : HD_OUT_OF_MEMORY;
+    if (HD__UNLIKELY(rec->keeps_lifetimes) && !status && !hd__block_show(rec, shard, allocation))
+        status = HD_OUT_OF_MEMORY;
+    if (HD__LIKELY(!status)) {
+        status = hd_register_insert(shard->reg, allocation, &replaced);
+        if (HD__UNLIKELY(status && rec->keeps_lifetimes)) hd__block_hide(rec, shard, allocation);
     }
-    if (!status && !replaced.address) hd__filter_count(rec, allocation->address, 1);
-    shard->replaced += replaced.address != 0;
-    /* under the lock, so that a fork finds it in step with the registers */
-    live = status ? 0
-                  : HD__ADD(&rec->live_bytes,
-                            (uintptr_t)(hd__recorded_bytes(rec, allocation->size) -
-                                        (replaced.address ? hd__recorded_bytes(rec, replaced.size) : 0)));
-    hd__unlock(&shard->lock);
-    if (status) return false;
-    peak = HD__LOAD_RELAXED(&rec->peak_bytes);
-    while (live > peak && !HD__CAS(&rec->peak_bytes, &peak, live)) {}
-    if (replaced.address) hd__recorder_freed(rec, &replaced);
-    return true;
+    if (HD__UNLIKELY(status)) {
+        hd__count(&shown->lost, 1);
+    } else {
+        if (HD__UNLIKELY(replaced.address)) hd__recorder_replaced(rec, shard, shown, &replaced);
+        if (allocation->context > rec->inherited) hd__count(&shown->live_blocks, 1);
+        hd__filter_count(rec, allocation->address, 1);
+        if (HD__LIKELY(is_new)) {
+            hd__count(&shown->total_bytes, allocation->size);
+            hd__count(&shown->total_blocks, 1);
+            hd__site_allocated(rec, shard, allocation->context, allocation->size, 1);
+        } else {
+            hd__recorder_put_back(rec, shard, allocation);
+        }
+    }
+    hd__shard_unlock(shard, shown);
+    if (HD__UNLIKELY(replaced.address)) hd__recorder_freed(rec, replaced);
+    return !status;
 }
 
 /* The context now; without a backtrace when the tracker was stopped, or started with other contexts. */
@@ -13969,78 +14914,158 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     if (!hd__recorder_enter(rec)) return false;
     allocation.address = (uint64_t)(uintptr_t)address;
     allocation.size = size;
-    allocation.context = hd__recorder_context(rec, type);
+    allocation.context = hd__site_of(rec, hd__recorder_context(rec, type));
     allocation.time = rec->clock ? rec->clock(rec->user) : 0;
     recorded = hd__recorder_insert(rec, &allocation, true);
+    hd__this.last = allocation.address;
+    hd__this.last_by = rec->number;
     hd__recorder_leave();
     return recorded;
 }
 
-/* Takes a block out; on_free hears of it when nobody is to get it back. */
-static bool hd__recorder_remove(hd_recorder *rec, const void *address, hd_allocation *taken) {
-    hd__shard *shard;
-    hd_allocation removed;
-    bool found;
-    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
-    shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
-    hd__lock(&shard->lock);
-    found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
-    shard->unknown_frees += !found;
-    if (found) {
-        hd__filter_count(rec, removed.address, -1);
-        HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)hd__recorded_bytes(rec, removed.size));
+/* Inside: takes a block out. Its context is its site's number. */
+static bool hd__recorder_remove(hd_recorder *rec, uint64_t address, bool for_good, hd_allocation *removed) {
+    hd__shown_shard *shown;
+    hd__shard *shard = hd__shard_lock(rec, address, &shown);
+    bool found = hd_register_remove(shard->reg, address, removed);
+    if (HD__LIKELY(found)) {
+        if (HD__UNLIKELY(rec->keeps_lifetimes)) hd__block_hide(rec, shard, removed);
+        if (removed->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
+        hd__filter_count(rec, address, -1);
+        hd__site_freed(rec, shard, removed->context, removed->size, 1);
+        if (for_good) hd__site_temporary(rec, shard, removed->context, address, removed->size);
+    } else {
+        hd__count(&shown->unknown_frees, 1);
     }
-    hd__unlock(&shard->lock);
-    if (found && taken) *taken = removed;
-    else if (found) hd__recorder_freed(rec, &removed);
-    hd__recorder_leave();
+    hd__shard_unlock(shard, shown);
     return found;
 }
 
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
-    return hd__recorder_remove(rec, address, NULL);
+    hd_allocation removed;
+    bool found;
+    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, true, &removed);
+    if (found) hd__recorder_freed(rec, removed);
+    hd__recorder_leave();
+    return found;
 }
 
 HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken) {
-    return hd__recorder_remove(rec, address, taken);
+    bool found;
+    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, false, taken);
+    if (found) {
+        hd__this.taken = taken->context <= rec->inherited ? taken->address : 0;
+        taken->context = hd__site_context(rec, taken->context);
+    }
+    hd__recorder_leave();
+    return found;
+}
+
+/* The number of a site that was, for what was taken out of it. */
+static hd_allocation hd__recorder_taken(hd_recorder *rec, const hd_allocation *taken) {
+    const uint32_t *site = hd__numbers_at(rec->site_of, taken->context);
+    hd_allocation a = *taken;
+    a.context = hd__this.taken == taken->address && rec->inherited ? 1 : site ? *site : 0;
+    return a;
 }
 
 HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
+    hd_allocation a;
     if (!rec || !hd__recorder_enter(rec)) return;
-    hd__recorder_freed(rec, taken);
+    a = hd__recorder_taken(rec, taken);
+    hd__site_temporary(rec, NULL, a.context, a.address, a.size);
+    hd__recorder_freed(rec, a);
     hd__recorder_leave();
 }
 
 HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken) {
+    hd_allocation a;
     if (!rec || !hd__recorder_enter(rec)) return;
-    hd__recorder_insert(rec, taken, false);
+    a = hd__recorder_taken(rec, taken);
+    hd__recorder_insert(rec, &a, false);
     hd__recorder_leave();
+}
+
+/* Moves a block that is at an address still from one site to another. */
+static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32_t site) {
+    hd__shown_shard *shown;
+    hd__shard *shard = hd__shard_lock(rec, was->address, &shown);
+    hd_allocation is;
+    bool found = hd_register_find(shard->reg, was->address, &is) && is.context == was->context && is.time == was->time;
+    if (found) {
+        hd_register_set_context(shard->reg, was->address, site);
+        if (rec->keeps_lifetimes && is.time - 1 < shard->blocks.count)
+            HD__STORE(&((hd__shown_block *)hd__shower_row(&shard->blocks, is.time - 1, sizeof(hd__shown_block)))->site,
+                      site - rec->inherited);
+        hd__site_allocated(rec, shard, is.context, is.size, -1);
+        hd__site_allocated(rec, shard, site, is.size, 1);
+    }
+    hd__shard_unlock(shard, shown);
+    return found;
 }
 
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type) {
     uint64_t at = (uint64_t)(uintptr_t)address;
+    hd__shown_shard *shown;
     hd__shard *shard;
-    hd_allocation was, is;
-    uint32_t context;
+    hd_allocation was;
+    uint32_t context, site;
     bool found;
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
-    shard = hd__shard_of(rec, at);
-    hd__lock(&shard->lock);
-    found = hd_register_find(shard->reg, at, &was);
-    hd__unlock(&shard->lock);
-    if (found) {
-        hd_frame frame = hd_contexts_frame(rec->contexts, was.context);
-        context = frame.kind == HD_FRAME_TYPE ? frame.parent : was.context;
-        if (type) found = hd_contexts_child(rec->contexts, context, HD_FRAME_TYPE, type, &context) == HD_OK;
-    }
+    shard = hd__shard_lock(rec, at, &shown);
+    found = hd_register_find(shard->reg, at, &was) && was.context > rec->inherited;
+    hd__shard_unlock(shard, shown);
     if (found) {                 /* no two locks at once: it may have gone, or be another by now */
-        hd__lock(&shard->lock);
-        found = hd_register_find(shard->reg, at, &is) && is.context == was.context && is.time == was.time;
-        if (found) hd_register_set_context(shard->reg, at, context);
-        hd__unlock(&shard->lock);
+        hd_frame frame;
+        context = hd__site_context(rec, was.context);
+        frame = hd_contexts_frame(rec->contexts, context);
+        if (frame.kind == HD_FRAME_TYPE) context = frame.parent;
+        if (type) found = hd_contexts_child(rec->contexts, context, HD_FRAME_TYPE, type, &context) == HD_OK;
+        site = found ? hd__site_of(rec, context) : 0;
+        found = site && hd__recorder_move(rec, &was, site);
     }
     hd__recorder_leave();
     return found;
+}
+
+HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module) {
+    hd__shown_module *m;
+    bool whole = false;
+    if (!rec || !hd__recorder_enter(rec)) return false;
+    hd__lock(&rec->site_lock);
+    m = (hd__shown_module *)hd__shower_next(&rec->modules, &rec->land, &rec->record->modules, sizeof *m);
+    if (m && (m->path = hd__show_text(&rec->land, module->path))) {
+        m->start = module->start;
+        m->end = module->end;
+        m->bias = module->bias;
+        m->transparent = module->transparent;
+        m->born = rec->contexts->closed;
+        m->died = HD_NONE;
+        m->build_id_size = module->build_id_size < sizeof m->build_id ? module->build_id_size
+                                                                      : (uint32_t)sizeof m->build_id;
+        memcpy(m->build_id, module->build_id, m->build_id_size);
+        hd__shower_done(&rec->modules, &rec->record->modules);
+        whole = true;
+    }
+    hd__unlock(&rec->site_lock);
+    hd__recorder_leave();
+    return whole;
+}
+
+HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
+    if (!rec || !hd__recorder_enter(rec)) return;
+    hd__lock(&rec->site_lock);
+    for (uint32_t i = rec->modules.count; i--;) {
+        hd__shown_module *m = (hd__shown_module *)hd__shower_row(&rec->modules, i, sizeof *m);
+        if (m->died != HD_NONE || m->start != start) continue;
+        if (rec->contexts->closed < HD__NO_MODULE) HD__STORE(&rec->contexts->closed, rec->contexts->closed + 1);
+        HD__STORE(&m->died, rec->contexts->closed);
+        break;
+    }
+    hd__unlock(&rec->site_lock);
+    hd__recorder_leave();
 }
 
 /* The locks that recorders share are taken once per fork, by the first that prepares. */
@@ -14049,7 +15074,10 @@ static HD__THREAD_LOCAL uint32_t hd__forking;
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     if (!rec) return;
     hd_record_suspend();
+    hd__lock(&rec->site_lock);
+    for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__lock(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
+    rec->forking_bytes = hd_recorder_live_bytes(rec) + hd__figure(&rec->record->inherited[0]);
     if (hd__forking++) return;
     hd__this.adding = hd__this.adding + 1;
     hd__lock(&rec->contexts->lock);
@@ -14064,226 +15092,105 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
         hd__this.adding = hd__this.adding - 1;
     }
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
+    for (uint32_t i = HD__LIFETIME_LOCKS; i--;) hd__unlock(&rec->lifetime_lock[i]);
+    hd__unlock(&rec->site_lock);
     hd_record_resume();
 }
 
-HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) {
-    if (!rec) return;
-    rec->peak_bytes = rec->live_bytes;
+/* In the child the parent's sites are numbers of what was inherited, and a record of its own begins; in pages of
+   the OS when the region has no room for it, lest the child adds to its parent's. */
+HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
+    hd__record *parent;
+    hd__land land;
+    bool shown;
+    if (!rec) return false;
+    parent = rec->record;
+    land = rec->land;
     /* a sample of its own: what parent and child miss adds up otherwise */
     rec->sample_seed = hd__hash_u64(rec->sample_seed, hd__os_pid());
-    hd__this.sampler = 0;
+    hd__this.sampler = hd__this.last_by = 0;
+    rec->land.names_left = rec->land.memory = 0;
+    shown = hd__recorder_show(rec, parent, NULL) == HD_OK;
+    if (!shown) {
+        rec->contexts->column = NULL;
+        rec->shows_contexts = false;
+        rec->land.base = NULL;
+        if (hd__recorder_show(rec, parent, NULL)) hd_record_suspend();
+    }
+    rec->inherited += rec->sites.count;
+    for (uint32_t i = 0; i < rec->shards; i++) memset(rec->shard[i].pending, 0, sizeof rec->shard[i].pending);
+    hd__record_drop(rec, &land, parent);
     hd_recorder_fork_parent(rec);
+    return shown;
+}
+
+/* Live bytes, what shards keep to themselves included. */
+static uint64_t hd__record_live(const hd__record *r, uint32_t shards) {
+    uint64_t live = hd__figure(&r->live_bytes);
+    for (uint32_t i = 0; i < shards; i++) live += hd__figure(&r->shard[i].live_pending);
+    return live;
+}
+
+/* Whether live bytes pass 2^64. */
+static bool hd__record_wraps(const hd__record *r, uint32_t shards) {
+    uint64_t live = hd__figure(&r->live_bytes);
+    int64_t wraps = (int64_t)hd__figure(&r->live_wraps);
+    for (uint32_t i = 0; i < shards; i++) {
+        uint64_t pending = hd__figure(&r->shard[i].live_pending);
+        live += pending;
+        if (pending >> 63) wraps -= live > UINT64_MAX - (0 - pending);
+        else wraps += live < pending;
+    }
+    return wraps > 0;
 }
 
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) {
-    return rec ? HD__LOAD_RELAXED(&rec->peak_bytes) : 0;
+    uint64_t live = hd_recorder_live_bytes(rec), peak = rec ? hd__figure(&rec->record->peak_bytes) : 0;
+    return peak > live ? peak : live;
 }
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) {
-    return rec ? HD__LOAD_RELAXED(&rec->live_bytes) : 0;
+    return rec ? hd__record_live(rec->record, rec->shards) : 0;
 }
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) {
     return rec ? rec->contexts : NULL;
+}
+
+/* A record's own counters. */
+static void hd__record_counters(const hd__record *r, uint32_t shards, hd_recorder_counters *stats) {
+    stats->live_bytes = hd__record_live(r, shards);
+    stats->peak_bytes = hd__figure(&r->peak_bytes);
+    if (stats->peak_bytes < stats->live_bytes) stats->peak_bytes = stats->live_bytes;
+    stats->ignored = hd__figure(&r->ignored);
+    stats->inherited_bytes = hd__figure(&r->inherited[0]);
+    stats->inherited_blocks = hd__figure(&r->inherited[1]);
+    for (uint32_t i = 0; i < shards; i++) {
+        stats->live_blocks += hd__figure(&r->shard[i].live_blocks);
+        stats->total_bytes += hd__figure(&r->shard[i].total_bytes);
+        stats->total_blocks += hd__figure(&r->shard[i].total_blocks);
+        stats->replaced += hd__figure(&r->shard[i].replaced);
+        stats->unknown_frees += hd__figure(&r->shard[i].unknown_frees);
+        stats->lost += hd__figure(&r->shard[i].lost);
+    }
 }
 
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats) {
     uint64_t fixed;
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
-    fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts);
-    stats->peak_bytes = hd_recorder_peak_bytes(rec);
-    stats->live_bytes = hd_recorder_live_bytes(rec);
-    stats->ignored = HD__LOAD_RELAXED(&rec->ignored);
+    fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts) +
+            rec->land.memory + rec->numbers_memory;
     stats->memory.reserved = stats->memory.resident = fixed;
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
-        hd__shard *shard = &rec->shard[i];
         hd_memory memory;
-        hd__lock(&shard->lock);
-        memory = hd_register_memory(shard->reg);
-        stats->live_blocks += hd_register_count(shard->reg);
-        stats->total_bytes += shard->total_bytes;
-        stats->total_blocks += shard->total_blocks;
-        stats->replaced += shard->replaced;
-        stats->unknown_frees += shard->unknown_frees;
-        stats->lost += shard->lost;
-        hd__unlock(&shard->lock);
+        hd__lock(&rec->shard[i].lock);
+        memory = hd_register_memory(rec->shard[i].reg);
+        hd__unlock(&rec->shard[i].lock);
         stats->memory.reserved += memory.reserved;
         stats->memory.resident += memory.resident;
     }
+    hd__record_counters(rec->record, rec->shards, stats);
     hd_record_resume();
-}
-
-/* What the sample of a context says. */
-typedef struct hd__estimate {
-    double bytes, blocks, variance;
-} hd__estimate;
-
-/* Live bytes and blocks by context, and the nodes of the profile that contexts become. */
-typedef struct hd__snapshot {
-    hd__mem *mem;                /* the profile's */
-    const hd_contexts *contexts;
-    const hd_snapshot_options *options;
-    hd_profile *profile;
-    size_t n;
-    uint64_t *bytes, *blocks;    /* by context */
-    const hd_recorder *rec;
-    hd__estimate *estimates;     /* by context; NULL: nothing is sampled */
-    hd__estimate rounded;        /* what rounding has taken away so far, so that totals keep it */
-    uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
-} hd__snapshot;
-
-static void hd__snapshot_drop(hd__snapshot *s) {
-    if (s->bytes) hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *s->bytes);
-    if (s->estimates) hd__cfree(s->mem, s->estimates, s->n, sizeof *s->estimates);
-}
-
-/* Room for contexts below n and for those that come while the snapshot is taken. */
-static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
-    size_t n = (size_t)count + count / 4 + 64;
-    uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
-    hd__estimate *estimates = NULL;
-    if (!sums) return false;
-    if (s->rec && s->rec->sample_bytes &&
-        !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
-        hd__cfree(s->mem, sums, n, 2 * sizeof *sums);
-        return false;
-    }
-    if (s->n) {
-        memcpy(sums, s->bytes, s->n * sizeof *sums);
-        memcpy(sums + n, s->blocks, s->n * sizeof *sums);
-        if (estimates) memcpy(estimates, s->estimates, s->n * sizeof *estimates);
-        hd__snapshot_drop(s);
-    }
-    s->estimates = estimates;
-    s->bytes = sums;
-    s->blocks = sums + n;
-    s->n = n;
-    return true;
-}
-
-/* An entry's context was there before the entry: below what is counted under the shard's lock. */
-static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error *err) {
-    hd_cursor cursor = { 0, 0 };
-    hd_allocation a;
-    uint32_t count;
-    bool whole = true;
-    hd__lock(&shard->lock);
-    while ((count = hd_contexts_count(s->contexts)) > s->n) {
-        hd__unlock(&shard->lock);
-        if (!hd__snapshot_room(s, count)) return hd__no_memory(s->mem, err);
-        hd__lock(&shard->lock);
-    }
-    while (hd_register_next(shard->reg, &cursor, &a)) {
-        whole &= hd__sum(&s->bytes[a.context], a.size);
-        s->blocks[a.context]++;
-        if (s->estimates) {
-            double chance = hd__sample_chance(s->rec, a.size), size = (double)a.size;
-            s->estimates[a.context].bytes += size / chance;
-            s->estimates[a.context].blocks += 1 / chance;
-            s->estimates[a.context].variance += size * size * (1 - chance) / (chance * chance);
-        }
-    }
-    hd__unlock(&shard->lock);
-    return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
-}
-
-static hd_str hd__frame_name(const hd__snapshot *s, hd_frame frame, char *buffer, size_t capacity) {
-    if (frame.kind == HD_FRAME_TRUNCATED) return hd_cstr("<truncated>");
-    if (frame.kind != HD_FRAME_PC) return hd_cstr((const char *)frame.value);
-    if (s->options->pc_name) return s->options->pc_name(s->options->user, frame.value, buffer, capacity);
-    return hd__text(buffer, capacity, "0x%x", (uint64_t)(uintptr_t)frame.value);
-}
-
-/* The backtrace node of a context that is no type. */
-static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *node, hd_error *err) {
-    char buffer[1024];
-    uint32_t depth = 0, at;
-    for (; s->node[context] == HD_NONE; context = hd_contexts_frame(s->contexts, context).parent)
-        s->stack[depth++] = context;
-    at = s->node[context];
-    while (depth--) {
-        hd_frame frame = hd_contexts_frame(s->contexts, s->stack[depth]);
-        hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
-                                           hd__frame_name(s, frame, buffer, sizeof buffer), &at, NULL);
-        if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
-        s->node[s->stack[depth]] = at;
-    }
-    *node = at;
-    return HD_OK;
-}
-
-/* Rounds to a whole number, and carries what that took away or added to the next one. */
-static uint64_t hd__round(double value, double *rest) {
-    double with = value + *rest;
-    uint64_t whole = with <= 0 ? 0 : with >= 1.8e19 ? UINT64_MAX - 1 : (uint64_t)(with + 0.5);
-    *rest = with - (double)whole;
-    return whole;
-}
-
-static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
-    hd_frame frame = hd_contexts_frame(s->contexts, context);
-    hd_str type = hd_cstr("[unknown]");
-    uint32_t nodes[2];
-    char buffer[1024];
-    HD__TRY(hd__snapshot_node(s, frame.kind == HD_FRAME_TYPE ? frame.parent : context, &nodes[0], err));
-    if (frame.kind == HD_FRAME_TYPE) type = hd_cstr((const char *)frame.value);
-    else if (s->options->type_name)
-        type = s->options->type_name(s->options->user, s->contexts, context, buffer, sizeof buffer);
-    HD__TRY(hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err));
-    if (s->estimates) {
-        hd__estimate *e = &s->estimates[context];
-        hd_amount amount;
-        amount.bytes = hd__round(e->bytes, &s->rounded.bytes);
-        amount.blocks = hd__round(e->blocks, &s->rounded.blocks);
-        amount.variance = hd__u128_round(e->variance);
-        return hd_profile_add_amount(s->profile, nodes, &amount, err);
-    }
-    return hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], err);
-}
-
-static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
-    const hd_options *o = &s->options->options;
-    s->node = (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node);
-    if (!s->node) return hd__no_memory(s->mem, err);
-    s->stack = s->node + s->n;
-    for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
-    for (size_t i = 0; i < s->n; i++) {
-        if (o->progress && i % 4096 == 0 && !o->progress(o->progress_user, i, s->n))
-            return hd__fail(err, HD_CANCELLED, "cancelled");
-        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
-    }
-    return HD_OK;
-}
-
-static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
-    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
-    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
-    return hd__snapshot_cells(s, err);
-}
-
-/* A profile, empty, and what fills it. */
-static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_contexts *contexts,
-                                    const hd_snapshot_options *options, hd_error *err) {
-    hd_profile_desc desc;
-    memset(&desc, 0, sizeof desc);
-    memset(s, 0, sizeof *s);
-    s->options = options;
-    s->contexts = contexts;
-    desc.allocator = options->options.allocator;
-    desc.limits = options->options.limits;
-    s->profile = hd_profile_create(&desc, err);
-    if (!s->profile) return err->status;
-    s->mem = &s->profile->mem;
-    return HD_OK;
-}
-
-static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
-    hd__snapshot_drop(s);
-    if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
-    if (status) hd_profile_free(s->profile);
-    else *out = s->profile;
-    return status;
 }
 
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
@@ -14296,27 +15203,487 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
         hd_cursor cursor = { 0, 0 };
         hd_allocation a;
         hd__lock(&rec->shard[i].lock);
-        while (hd_register_next(rec->shard[i].reg, &cursor, &a)) each(user, &a);
+        while (hd_register_next(rec->shard[i].reg, &cursor, &a)) {
+            if (rec->keeps_lifetimes) a.time = hd__block_time(&rec->shard[i], a.time);
+            a.context = hd__site_context(rec, a.context);
+            each(user, &a);
+        }
         hd__unlock(&rec->shard[i].lock);
     }
     hd_record_resume();
     hd__cancel_restore(cancel);
 }
 
-HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
-                                            hd_profile **out, hd_error *err) {
+/* ========================================================================== >>recorder.view
+   Snapshots: what a record's sites say, as a profile. A record is one of this process, or lies in a region that
+   others write to meanwhile, who may be hostile: a word is copied once, and an offset followed only within the
+   region. Costs contexts, not blocks, and holds up nobody: what a thread is doing meanwhile is in it, or half in
+   it, or not yet. */
+
+/* A record that is looked at. */
+typedef struct hd__sight {
+    const uint8_t *base;         /* of the region; NULL: pages of this process */
+    uint64_t size;
+    const hd__record *record;
+    const hd_contexts *contexts; /* of this process; NULL: those that the record shows */
+} hd__sight;
+
+/* What lies at an offset; NULL: it leads out of the region. */
+static const void *hd__view_at(const hd__sight *v, uint64_t offset, uint64_t bytes) {
+    if (!v->base) return (const void *)(uintptr_t)offset;
+    if (offset % 8 || offset < sizeof(hd__region) || offset >= v->size || bytes > v->size - offset) return NULL;
+    return v->base + offset;
+}
+
+static uint32_t hd__view_rows(const hd__column *c) {
+    uint64_t n = hd__figure(&c->count), most = ((uint64_t)1 << (HD__SEGMENT_BITS + HD__SEGMENTS - 1)) - 1;
+    return (uint32_t)(n < most ? n : most);
+}
+
+static const void *hd__view_row(const hd__sight *v, const hd__column *c, uint32_t row, size_t each) {
+    uint32_t within, segment = hd__segment_of(row, &within);
+    uint64_t offset = segment < HD__SEGMENTS ? hd__figure(&c->segment[segment]) : 0;
+    return offset ? hd__view_at(v, offset + (uint64_t)within * each, each) : NULL;
+}
+
+static uint32_t hd__view_shards(const hd__sight *v) { return HD__LOAD_RELAXED(&v->record->shards); }
+
+/* Finds a record by its number. */
+static bool hd__view_find(hd__sight *v, const void *region, uint64_t bytes, uint32_t number) {
+    const hd__region *r = (const hd__region *)region;
+    const uint64_t *offset;
+    memset(v, 0, sizeof *v);
+    if (!hd__region_is(region, bytes) || number >= hd__view_rows(&r->records)) return false;
+    v->base = (const uint8_t *)region;
+    v->size = bytes;
+    offset = (const uint64_t *)hd__view_row(v, &r->records, number, sizeof *offset);
+    if (!offset) return false;
+    v->record = (const hd__record *)hd__view_at(v, hd__figure(offset), hd__record_size(1));
+    return v->record && hd__view_shards(v) <= HD__SHARDS &&
+           hd__view_at(v, hd__figure(offset), hd__record_size(hd__view_shards(v)));
+}
+
+/* The record of a fork's parent: false when there is none, or it is no older, which would have no end. */
+static bool hd__view_parent(const hd__sight *v, hd__sight *parent) {
+    uint32_t number = HD__LOAD_RELAXED(&v->record->parent), own = HD__LOAD_RELAXED(&v->record->number);
+    return v->base && number < own && hd__view_find(parent, v->base, v->size, number) &&
+           HD__LOAD_RELAXED(&parent->record->number) == number;
+}
+
+/* A node of a record, or of an ancestor's; its parent is below it, as nodes are made. False: it is not there. */
+static bool hd__view_node(const hd__sight *v, uint32_t context, hd__shown_node *node) {
+    const hd__shown_node *n;
+    hd__sight at = *v;
+    if (v->contexts) {
+        hd_frame f = hd_contexts_frame(v->contexts, context);
+        node->parent = f.parent;
+        node->kind = (uint32_t)f.kind;
+        node->value = (uint64_t)(uintptr_t)f.value;
+        return true;
+    }
+    while (context < HD__LOAD_RELAXED(&at.record->first_node))
+        if (!hd__view_parent(&at, &at)) return false;
+    context -= HD__LOAD_RELAXED(&at.record->first_node);
+    if (context >= hd__view_rows(&at.record->nodes)) return false;
+    n = (const hd__shown_node *)hd__view_row(&at, &at.record->nodes, context, sizeof *n);
+    if (!n) return false;
+    node->parent = HD__LOAD_RELAXED(&n->parent);
+    node->kind = HD__LOAD_RELAXED(&n->kind);
+    node->value = hd__figure(&n->value);
+    return true;
+}
+
+/* A text of the region, copied: who wrote it may change it. */
+static hd_str hd__view_text(const hd__sight *v, uint64_t offset, char *buffer, size_t capacity) {
+    const uint32_t *length = (const uint32_t *)hd__view_at(v, offset, 8);
+    hd_str text = { buffer, length ? HD__LOAD_RELAXED(length) : 0 };
+    const void *bytes = length && v->base ? hd__view_at(v, offset, sizeof *length + (uint64_t)text.len) : length;
+    if (text.len > capacity) text.len = capacity;
+    if (!bytes) text.len = 0;
+    if (text.len) memcpy(buffer, (const char *)bytes + sizeof *length, text.len);
+    return text;
+}
+
+/* Calls back for all modules that a record's process had at some time. */
+static void hd__view_modules(const hd__sight *v, void (*each)(void *user, const hd__shown_module *m, const hd__sight *at),
+                             void *user) {
+    hd__sight at = *v, parent;
+    uint32_t rows = hd__view_rows(&at.record->modules), closed = HD_NONE;
+    for (;;) {
+        for (uint32_t i = 0; i < rows; i++) {
+            const hd__shown_module *shown =
+                (const hd__shown_module *)hd__view_row(&at, &at.record->modules, i, sizeof *shown);
+            hd__shown_module m;
+            if (!shown) break;
+            m = *shown;
+            if (m.died > closed) m.died = HD_NONE; /* closed by the parent, after the fork */
+            if (m.build_id_size > sizeof m.build_id) m.build_id_size = 0;
+            each(user, &m, &at);
+        }
+        if (!hd__view_parent(&at, &parent)) break;
+        closed = HD__LOAD_RELAXED(&at.record->closed_before);
+        rows = HD__LOAD_RELAXED(&at.record->modules_before);
+        if (rows > hd__view_rows(&parent.record->modules)) rows = hd__view_rows(&parent.record->modules);
+        at = parent;
+    }
+}
+
+/* What the sample of a context says. */
+typedef struct hd__estimate {
+    double bytes, blocks, variance;
+} hd__estimate;
+
+/* Bytes and blocks by context, and the nodes of the profile that contexts become. */
+typedef struct hd__snapshot {
+    hd__mem *mem;                /* the profile's */
+    hd__sight view;
+    const hd_snapshot_options *options;
+    hd_profile *profile;
+    size_t n;
+    uint64_t *bytes, *blocks;    /* by context; blocks of a sample in 65,536ths */
+    uint64_t sample_bytes;
+    double *variances;           /* by context; NULL: nothing is sampled */
+    hd__estimate rounded;        /* what rounding has taken away so far, so that totals keep it */
+    uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
+    hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still */
+    size_t module_count, module_room, last_module;
+} hd__snapshot;
+
+static void hd__snapshot_drop(hd__snapshot *s) {
+    if (s->bytes) hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *s->bytes);
+    if (s->variances) hd__cfree(s->mem, s->variances, s->n, sizeof *s->variances);
+    if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
+    if (s->modules) hd__cfree(s->mem, s->modules, s->module_room, sizeof *s->modules);
+}
+
+/* Room for n contexts. */
+static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
+    const hd_limits *limits = &s->options->options.limits;
+    if (!s->view.contexts && limits->max_records && n > limits->max_records)
+        return hd__fail(err, HD_LIMIT, "at most %u contexts expected, %u found", limits->max_records, n);
+    s->n = (size_t)n;
+    s->bytes = (uint64_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->bytes);
+    s->node = s->bytes ? (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node) : NULL;
+    if (!s->node) return hd__no_memory(s->mem, err);
+    s->blocks = s->bytes + n;
+    s->stack = s->node + n;
+    for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
+    if (s->sample_bytes && !(s->variances = (double *)hd__calloc(s->mem, s->n, sizeof *s->variances)))
+        return hd__no_memory(s->mem, err);
+    return HD_OK;
+}
+
+/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. *kept: what it had at the peak. */
+static hd__weight hd__snapshot_site(const hd__site *s, const hd__site_error *e, hd_heap_kind kind, uint64_t peak,
+                                    bool *kept) {
+    hd__weight w = { 0, 0, 0 };
+    const uint64_t *from = kind == HD_HEAP_TOTAL ? s->total : kind == HD_HEAP_TEMPORARY ? s->temporary : NULL;
+    *kept = kind == HD_HEAP_PEAK && hd__figure(&s->peak_number) == peak;
+    if (*kept) from = s->peak;
+    if (from) {
+        w.bytes = hd__figure(&from[0]);
+        w.blocks = hd__figure(&from[1]);
+        if (e) w.variance = hd__figure(from == s->total ? &e->total : from == s->peak ? &e->peak : &e->temporary);
+    } else {
+        w.bytes = hd__figure(&s->total[0]) - hd__figure(&s->freed[0]);
+        w.blocks = hd__figure(&s->total[1]) - hd__figure(&s->freed[1]);
+        if (e) w.variance = hd__figure(&e->total) - hd__figure(&e->freed);
+    }
+    return w;
+}
+
+/* Adds what is pending of a kind. */
+static void hd__snapshot_add_pending(hd__weight *w, const hd__pending *p, hd_heap_kind kind) {
+    const uint64_t *from = kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
+    bool live = kind != HD_HEAP_TEMPORARY && kind != HD_HEAP_TOTAL;
+    w->bytes += hd__figure(&from[0]) - (live ? hd__figure(&p->freed[0]) : 0);
+    w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
+}
+
+/* A place where something is pending, and of which site. */
+typedef struct hd__pending_place {
+    const hd__pending *at;
+    uint32_t site, changes;
+} hd__pending_place;
+
+static int hd__pending_order(const void *a, const void *b) {
+    uint32_t x = ((const hd__pending_place *)a)->site, y = ((const hd__pending_place *)b)->site;
+    return x < y ? -1 : x > y;
+}
+
+/* What a site has, with what is pending of it in n places, all as of one moment unless they change all the time:
+   then it may be off by what threads did meanwhile. */
+static hd__weight hd__snapshot_with_pending(const hd__site *s, hd__pending_place *places, size_t n, hd_heap_kind kind,
+                                            uint64_t peak) {
+    hd__weight w;
+    bool kept, whole = false;
+    for (int tries = 0; !whole; tries++) {
+        for (size_t i = 0; i < n; i++) places[i].changes = HD__LOAD(&places[i].at->changes);
+        w = hd__snapshot_site(s, NULL, kind, peak, &kept);
+        whole = true;
+        for (size_t i = 0; i < n && !kept; i++) {
+            if (HD__LOAD(&places[i].at->site) == places[i].site) hd__snapshot_add_pending(&w, places[i].at, kind);
+            whole &= !(places[i].changes & 1) && HD__LOAD(&places[i].at->changes) == places[i].changes;
+        }
+        whole |= tries == 100;
+    }
+    return w;
+}
+
+/* The sites of a record of which something is pending: lists the places by site. */
+static size_t hd__snapshot_pending(const hd__sight *v, hd__pending_place *places) {
+    const hd__pending *p = (const hd__pending *)(const void *)((const uint8_t *)v->record +
+                                                               hd__record_pending_at(hd__view_shards(v)));
+    size_t n = 0;
+    for (uint32_t i = 0; i < hd__view_shards(v) * HD__PENDING; i++) {
+        uint32_t site = HD__LOAD(&p[i].site);
+        if (!site) continue;
+        places[n].at = &p[i];
+        places[n++].site = site;
+    }
+    qsort(places, n, sizeof *places, hd__pending_order);
+    return n;
+}
+
+static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pending_place *places, size_t n,
+                                    hd_error *err) {
+    const hd__sight *v = &s->view;
+    const hd__record *r = v->record;
+    uint64_t peak = hd__figure(&r->peak_number), live = hd__record_live(r, hd__view_shards(v));
+    uint32_t sites = hd__view_rows(&r->sites);
+    double unit = hd__sample_unit(s->sample_bytes);
+    for (uint32_t i = 0, p = 0; i < sites; i++) {
+        const hd__site *site = (const hd__site *)hd__view_row(v, &r->sites, i, sizeof *site);
+        const hd__site_error *error = NULL;
+        uint32_t context = site ? HD__LOAD_RELAXED(&site->context) : 0, first = p;
+        hd__weight w;
+        bool kept;
+        while (p < n && places[p].site == i + 1) p++;
+        if (!site) break;        /* the count is a lie */
+        if (context >= s->n) continue;
+        if (s->sample_bytes) error = (const hd__site_error *)hd__view_row(v, &r->errors, i, sizeof *error);
+        w = p > first ? hd__snapshot_with_pending(site, places + first, p - first, kind, peak)
+                      : hd__snapshot_site(site, error, kind, peak, &kept);
+        if (w.bytes >> 63 && w.bytes > live && kind != HD_HEAP_TOTAL) continue; /* half of an operation: less than 0 */
+        if (w.blocks >> 63) w.blocks = 0;
+        if (!hd__sum(&s->bytes[context], w.bytes) || !hd__sum(&s->blocks[context], w.blocks))
+            return hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
+        if (s->variances) s->variances[context] += (double)w.variance * unit * unit;
+    }
+    return HD_OK;
+}
+
+/* Adds sites up by context. A site's context was there before it was shown. */
+static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
+    const hd__sight *v = &s->view;
+    const hd__record *r = v->record;
+    hd_heap_kind kind = s->options->kind;
+    size_t room = (size_t)hd__view_shards(v) * HD__PENDING;
+    hd__pending_place *places;
+    hd_status status;
+    if (hd__record_wraps(r, hd__view_shards(v))) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
+    s->sample_bytes = hd__figure(&r->sample_bytes);
+    if (kind == HD_HEAP_PEAK && hd__record_live(r, hd__view_shards(v)) > hd__figure(&r->peak_bytes))
+        kind = HD_HEAP_LIVE;
+    HD__TRY(hd__snapshot_room(s, v->contexts ? hd_contexts_count(v->contexts)
+                                             : (uint64_t)HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes),
+                              err));
+    places = (hd__pending_place *)hd__calloc(s->mem, room, sizeof *places);
+    if (!places) return hd__no_memory(s->mem, err);
+    status = hd__snapshot_count(s, kind, places, hd__snapshot_pending(v, places), err);
+    hd__cfree(s->mem, places, room, sizeof *places);
+    return status;
+}
+
+static void hd__snapshot_module(void *user, const hd__shown_module *m, const hd__sight *at) {
+    hd__snapshot *s = (hd__snapshot *)user;
+    (void)at;
+    if (s->modules && s->module_count < s->module_room) s->modules[s->module_count] = *m;
+    s->module_count++;
+}
+
+/* Modules are there before the contexts that lie in them. */
+static hd_status hd__snapshot_modules(hd__snapshot *s, hd_error *err) {
+    if (!s->view.record) return HD_OK;
+    hd__view_modules(&s->view, hd__snapshot_module, s);
+    s->module_room = s->module_count;
+    s->module_count = 0;
+    if (!s->module_room) return HD_OK;
+    s->modules = (hd__shown_module *)hd__calloc(s->mem, s->module_room, sizeof *s->modules);
+    if (!s->modules) return hd__no_memory(s->mem, err);
+    hd__view_modules(&s->view, hd__snapshot_module, s);
+    if (s->module_count > s->module_room) s->module_count = s->module_room;
+    return HD_OK;
+}
+
+/* The module that a program counter lay in when its context was made; NULL: in none. */
+static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t pc, uint32_t closed) {
+    for (size_t i = 0; i < s->module_count; i++) {
+        size_t at = i ? i - (i <= s->last_module) : s->last_module; /* the last one found first */
+        const hd__shown_module *m = &s->modules[at];
+        if (pc - 1 < m->start || pc - 1 >= m->end || m->born > closed || (m->died != HD_NONE && m->died <= closed))
+            continue;
+        s->last_module = at;
+        return m;
+    }
+    return NULL;
+}
+
+/* MODULE+0xOFFSET, inside the call that returns to the program counter. */
+static hd_str hd__snapshot_pc(hd__snapshot *s, const hd__shown_node *node, char *buffer, size_t capacity) {
+    const hd__shown_module *m = hd__snapshot_module_of(s, node->value, node->kind >> 8);
+    hd_str path;
+    if (!m) return hd__text(buffer, capacity, "0x%x", s->module_count ? node->value - 1 : node->value);
+    path = hd__view_text(&s->view, m->path, buffer, capacity - 32);
+    path.len += hd__text(buffer + path.len, 32, "+0x%x", node->value - 1 - m->bias).len;
+    return path;
+}
+
+static hd_str hd__frame_name(hd__snapshot *s, const hd__shown_node *node, char *buffer, size_t capacity) {
+    uint32_t kind = node->kind & 0xff;
+    if (kind == HD_FRAME_TRUNCATED) return hd_cstr("<truncated>");
+    if (kind != HD_FRAME_PC && !s->view.contexts) return hd__view_text(&s->view, node->value, buffer, capacity);
+    if (kind != HD_FRAME_PC) return hd_cstr((const char *)(uintptr_t)node->value);
+    if (s->options->pc_name)
+        return s->options->pc_name(s->options->user, (const void *)(uintptr_t)node->value, buffer, capacity);
+    return hd__snapshot_pc(s, node, buffer, capacity);
+}
+
+/* The backtrace node of a context that is no type. A context whose parents are not there begins at the root. */
+static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *node, hd_error *err) {
+    char buffer[1024];
+    hd__shown_node n;
+    uint32_t depth = 0, at = 0;
+    while (s->node[context] == HD_NONE) {
+        if (!hd__view_node(&s->view, context, &n)) break;
+        s->stack[depth++] = context;
+        if (n.parent >= context) break;
+        context = n.parent;
+    }
+    if (s->node[context] != HD_NONE) at = s->node[context];
+    while (depth--) {
+        context = s->stack[depth];
+        if (!hd__view_node(&s->view, context, &n)) continue;
+        hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
+                                           hd__frame_name(s, &n, buffer, sizeof buffer), &at, NULL);
+        if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
+        s->node[context] = at;
+    }
+    *node = at;
+    return HD_OK;
+}
+
+/* The file of the innermost code that did not ask on behalf of its caller. */
+static hd_str hd__snapshot_module_name(hd__snapshot *s, uint32_t context, char *buffer, size_t capacity) {
+    const hd__shown_module *found = NULL;
+    hd__shown_node n;
+    hd_str name;
+    while (context && hd__view_node(&s->view, context, &n) && (n.kind & 0xff) == HD_FRAME_PC) {
+        const hd__shown_module *m = hd__snapshot_module_of(s, n.value, n.kind >> 8);
+        if (m) found = m;
+        if (!m || !m->transparent || n.parent >= context) break;
+        context = n.parent;
+    }
+    if (!found) return hd_cstr("[unknown]");
+    name = hd__view_text(&s->view, found->path, buffer, capacity);
+    for (size_t i = name.len; i-- > 0;)
+        if (name.data[i] == '/' && i + 1 < name.len) {
+            name.data += i + 1;
+            name.len -= i + 1;
+            break;
+        }
+    return name;
+}
+
+/* Rounds to a whole number, and carries what that took away or added to the next one. */
+static uint64_t hd__round(double value, double *rest) {
+    double with = value + *rest;
+    uint64_t whole = with <= 0 ? 0 : with >= 1.8e19 ? UINT64_MAX - 1 : (uint64_t)(with + 0.5);
+    *rest = with - (double)whole;
+    return whole;
+}
+
+static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
+    hd_str type = hd_cstr("[unknown]");
+    hd__shown_node n;
+    uint32_t nodes[2];
+    char buffer[1024];
+    bool typed = hd__view_node(&s->view, context, &n) && (n.kind & 0xff) == HD_FRAME_TYPE && n.parent < context;
+    HD__TRY(hd__snapshot_node(s, typed ? n.parent : context, &nodes[0], err));
+    if (typed) type = hd__frame_name(s, &n, buffer, sizeof buffer);
+    else if (s->options->type_name)
+        type = s->options->type_name(s->options->user, s->view.contexts, context, buffer, sizeof buffer);
+    else if (s->module_count) type = hd__snapshot_module_name(s, context, buffer, sizeof buffer);
+    HD__TRY(hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err));
+    if (s->variances) {
+        hd_amount amount;
+        amount.bytes = s->bytes[context];
+        amount.blocks = hd__round((double)s->blocks[context] / 65536, &s->rounded.blocks);
+        amount.variance = hd__u128_round(s->variances[context]);
+        return hd_profile_add_amount(s->profile, nodes, &amount, err);
+    }
+    return hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], err);
+}
+
+static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
+    const hd_options *o = &s->options->options;
+    for (size_t i = 0; i < s->n; i++) {
+        if (o->progress && i % 4096 == 0 && !o->progress(o->progress_user, i, s->n))
+            return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+    }
+    return HD_OK;
+}
+
+/* A profile, empty, and what fills it. */
+static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *options, hd_error *err) {
+    hd_profile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(s, 0, sizeof *s);
+    s->options = options;
+    desc.allocator = options->options.allocator;
+    desc.limits = options->options.limits;
+    s->profile = hd_profile_create(&desc, err);
+    if (!s->profile) return err->status;
+    s->mem = &s->profile->mem;
+    return HD_OK;
+}
+
+static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
+    if (s->profile) hd__snapshot_drop(s);
+    if (status) hd_profile_free(s->profile);
+    else *out = s->profile;
+    return status;
+}
+
+static hd_status hd__snapshot_view(const hd__sight *view, const hd_snapshot_options *options, hd_profile **out,
+                                   hd_error *err) {
     hd_snapshot_options none;
     hd__snapshot s;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    status = hd__snapshot_begin(&s, options ? options : &none, err);
+    s.view = *view;
+    if (!status) status = hd__snapshot_sites(&s, err);
+    if (!status) status = hd__snapshot_modules(&s, err);
+    if (!status) status = hd__snapshot_cells(&s, err);
+    return hd__snapshot_end(&s, status, out);
+}
+
+HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
+                                            hd_profile **out, hd_error *err) {
+    hd__sight view;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
     if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
-    memset(&none, 0, sizeof none);
+    memset(&view, 0, sizeof view);
+    view.base = rec->land.base;
+    view.size = rec->land.size;
+    view.record = rec->record;
+    view.contexts = rec->contexts;
     hd_record_suspend();
-    status = hd__snapshot_begin(&s, rec->contexts, options ? options : &none, err);
-    s.rec = rec;
-    if (!status) status = hd__snapshot_run(&s, rec, err);
-    status = hd__snapshot_end(&s, status, out);
+    status = hd__snapshot_view(&view, options, out, err);
     hd_record_resume();
     return status;
 }
@@ -14335,14 +15702,140 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
     if (count > hd_contexts_count(contexts))
         return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
                         (uint64_t)hd_contexts_count(contexts));
-    status = hd__snapshot_begin(&s, contexts, options ? options : &none, err);
-    if (!status && !hd__snapshot_room(&s, count)) status = hd__no_memory(s.mem, err);
+    status = hd__snapshot_begin(&s, options ? options : &none, err);
+    s.view.contexts = contexts;
+    if (!status) status = hd__snapshot_room(&s, hd_contexts_count(contexts), err);
     for (uint32_t c = 0; c < count && !status; c++) {
         s.bytes[c] = bytes[c];
         s.blocks[c] = blocks ? blocks[c] : bytes[c] ? HD_UNKNOWN : 0;
     }
     if (!status) status = hd__snapshot_cells(&s, err);
     return hd__snapshot_end(&s, status, out);
+}
+
+HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes) {
+    return hd__region_is(region, bytes) ? hd__view_rows(&((const hd__region *)region)->records) : 0;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
+                                        hd_error *err) {
+    hd__sight v, parent;
+    const hd__record *r;
+    if (!hd__view_find(&v, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    memset(out, 0, sizeof *out);
+    r = v.record;
+    out->pid = hd__figure(&r->pid);
+    out->start_us = hd__figure(&r->start_us);
+    out->sample_bytes = hd__figure(&r->sample_bytes);
+    out->parent = hd__view_parent(&v, &parent) ? HD__LOAD_RELAXED(&r->parent) : HD_NONE;
+    out->ended = HD__LOAD_RELAXED(&r->ended) != 0;
+    out->peak_number = hd__figure(&r->peak_number);
+    out->contexts = HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes);
+    memcpy(out->name, r->name, sizeof out->name - 1);
+    hd__record_counters(r, hd__view_shards(&v), &out->counters);
+    for (uint32_t i = 0; i < hd__view_shards(&v); i++) out->under_way += hd__figure(&r->shard[i].under_way) != 0;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
+                                                 const hd_snapshot_options *options, hd_profile **out, hd_error *err) {
+    hd__sight view;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    return hd__snapshot_view(&view, options, out, err);
+}
+
+/* Adds the blocks that live to what sites freed. */
+static void hd__view_live_blocks(const hd__sight *v, hd_lifetimes *live, uint32_t sites, uint32_t now) {
+    const hd__column *columns = (const hd__column *)hd__view_at(v, hd__figure(&v->record->blocks),
+                                                                hd__view_shards(v) * sizeof *columns);
+    for (uint32_t i = 0; columns && i < hd__view_shards(v); i++) {
+        uint32_t rows = hd__view_rows(&columns[i]);
+        for (uint32_t k = 0; k < rows; k++) {
+            const hd__shown_block *b = (const hd__shown_block *)hd__view_row(v, &columns[i], k, sizeof *b);
+            uint32_t site = b ? HD__LOAD(&b->site) : 0;
+            if (!b) break;
+            if (site && site <= sites)
+                hd__lifetimes_add_block(&live[site - 1], hd__figure(&b->size), HD__LOAD_RELAXED(&b->time), now);
+        }
+    }
+}
+
+/* The call stack of a context, innermost first. */
+static size_t hd__view_stack(const hd__sight *v, uint32_t context, uint64_t *pcs, size_t capacity) {
+    hd__shown_node n;
+    size_t depth = 0;
+    while (context && depth < capacity && hd__view_node(v, context, &n)) {
+        if ((n.kind & 0xff) == HD_FRAME_PC) pcs[depth++] = n.value;
+        if (n.parent >= context) break;
+        context = n.parent;
+    }
+    return depth;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
+                                                  const hd_options *options,
+                                                  void (*each)(void *user, const hd_lifetimes *of,
+                                                               const uint64_t *pcs, size_t count),
+                                                  void *user, hd_error *err) {
+    uint64_t pcs[HD_MAX_FRAMES];
+    hd_lifetimes *live;
+    uint32_t sites;
+    hd__sight v;
+    hd__mem mem;
+    if (!hd__view_find(&v, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    if (!hd__figure(&v.record->blocks)) return hd__fail(err, HD_UNSUPPORTED, "the recorder kept no lifetimes");
+    sites = hd__view_rows(&v.record->sites);
+    mem = hd__mem_options(options);
+    live = (hd_lifetimes *)hd__calloc(&mem, (size_t)sites + 1, sizeof *live);
+    if (!live) return hd__no_memory(&mem, err);
+    hd__view_live_blocks(&v, live, sites, now);
+    for (uint32_t i = 0; i < sites; i++) {
+        const hd_lifetimes *freed = (const hd_lifetimes *)hd__view_row(&v, &v.record->lifetimes, i, sizeof *freed);
+        const hd__site *site = (const hd__site *)hd__view_row(&v, &v.record->sites, i, sizeof *site);
+        hd_lifetimes sum;
+        if (!freed || !site) break;
+        sum = *freed;
+        hd__lifetimes_add(&sum, &live[i]);
+        if (sum.count) each(user, &sum, pcs, hd__view_stack(&v, HD__LOAD_RELAXED(&site->context), pcs, HD_MAX_FRAMES));
+    }
+    hd__cfree(&mem, live, (size_t)sites + 1, sizeof *live);
+    return HD_OK;
+}
+
+/* Whom modules are told to. */
+typedef struct hd__told_modules {
+    void (*each)(void *user, const hd_module *module, bool loaded);
+    void *user;
+} hd__told_modules;
+
+static void hd__view_tell_module(void *user, const hd__shown_module *m, const hd__sight *at) {
+    const hd__told_modules *told = (const hd__told_modules *)user;
+    char path[4096];
+    hd_module module;
+    module.start = m->start;
+    module.end = m->end;
+    module.bias = m->bias;
+    module.path = hd__view_text(at, m->path, path, sizeof path);
+    module.build_id_size = m->build_id_size;
+    memcpy(module.build_id, m->build_id, sizeof module.build_id);
+    module.transparent = m->transparent != 0;
+    told->each(told->user, &module, m->died == HD_NONE);
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
+                                                void (*each)(void *user, const hd_module *module, bool loaded),
+                                                void *user, hd_error *err) {
+    hd__told_modules told = { each, user };
+    hd__sight view;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    hd__view_modules(&view, hd__view_tell_module, &told);
+    return HD_OK;
 }
 
 #endif /* HEAPDUMP_NO_RECORDER */

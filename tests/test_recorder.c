@@ -64,6 +64,9 @@ static int test_unlock(pthread_mutex_t *mutex) {
 #define munmap test_munmap
 #define pthread_mutex_lock test_lock
 #define pthread_mutex_unlock test_unlock
+static bool test_alone; /* a thread that is takes no locks, and its peaks are exact */
+#include <sys/single_threaded.h>
+#define HD__ALONE() (test_alone && __libc_single_threaded)
 #define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -82,6 +85,7 @@ static int setup(void **state) {
     (void)state;
     hd_tracker_stop();
     memset(&test_locks, 0, sizeof test_locks);
+    test_alone = true;
     test_map_calls = test_map_fail_at = test_mapped = 0;
     rec = NULL;
     return 0;
@@ -108,7 +112,8 @@ static void assert_stats(hd_recorder_counters expected) {
     hd_recorder_stats(rec, &stats);
     assert_int_equal(stats.live_bytes, expected.live_bytes);
     assert_int_equal(stats.live_blocks, expected.live_blocks);
-    assert_int_equal(stats.peak_bytes, expected.peak_bytes);
+    if (HD__ALONE()) assert_int_equal(stats.peak_bytes, expected.peak_bytes);
+    else assert_in_range(stats.peak_bytes + 16 * 4096, expected.peak_bytes, expected.peak_bytes + 16 * 4096);
     assert_int_equal(stats.total_bytes, expected.total_bytes);
     assert_int_equal(stats.total_blocks, expected.total_blocks);
     assert_int_equal(stats.replaced, expected.replaced);
@@ -116,7 +121,7 @@ static void assert_stats(hd_recorder_counters expected) {
     assert_int_equal(stats.ignored, expected.ignored);
     assert_int_equal(stats.lost, expected.lost);
     assert_int_equal(hd_recorder_live_bytes(rec), expected.live_bytes);
-    assert_int_equal(hd_recorder_peak_bytes(rec), expected.peak_bytes);
+    assert_int_equal(hd_recorder_peak_bytes(rec), stats.peak_bytes);
     assert_in_range(stats.memory.resident, 1, stats.memory.reserved);
 }
 
@@ -537,7 +542,7 @@ static void creating_fails_whole_when_the_os_gives_no_memory(void **state) {
         assert_int_equal(hd_tracker_running(), rec != NULL);
         if (!rec) assert_int_equal(test_mapped, 0);
     }
-    assert_int_equal(test_map_calls, 1 + 16 + 3); /* itself, shards, contexts */
+    assert_int_equal(test_map_calls, 1 + 16 + 3 + 1); /* itself, shards, contexts, what it shows */
 }
 
 static void allocations_without_memory_to_record_them_are_counted_as_lost(void **state) {
@@ -864,6 +869,7 @@ static void a_recording_becomes_a_file_that_is_read_back(void **state) {
 /* A handler that allocates arrives in each lock of each call in turn. */
 static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
     (void)state;
+    test_alone = false;
     signal(SIGUSR1, handler);
     for (int call = 0; call < 6; call++)
         for (unsigned lock = 1;; lock++) {
@@ -898,6 +904,7 @@ static void two_recorders_can_fork_together(void **state) {
     hd_recorder_counters stats;
     hd_profile *profile;
     (void)state;
+    test_alone = false;
     create(NULL);
     second = hd_recorder_create(NULL, NULL);
     record_some(30);

@@ -1,0 +1,595 @@
+/* threads. Recorders that keep what they record in a region: another process, here another mapping of the
+   memory, sees exactly what the recorder itself says; kinds, forks, modules, lifetimes; and whatever stands in the
+   region, looking at it ends, within its bounds. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define HEAPDUMP_STATIC
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+
+#define BYTES ((uint64_t)64 << 20)
+
+static uint8_t *region, *seen;   /* one memory, as the recorder has it, and as who looks on has it */
+static hd_recorder *rec;
+static uint32_t now;
+
+static int setup(void **state) {
+    int fd = (int)syscall(SYS_memfd_create, "region", 0);
+    (void)state;
+    if (fd < 0 || ftruncate(fd, (off_t)BYTES)) return -1;
+    region = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    rec = NULL;
+    return hd_region_init(region, BYTES, NULL);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    hd_recorder_free(rec);
+    munmap(region, BYTES);
+    munmap(seen, BYTES);
+    return 0;
+}
+
+/* An empty region of this size. */
+static void begin_again(uint64_t bytes) {
+    memset(region, 0, hd_region_used(region, BYTES));
+    assert_int_equal(hd_region_init(region, bytes, NULL), HD_OK);
+}
+
+static uint32_t clock_of(void *user) {
+    (void)user;
+    return now;
+}
+
+static void create(const hd_recorder_desc *with) {
+    hd_recorder_desc desc = with ? *with : (hd_recorder_desc){ .name = "test", .start_us = 7 };
+    hd_error err;
+    desc.region = region;
+    desc.region_bytes = BYTES;
+    rec = hd_recorder_create(&desc, &err);
+    if (!rec) fail_msg("%s", err.message);
+}
+
+static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
+
+/* A profile as text: "/outer/inner Type bytes blocks", in order. */
+static char *text_of(hd_profile *p) {
+    hd_axis paths = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
+    hd_rows cells = hd_profile_cells(p);
+    size_t room = 64 + cells.count * 2048u;
+    char *text = calloc(1, room), *end = text;
+    for (uint32_t i = 0; i < cells.count; i++) {
+        hd_str name[HD_MAX_FRAMES];
+        int depth = 0;
+        for (uint32_t n = cells.node[2 * i]; n; n = paths.parent[n]) name[depth++] = paths.node_name[n];
+        while (depth--) end += sprintf(end, "/%.*s", (int)name[depth].len, name[depth].data);
+        end += sprintf(end, " %.*s %llu %llu\n", (int)types.node_name[cells.node[2 * i + 1]].len,
+                       types.node_name[cells.node[2 * i + 1]].data, (unsigned long long)cells.amount[i].bytes,
+                       (unsigned long long)cells.amount[i].blocks);
+    }
+    hd_profile_free(p);
+    return text;
+}
+
+static char *own_text(hd_heap_kind kind) {
+    hd_snapshot_options options = { .kind = kind };
+    hd_profile *p;
+    assert_int_equal(hd_recorder_snapshot(rec, &options, &p, NULL), HD_OK);
+    return text_of(p);
+}
+
+static char *seen_text(uint32_t number, hd_heap_kind kind) {
+    hd_snapshot_options options = { .kind = kind };
+    hd_profile *p;
+    hd_error err;
+    if (hd_recorder_view_snapshot(seen, BYTES, number, &options, &p, &err)) fail_msg("%s", err.message);
+    return text_of(p);
+}
+
+static void assert_seen(uint32_t number, hd_heap_kind kind, const char *expected) {
+    char *text = seen_text(number, kind);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static hd_recorded recorded(uint32_t number) {
+    hd_recorded r;
+    assert_int_equal(hd_recorder_view(seen, BYTES, number, &r, NULL), HD_OK);
+    return r;
+}
+
+static void each_kind_is_seen(void **state) {
+    (void)state;
+    create(NULL);
+    assert_int_equal(hd_region_count(seen, BYTES), 1);
+    hd_record_alloc(rec, at(1), 100, "A");
+    hd_record_alloc(rec, at(2), 50, "B");
+    hd_record_free(rec, at(2));                    /* at once: temporary; before it, 150 bytes were the most */
+    hd_record_alloc(rec, at(3), 10, "A");
+    hd_record_free(rec, at(1));
+    hd_record_alloc(rec, at(4), 1, "C");
+    assert_seen(0, HD_HEAP_LIVE, " A 10 1\n C 1 1\n");
+    assert_seen(0, HD_HEAP_PEAK, " A 100 1\n B 50 1\n");
+    assert_seen(0, HD_HEAP_TOTAL, " A 110 2\n B 50 1\n C 1 1\n");
+    assert_seen(0, HD_HEAP_TEMPORARY, " B 50 1\n");
+    hd_recorded r = recorded(0);
+    assert_string_equal(r.name, "test");
+    assert_int_equal(r.start_us, 7);
+    assert_int_equal(r.pid, getpid());
+    assert_int_equal(r.parent, HD_NONE);
+    assert_int_equal(r.under_way, 0);
+    assert_int_equal(r.counters.live_bytes, 11);
+    assert_int_equal(r.counters.live_blocks, 2);
+    assert_int_equal(r.counters.peak_bytes, 150);
+    assert_int_equal(r.counters.total_bytes, 161);
+    assert_int_equal(r.counters.total_blocks, 4);
+    assert_false(r.ended);
+    hd_recorder_free(rec);
+    rec = NULL;
+    assert_true(recorded(0).ended);
+    assert_seen(0, HD_HEAP_LIVE, " A 10 1\n C 1 1\n");
+}
+
+/* heaptrack's definition, of one thread: freed before the next allocation. */
+static void a_block_is_temporary_when_it_goes_before_the_next_comes(void **state) {
+    hd_allocation taken;
+    (void)state;
+    create(NULL);
+    hd_record_alloc(rec, at(1), 8, "T");
+    hd_record_alloc(rec, at(2), 8, "T");
+    hd_record_free(rec, at(1));                    /* not the last */
+    hd_record_free(rec, at(2));                    /* the last, still */
+    hd_record_alloc(rec, at(3), 8, "U");
+    assert_true(hd_record_take(rec, at(3), &taken));
+    hd_record_restore(rec, &taken);                /* a realloc that failed: is there, and the last still */
+    assert_true(hd_record_take(rec, at(3), &taken));
+    hd_record_drop(rec, &taken);                   /* a realloc that succeeded */
+    hd_record_alloc(rec, at(4), 16, "U");
+    assert_seen(0, HD_HEAP_TEMPORARY, " T 8 1\n U 8 1\n");
+    assert_seen(0, HD_HEAP_LIVE, " U 16 1\n");
+    assert_seen(0, HD_HEAP_TOTAL, " T 16 2\n U 24 2\n");
+}
+
+/* The peak by context, against one that is copied whenever there are more live bytes than ever. */
+static void the_peak_is_exact_with_one_thread(void **state) {
+    enum { TYPES = 7, BLOCKS = 60 };
+    static const char *const type[TYPES] = { "a", "b", "c", "d", "e", "f", "g" };
+    (void)state;
+    create(NULL);
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        uint64_t size[BLOCKS] = { 0 }, live[TYPES] = { 0 }, peak[TYPES] = { 0 }, sum = 0, most = 0;
+        unsigned random = seed;
+        hd_recorder_free(rec);
+        begin_again(BYTES);
+        create(NULL);
+        for (int i = 0; i < 400; i++) {
+            unsigned b = (random = random * 1103515245 + 12345) >> 16;
+            unsigned t = b % TYPES, k = b / TYPES % BLOCKS;
+            t = k % TYPES;
+            if (size[k]) {
+                hd_record_free(rec, at(k + 1));
+                live[t] -= size[k], sum -= size[k], size[k] = 0;
+            } else {
+                size[k] = 1 + b % 1000;
+                hd_record_alloc(rec, at(k + 1), size[k], type[t]);
+                live[t] += size[k], sum += size[k];
+            }
+            if (sum > most) most = sum, memcpy(peak, live, sizeof live);
+        }
+        hd_snapshot_options options = { .kind = HD_HEAP_PEAK };
+        hd_profile *p;
+        assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL), HD_OK);
+        assert_int_equal(hd_profile_bytes(p), most);
+        for (int t = 0; t < TYPES; t++) {
+            uint32_t node = hd_axis_child(hd_profile_axis(p, 1), 0, hd_cstr(type[t]));
+            uint64_t bytes = 0;
+            hd_rows cells = hd_profile_cells(p);
+            for (uint32_t i = 0; i < cells.count; i++)
+                if (cells.node[2 * i + 1] == node) bytes += cells.amount[i].bytes;
+            if (bytes != peak[t]) fail_msg("seed %u, %s: %llu, not %llu", seed, type[t], (unsigned long long)bytes,
+                                           (unsigned long long)peak[t]);
+        }
+        hd_profile_free(p);
+    }
+}
+
+/* Several threads, more contexts than shards keep to themselves. */
+enum { THREADS = 6, EACH = 30000, NAMES = 300 };
+static char names[NAMES][8];
+
+static void *churn(void *argument) {
+    uint64_t base = (uint64_t)(uintptr_t)argument * 1000000;
+    unsigned random = (unsigned)base + 1;
+    for (unsigned i = 0; i < EACH; i++) {
+        unsigned b = (random = random * 1103515245 + 12345) >> 8;
+        if (b % 3) hd_record_alloc(rec, at(base + 1 + b % 5000), 1 + b % 999, names[b % NAMES]);
+        else hd_record_free(rec, at(base + 1 + b % 5000));
+    }
+    return NULL;
+}
+
+static void add_live(void *user, const hd_allocation *live) {
+    uint64_t (*sums)[2] = user;
+    hd_frame f = hd_contexts_frame(hd_recorder_contexts(rec), live->context);
+    size_t i = (size_t)((const char *)f.value - names[0]) / sizeof names[0];
+    sums[i][0] += live->size;
+    sums[i][1]++;
+}
+
+/* The counters, against the blocks. */
+static void threads_leave_exact_figures(void **state) {
+    static uint64_t sums[NAMES][2];
+    pthread_t thread[THREADS];
+    hd_profile *p;
+    (void)state;
+    for (int i = 0; i < NAMES; i++) snprintf(names[i], sizeof names[i], "t%d", i);
+    create(NULL);
+    for (uintptr_t t = 0; t < THREADS; t++) pthread_create(&thread[t], NULL, churn, (void *)t);
+    for (int i = 0; i < 20; i++) {                 /* looked at meanwhile */
+        if (!hd_recorder_view_snapshot(seen, BYTES, 0, NULL, &p, NULL)) hd_profile_free(p);
+    }
+    for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+    memset(sums, 0, sizeof sums);
+    hd_recorder_visit(rec, add_live, sums);
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, NULL, &p, NULL), HD_OK);
+    hd_rows cells = hd_profile_cells(p);
+    hd_axis types = hd_profile_axis(p, 1);
+    for (uint32_t i = 0; i < cells.count; i++) {
+        int t = atoi(types.node_name[cells.node[2 * i + 1]].data + 1);
+        assert_int_equal(cells.amount[i].bytes, sums[t][0]);
+        assert_int_equal(cells.amount[i].blocks, sums[t][1]);
+        sums[t][0] = sums[t][1] = 0;
+    }
+    for (int t = 0; t < NAMES; t++) assert_int_equal(sums[t][1], 0);
+    hd_recorded r = recorded(0);
+    assert_int_equal(r.counters.live_bytes, hd_profile_bytes(p));
+    assert_int_equal(r.counters.live_blocks, hd_profile_blocks(p));
+    hd_profile_free(p);
+    hd_snapshot_options options = { .kind = HD_HEAP_TOTAL };
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL), HD_OK);
+    assert_int_equal(hd_profile_bytes(p), r.counters.total_bytes);
+    assert_int_equal(hd_profile_blocks(p), r.counters.total_blocks);
+    hd_profile_free(p);
+    char *own = own_text(HD_HEAP_LIVE), *other = seen_text(0, HD_HEAP_LIVE);
+    assert_string_equal(own, other);
+    free(own), free(other);
+}
+
+/* A child begins anew, in contexts that it shares with its parent and in some of its own. */
+static int be_child(int generation) {
+    HD_SCOPE("any", "child");
+    if (!hd_record_free(rec, at(1))) return 1;     /* the parent's */
+    if (!hd_record_alloc(rec, at(100), 7, "Kid")) return 2;
+    if (!hd_record_alloc(rec, at(101), 1, "Kid") || !hd_record_free(rec, at(101))) return 3;
+    hd_recorder_counters stats;
+    hd_recorder_stats(rec, &stats);
+    if (stats.live_bytes != 7 || stats.live_blocks != 1) return 4;
+    if (stats.inherited_bytes != (generation ? 27 : 20) || stats.inherited_blocks != (generation ? 2 : 1)) return 5;
+    return 0;
+}
+
+static void children_begin_records_of_their_own(void **state) {
+    int status, grandchild;
+    (void)state;
+    create(NULL);
+    {
+        HD_SCOPE("any", "parent");
+        hd_record_alloc(rec, at(1), 10, "Old");
+        hd_record_alloc(rec, at(2), 20, "Old");
+    }
+    hd_recorder_fork_prepare(rec);
+    pid_t child = fork();
+    if (!child) {
+        if (!hd_recorder_fork_child(rec)) _exit(99);
+        status = be_child(0);
+        if (status) _exit(status);
+        if (!hd_record_alloc(rec, at(1), 10, "Old")) _exit(6);
+        hd_recorder_fork_prepare(rec);
+        if (!fork()) {
+            if (!hd_recorder_fork_child(rec)) _exit(99);
+            hd_record_free(rec, at(100));          /* its parent's */
+            hd_record_alloc(rec, at(100), 1, "Kid");
+            hd_record_free(rec, at(100));
+            _exit(0);
+        }
+        hd_recorder_fork_parent(rec);
+        wait(&grandchild);
+        _exit(grandchild ? 50 : 0);
+    }
+    hd_recorder_fork_parent(rec);
+    {
+        HD_SCOPE("any", "parent");
+        HD_SCOPE("any", "later");                  /* a context that the child does not have */
+        hd_record_alloc(rec, at(3), 1, "New");
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(hd_region_count(seen, BYTES), 3);
+    assert_seen(0, HD_HEAP_LIVE, "/parent Old 30 2\n/parent/later New 1 1\n");
+    assert_seen(1, HD_HEAP_LIVE, "/child Kid 7 1\n Old 10 1\n");
+    assert_seen(1, HD_HEAP_TEMPORARY, "/child Kid 1 1\n");
+    assert_seen(2, HD_HEAP_TEMPORARY, " Kid 1 1\n");
+    assert_int_equal(recorded(1).parent, 0);
+    assert_int_equal(recorded(2).parent, 1);
+    assert_int_equal(recorded(1).pid, child);
+    assert_int_equal(recorded(1).counters.inherited_bytes, 20);
+    assert_int_equal(recorded(2).counters.inherited_bytes, 20 + 10);
+    assert_int_equal(recorded(2).counters.live_blocks, 0);
+    assert_string_equal(recorded(2).name, "test");
+}
+
+static size_t unwind(void *user, const void **pcs, size_t capacity) {
+    const uintptr_t *stack = user;
+    size_t n = 0;
+    for (; stack[n] && n < capacity; n++) pcs[n] = (const void *)stack[n];
+    return n;
+}
+
+static void count_modules(void *user, const hd_module *m, bool loaded) {
+    unsigned *n = user;
+    n[loaded]++;
+    if (hd_str_equal(m->path, hd_cstr("/lib/b.so"))) {
+        assert_int_equal(m->build_id_size, 3);
+        assert_memory_equal(m->build_id, "\1\2\3", 3);
+    }
+}
+
+static void program_counters_are_named_by_modules(void **state) {
+    uintptr_t stack[4] = { 0x2011, 0x1101, 0 };
+    hd_module program = { 0x1000, 0x2000, 0x800, hd_cstr("/bin/program"), { 0 }, 0, false };
+    hd_module cxx = { 0x2000, 0x2100, 0x2000, hd_cstr("/lib/c++.so"), { 0 }, 0, true };
+    hd_module b = { 0x5000, 0x6000, 0x5000, hd_cstr("/lib/b.so"), { 1, 2, 3 }, 3, false };
+    unsigned n[2] = { 0, 0 };
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = stack } });
+    assert_true(hd_recorder_add_module(rec, &program));
+    assert_true(hd_recorder_add_module(rec, &cxx));
+    hd_record_alloc(rec, at(1), 1, NULL);
+    stack[0] = 0x5011;
+    hd_record_alloc(rec, at(2), 2, NULL);          /* in no module that was told of */
+    assert_true(hd_recorder_add_module(rec, &b));
+    stack[0] = 0x5021;
+    hd_record_alloc(rec, at(3), 4, NULL);
+    hd_recorder_remove_module(rec, 0x5000);
+    b.path = hd_cstr("/lib/other.so");
+    assert_true(hd_recorder_add_module(rec, &b));  /* where b was */
+    stack[0] = 0x5031;
+    hd_record_alloc(rec, at(4), 8, NULL);
+    assert_seen(0, HD_HEAP_LIVE, "//bin/program+0x900//lib/c++.so+0x10 program 1 1\n"
+                                 "//bin/program+0x900//lib/b.so+0x10 b.so 2 1\n"
+                                 "//bin/program+0x900//lib/b.so+0x20 b.so 4 1\n"
+                                 "//bin/program+0x900//lib/other.so+0x30 other.so 8 1\n");
+    assert_int_equal(hd_recorder_view_modules(seen, BYTES, 0, count_modules, n, NULL), HD_OK);
+    assert_int_equal(n[0], 1);
+    assert_int_equal(n[1], 3);
+}
+
+static void keep_lifetimes(void *user, const hd_lifetimes *l, const uint64_t *pcs, size_t n) {
+    hd_lifetimes *to = user;
+    assert_int_equal(n, 1);
+    to[pcs[0] - 0x10] = *l;
+}
+
+static void lifetimes_are_told_of_the_freed_and_the_living(void **state) {
+    uintptr_t stack[2] = { 0x10, 0 };
+    hd_lifetimes of[2] = { { 0 } };
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = stack },
+                                .clock = clock_of, .lifetimes = true });
+    now = 100;
+    hd_record_alloc(rec, at(1), 10, NULL);
+    hd_record_alloc(rec, at(2), 30, NULL);
+    now = 105;
+    hd_record_free(rec, at(1));
+    now = 120;
+    hd_record_free(rec, at(2));
+    stack[0] = 0x11;
+    now = 130;
+    hd_record_alloc(rec, at(3), 5, NULL);          /* in the row of one that was freed */
+    now = 140;
+    assert_int_equal(hd_recorder_view_lifetimes(seen, BYTES, 0, 150, NULL, keep_lifetimes, of, NULL), HD_OK);
+    assert_memory_equal(&of[0], (&(hd_lifetimes){ 2, 40, 10, 30, 25, 5, 20, 1, 100, 120 }), sizeof *of);
+    assert_memory_equal(&of[1], (&(hd_lifetimes){ 1, 5, 5, 5, 20, 20, 20, 0, 130, 150 }), sizeof *of);
+    hd_recorder_free(rec);
+    hd_tracker_stop();
+    begin_again(BYTES);
+    create(NULL);
+    assert_int_equal(hd_recorder_view_lifetimes(seen, BYTES, 0, 0, NULL, keep_lifetimes, of, NULL), HD_UNSUPPORTED);
+}
+
+static void what_is_wrong_is_told(void **state) {
+    hd_recorder_desc desc = { .region = region, .region_bytes = BYTES };
+    hd_recorded r;
+    hd_error err;
+    (void)state;
+    assert_int_equal(hd_region_init(region + 8, BYTES - 4096, &err), HD_INVALID);
+    assert_int_equal(hd_region_init(region, 65535, &err), HD_INVALID);
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, &err), HD_INVALID);
+    create(NULL);
+    assert_null(hd_recorder_create(&desc, &err));  /* its contexts are shown already */
+    assert_string_equal(err.message, "these contexts are another recorder's in a region");
+    hd_recorder_free(rec);
+    rec = NULL;
+    memset(region, 0, 4096);
+    assert_null(hd_recorder_create(&desc, &err));
+    assert_string_equal(err.message, "a region that hd_region_init made expected");
+    assert_int_equal(hd_region_count(seen, BYTES), 0);
+    assert_int_equal(hd_region_used(seen, BYTES), 0);
+    desc.region = NULL;
+    desc.lifetimes = true;
+    assert_null(hd_recorder_create(&desc, &err));
+    assert_string_equal(err.message, "lifetimes need a region and a clock, and no samples");
+}
+
+/* A region that is full: what cannot be shown is not recorded, and counted. */
+static void a_full_region_loses_blocks_and_nothing_else(void **state) {
+    static char many[20000][8];
+    uint64_t lost = 0;
+    (void)state;
+    create(&(hd_recorder_desc){ .name = "full" });
+    hd_recorder_free(rec);
+    begin_again(512 << 10);
+    hd_recorder_desc desc = { .region = region, .region_bytes = 512 << 10 };
+    rec = hd_recorder_create(&desc, NULL);
+    assert_non_null(rec);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(many[i], sizeof many[i], "n%u", i);
+        lost += !hd_record_alloc(rec, at(i + 1), 1, many[i]);
+    }
+    hd_recorded r;
+    assert_int_equal(hd_recorder_view(seen, 512 << 10, 0, &r, NULL), HD_OK);
+    assert_int_equal(r.counters.lost, lost);
+    assert_int_equal(r.counters.live_blocks, 20000 - lost);
+    assert_true(region[512 << 10] == 0 && !memcmp(region + (512 << 10), region + (512 << 10) + 1, 65536));
+}
+
+/* ---- hostile regions */
+
+static void look_at_all(const void *memory, uint64_t bytes) {
+    hd_recorded r;
+    unsigned n[2];
+    uint32_t count = hd_region_count(memory, bytes);
+    for (uint32_t i = 0; i < count && i < 8; i++) {
+        if (hd_recorder_view(memory, bytes, i, &r, NULL)) continue;
+        for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
+            hd_snapshot_options options = { .kind = (hd_heap_kind)kind };
+            hd_profile *p;
+            options.options.limits.max_records = 100000;
+            options.options.limits.max_memory = 64 << 20;
+            if (!hd_recorder_view_snapshot(memory, bytes, i, &options, &p, NULL)) hd_profile_free(p);
+        }
+        hd_recorder_view_modules(memory, bytes, i, count_modules, n, NULL);
+        hd_recorder_view_lifetimes(memory, bytes, i, 0, &(hd_options){ .limits = { .max_memory = 64 << 20 } },
+                                   (void (*)(void *, const hd_lifetimes *, const uint64_t *, size_t))NULL, NULL, NULL);
+    }
+}
+
+/* A small region, copied to the end of mapped memory, with each of its words changed in turn. */
+static void every_word_may_be_anything(void **state) {
+    static const uint64_t words[] = { 0, 1, 7, 8, 4096, UINT64_MAX, UINT64_MAX - 7, (uint64_t)1 << 40, 0xffffffff,
+                                      0x0001000000010000 };
+    enum { SMALL = 1 << 20 };
+    (void)state;
+    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .name = "small" };
+    assert_int_equal(hd_region_init(region, SMALL, NULL), HD_OK);
+    rec = hd_recorder_create(&desc, NULL);
+    assert_non_null(rec);
+    {
+        HD_SCOPE("any", "one");
+        HD_SCOPE("any", "two");
+        for (uint64_t i = 1; i < 20; i++) hd_record_alloc(rec, at(i), i, "T");
+    }
+    hd_module m = { 0x1000, 0x2000, 0, hd_cstr("/bin/program"), { 1 }, 1, false };
+    hd_recorder_add_module(rec, &m);
+    uint64_t used = hd_region_used(seen, SMALL);
+    uint8_t *copy = mmap(NULL, SMALL + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(mprotect(copy + SMALL, 4096, PROT_NONE), 0);
+    memcpy(copy, seen, SMALL);
+    look_at_all(copy, SMALL);
+    for (uint64_t i = 0; i + 8 <= used; i += 8) {
+        uint64_t was;
+        memcpy(&was, copy + i, 8);
+        if (!was && i > 16384 && i % 1024) continue; /* far from anything */
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            memcpy(copy + i, &words[w], 8);
+            look_at_all(copy, SMALL);
+        }
+        memcpy(copy + i, &was, 8);
+    }
+    munmap(copy, SMALL + 4096);
+}
+
+static volatile bool stop_writing;
+
+static void *write_at_random(void *unused) {
+    unsigned random = 1;
+    (void)unused;
+    while (!stop_writing) {
+        random = random * 1103515245 + 12345;
+        uint64_t where = (random >> 8) % (1 << 18) & ~(uint64_t)7;
+        __atomic_store_n((uint64_t *)(void *)(seen + 64 + where), random * (uint64_t)0x100000001, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* Another process of the region writes what it likes: the recorder goes on, and writes nowhere else. That is a race,
+   which ThreadSanitizer is not asked about. */
+static void a_hostile_process_falsifies_figures_only(void **state) {
+    pthread_t writer;
+    (void)state;
+    create(NULL);
+    for (int i = 0; i < NAMES; i++) snprintf(names[i], sizeof names[i], "t%d", i);
+    stop_writing = false;
+    pthread_create(&writer, NULL, write_at_random, NULL);
+    for (unsigned i = 0; i < 200000; i++) {
+        if (i % 3) hd_record_alloc(rec, at(1 + i % 5000), i % 999, names[i % NAMES]);
+        else hd_record_free(rec, at(1 + i % 5000));
+    }
+    for (int i = 0; i < 50; i++) look_at_all(seen, BYTES);
+    stop_writing = true;
+    pthread_join(writer, NULL);
+    /* the register is private: exactly those that were not freed are still there */
+    unsigned live = 0;
+    for (unsigned i = 0; i < 5000; i++) live += hd_record_free(rec, at(1 + i));
+    assert_in_range(live, 3000, 5000);
+}
+
+/* Killed at any time: what it recorded is there but for what its thread was doing. */
+static void what_a_killed_process_recorded_is_there(void **state) {
+    (void)state;
+    struct { volatile uint64_t blocks; } *tally = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (unsigned round = 0; round < 100; round++) {
+        begin_again(BYTES);
+        tally->blocks = 0;
+        pid_t child = fork();
+        if (!child) {
+            create(NULL);
+            for (uint64_t i = 1;; i++) {
+                hd_record_alloc(rec, at(i), 10, "T");
+                tally->blocks = i;
+            }
+        }
+        while (tally->blocks < 100 + round * 37) sched_yield();
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        hd_profile *p;
+        assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, NULL, &p, NULL), HD_OK);
+        assert_in_range(hd_profile_blocks(p), tally->blocks, tally->blocks + 1);
+        assert_in_range(hd_profile_bytes(p), tally->blocks * 10, tally->blocks * 10 + 10);
+        hd_profile_free(p);
+    }
+    munmap(tally, 4096);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_kind_is_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_block_is_temporary_when_it_goes_before_the_next_comes, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_peak_is_exact_with_one_thread, setup, teardown),
+        cmocka_unit_test_setup_teardown(children_begin_records_of_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_region_loses_blocks_and_nothing_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads_leave_exact_figures, setup, teardown),
+#if !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test_setup_teardown(what_a_killed_process_recorded_is_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hostile_process_falsifies_figures_only, setup, teardown),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
