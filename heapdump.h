@@ -1908,8 +1908,8 @@ HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrom
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 
-/* A trace of these heaps, which does not say their kind: read again each is HD_HEAP_LIVE. Ordered by pid, time, dump
-   and allocator; those alike in the first three become one event. Dictionaries are shared by the heaps of a process.
+/* A trace of these heaps. Kinds other than live are told by the allocator's name, as "malloc/total". Ordered by pid,
+   time, dump and allocator; those alike in the first three become one event. Dictionaries are shared by the heaps of a process.
    Equal heaps give equal bytes. Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes);
    HD_INVALID (two heaps of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
@@ -16025,6 +16025,52 @@ struct hd_chrome_writer {
     uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
 };
 
+/* The kind that an allocator's name in a trace ends in, as "malloc/total" does, and how long the name is without. */
+static hd_heap_kind hd__trace_kind_of(hd_str name, size_t *length) {
+    for (int kind = HD_HEAP_PEAK; kind <= HD_HEAP_TEMPORARY; kind++) {
+        hd_str word = hd_cstr(hd_heap_kind_name((hd_heap_kind)kind));
+        if (name.len < word.len + 2 || name.data[name.len - word.len - 1] != '/' ||
+            memcmp(name.data + name.len - word.len, word.data, word.len)) continue;
+        *length = name.len - word.len - 1;
+        return (hd_heap_kind)kind;
+    }
+    *length = name.len;
+    return HD_HEAP_LIVE;
+}
+
+/* Heaps by the names they have in a trace, those of live ones being their allocators': copies, where they need to be. */
+static hd_status hd__trace_by_kind(hd_chrome_writer *w, const hd_chrome_dumps *from, hd_chrome_dumps *to, hd_error *err) {
+    hd_status status = HD_OK;
+    hd_heap *heaps;
+    size_t live = 0;
+    *to = *from;
+    while (live < from->heap_count && from->heaps[live].kind == HD_HEAP_LIVE) live++;
+    if (live == from->heap_count) return HD_OK;
+    heaps = (hd_heap *)hd__calloc(&w->mem, from->heap_count, sizeof *heaps);
+    if (!heaps) return hd__no_memory(&w->mem, err);
+    to->heaps = heaps;
+    for (size_t i = 0; i < from->heap_count && !status; i++) {
+        char name[512];
+        hd_str allocator = hd_cstr(from->heaps[i].allocator ? from->heaps[i].allocator : "malloc"), text = { name, 0 };
+        uint32_t number;
+        heaps[i] = from->heaps[i];
+        if (heaps[i].kind == HD_HEAP_LIVE) continue;
+        text.len = allocator.len < 400 ? allocator.len : 400;
+        memcpy(name, allocator.data, text.len);
+        text.len += hd__text(name + text.len, 64, "/%s", hd_heap_kind_name(heaps[i].kind)).len;
+        number = hd__strings_add(&w->mem, &w->arena, &w->names, text);
+        if (number == HD_NONE) status = hd__no_memory(&w->mem, err);
+        else heaps[i].allocator = w->names.strings[number].data;
+        heaps[i].kind = HD_HEAP_LIVE;
+    }
+    if (status) hd__cfree(&w->mem, heaps, from->heap_count, sizeof *heaps);
+    return status;
+}
+
+static void hd__trace_by_kind_free(hd_chrome_writer *w, const hd_chrome_dumps *from, const hd_chrome_dumps *d) {
+    if (d->heaps != from->heaps) hd__cfree(&w->mem, (void *)(uintptr_t)d->heaps, d->heap_count, sizeof *d->heaps);
+}
+
 /* Heaps and scalars in one row of numbers, heaps first: a scalar with defaults filled in, a heap's label as a scalar
    without a name. */
 static hd_scalar hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
@@ -16368,7 +16414,8 @@ static void hd__trace_write_attribute(hd_json *j, const hd_scalar *s) {
 }
 
 /* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
-   which is what the viewer shows, the heap's where no scalar gives one. */
+   which is what the viewer shows, the heap's where no scalar gives one; not of other kinds than live, which the
+   viewer would add to the allocator that they are below. */
 static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
                                         const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
@@ -16378,7 +16425,8 @@ static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, con
         int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
         const char *name = order <= 0 ? of_heap : of_scalar;
         hd_scalar l = hd__trace_label_of(d, order <= 0 ? heaps[i] : scalars[k]);
-        bool sized = order > 0;
+        size_t length;
+        bool sized = order > 0 || hd__trace_kind_of(hd_cstr(name), &length) != HD_HEAP_LIVE;
         for (end = k; end < m && !strcmp(hd__trace_label_of(d, scalars[end]).allocator, name); end++)
             sized |= !strcmp(hd__trace_label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
@@ -16556,14 +16604,18 @@ HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { retur
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
                                             hd_error *err) {
     size_t count = dumps->heap_count + dumps->scalar_count;
+    hd_chrome_dumps named;
     uint32_t *order;
     hd_status status;
     if (w->status) return hd__trace_writer_failed(w, w->status, err);
     HD__TRY(hd__trace_check_heaps(dumps, err));
-    order = hd__sorted(&w->mem, count, hd__trace_label_by_name, dumps);
-    if (!order) return w->status = hd__no_memory(&w->mem, err);
-    status = hd__trace_write_dumps(w, dumps, order, count, err);
+    w->status = hd__trace_by_kind(w, dumps, &named, err);
+    if (w->status) return w->status;
+    order = hd__sorted(&w->mem, count, hd__trace_label_by_name, &named);
+    if (!order) status = w->status = hd__no_memory(&w->mem, err);
+    else status = hd__trace_write_dumps(w, &named, order, count, err);
     hd__sorted_free(&w->mem, order, count);
+    hd__trace_by_kind_free(w, dumps, &named);
     /* So that what comes after a crash ends between two events. */
     if (!status && hd__sink_flush(&w->json.sink)) status = hd__trace_writer_failed(w, w->json.sink.status, err);
     return status;
@@ -17114,6 +17166,9 @@ static hd_status hd__trace_read_v2_map(hd__trace_in *x, hd__token token, hd__tra
 
 static hd_status hd__trace_new_heap(hd__trace_in *x, uint32_t allocator, uint64_t offset, bool v2) {
     hd__trace_heap heap;
+    hd_str name = hd__trace_text(x, allocator);
+    uint32_t ignored;
+    if (hd__trace_kind_of(name, &name.len) != HD_HEAP_LIVE) HD__TRY(hd__trace_keep(x, name, &ignored));
     memset(&heap, 0, sizeof heap);
     heap.owner.allocator = allocator;
     heap.owner.name = HD_NONE;
@@ -18288,13 +18343,18 @@ static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from
 /* What a heap is called. */
 static hd_heap hd__trace_label_heap(const hd__trace_in *x, const hd__trace_heap *from) {
     const hd__trace_owner *o = &from->owner;
+    const hd__strings *strings = &x->doc->strings;
+    hd_str name = hd__trace_text(x, o->allocator);
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = x->pids.keys[o->process];
     heap.process = hd__trace_label_text(x, x->process_names[o->process]);
     heap.dump = hd__trace_label_text(x, hd__trace_dump_id(x, o->dump));
     heap.time_us = x->dumps[o->dump].time_us;
-    heap.allocator = hd__trace_text(x, o->allocator).data;
+    heap.allocator = name.data;
+    heap.kind = hd__trace_kind_of(name, &name.len);
+    if (heap.kind != HD_HEAP_LIVE)
+        heap.allocator = strings->strings[hd__strings_find(strings, name, hd__hash_bytes(strings->seed, name.data, name.len))].data;
     heap.sample_bytes = from->sample_bytes;
     return heap;
 }
@@ -18529,7 +18589,7 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
                                             hd__trace_free, NULL, NULL, hd_chrome_write, NULL,
-                                            HD_LACKS_AXES | HD_LACKS_KINDS, NULL, NULL };
+                                            HD_LACKS_AXES, NULL, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -18841,6 +18901,7 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
                                      hd_out out, hd_error *err) {
     hd__trace_add a;
     hd_chrome_writer_desc desc;
+    hd_chrome_dumps named;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
@@ -18855,9 +18916,13 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     a.w.options.progress = NULL; /* it counts other things */
     a.options = &desc.options;
     a.in = trace;
-    a.dumps = dumps;
     a.count = dumps->heap_count + dumps->scalar_count;
-    status = hd__trace_add_run(&a, err);
+    status = hd__trace_by_kind(&a.w, dumps, &named, err);
+    a.dumps = &named;
+    if (!status) {
+        status = hd__trace_add_run(&a, err);
+        hd__trace_by_kind_free(&a.w, dumps, &named);
+    }
     hd__free(&a.w.mem, a.id, a.id_room);
     hd__free(&a.w.mem, a.held, HD__TRACE_HELD);
     hd__sorted_free(&a.w.mem, a.order, a.count);

@@ -917,12 +917,65 @@ static void memory_of_a_stream_does_not_grow_with_its_length(void **state) {
     hd_profile_free(p);
 }
 
+/* A heap of each kind in one dump, by the names of their allocators; what comes back has them again. */
+static void kinds_come_back(void **state) {
+    static const char *const names[] = { "\"malloc\":{\"entries\"", "\"malloc/peak\":{\"entries\"", "\"malloc/total\":{\"entries\"",
+                                         "\"malloc/temporary\":{\"entries\"" };
+    hd_heap heaps[5];
+    hd_buffer bytes, again, added = { 0 };
+    hd_chrome_dumps dumps = { .heaps = heaps + 1, .heap_count = 3 };
+    hd_dump *d;
+    hd_error err;
+    (void)state;
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
+        hd_profile *p = profile_new(2);
+        uint32_t nodes[2] = { 0, 0 };
+        assert_int_equal(hd_profile_add(p, nodes, 100 + (uint64_t)kind, 1, NULL), HD_OK);
+        heaps[kind] = (hd_heap){ .pid = 1, .dump = "0x1", .kind = (hd_heap_kind)kind, .allocator = kind ? "malloc" : NULL };
+        assert_int_equal(hd_export(p, NULL, NULL, (hd_breakdown **)(uintptr_t)&heaps[kind].breakdown, NULL), HD_OK);
+        hd_profile_free(p);
+    }
+    bytes = written(heaps, 4);
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) assert_non_null(strstr((char *)bytes.data, names[kind]));
+    assert_null(strstr((char *)bytes.data, "\"size\",\"units\"")); /* the viewer would add them to malloc's */
+    d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const hd_heap *h = hd_dump_heap(d, i);
+        assert_string_equal(h->allocator, "malloc");
+        assert_int_equal(h->breakdown->entries.amount[0].bytes, 100 + (uint64_t)h->kind);
+    }
+    again = written(hd_dump_heap(d, 0), 4);
+    assert_int_equal(again.size, bytes.size);
+    assert_memory_equal(again.data, bytes.data, bytes.size);
+    hd_dump_free(d);
+    hd_buffer_free(&again);
+    heaps[4] = heaps[2];
+    assert_int_equal(hd_chrome_write(heaps, 5, NULL, hd_out_memory(&again), &err), HD_INVALID);
+    assert_string_equal(err.message, "two heaps of malloc/total in dump 0x1 of pid 1");
+    hd_buffer_free(&again);
+    hd_buffer_free(&bytes);
+    bytes = written(heaps, 1);
+    dumps.heaps = heaps + 1;
+    for (size_t i = 1; i < 4; i++) heaps[i].dump = "0x2";
+    assert_int_equal(hd_chrome_add(hd_in_memory(bytes.data, bytes.size), &dumps, NULL, hd_out_memory(&added), &err), HD_OK);
+    d = reread(&added);
+    assert_int_equal(hd_dump_heap_count(d), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(hd_dump_heap(d, i)->breakdown->entries.amount[0].bytes, 100 + (uint64_t)hd_dump_heap(d, i)->kind);
+    hd_dump_free(d);
+    hd_buffer_free(&added);
+    hd_buffer_free(&bytes);
+    for (int i = 0; i < 4; i++) hd_breakdown_free((hd_breakdown *)(uintptr_t)heaps[i].breakdown);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_gives_back_the_heaps_that_were_written),
         cmocka_unit_test(equal_heaps_give_equal_bytes_whatever_order_their_dumps_come_in),
         cmocka_unit_test(breakdowns_from_any_order_of_cells_give_equal_bytes),
         cmocka_unit_test(entries_are_written_as_the_document_says),
+        cmocka_unit_test(kinds_come_back),
         cmocka_unit_test(counts_that_are_not_told_stay_so),
         cmocka_unit_test(nothing_is_a_trace_too),
         cmocka_unit_test(what_is_written_can_be_read),

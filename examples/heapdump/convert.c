@@ -129,19 +129,15 @@ static bool put_at_one_time(hd_heap *heaps, size_t count) {
     return lost;
 }
 
-/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Where the
-   format has labels without kinds, allocators' names tell them. Freed with condensed_free. */
+/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Freed with
+   condensed_free. */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count) {
-    enum { LABEL = 200 };
     const hd_format *format = heaps_format(a);
-    bool whole = a->to && strcmp(a->to, "chrome") && !a->has_cutoff, apart = false;
-    for (size_t i = 0; i < n; i++)
-        apart |= format->lacks & HD_LACKS_KINDS && !(format->lacks & HD_LACKS_LABELS) && from[i].kind != from->kind;
-    *heaps = needed(calloc(n + 1, sizeof **heaps + (apart ? LABEL : 0))); /* behind them the names */
+    bool whole = a->to && strcmp(a->to, "chrome") && !a->has_cutoff;
+    *heaps = needed(calloc(n + 1, sizeof **heaps));
     for (*count = 0; *count < n; ++*count) {
         const hd_heap *next = &from[*count];
-        char *label = (char *)(*heaps + n + 1) + *count * LABEL;
         hd_error err;
         if (whole && !next->profile && !strcmp(a->to, "heaps_v2")) {
             display(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
@@ -152,10 +148,6 @@ int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, 
             display(stderr, "heapdump: %s\n", err.message);
             return BAD_INPUT;
         }
-        if (!apart || next->kind == HD_HEAP_LIVE) continue;
-        snprintf(label, LABEL, "%.180s %s", next->allocator ? next->allocator : "heap",
-                 hd_heap_kind_name(next->kind));
-        (*heaps)[*count].allocator = label;
     }
     return DONE;
 }
