@@ -188,9 +188,12 @@ static int check_files(const arguments *a, const chosen *x, const chosen *y) {
 
 static int check_both(const arguments *a) {
     chosen x, y;
-    int status = choose(a, a->files[0], &x);
+    arguments view = *a;
+    int status;
+    view.live_kind = true;
+    status = choose(&view, a->files[0], &x);
     if (status) return status;
-    status = choose(a, a->files[1], &y);
+    status = choose(&view, a->files[1], &y);
     if (!status) status = check_files(a, &x, &y), chosen_free(&y);
     chosen_free(&x);
     return status;

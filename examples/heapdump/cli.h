@@ -58,6 +58,7 @@ typedef struct arguments {
     bool once;                   /* recursion is told once, in text, unless frames_all */
     bool wide;                   /* names whole, on a terminal too */
     bool last_dump;              /* of each process, where no other is asked for */
+    bool live_kind;              /* what is live, where no other kind is asked for and the file has it */
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     double max_growth;           /* check: a share; less than 0: not given */
@@ -80,6 +81,9 @@ typedef struct arguments {
     bool keep_unresolved, keep_runtime;
     uint32_t paths;
     const char *at;              /* record */
+    pattern children;            /* which of them are recorded; NULL: all */
+    bool no_children, same_user;
+    const char *region;          /* the file to keep it in */
     const char *format;          /* of the inputs; NULL: what they begin like */
     bool format_help;            /* instead, to list these */
     const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */

@@ -44,6 +44,11 @@ void man_write(const command *commands, size_t count, const char *examples, FILE
 
 /* record.c */
 int run_record(const arguments *a);
+int run_recover(const arguments *a);
+
+/* snapshot.c */
+int run_snapshot(const arguments *a);
+int run_stop(const arguments *a);
 
 /* show.c */
 int run_tree(const arguments *a);

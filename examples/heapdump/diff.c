@@ -136,6 +136,7 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
 }
 
 static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
+    size_t hidden = x->hidden, other_kinds = x->other_kinds;
     const arguments *a = d->a;
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *left = needed(calloc(y->count, 1)), any = false;
@@ -160,9 +161,10 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
         d->again[1] = after ? &y->again[after - y->heaps] : NULL;
         if (diff_pair(d, before, after, places)) status = BAD_INPUT;
     }
-    if (!bad) json_left_out(&d->to, x->hidden + (x != y ? y->hidden : 0), 0);
+    if (x != y) hidden += y->hidden, other_kinds += y->other_kinds;
+    if (!bad) json_left_out(&d->to, hidden, other_kinds, 0);
     if (!bad && !a->json) {
-        put_left_out(d->to.text, &d->screen, x->hidden + (x != y ? y->hidden : 0), 0);
+        put_left_out(d->to.text, &d->screen, hidden, other_kinds, 0);
         if (!a->invert)
             put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
                      x != y ? y->file : NULL, NULL);
@@ -203,7 +205,7 @@ int run_diff(const arguments *a) {
     }
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) {
         arguments view = *a;
-        view.hide = view.once = true;
+        view.hide = view.once = view.live_kind = true;
         view.exact |= memprof_counted(a);
         return diff_heaps(&view, before, after);
     }

@@ -199,12 +199,19 @@ static void keep_last(chosen *c) {
     free(picked);
 }
 
+static bool has_live(const arguments *a, const hd_dump *dump) {
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++)
+        if (selected(a, hd_dump_heap(dump, i)) && hd_dump_heap(dump, i)->kind == HD_HEAP_LIVE) return true;
+    return false;
+}
+
 /* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
    chosen is an error, told here. */
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
     const hd_graph *graph = hd_dump_graph(dump);
     size_t all = hd_dump_heap_count(dump);
     hd_error err;
+    bool only_live = !a->kind && a->live_kind && has_live(a, dump);
     int status = DONE;
     if (!can_be_seen(a, file, dump)) {
         hd_dump_free(dump);
@@ -212,7 +219,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     }
     c->file = file;
     c->dump = dump;
-    c->count = c->hidden = c->earlier = 0;
+    c->count = c->hidden = c->earlier = c->other_kinds = 0;
     memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
@@ -225,6 +232,10 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
+        if (only_live && hd_dump_heap(c->dump, i)->kind != HD_HEAP_LIVE) {
+            c->other_kinds++;
+            continue;
+        }
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||

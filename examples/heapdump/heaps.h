@@ -17,6 +17,7 @@ typedef struct chosen {
     symbols names;               /* of frames that are addresses, where --binary gives none */
     size_t hidden;               /* frames that are left out, of all heaps */
     size_t earlier;              /* heaps of earlier dumps, left out */
+    size_t other_kinds;          /* heaps of other kinds than live, left out */
 } chosen;
 
 /* What a heap holds in all. */

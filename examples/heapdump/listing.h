@@ -43,9 +43,9 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
 void listing_free(listing *l);
 
 /* show.c: what a listing leaves out, and how to see it. */
-void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier);
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier);
 /* After the list, which it ends. */
-void json_left_out(answer *to, size_t hidden, size_t earlier);
+void json_left_out(answer *to, size_t hidden, size_t other_kinds, size_t earlier);
 
 /* What a heap is of; with `after` what else the one is that it is compared with. In so many columns; 0: any number. */
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns);

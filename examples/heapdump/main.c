@@ -16,9 +16,33 @@ static const command commands[] = {
     { .name = "record", .run = run_record, .runs_program = true,
       .summary = "run a program and write its heap: what is live, and who allocated it",
       .usage = "[OPTIONS] -- PROGRAM ARGS...",
-      .help = "Runs the program and writes what is live on its heap, by call stack and by object that asked,\n"
-              "as a trace for the trace viewer. Its children are recorded too, each into its own file.",
-      .options = "output at format depth sample stats" CUTOFFS("--min-share 0.0001") },
+      .help = "Runs the program, and writes what it and the processes that it starts have on their heaps, by call stack\n"
+              "and by object that asked, into one trace: what was live when most was, at the end, however that came, all\n"
+              "that was allocated, and what was freed at once (--kind of tree, top, diff and merge). The file can be read\n"
+              "while it grows, and has what `heapdump snapshot` asks for. What outlives the program is recorded until it\n"
+              "ends or `heapdump stop`. Ctrl-C ends the program, and the recording is written.",
+      .options = "output at children same-user keep format depth sample stats" CUTOFFS("--min-share 0.0001"),
+      .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
+                  "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
+                  "heapdump record --at every=1 -o server.json -- ./server &\n"
+                  "heapdump record --children 'worker' --sample 512k -- ./supervisor" },
+    { .name = "snapshot", .run = run_snapshot,
+      .summary = "of a recording that runs: add what is live now to its file",
+      .usage = "[OPTIONS] FILE|PID",
+      .help = "Adds what is live now to the file of a recording while that runs, or writes it into another file. The\n"
+              "recording is told by its file, or by the pid of a process that it records. Nobody waits for it.",
+      .options = "output" },
+    { .name = "stop", .run = run_stop,
+      .summary = "end a recording; the program goes on",
+      .usage = "FILE|PID",
+      .help = "Ends the recording that writes FILE, or has the process PID, and returns when the file is whole.",
+      .options = "" },
+    { .name = "recover", .run = run_recover,
+      .summary = "what `record --keep` left, where heapdump was killed",
+      .usage = "[OPTIONS] FILE",
+      .help = "Writes a trace of what record --keep FILE left: of each process what was live at its peak and last, all\n"
+              "that was allocated, and what was freed at once.",
+      .options = "output" CUTOFFS("--min-share 0.0001") },
     { .name = "tree", .run = run_tree,
       .summary = "where the memory is: a breakdown by frame and type",
       .usage = "[OPTIONS] FILE...",

@@ -147,6 +147,13 @@ static bool take_kind(const option_row *o, arguments *a, const char *text) {
     return false;
 }
 
+static bool take_children(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    a->no_children = !strcmp(text, "no");
+    a->children.text = NULL;
+    return a->no_children || !strcmp(text, "all") || pattern_set(&a->children, text);
+}
+
 static bool take_metric(const option_row *o, arguments *a, const char *text) {
     (void)o;
     return memprof_take_metric(a, text);
@@ -252,8 +259,12 @@ static const option_row rows[] = {
     { "", "metric", "FIELD", take_metric, AT(field),
       "of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
       "TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation" },
-    { "", "kind", "KIND", take_kind, AT(kind), "only heaps of this kind: live, peak, total or temporary" },
+    { "", "kind", "KIND", take_kind, AT(kind), "only heaps of this kind: live, peak, total or temporary [live, of files that\n"
+      "have it, where tree, top, diff and check look at them]" },
     { "", "keep", "REGEX", take_pattern, AT(keep), "only what has a frame (type=REGEX: a type) that matches" },
+    { "record", "keep", "FILE", take_text, AT(region),
+      "keep what is recorded in this file meanwhile, for heapdump recover, should\n"
+      "heapdump be killed too" },
     { "", "drop", "REGEX", take_pattern, AT(drop), "without that" },
     { "", "root", "REGEX", take_pattern, AT(root), "start backtraces at the outermost frame that matches" },
     { "", "invert", NULL, take_flag, AT(invert), "innermost frames first: who is called, and by whom" },
@@ -336,10 +347,20 @@ static const option_row rows[] = {
       "-memprof-min-ave-lifetime-access-density-hot-threshold" },
 
     /* Recording. */
-    { "", "at", "exit", take_text, AT(at), "when the program ends, on its own accord [default]" },
-    { "", "at", "peak", take_text, AT(at), "when the most bytes were live, to within 2 percent and 4 KiB" },
-    { "", "at", "every=SECONDS", take_text, AT(at), "again and again, and at exit" },
-    { "", "at", "signal[=NAME]", take_text, AT(at), "when it gets USR2, or USR1, INT, TERM, HUP" },
+    { "", "at", "peak,exit", take_text, AT(at),
+      "when most bytes were live, and when a process ended, however it did: one of\n"
+      "them, or both [both]; several of these may be given, with commas between" },
+    { "", "at", "every=SECONDS", take_text, AT(at),
+      "and again and again, what is live; each cut down to 12 KiB, and of those long ago\n"
+      "every 2nd is kept, or 4th, ..., so that the file stays below 50 MB" },
+    { "", "at", "signal[=NAME]", take_text, AT(at),
+      "and when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
+    { "", "children", "no|all|REGEX", take_children, AT(children),
+      "record processes below the program: none, all, or those whose program's name\n"
+      "matches [all]" },
+    { "", "same-user", NULL, take_flag, AT(same_user),
+      "leave processes unrecorded that change their user: they could read what their\n"
+      "parents recorded" },
     { "record", "format", "memprof-raw", take_record_format, AT(record_format),
       "instead of what is live, all that was allocated, freed or not, by call\n"
       "stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"

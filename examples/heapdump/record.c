@@ -1,10 +1,14 @@
-/* heapdump record: runs a program under the preloaded recorder. */
+/* heapdump record: runs a program under the preloaded recorder, and looks at what that shows in a region. */
 
 #include "commands.h"
 #include "record.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 /* The recorder: what $HEAPDUMP_RECORDER names, or else beside this program, or where `make install` puts it. */
@@ -27,26 +31,40 @@ static bool find_recorder(char path[PATH_MAX]) {
     return false;
 }
 
-static int check_at(const char *at, char spelled[64]) {
+/* The number of a signal that may ask for a dump; 0: it is none of them. */
+static int signal_of(const char *name) {
     static const struct { const char *name; int number; } signals[] = {
         { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP } };
+    if (!strncmp(name, "SIG", 3)) name += 3;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (!strcmp(name, signals[i].name)) return signals[i].number;
+    return 0;
+}
+
+static bool take_at(recording *r, const char *at) {
     char *end;
-    snprintf(spelled, 64, "%s", at ? at : "exit");
-    if (!at || !strcmp(at, "exit") || !strcmp(at, "peak")) return DONE;
+    if (!strcmp(at, "exit")) return r->at_exit = true;
+    if (!strcmp(at, "peak")) return r->at_peak = true;
     if (!strncmp(at, "every=", 6)) {
-        double seconds = strtod(at + 6, &end);
-        if (seconds > 0 && seconds < 1e9 && !*end) return DONE;
+        r->every = strtod(at + 6, &end);
+        r->at_peak = r->at_exit = true;
+        return end != at + 6 && !*end && r->every >= 0.001 && r->every < 1e9;
     }
     if (!strcmp(at, "signal")) at = "signal=USR2";
-    if (!strncmp(at, "signal=", 7))
-        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-            if (!strcmp(at + 7, signals[i].name) ||
-                (!strncmp(at + 7, "SIG", 3) && !strcmp(at + 10, signals[i].name))) {
-                snprintf(spelled, 64, "signal=%d", signals[i].number);
-                return DONE;
-            }
-    return usage(
-        "--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
+    if (strncmp(at, "signal=", 7)) return false;
+    r->at_peak = r->at_exit = true;
+    return (r->at_signal = signal_of(at + 7)) != 0;
+}
+
+static int check_at(recording *r) {
+    char *list = needed(strdup(r->a->at ? r->a->at : "peak,exit")), *next = list;
+    int status = DONE;
+    for (const char *at; !status && (at = strsep(&next, ","));)
+        if (!take_at(r, at))
+            status = usage("--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, or several "
+                           "with commas between them, not '%s'", at);
+    free(list);
+    return status;
 }
 
 /* Whether nobody else can make a name in a directory, now or when it has gone: it and all above it are ours
@@ -66,7 +84,7 @@ static bool is_private(const char *directory, char path[PATH_MAX]) {
 
 /* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. Programs may be loaded
    when it is gone, and must not find somebody else's there. */
-static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH_MAX]) {
+static bool link_recorder(char path[PATH_MAX], const char *name, char link[PATH_MAX]) {
     const char *directories[] = { getenv("TMPDIR"), getenv("XDG_RUNTIME_DIR"), getenv("HOME") };
     char whole[PATH_MAX], in[PATH_MAX];
     *link = 0;
@@ -75,7 +93,7 @@ static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         if (!directories[i] || *directories[i] != '/' || !is_private(directories[i], in) || strpbrk(in, " :"))
             continue;
-        if (snprintf(link, PATH_MAX, "%s%s.so", in, strrchr(spool, '/')) < PATH_MAX && !symlink(whole, link)) {
+        if (snprintf(link, PATH_MAX, "%s/heapdump-%s.so", in, name) < PATH_MAX && !symlink(whole, link)) {
             snprintf(path, PATH_MAX, "%s", link);
             return true;
         }
@@ -84,41 +102,19 @@ static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH
     return false;
 }
 
-/* Tells the recorder of a directory, by its numbers as well, lest it writes into another of that name. */
-static void set_place(const char *variable, const struct stat *st, const char *path) {
-    char spelled[PATH_MAX + 48];
-    snprintf(spelled, sizeof spelled, "%llu:%llu:%s", (unsigned long long)st->st_dev,
-             (unsigned long long)st->st_ino, path);
-    setenv(variable, spelled, 1);
-}
-
-static void child_run(const arguments *a, const char *library, const spool_dir *spool, const char *at) {
+static void child_run(const recording *r, const char *library) {
+    const arguments *a = r->a;
     const char *before = getenv("LD_PRELOAD");
-    char *preload = NULL, depth[16], sample[24], cwd[PATH_MAX];
-    struct stat st;
+    char *preload = NULL, user[16];
     if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
         _exit(126);
-    snprintf(depth, sizeof depth, "%u", a->depth);
+    snprintf(user, sizeof user, "%u", (unsigned)geteuid());
     setenv("LD_PRELOAD", preload, 1);
-    set_place("HEAPDUMP_SPOOL", &spool->st, spool->path);
-    setenv("HEAPDUMP_AT", at, 1);
-    snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
-    setenv("HEAPDUMP_DEPTH", depth, 1);
-    setenv("HEAPDUMP_SAMPLE", sample, 1);
-    if (a->record_format) setenv("HEAPDUMP_FORMAT", a->record_format, 1);
-    else unsetenv("HEAPDUMP_FORMAT");
-    if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
-    else unsetenv("HEAPDUMP_STATS");
-    if (getcwd(cwd, sizeof cwd) && !stat(".", &st)) set_place("HEAPDUMP_DIR", &st, cwd);
+    setenv("HEAPDUMP_JOIN", r->socket, 1);
+    setenv("HEAPDUMP_USER", user, 1);
     execvp(a->files[0], a->files);
     display(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
-}
-
-static volatile sig_atomic_t recorded_pid;
-
-static void pass_on(int signal_number) {
-    if (recorded_pid > 0) kill((pid_t)recorded_pid, signal_number);
 }
 
 /* Ends as the program ended. */
@@ -136,42 +132,123 @@ static int end_as(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Signals that come to us while the program runs: the terminal's, which reach the program too and are
-   its to decide on, and those that somebody who sees only our pid sends. */
-static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 }, ignored[] = { SIGINT, SIGQUIT };
-enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
+/* Signals that come to us while the program runs: the terminal's, which reach the program too and are its to decide
+   on, and those that somebody who sees only our pid sends. */
+static const int taken[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
-/* Runs the program to its end; false when no process could be started. */
-static bool run_recorded(const arguments *a, const char *library, const spool_dir *spool, const char *at,
-                         pid_t *pid, int *status) {
-    struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
-    struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
-    /* who ignores SIGCHLD is not told how its child ended */
-    struct sigaction wait_for = { .sa_handler = SIG_DFL }, old_wait_for;
-    sigset_t held, old_held; /* what comes before there is a process to forward it to */
-    sigemptyset(&held);
-    for (int i = 0; i < FORWARDED; i++) sigaddset(&held, forwarded[i]);
-    sigprocmask(SIG_BLOCK, &held, &old_held);
-    sigaction(SIGCHLD, &wait_for, &old_wait_for);
-    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &ignore, &old_ignored[i]);
-    *pid = fork();
-    if (*pid == 0) {
-        sigprocmask(SIG_SETMASK, &old_held, NULL);
-        for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
-        sigaction(SIGCHLD, &old_wait_for, NULL);
-        child_run(a, library, spool, at);
+static void signals_set(sigset_t *set) {
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) sigaddset(set, taken[i]);
+}
+
+/* Starts the program; false when no process could be. */
+static bool program_start(recording *r, const char *library, sigset_t *before) {
+    struct sigaction standard = { .sa_handler = SIG_DFL }, child; /* who ignores SIGCHLD is not told how it ended */
+    sigset_t set;
+    signals_set(&set);
+    sigprocmask(SIG_BLOCK, &set, before);
+    sigaction(SIGCHLD, &standard, &child);
+    r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    r->main = fork();
+    if (r->main == 0) {
+        sigaction(SIGCHLD, &child, NULL);
+        sigprocmask(SIG_SETMASK, before, NULL);
+        child_run(r, library);
     }
-    recorded_pid = *pid;
-    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &forward, &old_forwarded[i]);
-    sigprocmask(SIG_SETMASK, &old_held, NULL);
-    if (*pid > 0 && !strncmp(at, "signal=", 7))
-        display(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
-                (long)*pid);
-    while (*pid > 0 && waitpid(*pid, status, 0) < 0 && errno == EINTR) {}
-    recorded_pid = 0;
-    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
-    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &old_forwarded[i], NULL);
-    return *pid > 0;
+    return r->main > 0 && r->signals >= 0;
+}
+
+static void timer_start(recording *r) {
+    struct itimerspec every = { 0 };
+    every.it_interval.tv_sec = (time_t)r->every;
+    every.it_interval.tv_nsec = (long)((r->every - (double)every.it_interval.tv_sec) * 1e9);
+    every.it_value = every.it_interval;
+    r->timer = r->every > 0 ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) : -1;
+    if (r->timer >= 0) timerfd_settime(r->timer, 0, &every, NULL);
+}
+
+static void signal_taken(recording *r, int number) {
+    if (number == SIGCHLD) {
+        while (!r->main_ended && waitpid(r->main, &r->status, WNOHANG) == r->main) r->main_ended = true;
+    } else if (number == r->at_signal) {
+        processes_look(r);
+        timeline_moment(r, false);
+    } else if (r->main_ended) {
+        r->stopped |= number != SIGQUIT && number != SIGUSR1 && number != SIGUSR2;
+    } else if (number != SIGINT && number != SIGQUIT) {
+        kill(r->main, number);
+    }
+}
+
+static void signals_take(recording *r) {
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == sizeof info) signal_taken(r, (int)info.ssi_signo);
+}
+
+/* Waits for something to happen, and does what it asks for. Processes that were forked are found by looking. */
+static void wait_once(recording *r, int milliseconds) {
+    enum { FIRST = 4 };
+    struct pollfd *wait = needed(calloc(FIRST + JOINING + r->count, sizeof *wait));
+    int own[FIRST] = { r->listener, r->control, r->signals, r->timer };
+    nfds_t n = 0;
+    uint64_t times;
+    for (; n < FIRST; n++) wait[n].fd = own[n];
+    for (int i = 0; i < JOINING; i++) wait[n++].fd = r->joining[i].fd;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->processes[i].pidfd >= 0) wait[n++].fd = r->processes[i].pidfd;
+    for (nfds_t i = 0; i < n; i++) wait[i].events = POLLIN;
+    if (poll(wait, n, milliseconds) >= 0) {
+        for (int i = 0; i < JOINING; i++)
+            if (wait[FIRST + i].revents) join_answer(r, &r->joining[i]);
+        if (wait[0].revents) join_accept(r);
+        if (wait[1].revents) control_answer(r);
+        if (wait[2].revents) signals_take(r);
+        processes_look(r);
+        if (wait[3].revents && read(r->timer, &times, sizeof times) == sizeof times) timeline_moment(r, true);
+        processes_ended(r, NULL);
+    }
+    free(wait);
+}
+
+/* To the end of the program, and of all that it left behind and that records. */
+static void record_all(recording *r) {
+    bool told = false;
+    while (!r->main_ended && !r->stopped) wait_once(r, 500);
+    for (int i = 0; i < 3 && !r->stopped; i++) wait_once(r, 5); /* what it started just now */
+    while (!r->stopped && processes_live(r)) {
+        if (!told)
+            display(stderr, "heapdump: %s has ended; what it started goes on and is recorded, until Ctrl-C or heapdump stop %s\n",
+                    r->a->files[0], r->file.path);
+        told = true;
+        wait_once(r, 500);
+    }
+    processes_look(r);
+    for (uint32_t i = 0; i < r->count; i++) r->processes[i].ended = true;
+    processes_ended(r, NULL);
+}
+
+static recording *discarded;
+
+static void on_discard(int number) {
+    timeline_discard(discarded);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Writes what was recorded; from here on who interrupts us does not want it. */
+static int record_finish(recording *r) {
+    struct sigaction discard = { .sa_handler = on_discard };
+    sigset_t set;
+    int status;
+    discarded = r;
+    sigaction(SIGINT, &discard, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    status = timeline_finish(r);
+    tell_recorded(r, status);
+    control_stopped(r, status);
+    return status;
 }
 
 /* Whether -o FILE can be created, found out before the program has run for hours. */
@@ -193,49 +270,97 @@ static int check_output(const char *path) {
     return DONE;
 }
 
+static void recording_free(recording *r) {
+    const int own[] = { r->listener, r->control, r->signals, r->timer, r->region.fd };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i] >= 0) close(own[i]);
+    timeline_free(r);
+    processes_free(r);
+    symbols_free(&r->names);
+    if (r->region.base) munmap(r->region.base, (size_t)r->region.size);
+}
+
+/* The recorder's path as LD_PRELOAD takes it; false: stderr says why there is none. */
+static bool recorder_open(const recording *r, char library[PATH_MAX], char link[PATH_MAX]) {
+    const char *named = getenv("HEAPDUMP_RECORDER");
+    if (!find_recorder(library)) {
+        if (named && *named) display(stderr, "heapdump: HEAPDUMP_RECORDER: cannot read %s: %s\n", named, strerror(errno));
+        else display(stderr, "heapdump: libheapdump_record.so is neither beside this program nor in ../lib/heapdump; "
+                             "HEAPDUMP_RECORDER can say where it is\n");
+        return false;
+    }
+    if (link_recorder(library, r->socket, link)) return true;
+    display(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, and a link needs TMPDIR, "
+          "XDG_RUNTIME_DIR or HOME to be, with all above it, its user's alone, and without spaces\n");
+    return false;
+}
+
+static int record_run(recording *r) {
+    char library[PATH_MAX], link[PATH_MAX];
+    sigset_t before;
+    int status;
+    if (!region_make(&r->region, r->a->region)) return BAD_INPUT;
+    if (!join_listen(r) || !recorder_open(r, library, link)) return BAD_INPUT;
+    if (!program_start(r, library, &before)) {
+        display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
+        if (*link) unlink(link);
+        return BAD_INPUT;
+    }
+    timeline_open(r);
+    if (r->at_signal)
+        display(stderr, "heapdump: recording process %ld; kill -%d %ld makes a dump\n", (long)r->main, r->at_signal,
+                (long)getpid());
+    timer_start(r);
+    record_all(r);
+    if (*link) unlink(link);
+    if (WIFEXITED(r->status) && (WEXITSTATUS(r->status) == 127 || WEXITSTATUS(r->status) == 126) && !r->joined)
+        status = DONE;           /* it never ran */
+    else status = record_finish(r);
+    while (!r->main_ended && waitpid(r->main, &r->status, 0) < 0 && errno == EINTR) {}
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (status && WIFEXITED(r->status) && !WEXITSTATUS(r->status)) return BAD_INPUT;
+    status = r->status;
+    recording_free(r);
+    return end_as(status);
+}
+
 int run_record(const arguments *a) {
-    char library[PATH_MAX], link[PATH_MAX], at[64];
-    spool_dir spool;
+    static recording r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
+                           .signals = -1, .file = { .fd = -1 } };
     arguments condensed = *a;
-    pid_t pid;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     if (a->record_format && (a->sample_bytes || a->has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
-    status = check_at(a->at, at);
+    r.a = a;
+    status = check_at(&r);
     if (!status) status = check_output(a->output);
     if (status) return status;
     if (!program_check(a->files[0])) return BAD_INPUT;
     if (!a->has_cutoff) {
         condensed.cutoff.min_share = 0.0001;
-        a = &condensed;
+        r.a = &condensed;
     }
-    if (!find_recorder(library)) {
-        const char *named = getenv("HEAPDUMP_RECORDER");
-        if (named && *named) display(stderr, "heapdump: HEAPDUMP_RECORDER: cannot read %s: %s\n", named, strerror(errno));
-        else display(stderr, "heapdump: libheapdump_record.so is neither beside this program nor in ../lib/heapdump; "
-                             "HEAPDUMP_RECORDER can say where it is\n");
-        return BAD_INPUT;
-    }
-    if (!spool_make(&spool)) return BAD_INPUT;
-    if (!link_recorder(library, spool.path, link)) {
-        display(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, and a link needs TMPDIR, "
-              "XDG_RUNTIME_DIR or HOME to be, with all above it, its user's alone, and without spaces\n");
-        rmdir(spool.path);
-        return BAD_INPUT;
-    }
-    if (!run_recorded(a, library, &spool, at, &pid, &status)) {
-        display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
-        if (*link) unlink(link);
-        rmdir(spool.path);
-        return BAD_INPUT;
-    }
-    if (*link) unlink(link);
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool.path))
-        return WEXITSTATUS(status); /* it never ran */
-    if (record_finish(a, &spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
-        display(stderr, "heapdump: not all dumps could be written\n");
-        return BAD_INPUT;
-    }
-    return end_as(status);
+    return record_run(&r);
+}
+
+/* What --keep left of a recording, also of one whose heapdump was killed. */
+int run_recover(const arguments *a) {
+    recording r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
+                    .signals = -1, .file = { .fd = -1 }, .at_peak = true, .at_exit = true };
+    arguments condensed = *a;
+    int status;
+    if (a->file_count != 1) return usage("recover takes one file, that of record --keep");
+    if (!a->has_cutoff) condensed.cutoff.min_share = 0.0001;
+    r.a = &condensed;
+    if (!region_open(&r.region, a->files[0])) return BAD_INPUT;
+    timeline_open(&r);
+    processes_look(&r);
+    for (uint32_t i = 0; i < r.count; i++) r.processes[i].ended = true;
+    r.file.is_plain = false;     /* written once */
+    processes_ended(&r, NULL);
+    status = timeline_finish(&r);
+    tell_recorded(&r, status);
+    recording_free(&r);
+    return status;
 }

@@ -1,23 +1,124 @@
-/* The parts of `heapdump record`: the directory that recorders leave dumps in, and programs to run. */
+/* The parts of `heapdump record`: the region that processes record into, which of them live, what is written when. */
 #ifndef HEAPDUMP_RECORD_H
 #define HEAPDUMP_RECORD_H
 
-#include "cli.h"
+#include "heaps.h"
 
 #include <limits.h>
 #include <sys/stat.h>
 
-/* A directory of our own for the dumps of the program and its children. They know it by its numbers, and so
-   do we: when we have ended, others can make one of that name. */
-typedef struct spool_dir {
-    char path[PATH_MAX - 8], here[40]; /* here: through the descriptor */
-    int fd;
-    struct stat st;
-} spool_dir;
+#include "../recorder/join.h"
 
-/* spool.c */
-bool spool_make(spool_dir *s);
-int record_finish(const arguments *a, const spool_dir *s, pid_t main_pid, int ended);
+/* Memory that all processes of a recording share. Others write to it: what it says is believed of themselves alone. */
+typedef struct region {
+    int fd;
+    uint8_t *base;
+    uint64_t size;
+} region;
+
+/* A program that asks to be recorded. */
+typedef struct joining {
+    int fd;                      /* its end of the socket; -1: nobody's */
+    pid_t pid;
+    uid_t uid;
+} joining;
+
+enum { JOINING = 64 };
+
+/* A process that recorded something: one for each program that it executed. */
+typedef struct process {
+    uint32_t number;             /* of its record */
+    uint32_t image;              /* so many programs had its number before */
+    int pidfd;                   /* -1: none */
+    bool ended, written, later;  /* later: another program took its place */
+    bool asked;                  /* without a pidfd: kill tells whether it lives */
+    char *name;
+    uint64_t pid;
+    uint64_t peak_number, peak_us; /* of the peak that was seen last */
+    hd_recorded state;
+    uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written */
+} process;
+
+/* A heap as it is written; the breakdown is our own. */
+typedef struct kept {
+    hd_heap heap;
+    char dump[24];
+    uint32_t of;                 /* a process */
+    uint32_t tick;               /* of the time line; 0: none */
+} kept;
+
+/* The file of a recording. */
+typedef struct timeline {
+    char *path;
+    bool is_default, is_plain;   /* plain: it grows while the program runs */
+    bool failed;                 /* it could not be written lately */
+    int fd;                      /* -1: not open */
+    uint64_t size;               /* of what is whole in it */
+    uint64_t ticks_size;         /* bytes that the time line took since it was thinned */
+    hd_chrome_writer *writer;
+    char *pending;               /* what the writer wrote, not in the file yet */
+    size_t pending_size, pending_room;
+    kept *heaps;
+    size_t count, room;
+    uint32_t moments, ticks;
+} timeline;
+
+typedef struct recording {
+    const arguments *a;
+    region region;
+    int listener, control;       /* sockets; -1: none */
+    int asked_to_stop;           /* the socket of who did */
+    int timer, signals;
+    char socket[JOIN_NAME + 1];
+    joining joining[JOINING];
+    process *processes;
+    uint32_t count, room, looked; /* looked: records that were seen */
+    pid_t main;
+    bool main_ended, stopped;
+    int status;                  /* of the program */
+    uint32_t joined, refused;
+    char refused_name[64];       /* one of them */
+    bool at_peak, at_exit;
+    double every;
+    int at_signal;
+    timeline file;
+    symbols names;
+} recording;
+
+/* region.c */
+bool region_make(region *r, const char *keep);
+bool region_open(region *r, const char *path);
+/* Bytes of it that are there to be read, and limits that fit them. */
+uint64_t region_bytes(const region *r, hd_limits *limits);
+bool join_listen(recording *r);
+void join_accept(recording *r);
+void join_answer(recording *r, joining *j);
+
+/* watch_processes.c */
+void processes_look(recording *r);
+bool processes_live(const recording *r);
+void processes_ended(recording *r, const process *only);
+uint64_t process_number(const recording *r, const process *p);
+void processes_free(recording *r);
+
+/* timeline.c */
+uint64_t now_us(void);
+void timeline_open(recording *r);
+int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us);
+void timeline_moment(recording *r, bool tick);
+int timeline_flush(recording *r, size_t first);
+hd_heap *heaps_from(const recording *r, size_t first);
+int timeline_finish(recording *r);
+void timeline_discard(recording *r);
+void timeline_free(recording *r);
+
+/* snapshot.c */
+bool control_listen(recording *r);
+void control_answer(recording *r);
+void control_stopped(recording *r, int status);
+
+/* record_told.c */
+void tell_recorded(const recording *r, int status);
 
 /* program.c */
 bool program_check(const char *name);

@@ -159,20 +159,24 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
 /* Both ------------------------------------------------------------------------------------------ */
 
 /* What a listing leaves out, and how to see it. */
-void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier) {
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
     put_style(out, s, FAINT);
     if (hidden)
         display(out, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)\n", hidden,
                 hidden == 1 ? "" : "s");
+    if (other_kinds)
+        display(out, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)\n", other_kinds,
+                other_kinds == 1 ? "" : "s");
     if (earlier) display(out, "not shown: %zu heap%s of earlier dumps (--all)\n", earlier, earlier == 1 ? "" : "s");
     put_style(out, s, PLAIN);
 }
 
-void json_left_out(answer *to, size_t hidden, size_t earlier) {
+void json_left_out(answer *to, size_t hidden, size_t other_kinds, size_t earlier) {
     if (!to->a->json) return;
     answer_end_list(to);
     json_object(&to->json, "left_out");
     json_u64(&to->json, "hidden_frames", hidden);
+    json_u64(&to->json, "other_kinds", other_kinds);
     json_u64(&to->json, "earlier_heaps", earlier);
     hd_json_end(&to->json);
 }
@@ -207,7 +211,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
         if (s->a->json) hd_json_end(j), hd_json_end(j);
     }
     if (!s->a->json) {
-        put_left_out(s->to.text, &s->screen, c->hidden, c->earlier);
+        put_left_out(s->to.text, &s->screen, c->hidden, c->other_kinds, c->earlier);
         put_what_next(s, c);
     }
     if (failed && failed != HD_IO) /* output_close tells of output */
@@ -219,7 +223,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
 static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
     showing s = { .a = a, .screen = screen_of(a) };
     bool any = false;
-    size_t hidden = 0, earlier = 0;
+    size_t hidden = 0, other_kinds = 0, earlier = 0;
     int status = answer_open(&s.to, a, "heaps");
     if (status) return status;
     for (int i = 0; i < a->file_count; i++) {
@@ -231,10 +235,10 @@ static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *
         }
         if (!show_file(&s, &c, any, one)) status = BAD_INPUT;
         any = true;
-        hidden += c.hidden, earlier += c.earlier;
+        hidden += c.hidden, other_kinds += c.other_kinds, earlier += c.earlier;
         chosen_free(&c);
     }
-    json_left_out(&s.to, hidden, earlier);
+    json_left_out(&s.to, hidden, other_kinds, earlier);
     free(s.first);
     if (!any) return answer_close(&s.to, status);
     return answer_close(&s.to, DONE) ? BAD_INPUT : status;
@@ -242,7 +246,7 @@ static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *
 
 int run_tree(const arguments *a) {
     arguments view = *a;
-    view.hide = view.once = view.last_dump = true;
+    view.hide = view.once = view.last_dump = view.live_kind = true;
     view.exact |= memprof_counted(a);
     if (a->all && !a->has_cutoff) view.has_cutoff = true; /* and none is set */
     view.listed = tree_options(&view).cutoff;
@@ -252,7 +256,7 @@ int run_tree(const arguments *a) {
 
 int run_top(const arguments *a) {
     arguments view = *a;
-    view.hide = view.last_dump = true;
+    view.hide = view.last_dump = view.live_kind = true;
     view.exact |= memprof_counted(a);
     return show(&view, top_heap);
 }

@@ -1,0 +1,210 @@
+/* heapdump record: the memory that processes record into, and the socket over which programs get it. */
+
+#include "record.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* The region. ----------------------------------------------------------------------------------- */
+
+/* A file system may not hold a file so large, nor an address space that is limited map it. */
+static const uint64_t region_most = (uint64_t)1 << 40, region_least = (uint64_t)1 << 24;
+
+static bool region_map(region *r, int protection) {
+    void *p = mmap(NULL, (size_t)r->size, protection, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
+    r->base = p == MAP_FAILED ? NULL : p;
+    return r->base != NULL;
+}
+
+/* What is mapped is the whole: a program may map less. */
+static bool region_size(region *r) {
+    struct rlimit before = { RLIM_INFINITY, RLIM_INFINITY }, most;
+    bool made = false;
+    getrlimit(RLIMIT_FSIZE, &before);
+    most = before;
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &most);
+    for (r->size = region_most; !made && r->size >= region_least; r->size /= made ? 1 : 2)
+        made = !ftruncate(r->fd, (off_t)r->size) && region_map(r, PROT_READ | PROT_WRITE);
+    setrlimit(RLIMIT_FSIZE, &before);
+    return made;
+}
+
+/* In memory, or in a file that outlives us as well. */
+bool region_make(region *r, const char *keep) {
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+    hd_error err;
+    bool sized;
+    r->base = NULL;
+    r->fd = keep ? open(keep, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : memfd_create("heapdump", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (r->fd < 0) {
+        display(stderr, "heapdump: cannot create %s: %s\n", keep ? keep : "a region", strerror(errno));
+        return false;
+    }
+    sigaction(SIGXFSZ, &ignore, &before);
+    sized = region_size(r);
+    sigaction(SIGXFSZ, &before, NULL);
+    if (!sized || hd_region_init(r->base, r->size, &err)) {
+        display(stderr, "heapdump: no region to record into: %s\n", sized ? err.message : strerror(errno));
+        if (keep) unlink(keep);
+        close(r->fd);
+        return false;
+    }
+    if (!keep) fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return true;
+}
+
+/* One that --keep left. */
+bool region_open(region *r, const char *path) {
+    struct stat st;
+    r->base = NULL;
+    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (r->fd >= 0 && !fstat(r->fd, &st)) {
+        r->size = (uint64_t)st.st_size;
+        errno = EINVAL;
+        if (S_ISREG(st.st_mode) && r->size && region_map(r, PROT_READ)) {
+            if (hd_region_used(r->base, r->size)) return true;
+            display(stderr, "heapdump: %s: what `heapdump record --keep` left expected\n", path);
+            close(r->fd);
+            return false;
+        }
+    }
+    display(stderr, "heapdump: cannot open %s: %s\n", path, strerror(errno));
+    if (r->fd >= 0) close(r->fd);
+    return false;
+}
+
+/* A context takes 16 bytes that somebody wrote. Of what was taken but not written much may be there to be read:
+   tables are made twice as large as they were, and each process begins its own. */
+uint64_t region_bytes(const region *r, hd_limits *limits) {
+    struct stat st;
+    uint64_t used = hd_region_used(r->base, r->size), there;
+    if (fstat(r->fd, &st)) return 0;
+    if ((uint64_t)st.st_size < used) used = (uint64_t)st.st_size;
+    there = (uint64_t)st.st_blocks * 512;
+    limits->max_records = there / 16 + 1;
+    there = there * 160 + (1 << 20);
+    return used < there ? used : there;
+}
+
+/* Joining. -------------------------------------------------------------------------------------- */
+
+bool join_listen(recording *r) {
+    unsigned char drawn[JOIN_NAME / 2];
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return false;
+    for (size_t i = 0; i < sizeof drawn; i++) snprintf(r->socket + 2 * i, 3, "%02x", drawn[i]);
+    memcpy(address.sun_path + 1, r->socket, JOIN_NAME);
+    r->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (r->listener >= 0 && !bind(r->listener, (struct sockaddr *)&address,
+                                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + JOIN_NAME)) &&
+        !listen(r->listener, 128)) {
+        for (int i = 0; i < JOINING; i++) r->joining[i].fd = -1;
+        return true;
+    }
+    display(stderr, "heapdump: no socket for the program: %s\n", strerror(errno));
+    return false;
+}
+
+/* The process that started another; 0: it has ended, or is not to be seen. */
+static pid_t parent_of(pid_t pid) {
+    char path[64], text[512];
+    const char *end;
+    ssize_t n;
+    int fd;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    end = strrchr(text, ')');    /* a program may be called anything */
+    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}
+
+/* Below the program that we started. What outlived the one that started it is known by its user alone. */
+static bool is_ours(const joining *j) {
+    pid_t pid = j->pid;
+    if (pid > 0 && j->uid == geteuid()) return true;
+    for (int depth = 0; pid > 1 && depth < 4096; depth++, pid = parent_of(pid))
+        if (pid == getpid()) return true;
+    return false;
+}
+
+/* Takes who connects. One more than there is room for goes unrecorded. */
+void join_accept(recording *r) {
+    for (int fd; (fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+        struct ucred who;
+        socklen_t size = sizeof who;
+        int i = 0;
+        while (i < JOINING && r->joining[i].fd >= 0) i++;
+        if (i == JOINING || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
+            close(fd);
+            continue;
+        }
+        r->joining[i] = (joining){ fd, who.pid, who.uid };
+        if (is_ours(&r->joining[i])) continue;
+        close(fd);
+        r->joining[i].fd = -1;
+    }
+}
+
+/* Whether it is one of those that --children and --same-user ask for. */
+static bool is_wanted(const recording *r, const joining *j, const char *program) {
+    const arguments *a = r->a;
+    if (r->stopped) return false;
+    if (a->same_user && j->uid != geteuid()) return false;
+    if (j->pid == r->main) return true;
+    return !a->no_children && (!a->children.text || pattern_matches((void *)(uintptr_t)&a->children, hd_cstr(program)));
+}
+
+static join_reply reply_to(const recording *r, bool wanted) {
+    const arguments *a = r->a;
+    join_reply reply = { .version = JOIN_VERSION, .size = sizeof reply, .answer = wanted ? JOIN_RECORD : JOIN_REFUSED,
+                         .region_bytes = r->region.size, .sample_bytes = a->sample_bytes, .depth = a->depth };
+    if (a->record_format) reply.flags |= JOIN_LIFETIMES;
+    if (a->no_children) reply.flags |= JOIN_NO_CHILDREN;
+    if (a->same_user) reply.flags |= JOIN_SAME_USER;
+    if (a->stats) reply.flags |= JOIN_STATS;
+    return reply;
+}
+
+/* Reads a request, and answers it with the region. */
+void join_answer(recording *r, joining *j) {
+    join_request request;
+    struct iovec data = { 0 };
+    union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
+    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+    struct cmsghdr *c;
+    join_reply reply;
+    ssize_t n = recv(j->fd, &request, sizeof request, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n == sizeof request && request.version == JOIN_VERSION && request.size == sizeof request) {
+        request.program[sizeof request.program - 1] = 0;
+        reply = reply_to(r, is_wanted(r, j, request.program));
+        data = (struct iovec){ &reply, sizeof reply };
+        if (reply.answer == JOIN_RECORD) {
+            memset(&rights, 0, sizeof rights);
+            message.msg_control = &rights;
+            message.msg_controllen = sizeof rights.bytes;
+            c = CMSG_FIRSTHDR(&message);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof(int));
+            memcpy(CMSG_DATA(c), &r->region.fd, sizeof(int));
+            r->joined++;
+        } else {
+            r->refused++;
+            snprintf(r->refused_name, sizeof r->refused_name, "%s", request.program);
+        }
+        sendmsg(j->fd, &message, MSG_NOSIGNAL);
+    }
+    close(j->fd);
+    j->fd = -1;
+}

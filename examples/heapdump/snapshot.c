@@ -1,0 +1,209 @@
+/* heapdump snapshot and stop: what may be asked of a recording while it runs. It listens on an abstract socket named
+   after its file, which tells by the kernel's word who asks. */
+
+#include "commands.h"
+#include "record.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+enum { ASK_PID, ASK_SNAPSHOT, ASK_STOP, CONTROL_VERSION = 1 };
+
+typedef struct control_request {
+    uint32_t version, verb;
+    uint64_t pid;
+    char out[PATH_MAX];          /* of a snapshot: another file; "": that of the recording */
+} control_request;
+
+typedef struct control_reply {
+    int32_t status;              /* of the command that asks */
+    char text[1024];
+} control_reply;
+
+static const char control_name[] = "heapdump-";
+
+static int control_socket(const char *name, struct sockaddr_un *address, socklen_t *size) {
+    size_t n = strlen(name);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (n > sizeof address->sun_path - 1) return -1;
+    memcpy(address->sun_path + 1, name, n);
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+static bool peer_is_user(int fd) {
+    struct ucred who;
+    socklen_t size = sizeof who;
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && (!who.uid || who.uid == geteuid() || !geteuid());
+}
+
+/* The recording. -------------------------------------------------------------------------------- */
+
+/* Listens under the name of the file, which changes when that is written again. */
+bool control_listen(recording *r) {
+    struct sockaddr_un address;
+    socklen_t size;
+    struct stat st;
+    char name[96];
+    int fd;
+    if (fstat(r->file.fd, &st)) return false;
+    snprintf(name, sizeof name, "%s%u-%llx-%llx", control_name, (unsigned)geteuid(), (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino);
+    fd = control_socket(name, &address, &size);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 8)) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    if (r->control >= 0) close(r->control);
+    r->control = fd;
+    return true;
+}
+
+/* A moment in a file of its own, or in ours. */
+static void control_snapshot(recording *r, const control_request *q, control_reply *to) {
+    timeline *t = &r->file;
+    size_t first = t->count;
+    uint32_t moment = ++t->moments;
+    uint64_t now = now_us(), bytes = 0;
+    hd_heap *heaps;
+    processes_look(r);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->processes[i].written && r->processes[i].state.counters.total_blocks) {
+            timeline_add(r, &r->processes[i], HD_HEAP_LIVE, moment, 0, now);
+            bytes += r->processes[i].state.counters.live_bytes;
+        }
+    snprintf(to->text, sizeof to->text, "%zu processes, %llu bytes live", t->count - first, (unsigned long long)bytes);
+    if (t->count == first) {
+        to->status = BAD_INPUT;
+        return;
+    }
+    if (!*q->out) {
+        to->status = timeline_flush(r, first);
+        return;
+    }
+    heaps = heaps_from(r, first);
+    to->status = write_heaps(r->a, heaps, t->count - first, NULL, q->out, false);
+    free(heaps);
+    while (t->count > first) hd_heap_release(&t->heaps[--t->count].heap);
+}
+
+static void control_send(int fd, const control_reply *reply) {
+    if (send(fd, reply, sizeof *reply, MSG_NOSIGNAL) < 0) {} /* who asked has gone */
+    close(fd);
+}
+
+void control_stopped(recording *r, int status) {
+    control_reply reply = { .status = status };
+    snprintf(reply.text, sizeof reply.text, "%s is whole", r->file.path);
+    if (r->asked_to_stop >= 0) control_send(r->asked_to_stop, &reply);
+    r->asked_to_stop = -1;
+}
+
+/* Answers who asks. */
+void control_answer(recording *r) {
+    static control_request q;
+    struct timeval patience = { 2, 0 };
+    control_reply reply = { .status = BAD_INPUT };
+    int fd = accept4(r->control, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (!peer_is_user(fd) || recv(fd, &q, sizeof q, 0) != sizeof q || q.version != CONTROL_VERSION) {
+        close(fd);
+        return;
+    }
+    q.out[sizeof q.out - 1] = 0;
+    if (q.verb == ASK_PID) {
+        reply.status = q.pid == (uint64_t)getpid() ? DONE : BAD_INPUT;
+        for (uint32_t i = 0; i < r->count; i++)
+            if (r->processes[i].pid == q.pid && !r->processes[i].ended) reply.status = DONE;
+    } else if (q.verb == ASK_SNAPSHOT) {
+        control_snapshot(r, &q, &reply);
+    } else if (q.verb == ASK_STOP && r->asked_to_stop < 0) {
+        r->stopped = true;
+        r->asked_to_stop = fd;
+        return;
+    }
+    control_send(fd, &reply);
+}
+
+/* Who asks. ------------------------------------------------------------------------------------- */
+
+/* Sends a request to a recording by its name, and waits for the reply. */
+static bool ask(const char *name, const control_request *q, control_reply *reply) {
+    struct sockaddr_un address;
+    socklen_t size;
+    int fd = control_socket(name, &address, &size);
+    bool done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd) &&
+                send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && recv(fd, reply, sizeof *reply, 0) == sizeof *reply;
+    if (fd >= 0) close(fd);
+    reply->text[sizeof reply->text - 1] = 0;
+    return done;
+}
+
+/* The recording that writes a file, or has a process: its name. */
+static bool find_recording(const char *what, char name[108]) {
+    static control_request q;
+    control_reply reply;
+    char file[64] = "", *line = NULL, *end;
+    size_t room = 0;
+    struct stat st;
+    bool found = false;
+    FILE *f = fopen("/proc/net/unix", "re");
+    q.version = CONTROL_VERSION;
+    q.verb = ASK_PID;
+    q.pid = strtoull(what, &end, 10);
+    if (!stat(what, &st))
+        snprintf(file, sizeof file, "-%llx-%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+    else if (*end || !*what) f = f ? (fclose(f), NULL) : NULL;
+    while (f && !found && getline(&line, &room, f) > 0) {
+        char *at = strchr(line, '@');
+        size_t n;
+        if (!at || strncmp(at + 1, control_name, sizeof control_name - 1)) continue;
+        at[strcspn(at, "\n")] = 0;
+        n = strlen(++at);
+        if (n >= 108) continue;
+        if (*file) found = n > strlen(file) && !strcmp(at + n - strlen(file), file);
+        else found = ask(at, &q, &reply) && !reply.status;
+        if (found) memcpy(name, at, n + 1);
+    }
+    free(line);
+    if (f) fclose(f);
+    if (!found) display(stderr, "heapdump: %s: no recording of this user writes it, or has it\n", what);
+    return found;
+}
+
+static int control_run(const char *what, control_request *q) {
+    char name[108];
+    control_reply reply;
+    if (!find_recording(what, name)) return BAD_INPUT;
+    q->version = CONTROL_VERSION;
+    if (!ask(name, q, &reply)) {
+        display(stderr, "heapdump: %s: the recording does not answer\n", what);
+        return BAD_INPUT;
+    }
+    display(stderr, "heapdump: %s: %s\n", *q->out ? q->out : what, reply.text);
+    return reply.status;
+}
+
+int run_snapshot(const arguments *a) {
+    static control_request q = { .verb = ASK_SNAPSHOT };
+    char cwd[PATH_MAX];
+    if (a->file_count != 1) return usage("snapshot takes the file of a recording, or the pid of a process");
+    if (a->output) {
+        if (*a->output != '/' && !getcwd(cwd, sizeof cwd)) return BAD_INPUT;
+        if (snprintf(q.out, sizeof q.out, "%s%s%s", *a->output == '/' ? "" : cwd, *a->output == '/' ? "" : "/",
+                     a->output) >= (int)sizeof q.out)
+            return usage("the name of the file is too long");
+    }
+    return control_run(a->files[0], &q);
+}
+
+int run_stop(const arguments *a) {
+    static control_request q = { .verb = ASK_STOP };
+    if (a->file_count != 1) return usage("stop takes the file of a recording, or the pid of a process");
+    return control_run(a->files[0], &q);
+}

@@ -1,0 +1,291 @@
+/* heapdump record: what of a recording is written when, and the file that it becomes.
+
+   While the program runs the file is an array without its end, to which whole events are appended, each lot by one
+   write: whoever reads it meanwhile, or after we were killed, has all up to then. At its end it is written again,
+   beside itself, with all names of types before what refers to them, as the trace viewer wants it. */
+
+#include "record.h"
+
+#include <fcntl.h>
+
+enum { TICK_BYTES = 12 * 1024 };
+static const uint64_t ticks_most = 32 << 20;
+
+uint64_t now_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* What is kept. ---------------------------------------------------------------------------------- */
+
+static kept *kept_add(timeline *t) {
+    if (t->count == t->room) {
+        t->room = t->room ? 2 * t->room : 64;
+        t->heaps = needed(realloc(t->heaps, t->room * sizeof *t->heaps));
+    }
+    memset(&t->heaps[t->count], 0, sizeof *t->heaps);
+    return &t->heaps[t->count++];
+}
+
+/* A heap of a process now, or as it was when it ended, into memory; of the time line less of it. */
+int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us) {
+    hd_snapshot_options options = { .kind = kind };
+    arguments a = *r->a;
+    hd_heap heap = { .kind = kind, .allocator = "malloc", .time_us = time_us, .start_us = p->state.start_us,
+                     .sample_bytes = p->state.sample_bytes }, *condensed = NULL;
+    uint64_t bytes = region_bytes(&r->region, &options.options.limits);
+    hd_profile *profile;
+    size_t count = 0;
+    hd_error err;
+    kept *k;
+    int status;
+    if (hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err)) {
+        display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
+        return BAD_INPUT;
+    }
+    if (tick) {
+        a.cutoff = (hd_cutoff){ .max_output_bytes = TICK_BYTES };
+        a.has_cutoff = true;
+    }
+    heap.profile = profile;
+    status = condense(&heap, 1, &a, &r->names, &condensed, &count);
+    hd_profile_free(profile);
+    if (!status) {
+        k = kept_add(&r->file);
+        k->heap = condensed[0];
+        k->of = (uint32_t)(p - r->processes);
+        k->tick = tick;
+        snprintf(k->dump, sizeof k->dump, "0x%x", moment);
+        free(condensed);
+    } else {
+        condensed_free(condensed, count);
+    }
+    return status;
+}
+
+/* Heaps of a file from the first on, labelled. To be freed. */
+hd_heap *heaps_from(const recording *r, size_t first) {
+    const timeline *t = &r->file;
+    hd_heap *heaps = needed(calloc(t->count - first + 1, sizeof *heaps));
+    for (size_t i = first; i < t->count; i++) {
+        const process *p = &r->processes[t->heaps[i].of];
+        heaps[i - first] = t->heaps[i].heap;
+        heaps[i - first].pid = process_number(r, p);
+        heaps[i - first].process = p->name;
+        heaps[i - first].dump = t->heaps[i].dump;
+    }
+    return heaps;
+}
+
+/* What every process that lives holds now. Of the time line, or asked for. */
+void timeline_moment(recording *r, bool tick) {
+    uint64_t now = now_us();
+    size_t first = r->file.count;
+    uint32_t moment = ++r->file.moments, number = tick ? ++r->file.ticks : 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        process *p = &r->processes[i];
+        if (!p->written && p->state.counters.total_blocks) timeline_add(r, p, HD_HEAP_LIVE, moment, number, now);
+    }
+    timeline_flush(r, first);
+}
+
+/* What ended processes leave: the peak, what was live at the end, all, and what was freed at once. Those that recorded
+   nothing, as a shell's child before it becomes a program, leave nothing. */
+void processes_ended(recording *r, const process *only) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        process *p = &r->processes[i];
+        size_t first = r->file.count;
+        uint64_t now = now_us();
+        uint32_t moment;
+        if (p->written || !p->ended || (only && p != only)) continue;
+        p->written = true;
+        if (!p->state.counters.total_blocks) continue;
+        if (r->at_peak) timeline_add(r, p, HD_HEAP_PEAK, ++r->file.moments, 0, p->peak_us);
+        if (r->at_exit) {
+            moment = ++r->file.moments;
+            timeline_add(r, p, HD_HEAP_LIVE, moment, 0, now);
+            timeline_add(r, p, HD_HEAP_TOTAL, moment, 0, now);
+            timeline_add(r, p, HD_HEAP_TEMPORARY, moment, 0, now);
+        }
+        for (size_t k = first; k < r->file.count; k++) {
+            totals t = totals_of(&r->file.heaps[k].heap);
+            if (r->file.heaps[k].heap.kind != HD_HEAP_TEMPORARY) continue;
+            p->temporary_bytes = t.bytes;
+            p->temporary_blocks = t.blocks;
+        }
+        timeline_flush(r, first);
+    }
+}
+
+/* The file as it grows. -------------------------------------------------------------------------- */
+
+static hd_status pend(void *user, const void *data, size_t size) {
+    timeline *t = user;
+    if (t->pending_room - t->pending_size < size) {
+        t->pending_room = 2 * t->pending_room + size;
+        t->pending = needed(realloc(t->pending, t->pending_room));
+    }
+    memcpy(t->pending + t->pending_size, data, size);
+    t->pending_size += size;
+    return HD_OK;
+}
+
+static bool is_packed(const char *path) {
+    static const char *const endings[] = { ".gz", ".zst", ".xz" };
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(dot, endings[i])) return true;
+    return false;
+}
+
+/* Chooses the file, which is not there before something is in it. */
+void timeline_open(recording *r) {
+    const arguments *a = r->a;
+    timeline *t = &r->file;
+    struct stat st;
+    const char *program = strrchr(a->files[0], '/') ? strrchr(a->files[0], '/') + 1 : a->files[0];
+    const char *ending = !a->record_format ? "json" : strcmp(a->record_format, "memprof-rfc") ? "memprofraw" : "memprof";
+    t->fd = -1;
+    t->is_default = !a->output;
+    if (asprintf(&t->path, "heapdump.%s.%ld.%s", program, (long)r->main, ending) < 0) t->path = NULL;
+    needed(t->path);
+    if (a->output) {
+        free(t->path);
+        t->path = needed(strdup(a->output));
+    }
+    t->is_plain = !a->record_format && !is_packed(t->path) && (stat(t->path, &st) || S_ISREG(st.st_mode));
+}
+
+/* What the writer wrote becomes the file, under its name. */
+static bool file_begin(timeline *t) {
+    hd_file file;
+    hd_error err;
+    hd_out out;
+    int fd;
+    if ((t->is_default ? hd_file_create_default : hd_file_create)(t->path, &file, &err)) return false;
+    out = hd_file_out(&file);
+    if (out.write(out.user, t->pending, t->pending_size)) {
+        errno = file.os_error;
+        hd_file_discard(&file);
+        return false;
+    }
+    fd = fcntl(file.fd, F_DUPFD_CLOEXEC, 0);
+    if (hd_file_commit(&file, &err)) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    if (t->fd >= 0) close(t->fd);
+    t->fd = fd;
+    return fd >= 0;
+}
+
+/* Appends what is pending, all of it or nothing. */
+static bool file_append(timeline *t) {
+    ssize_t n = pwrite(t->fd, t->pending, t->pending_size, (off_t)t->size);
+    if (n == (ssize_t)t->pending_size) return true;
+    if (n >= 0) errno = ENOSPC;
+    if (ftruncate(t->fd, (off_t)t->size)) {}
+    return false;
+}
+
+static bool file_write(recording *r) {
+    timeline *t = &r->file;
+    bool is_new = t->fd < 0, done;
+    if (!t->pending_size) return true;
+    done = is_new ? file_begin(t) : file_append(t);
+    if (done) {
+        t->size += t->pending_size;
+        t->pending_size = 0;
+        if (is_new) control_listen(r);
+    } else if (!t->failed) {
+        display(stderr, "heapdump: %s: %s; what is recorded is kept in memory\n", t->path, strerror(errno));
+    }
+    t->failed = !done;
+    return done;
+}
+
+/* All kept heaps anew, into a file that takes the place of the old one. */
+static void file_again(recording *r) {
+    timeline *t = &r->file;
+    hd_chrome_writer_free(t->writer);
+    t->writer = NULL;
+    t->pending_size = t->size = 0;
+    if (t->fd >= 0) close(t->fd);
+    t->fd = -1;
+    timeline_flush(r, 0);
+}
+
+/* Every other moment goes of the older three quarters of the time line. */
+static void timeline_thin(recording *r) {
+    timeline *t = &r->file;
+    size_t n = 0, moments = 0, seen = 0;
+    uint32_t last = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->heaps[i].tick && t->heaps[i].tick != last) last = t->heaps[i].tick, moments++;
+    last = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        kept *k = &t->heaps[i];
+        if (k->tick && k->tick != last) last = k->tick, seen++;
+        if (k->tick && seen <= moments / 4 * 3 && seen % 2 == 0) hd_heap_release(&k->heap);
+        else t->heaps[n++] = *k;
+    }
+    t->count = n;
+    t->ticks_size = 0;
+    file_again(r);
+}
+
+/* Writes the heaps from the first on, which are one or more whole dumps. */
+int timeline_flush(recording *r, size_t first) {
+    timeline *t = &r->file;
+    hd_chrome_writer_desc desc = { .interruptible = true };
+    hd_chrome_dumps dumps = { .heap_count = t->count - first };
+    hd_heap *heaps;
+    hd_error err;
+    hd_status status = HD_OK;
+    size_t before = t->pending_size;
+    if (!t->is_plain || first == t->count) return DONE;
+    if (!t->writer) t->writer = hd_chrome_writer_create(&desc, hd_out_callback(pend, t), &err);
+    needed(t->writer);
+    dumps.heaps = heaps = heaps_from(r, first);
+    status = hd_chrome_writer_add(t->writer, &dumps, &err);
+    free(heaps);
+    if (status) display(stderr, "heapdump: %s: %s\n", t->path, err.message);
+    t->ticks_size += t->pending_size - before;
+    if (!file_write(r)) return BAD_INPUT;
+    if (t->ticks_size > ticks_most && t->ticks > 16) timeline_thin(r);
+    return status ? BAD_INPUT : DONE;
+}
+
+/* The end of the file. --------------------------------------------------------------------------- */
+
+/* The whole, in the order of time; when that cannot be, what is there gets its end. */
+int timeline_finish(recording *r) {
+    timeline *t = &r->file;
+    hd_heap *heaps;
+    hd_error err;
+    int status;
+    if (!t->count) return DONE;
+    heaps = heaps_from(r, 0);
+    status = write_heaps(r->a, heaps, t->count, NULL, t->path, t->is_default);
+    free(heaps);
+    if (status && t->writer && t->fd >= 0) {
+        if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);
+        display(stderr, "heapdump: %s has what was written before\n", t->path);
+    }
+    return status;
+}
+
+void timeline_discard(recording *r) {
+    if (r->file.fd >= 0) unlink(r->file.path);
+}
+
+void timeline_free(recording *r) {
+    timeline *t = &r->file;
+    for (size_t i = 0; i < t->count; i++) hd_heap_release(&t->heaps[i].heap);
+    hd_chrome_writer_free(t->writer);
+    if (t->fd >= 0) close(t->fd);
+    free(t->heaps);
+    free(t->pending);
+    free(t->path);
+}

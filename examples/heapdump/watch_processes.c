@@ -1,0 +1,138 @@
+/* heapdump record: which processes recorded something, which of them live, and what each has. */
+
+#include "record.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+/* A process may call itself anything. */
+static bool is_known(const recording *r, uint32_t number) {
+    for (uint32_t i = r->count; i--;)
+        if (r->processes[i].number == number) return true;
+    return false;
+}
+
+/* Whether a process that calls itself so has the region: in another namespace its number is another's here. True
+   where nothing is to be seen. */
+static bool has_region(const recording *r, uint64_t pid) {
+    char path[64], *line = NULL;
+    size_t room = 0;
+    struct stat st;
+    bool found = false;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%llu/maps", (unsigned long long)pid);
+    f = fopen(path, "re");
+    if (!f || fstat(r->region.fd, &st)) {
+        if (f) fclose(f);
+        return !f && errno != ENOENT;
+    }
+    while (!found && getline(&line, &room, f) > 0) {
+        unsigned long long inode = 0;
+        found = sscanf(line, "%*s %*s %*s %*s %llu", &inode) == 1 && inode == (unsigned long long)st.st_ino;
+    }
+    free(line);
+    fclose(f);
+    return found;
+}
+
+static void process_watch(const recording *r, process *p) {
+    p->pidfd = p->pid && p->pid <= INT_MAX ? (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0) : -1;
+    if (p->pidfd < 0) p->asked = errno != ESRCH && errno != EINVAL;
+    if (p->pidfd < 0 && !p->asked) p->ended = true;
+    if (p->ended || p->pid == (uint64_t)r->main || has_region(r, p->pid)) return;
+    /* of another namespace, or gone: what it has is written when the program has ended */
+    if (p->pidfd >= 0) close(p->pidfd);
+    p->pidfd = -1;
+    p->asked = false;
+}
+
+static void process_end(process *p) {
+    if (p->pidfd >= 0) close(p->pidfd);
+    p->pidfd = -1;
+    p->asked = false;
+    p->ended = true;
+}
+
+/* The first look at a record. What had its number before is over. */
+static void process_add(recording *r, uint32_t number, const hd_recorded *state) {
+    process *p;
+    if (r->count == r->room) {
+        r->room = r->room ? 2 * r->room : 64;
+        r->processes = needed(realloc(r->processes, r->room * sizeof *r->processes));
+    }
+    for (p = r->processes; p < r->processes + r->count; p++)
+        if (p->pid == state->pid && !p->later) {
+            process_end(p);
+            p->later = true;
+        }
+    p = &r->processes[r->count++];
+    *p = (process){ .number = number, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
+    p->name = needed(strndup(state->name, sizeof state->name));
+    process_watch(r, p);
+}
+
+static bool is_over(const process *p) {
+    struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
+    if (p->pidfd >= 0) return poll(&wait, 1, 0) > 0;
+    return p->asked && kill((pid_t)p->pid, 0) && errno == ESRCH;
+}
+
+/* Finds what is new, and which have ended. */
+void processes_look(recording *r) {
+    hd_limits limits = { 0 };
+    uint64_t bytes = region_bytes(&r->region, &limits), most = limits.max_records / 256 + 1; /* a page each */
+    uint32_t n = hd_region_count(r->region.base, bytes);
+    bool whole = true;
+    hd_recorded state;
+    if (n > most) n = (uint32_t)most;
+    for (uint32_t i = r->looked; i < n; i++) {
+        if (!is_known(r, i)) {
+            if (hd_recorder_view(r->region.base, bytes, i, &state, NULL)) {
+                whole = false;   /* it is being made */
+                continue;
+            }
+            process_add(r, i, &state);
+        }
+        if (whole) r->looked = i + 1;
+    }
+    for (process *p = r->processes; p < r->processes + r->count; p++) {
+        if (p->written) continue;
+        if (!p->ended && is_over(p)) process_end(p);
+        if (hd_recorder_view(r->region.base, bytes, p->number, &state, NULL)) continue;
+        state.name[sizeof state.name - 1] = 0;
+        if (state.peak_number != p->peak_number) p->peak_us = now_us();
+        p->peak_number = state.peak_number;
+        p->state = state;
+        if (strcmp(p->name, state.name)) {
+            free(p->name);
+            p->name = needed(strdup(state.name));
+        }
+    }
+}
+
+/* Whether somebody who records lives. */
+bool processes_live(const recording *r) {
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->processes[i].ended && (r->processes[i].pidfd >= 0 || r->processes[i].asked)) return true;
+    return false;
+}
+
+/* The number of a process in the trace. What it was before it executed another program has one of its own, above all
+   that the system gives. */
+uint64_t process_number(const recording *r, const process *p) {
+    uint64_t number = p->pid;
+    for (const process *next = p + 1; next < r->processes + r->count; next++)
+        if (next->pid == p->pid && next->state.counters.total_blocks) number += (uint64_t)1 << 22;
+    return number;
+}
+
+void processes_free(recording *r) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        process_end(&r->processes[i]);
+        free(r->processes[i].name);
+    }
+    free(r->processes);
+    r->processes = NULL;
+    r->count = r->room = 0;
+}
