@@ -15452,6 +15452,7 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
     uint64_t peak = hd__figure(&r->peak_number), live = hd__record_live(r, hd__view_shards(v));
     uint32_t sites = hd__view_rows(&r->sites);
     double unit = hd__sample_unit(s->sample_bytes);
+    if (sites > s->n) sites = (uint32_t)s->n; /* a context has one at most: who says more is lying */
     for (uint32_t i = 0, p = 0; i < sites; i++) {
         const hd__site *site = (const hd__site *)hd__view_row(v, &r->sites, i, sizeof *site);
         const hd__site_error *error = NULL;
