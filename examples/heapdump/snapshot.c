@@ -34,10 +34,11 @@ static int control_socket(const char *name, struct sockaddr_un *address, socklen
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 }
 
-static bool peer_is_user(int fd) {
+/* Whether root or our own user is at the other end; `any`: we are root, and ask whoever it is. */
+static bool peer_is_user(int fd, bool any) {
     struct ucred who;
     socklen_t size = sizeof who;
-    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && (!who.uid || who.uid == geteuid() || !geteuid());
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && (any || !who.uid || who.uid == geteuid());
 }
 
 /* The recording. -------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ void control_answer(recording *r) {
     if (fd < 0) return;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (!peer_is_user(fd) || recv(fd, &q, sizeof q, 0) != sizeof q || q.version != CONTROL_VERSION) {
+    if (!peer_is_user(fd, false) || recv(fd, &q, sizeof q, 0) != sizeof q || q.version != CONTROL_VERSION) {
         close(fd);
         return;
     }
@@ -137,7 +138,7 @@ static bool ask(const char *name, const control_request *q, control_reply *reply
     struct sockaddr_un address;
     socklen_t size;
     int fd = control_socket(name, &address, &size);
-    bool done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd) &&
+    bool done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd, !geteuid()) &&
                 send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && recv(fd, reply, sizeof *reply, 0) == sizeof *reply;
     if (fd >= 0) close(fd);
     reply->text[sizeof reply->text - 1] = 0;

@@ -129,6 +129,7 @@ static void symbols_read_units(symbols_object *o) {
         symbols_add_ranges(&o->ranges, &die, (uint32_t)o->unit_count++);
     }
     symbols_flatten(&o->ranges);
+    o->has_units = true;
 }
 
 static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around) {
@@ -181,7 +182,8 @@ static void symbols_read_build_id(symbols_object *o) {
     o->build_id_size = (uint32_t)n;
 }
 
-symbols_object *symbols_object_of(symbols *s, hd_str path) {
+/* Opens what an object is in: `file`, where its path leads elsewhere now. */
+static void symbols_open(symbols_object *o, const char *file) {
     static char *debuginfo_path;
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
@@ -190,30 +192,63 @@ symbols_object *symbols_object_of(symbols *s, hd_str path) {
         .debuginfo_path = &debuginfo_path
     };
     SYMBOLS_WORK;
-    symbols_object *o;
     GElf_Addr bias = 0;
     struct stat st;
-    bool is_file;
-    for (size_t i = s->count; i--;)
-        if (hd_str_equal(hd_cstr(s->objects[i].path), path)) return &s->objects[i];
-    s->objects = needed(realloc(s->objects, (s->count + 1) * sizeof *s->objects));
-    o = &s->objects[s->count];
-    memset(o, 0, sizeof *o);
-    o->path = needed(strndup(path.data, path.len));
-    s->count++;
-    is_file = *o->path == '/' && !stat(o->path, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
+    bool is_file = *file == '/' && !stat(file, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
     o->dwfl = is_file ? dwfl_begin(&callbacks) : NULL;
-    if (!o->dwfl) return o;
+    if (!o->dwfl) return;
     dwfl_report_begin(o->dwfl);
-    o->module = dwfl_report_offline(o->dwfl, o->path, o->path, -1);
+    o->module = dwfl_report_offline(o->dwfl, o->path, file, -1);
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
-    if (o->module) {
-        symbols_read_units(o);
-        symbols_read_build_id(o);
-    }
+    if (o->module) symbols_read_build_id(o);
+}
+
+static symbols_object *symbols_find(const symbols *s, hd_str path) {
+    for (size_t i = s->count; i--;)
+        if (hd_str_equal(hd_cstr(s->objects[i].path), path)) return &s->objects[i];
+    return NULL;
+}
+
+static symbols_object *symbols_add(symbols *s, hd_str path) {
+    symbols_object *o;
+    s->objects = needed(realloc(s->objects, (s->count + 1) * sizeof *s->objects));
+    o = &s->objects[s->count++];
+    memset(o, 0, sizeof *o);
+    o->path = needed(strndup(path.data, path.len));
     return o;
+}
+
+symbols_object *symbols_object_of(symbols *s, hd_str path) {
+    symbols_object *o = symbols_find(s, path);
+    if (o) return o;
+    o = symbols_add(s, path);
+    symbols_open(o, o->path);
+    return o;
+}
+
+/* Opens what a process has loaded, while it is there: where the process sees other files than we do, by its own root.
+   What is not that, by its build id, names nothing. */
+void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
+    symbols_object *o;
+    char root[40], *file;
+    if (!m->path.len || *m->path.data != '/' || symbols_find(s, m->path)) return;
+    snprintf(root, sizeof root, "/proc/%llu/root", (unsigned long long)pid);
+    o = symbols_add(s, m->path);
+    for (int at_root = 1; at_root >= 0; at_root--) {
+        if (asprintf(&file, "%s%s", at_root ? root : "", o->path) < 0) needed(NULL);
+        symbols_open(o, file);
+        free(file);
+        if (o->module && (!m->build_id_size || (o->build_id_size == m->build_id_size &&
+                                                !memcmp(o->build_id, m->build_id, m->build_id_size))))
+            return;
+        if (o->dwfl) dwfl_end(o->dwfl);
+        o->dwfl = NULL;
+        o->module = NULL;
+    }
+    o->build_id_size = m->build_id_size <= sizeof o->build_id ? m->build_id_size : 0;
+    memcpy(o->build_id, m->build_id, o->build_id_size);
 }
 
 const char *symbols_basename(const char *path) {
@@ -270,6 +305,7 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
     symbols_frame at;
     symbols_unit *unit;
     Dwarf_Files *files = NULL;
+    if (!o->has_units) symbols_read_units(o);
     address -= o->dwarf_bias;
     number = symbols_at(&o->ranges, address);
     if (number == HD_NONE) return 0;
@@ -329,6 +365,18 @@ static symbols_object *symbols_object_for(symbols *s, hd_str path) {
     return symbols_object_of(s, path);
 }
 
+/* FILE+0xOFFSET, and which one it was where that is not there. */
+static hd_str symbols_unresolved(symbols *s, const symbols_object *o, hd_str name) {
+    const char *slash = memrchr(name.data, '/', name.len);
+    char id[2 * sizeof o->build_id + 1], *text;
+    if (slash) name.len -= (size_t)(slash + 1 - name.data), name.data = slash + 1;
+    if (o->module || !o->build_id_size) return name;
+    for (uint32_t i = 0; i < o->build_id_size; i++) snprintf(id + 2 * i, 3, "%02x", o->build_id[i]);
+    if (asprintf(&text, "%.*s [%s]", (int)name.len, name.data, id) < 0) needed(NULL);
+    s->names[s->name_count++] = text;
+    return hd_cstr(text);
+}
+
 /* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     SYMBOLS_WORK;
@@ -347,12 +395,8 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
         while (n--) s->names[s->name_count++] = symbols_text(frames[n].name, frames[n].file, frames[n].line);
     }
     if (!s->name_count) {
-        const char *slash = memrchr(name.data, '/', name.len);
         s->unresolved++;
-        if (slash) {
-            path[0].data = slash + 1;
-            path[0].len = name.len - (size_t)(slash + 1 - name.data);
-        }
+        path[0] = symbols_unresolved(s, o, name);
         return 1;
     }
     s->resolved++;

@@ -70,9 +70,9 @@ typedef struct symbols_object {
     size_t unit_count, unit_capacity;
     symbols_ranges ranges;       /* of units */
     void *places;                /* a tree of <search.h> */
-    unsigned char build_id[32];
+    unsigned char build_id[32];  /* of what was loaded, where that could not be opened */
     uint32_t build_id_size;
-    bool used, has_functions;
+    bool used, has_functions, has_units;
     bool told;                   /* that it is newer than what it names */
 } symbols_object;
 
@@ -98,6 +98,7 @@ void symbols_rest(const unsigned *before);
 /* symbols.c */
 uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame);
 symbols_object *symbols_object_of(symbols *s, hd_str path);
+void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
 const char *symbols_basename(const char *path);
 char *symbols_text(const char *name, const char *file, int line);
 uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,

@@ -78,6 +78,23 @@ static bool is_over(const process *p) {
     return p->asked && kill((pid_t)p->pid, 0) && errno == ESRCH;
 }
 
+typedef struct loaded_by {
+    recording *r;
+    uint64_t pid, count;
+} loaded_by;
+
+static void on_module(void *user, const hd_module *module, bool loaded) {
+    loaded_by *by = user;
+    (void)loaded;
+    if (by->count++ < 4096) symbols_loaded(&by->r->names, module, by->pid);
+}
+
+/* What is new is opened at once: its name may be another's when it is asked for. */
+static void modules_look(recording *r, const process *p, uint64_t bytes) {
+    loaded_by by = { r, p->pid, 0 };
+    hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
+}
+
 /* Finds what is new, and which have ended. */
 void processes_look(recording *r) {
     hd_limits limits = { 0 };
@@ -103,6 +120,7 @@ void processes_look(recording *r) {
         state.name[sizeof state.name - 1] = 0;
         if (state.peak_number != p->peak_number) p->peak_us = now_us();
         p->peak_number = state.peak_number;
+        if (state.counters.total_blocks != p->state.counters.total_blocks) modules_look(r, p, bytes);
         p->state = state;
         if (strcmp(p->name, state.name)) {
             free(p->name);

@@ -1,5 +1,6 @@
 /* A program that joins `heapdump record` as examples/recorder/join.h has it and records what its arguments say, by the
-   library alone: +N allocates N bytes, -N frees the last of N, fork goes on in a child, kill, abort, sleep=S, exec. */
+   library alone, a word after the other: +BYTES and +BYTES:TYPE allocate, - frees the last, fork and daemon go on in a
+   child, exec in another program, vandal writes over what is shared; the rest are the names of system calls. */
 #define _GNU_SOURCE
 #define HEAPDUMP_IMPLEMENTATION
 #include "../../heapdump.h"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 static hd_recorder *rec;
+static void *region;
 static uintptr_t next = 4096;
 
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
@@ -48,6 +50,7 @@ static int join(const char *program) {
     if (recvmsg(s, &message, MSG_CMSG_CLOEXEC) != sizeof reply || reply.answer != JOIN_RECORD) return close(s), 0;
     memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
     desc.region = mmap(NULL, reply.region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    region = desc.region;
     desc.region_bytes = reply.region_bytes;
     desc.sample_bytes = reply.sample_bytes;
     desc.start_us = request.start_us;
@@ -91,6 +94,16 @@ static void one(char **argv, const char *word) {
     } else if (!strcmp(word, "exec")) {
         argv[0] = (char *)(uintptr_t)"/proc/self/exe";
         execv("/proc/self/exe", argv);
+    } else if (!strcmp(word, "nobody")) {
+        if (setgid(65534) || setuid(65534)) perror("setuid");
+    } else if (!strncmp(word, "chroot=", 7)) {
+        if (chroot(word + 7) || chdir("/")) perror("chroot");
+    } else if (!strcmp(word, "vandal")) {
+        uint64_t *at = (uint64_t *)region, random = 88172645463325252u;
+        for (int i = 0; i < 2000000; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            at[random % ((size_t)1 << 17)] = random >> (random & 63);
+        }
     } else if (!strncmp(word, "say=", 4)) {
         puts(word + 4), fflush(stdout);
     }
