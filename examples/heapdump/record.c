@@ -204,6 +204,7 @@ static void wait_once(recording *r, int milliseconds) {
         if (wait[1].revents) control_answer(r);
         if (wait[2].revents) signals_take(r);
         processes_look(r);
+        if (r->count) timeline_begin(r);
         if (wait[3].revents && read(r->timer, &times, sizeof times) == sizeof times) timeline_moment(r, true);
         processes_ended(r, NULL);
     }

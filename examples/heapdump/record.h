@@ -51,7 +51,7 @@ typedef struct kept {
 typedef struct timeline {
     char *path;
     bool is_default, is_plain;   /* plain: it grows while the program runs */
-    bool failed;                 /* it could not be written lately */
+    bool begun, failed;          /* failed: it could not be written lately */
     int fd;                      /* -1: not open */
     uint64_t size;               /* of what is whole in it */
     uint64_t ticks_size;         /* bytes that the time line took since it was thinned */
@@ -105,6 +105,7 @@ void processes_free(recording *r);
 uint64_t now_us(void);
 void timeline_open(recording *r);
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us);
+void timeline_begin(recording *r);
 void timeline_moment(recording *r, bool tick);
 int timeline_flush(recording *r, size_t first);
 hd_heap *heaps_from(const recording *r, size_t first);

@@ -43,14 +43,15 @@ static bool peer_is_user(int fd, bool any) {
 
 /* The recording. -------------------------------------------------------------------------------- */
 
-/* Listens under the name of the file, which changes when that is written again. */
+/* Listens under the name of the file, which changes when that is written again; of a recording that has none before
+   its end, under our pid. */
 bool control_listen(recording *r) {
     struct sockaddr_un address;
     socklen_t size;
-    struct stat st;
+    struct stat st = { .st_ino = (ino_t)getpid() };
     char name[96];
     int fd;
-    if (fstat(r->file.fd, &st)) return false;
+    if (r->file.fd >= 0 && fstat(r->file.fd, &st)) return false;
     snprintf(name, sizeof name, "%s%u-%llx-%llx", control_name, (unsigned)geteuid(), (unsigned long long)st.st_dev,
              (unsigned long long)st.st_ino);
     fd = control_socket(name, &address, &size);

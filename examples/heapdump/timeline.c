@@ -235,18 +235,38 @@ static void timeline_thin(recording *r) {
     file_again(r);
 }
 
+static void writer_begin(timeline *t) {
+    hd_chrome_writer_desc desc = { .interruptible = true };
+    hd_error err;
+    if (!t->writer) t->writer = hd_chrome_writer_create(&desc, hd_out_callback(pend, t), &err);
+    needed(t->writer);
+}
+
+/* Once somebody records, there is a file to be asked about. */
+void timeline_begin(recording *r) {
+    timeline *t = &r->file;
+    hd_chrome_dumps none = { .heap_count = 0 };
+    hd_error err;
+    if (r->control >= 0 || t->begun) return;
+    t->begun = true;
+    if (!t->is_plain) {
+        control_listen(r);
+        return;
+    }
+    writer_begin(t);
+    if (!hd_chrome_writer_add(t->writer, &none, &err)) file_write(r);
+}
+
 /* Writes the heaps from the first on, which are one or more whole dumps. */
 int timeline_flush(recording *r, size_t first) {
     timeline *t = &r->file;
-    hd_chrome_writer_desc desc = { .interruptible = true };
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
     hd_heap *heaps;
     hd_error err;
     hd_status status = HD_OK;
     size_t before = t->pending_size;
     if (!t->is_plain || first == t->count) return DONE;
-    if (!t->writer) t->writer = hd_chrome_writer_create(&desc, hd_out_callback(pend, t), &err);
-    needed(t->writer);
+    writer_begin(t);
     dumps.heaps = heaps = heaps_from(r, first);
     status = hd_chrome_writer_add(t->writer, &dumps, &err);
     free(heaps);
@@ -265,6 +285,7 @@ int timeline_finish(recording *r) {
     hd_heap *heaps;
     hd_error err;
     int status;
+    if (!t->count) timeline_discard(r);
     if (!t->count) return DONE;
     heaps = heaps_from(r, 0);
     status = write_heaps(r->a, heaps, t->count, NULL, t->path, t->is_default);
