@@ -347,27 +347,28 @@ static const option_row rows[] = {
       "-memprof-min-ave-lifetime-access-density-hot-threshold" },
 
     /* Recording. */
-    { "", "at", "peak,exit", take_text, AT(at),
-      "when most bytes were live, and when a process ended, however it did: one of\n"
-      "them, or both [both]; several of these may be given, with commas between" },
+    { "", "at", "exit", take_text, AT(at),
+      "what is live when a process ends, however it does; with all that it allocated,\n"
+      "and what was freed at once [peak,exit; several are given with commas between]" },
+    { "", "at", "peak", take_text, AT(at), "what was live when most was" },
     { "", "at", "every=SECONDS", take_text, AT(at),
-      "and again and again, what is live; each cut down to 12 KiB, and of those long ago\n"
+      "again and again as well, what is live; each cut down to 12 KiB, and of those long ago\n"
       "every 2nd is kept, or 4th, ..., so that the file stays below 50 MB" },
     { "", "at", "signal[=NAME]", take_text, AT(at),
-      "and when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
-    { "", "children", "no|all|REGEX", take_children, AT(children),
-      "record processes below the program: none, all, or those whose program's name\n"
-      "matches [all]" },
+      "as well when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
+    { "", "children", "WHICH", take_children, AT(children),
+      "of what the program starts record no, all, or what has a name that matches a\n"
+      "REGEX [all]" },
     { "", "same-user", NULL, take_flag, AT(same_user),
       "leave processes unrecorded that change their user: they could read what their\n"
       "parents recorded" },
     { "record", "format", "memprof-raw", take_record_format, AT(record_format),
       "instead of what is live, all that was allocated, freed or not, by call\n"
-      "stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"
-      "dumps the last. Accesses and processors are not known, and zero [chrome]" },
+      "stack, with sizes and lifetimes, as llvm-profdata takes it; a profile\n"
+      "for each process. Accesses and processors are not known, and zero [chrome]" },
     { "record", "format", "memprof-rfc", take_record_format, AT(record_format),
-      "the same with names, files and lines, as heapdump index\n"
-      "--memprof-version rfc writes it" },
+      "the same, of all processes together, with names, files and lines, as\n"
+      "heapdump index --memprof-version rfc writes it" },
     { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
     { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
       "record one block per BYTES allocated, on average, and estimate from\n"

@@ -197,6 +197,7 @@ static void wait_once(recording *r, int milliseconds) {
     for (uint32_t i = 0; i < r->count; i++)
         if (r->processes[i].pidfd >= 0) wait[n++].fd = r->processes[i].pidfd;
     for (nfds_t i = 0; i < n; i++) wait[i].events = POLLIN;
+    if (r->soon) r->soon--, milliseconds = 5;
     if (poll(wait, n, milliseconds) >= 0) {
         for (int i = 0; i < JOINING; i++)
             if (wait[FIRST + i].revents) join_answer(r, &r->joining[i]);

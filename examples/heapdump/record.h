@@ -35,6 +35,7 @@ typedef struct process {
     char *name;
     uint64_t pid;
     uint64_t peak_number, peak_us; /* of the peak that was seen last */
+    uint64_t ended_us;
     hd_recorded state;
     uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written */
 } process;
@@ -77,6 +78,7 @@ typedef struct recording {
     bool main_ended, stopped;
     int status;                  /* of the program */
     uint32_t joined, refused;
+    int soon;                    /* so many looks follow each other: what joined shows itself */
     char refused_name[64];       /* one of them */
     bool at_peak, at_exit;
     double every;
@@ -117,6 +119,9 @@ void timeline_free(recording *r);
 bool control_listen(recording *r);
 void control_answer(recording *r);
 void control_stopped(recording *r, int status);
+
+/* memprof_recorded.c */
+int memprof_recorded(recording *r);
 
 /* record_told.c */
 void tell_recorded(const recording *r, int status);

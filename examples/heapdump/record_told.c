@@ -33,9 +33,13 @@ static void tell_process(const recording *r, const process *p) {
 /* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->processes[i].state.counters.peak_bytes > most) most = r->processes[i].state.counters.peak_bytes;
-    if (!r->file.count) {
+    bool any = false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorder_counters *c = &r->processes[i].state.counters;
+        any |= c->total_blocks != 0;
+        if (c->peak_bytes > most) most = c->peak_bytes;
+    }
+    if (!any) {
         tell_none(r);
         return;
     }
@@ -56,5 +60,5 @@ void tell_recorded(const recording *r, int status) {
     if (r->refused)
         display(stderr, "heapdump: %u programs were left out, %s among them\n", r->refused, r->refused_name);
     if (!status) display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
-                         r->at_exit ? "" : " --kind peak", r->file.path);
+                         r->at_exit || r->a->record_format ? "" : " --kind peak", r->file.path);
 }

@@ -199,6 +199,7 @@ void join_answer(recording *r, joining *j) {
             c->cmsg_len = CMSG_LEN(sizeof(int));
             memcpy(CMSG_DATA(c), &r->region.fd, sizeof(int));
             r->joined++;
+            r->soon = 10;
         } else {
             r->refused++;
             snprintf(r->refused_name, sizeof r->refused_name, "%s", request.program);

@@ -71,6 +71,11 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
     uint32_t moment = ++t->moments;
     uint64_t now = now_us(), bytes = 0;
     hd_heap *heaps;
+    if (r->a->record_format && !*q->out) {
+        to->status = BAD_INPUT;
+        snprintf(to->text, sizeof to->text, "a MemProf profile is written at its end; -o FILE takes a snapshot");
+        return;
+    }
     processes_look(r);
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i].written && r->processes[i].state.counters.total_blocks) {

@@ -82,7 +82,9 @@ hd_heap *heaps_from(const recording *r, size_t first) {
 void timeline_moment(recording *r, bool tick) {
     uint64_t now = now_us();
     size_t first = r->file.count;
-    uint32_t moment = ++r->file.moments, number = tick ? ++r->file.ticks : 0;
+    uint32_t moment, number;
+    if (r->a->record_format) return;
+    moment = ++r->file.moments, number = tick ? ++r->file.ticks : 0;
     for (uint32_t i = 0; i < r->count; i++) {
         process *p = &r->processes[i];
         if (!p->written && p->state.counters.total_blocks) timeline_add(r, p, HD_HEAP_LIVE, moment, number, now);
@@ -100,7 +102,8 @@ void processes_ended(recording *r, const process *only) {
         uint32_t moment;
         if (p->written || !p->ended || (only && p != only)) continue;
         p->written = true;
-        if (!p->state.counters.total_blocks) continue;
+        p->ended_us = now;
+        if (!p->state.counters.total_blocks || r->a->record_format) continue;
         if (r->at_peak) timeline_add(r, p, HD_HEAP_PEAK, ++r->file.moments, 0, p->peak_us);
         if (r->at_exit) {
             moment = ++r->file.moments;
@@ -285,6 +288,11 @@ int timeline_finish(recording *r) {
     hd_heap *heaps;
     hd_error err;
     int status;
+    if (r->a->record_format) {
+        for (uint32_t i = 0; i < r->count; i++)
+            if (r->processes[i].state.counters.total_blocks) return memprof_recorded(r);
+        return DONE;
+    }
     if (!t->count) timeline_discard(r);
     if (!t->count) return DONE;
     heaps = heaps_from(r, 0);

@@ -28,6 +28,33 @@ static size_t unwind(void *user, const void **pcs, size_t capacity) {
     return capacity ? 1 : 0;
 }
 
+static uint64_t started;
+
+static uint32_t clock_ms(void *user) {
+    struct timespec now;
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)(((uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000 - started) / 1000);
+}
+
+/* Where this program lies, and which one it is. */
+static void tell_module(void) {
+    char line[4096], path[4096];
+    hd_module m = { 0 };
+    FILE *f = fopen("/proc/self/maps", "r");
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        unsigned long start, end;
+        if (!strstr(line, path) || sscanf(line, "%lx-%lx", &start, &end) != 2) continue;
+        if (!m.bias) m.bias = m.start = start;
+        m.end = end;
+    }
+    if (f) fclose(f);
+    m.path = hd_cstr(path);
+    if (m.bias) hd_recorder_add_module(rec, &m);
+}
+
 static int join(const char *program) {
     const char *name = getenv("HEAPDUMP_JOIN");
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -53,12 +80,15 @@ static int join(const char *program) {
     region = desc.region;
     desc.region_bytes = reply.region_bytes;
     desc.sample_bytes = reply.sample_bytes;
-    desc.start_us = request.start_us;
+    started = desc.start_us = request.start_us;
+    desc.lifetimes = reply.flags & JOIN_LIFETIMES;
+    desc.clock = clock_ms;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     close(s), close(fd);
     if (desc.region != MAP_FAILED) rec = hd_recorder_create(&desc, &err);
     if (!rec) puts(err.message);
+    else tell_module();
     return rec != NULL;
 }
 
