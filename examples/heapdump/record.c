@@ -335,6 +335,7 @@ int run_record(const arguments *a) {
     if (a->record_format && (a->sample_bytes || a->has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
     r.a = a;
+    r.cut_off = a->has_cutoff;
     status = check_at(&r);
     if (!status) status = check_output(a->output);
     if (status) return status;

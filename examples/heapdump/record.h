@@ -81,6 +81,7 @@ typedef struct recording {
     int soon;                    /* so many looks follow each other: what joined shows itself */
     char refused_name[64];       /* one of them */
     bool at_peak, at_exit;
+    bool cut_off;                /* as the caller wants it */
     double every;
     int at_signal;
     timeline file;

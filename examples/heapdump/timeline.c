@@ -28,6 +28,11 @@ static kept *kept_add(timeline *t) {
     return &t->heaps[t->count++];
 }
 
+/* A helper, of which a shell script starts hundreds. What is asked for explicitly is not cut further. */
+static bool is_small(const recording *r, const process *p) {
+    return !r->cut_off && p->pid != (uint64_t)r->main && p->state.counters.peak_bytes < 1 << 20;
+}
+
 /* A heap of a process now, or as it was when it ended, into memory; of the time line less of it. */
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us) {
     hd_snapshot_options options = { .kind = kind };
@@ -44,7 +49,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
         display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
         return BAD_INPUT;
     }
-    if (tick) {
+    if (tick || is_small(r, p)) {
         a.cutoff = (hd_cutoff){ .max_output_bytes = TICK_BYTES };
         a.has_cutoff = true;
     }
