@@ -287,9 +287,21 @@ int timeline_flush(recording *r, size_t first) {
 
 /* The end of the file. --------------------------------------------------------------------------- */
 
+/* Where temporary files go, for what would be lost. */
+static void write_elsewhere(recording *r, const hd_heap *heaps) {
+    const char *tmp = getenv("TMPDIR");
+    char *path;
+    if (asprintf(&path, "%s/heapdump.%ld.json", tmp && *tmp == '/' ? tmp : "/tmp", (long)r->main) < 0) needed(NULL);
+    if (!write_heaps(r->a, heaps, r->file.count, NULL, path, true))
+        display(stderr, "heapdump: what was recorded is in %s\n", path);
+    free(path);
+}
+
 /* The whole, in the order of time; when that cannot be, what is there gets its end. */
 int timeline_finish(recording *r) {
     timeline *t = &r->file;
+    struct stat st;
+    bool is_there;
     hd_heap *heaps;
     hd_error err;
     int status;
@@ -302,8 +314,10 @@ int timeline_finish(recording *r) {
     if (!t->count) return DONE;
     heaps = heaps_from(r, 0);
     status = write_heaps(r->a, heaps, t->count, NULL, t->path, t->is_default);
+    is_there = t->fd >= 0 && !fstat(t->fd, &st) && st.st_nlink;
+    if (status && !is_there) write_elsewhere(r, heaps);
     free(heaps);
-    if (status && t->writer && t->fd >= 0) {
+    if (status && t->writer && is_there) {
         if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);
         display(stderr, "heapdump: %s has what was written before\n", t->path);
     }

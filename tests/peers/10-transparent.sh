@@ -53,23 +53,18 @@ for s in TERM KILL ABRT; do
 done
 check "no such program" 127 "$(status "$tool" record -- ./no-such-program)"
 
-# Children have files of their own.
-if ls gcc.cc1.*.json > /dev/null 2>&1; then pass "children of gcc: $(ls gcc.*.*.json | tr '\n' ' ')"
-else fail "children of gcc left no dumps"; fi
+# Children are in the file, too.
+if "$tool" info gcc.json | grep -q ' cc1 '; then pass "children of gcc"
+else fail "children of gcc are not recorded"; fi
 
 # Moments other than exit.
 "$tool" record -o peak.json --at peak -- /usr/bin/python3 -c 'x = [bytes(1000000) for _ in range(20)]; del x; print()' > /dev/null 2>&1
-bytes=$("$tool" tree --bytes peak.json | awk 'NR == 1 { print $1 }')
+bytes=$("$tool" tree --bytes --kind peak peak.json | awk 'NR == 1 { print $1 }')
 if [ "$bytes" -ge 20000000 ]; then pass "peak: $bytes bytes"; else fail "peak: $bytes bytes"; fi
 timeout 600 "$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c "$until_dumps
 until_dumps(3)" 2> /dev/null
 dumps=$("$tool" info every.json | grep -c ' malloc ')
 if [ "$dumps" -ge 3 ]; then pass "every: $dumps dumps in one trace"; else fail "every: $dumps dumps"; fi
-"$tool" record -o signal.json --at signal -- /usr/bin/python3 -c 'import os, signal
-keep = bytes(5000000); os.kill(os.getpid(), signal.SIGUSR2); print("lives")' > signal.out 2> /dev/null
-bytes=$("$tool" tree --bytes signal.json | awk 'NR == 1 { print $1 }')
-if [ "$(cat signal.out)" = lives ] && [ "$bytes" -ge 5000000 ]; then pass "signal: $bytes bytes"
-else fail "signal: $bytes bytes, $(cat signal.out)"; fi
 # What was written before a KILL is whole.
 timeout 600 "$tool" record -o killed.json --at every=0.02 -- /usr/bin/python3 -c "$until_dumps
 until_dumps(2)

@@ -11,6 +11,8 @@ rm -rf "$work" && mkdir -p "$work"
 gcc -w -g -O1 $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$source" -o "$work/joins" -lpthread
 cd "$work"
 joins=$work/joins
+gcc -shared -fPIC -x c /dev/null -o nothing.so # they bring their recorder
+export HEAPDUMP_RECORDER=$work/nothing.so
 
 # heaps FILE [FILTER]: kind, bytes and blocks of each heap of each process, in the order of names, kinds and bytes.
 heaps() { "$tool" info --strict --json "$1" | jq -r '[.files[0].heaps[] | '"${2-.}"' | [.process, .kind, .bytes, .blocks]] | sort | map(map(tostring) | join(" ")) | join(", ")'; }

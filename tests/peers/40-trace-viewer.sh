@@ -15,9 +15,9 @@ viewer_page "$work/viewer.html" || skip "golang-src has no trace_viewer_full.htm
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
               insert into t select n, hex(randomblob(20)) from c; select count(*) from t;"; }
 "$tool" record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
-dump='.shell kill -USR2 $PPID'
+dump=".shell env -u LD_PRELOAD $tool snapshot \$PPID 2> /dev/null"
 insert='insert into t select n, hex(randomblob(20)) from (with recursive c(n) as (select 1 union all select n + 1 from c where n < 5000) select n from c);'
-"$tool" record --at signal -o "$work/every.json" -- sqlite3 :memory: "$(sql 1000)" "$dump" "$insert" "$dump" "$insert" "$dump" > /dev/null
+"$tool" record -o "$work/every.json" -- sqlite3 :memory: "$(sql 1000)" "$dump" "$insert" "$dump" "$insert" "$dump" > /dev/null
 "$tool" convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
 HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
 mv "$work"/raw/heapdump.sqlite3.*.json "$work/raw.json"

@@ -32,16 +32,16 @@ check() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: '$2' expected, '$3'
 # status COMMAND...: prints its status; its output goes to out and err.
 status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
 
-# For Python that is recorded: goes on allocating until so many dumps of it are in the spool, however fast it is.
-until_dumps='import os
+# For Python that is recorded: allocates, and asks for so many dumps of it.
+until_dumps="import os, subprocess
 def until_dumps(n):
-    spool = os.environ["HEAPDUMP_SPOOL"].split(":", 2)[2]
-    mine = str(os.getpid()) + "."
-    while sum(f.startswith(mine) and f.endswith(".json") for f in os.listdir(spool)) < n: bytes(1000)
-'
+    for i in range(n):
+        bytes(1000)
+        subprocess.run(['$tool', 'snapshot', str(os.getpid())], env={}, check=True, stderr=subprocess.DEVNULL)
+"
 
-# live FILE: bytes and blocks of the first heap of a dump
-live() { "$tool" tree --bytes "$1" | awk 'NR == 1 { print $1, $3 }'; }
+# live FILE [OPTIONS]: bytes and blocks of the first heap of a dump
+live() { "$tool" tree --bytes "$@" | awk 'NR == 1 { print $1, $3 }'; }
 
 # viewer_page FILE: the trace viewer as one page; false when golang-src has none. A browser cannot import an
 # HTML file into another any more, so it goes in whole, after the stand-ins for what browsers had in its day.
