@@ -36,6 +36,14 @@ static bool region_size(region *r) {
     return made;
 }
 
+/* Somebody has cut the file off that --keep names, or its disk is full. */
+static void on_cut(int number) {
+    static const char words[] = "heapdump: the file of --keep was cut off, or has no room\n";
+    if (write(STDERR_FILENO, words, sizeof words - 1)) {}
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* In memory, or in a file that outlives us as well. */
 bool region_make(region *r, const char *keep) {
     struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
@@ -57,7 +65,8 @@ bool region_make(region *r, const char *keep) {
         close(r->fd);
         return false;
     }
-    if (!keep) fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    if (keep) signal(SIGBUS, on_cut);
+    else fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return true;
 }
 
@@ -70,6 +79,7 @@ bool region_open(region *r, const char *path) {
         r->size = (uint64_t)st.st_size;
         errno = EINVAL;
         if (S_ISREG(st.st_mode) && r->size && region_map(r, PROT_READ)) {
+            signal(SIGBUS, on_cut);
             if (hd_region_used(r->base, r->size)) return true;
             display(stderr, "heapdump: %s: what `heapdump record --keep` left expected\n", path);
             close(r->fd);

@@ -64,8 +64,10 @@ check "snapshot, by its file" "0 joins live 70 1, joins live 100 1" "$(s=0; "$to
 daemon=$("$tool" info --json daemon.json | jq '[.files[0].heaps[] | select(.bytes == 70) | .pid][0]')
 check "... by a process, into another file" "0 joins live 70 1" "$(s=0; "$tool" snapshot -o other.json $daemon 2> /dev/null || s=$?; echo $s) $(heaps other.json)"
 [ "$(id -u)" != 0 ] || check "... not by another user" 1 "$(s=0; setpriv --reuid nobody --regid nogroup --clear-groups "$tool" snapshot $daemon 2> /dev/null || s=$?; echo $s)"
+s=0; "$tool" stop daemon.json 2> /dev/null || s=$?
+ended=0; wait $recording || ended=$?
 check "stop: the file is whole when it returns, and the process goes on" "0 0 alive 4" \
-  "$(s=0; "$tool" stop daemon.json 2> /dev/null || s=$?; echo $s) $(s=0; wait $recording || s=$?; echo $s) $(kill -0 $daemon && echo alive) $("$tool" info --strict --json daemon.json | jq '[.files[0].heaps[] | select(.bytes == 70)] | length')"
+  "$s $ended $(kill -0 $daemon && echo alive) $("$tool" info --strict --json daemon.json | jq '[.files[0].heaps[] | select(.bytes == 70)] | length')"
 kill $daemon
 check "nobody records any more" 1 "$(s=0; "$tool" snapshot daemon.json 2> /dev/null || s=$?; echo $s)"
 
