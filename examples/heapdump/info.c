@@ -36,7 +36,8 @@ static int by_dump(const void *a, const void *b) {
     const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
     int order = compare_numbers(x->pid, y->pid);
     if (!order) order = compare_texts(x->dump, y->dump);
-    return order ? order : compare_texts(x->allocator, y->allocator);
+    if (!order) order = compare_texts(x->allocator, y->allocator);
+    return order ? order : compare_numbers(x->kind, y->kind); /* an allocator's size is what is live */
 }
 
 /* Whether the line of a heap says the same; heaps are sorted, of like ones the first counts. */

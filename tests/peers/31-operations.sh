@@ -142,7 +142,7 @@ check "a real program: selves and what is not listed add up" "$total" "$("$tool"
 keep=$("$tool" tree --json --keep PyEval real.json | jq '.heaps[0].rows[0].bytes')
 drop=$("$tool" tree --json --drop PyEval real.json | jq '.heaps[0].rows[0].bytes')
 check "a real program: kept and dropped add up" "$total" $((keep + drop))
-"$tool" convert --to chrome --output-bytes 20k -o small.json real.json
-"$tool" convert --to chrome --entries 1 -o one.json real.json
+"$tool" convert --kind live --to chrome --output-bytes 20k -o small.json real.json
+"$tool" convert --kind live --to chrome --entries 1 -o one.json real.json
 check "a real program in 20 KiB" yes "$([ $(($(wc -c < small.json) - $(wc -c < one.json))) -le 20480 ] && [ "$("$tool" tree --json small.json | jq '.heaps[0].rows[0].bytes')" = "$total" ] && echo yes || wc -c small.json)"
 exit $failed

@@ -34,8 +34,9 @@ total() { "$tool" tree --all --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; 
 same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded && echo go.folded)"
 
 # By us: a recorded program, a condensed heap of it, traces of several heaps, MemProf, objects.
-"$tool" record -o sql.json -- sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000)
+"$tool" record -o kinds.json -- sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000)
   insert into t select n, hex(randomblob(20)) from c; select count(*) from t;" > /dev/null
+"$tool" convert --kind live --to chrome -o sql.json kinds.json
 "$tool" convert --to chrome --top 2 -o cut.json sql.json
 cp "$root/tests/data/trace-viewer/two-dumps.json" two.json
 cp "$root/tests/data/memprof-19.raw" memprof.raw

@@ -138,7 +138,8 @@ else
 fi
 
 # From other formats, and back.
-"$tool" record --min-bytes 1 -o recorded.json -- /usr/bin/python3 -c 'import json; x = [json.loads("[1, 2, {\"a\": 3}]") for i in range(2000)]; import os; os._exit(0)' 2> record.log
+"$tool" record --min-bytes 1 -o kinds.json -- /usr/bin/python3 -c 'import json; x = [json.loads("[1, 2, {\"a\": 3}]") for i in range(2000)]; import os; os._exit(0)' 2> record.log
+"$tool" convert --kind live --to chrome -o recorded.json kinds.json
 "$tool" convert --to pprof -o recorded.pb recorded.json
 check "a recording's tree is the same as a profile" "$(tree recorded.json)" "$(tree recorded.pb)"
 check "and so are its labels" "$("$tool" info recorded.json | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')" "$("$tool" info recorded.pb | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')"
