@@ -25,7 +25,7 @@ static const command commands[] = {
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
-                  "heapdump record --children 'worker' --sample 512k -- ./supervisor" },
+                  "heapdump record --children 'worker' --sample 512k -- ./server" },
     { .name = "snapshot", .run = run_snapshot,
       .summary = "of a recording that runs: add what is live now to its file",
       .usage = "[OPTIONS] FILE|PID",

@@ -69,9 +69,9 @@ check "a format that is none" "heapdump: no format 'elf' is written here, but $(
 check "its own format" "" "$(said netcf small.log)"
 printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
 check "attributes, and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"
-"$tool" merge --to chrome -o kinds.json v2.json memprof-19.raw 2> err
-check "heaps of two kinds" "malloc live malloc total" "$("$tool" info --json kinds.json | jq -r '[.files[0].heaps[] | .allocator, .kind] | join(" ")')"
-check "... with the sizes that they had" "$(bytes v2.json) $(bytes memprof-19.raw)" "$(bytes --kind live kinds.json) $(bytes --kind total kinds.json)"
+"$tool" merge --to chrome -o kinds.json engine.json memprof-19.raw 2> err
+check "heaps of two kinds" "engine live malloc total" "$("$tool" info --json kinds.json | jq -r '[.files[0].heaps[] | .allocator, .kind] | join(" ")')"
+check "... with the sizes that they had" "$(bytes engine.json) $(bytes memprof-19.raw)" "$(bytes --kind live kinds.json) $(bytes --kind total kinds.json)"
 check "one kind of a file that has two, in its own format" "live" \
   "$("$tool" convert --kind live --to pprof -o live.pb pprof-go.pb 2> err && "$tool" info --json live.pb | jq -r '[.files[0].heaps[].kind] | join(" ")')"
 check "and not a word when it fails" "1" "$("$tool" convert --to speedscope -o no/where engine.json 2>&1 | wc -l)"
