@@ -1733,8 +1733,14 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec);
 
 /* Tells who looks on what the process is called, and when it started. */
 HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, uint64_t start_us);
+/* Adds to one of eight figures that the caller keeps for who looks on; `index` below 8. */
+HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t add);
+/* Takes no more of the region than its first `bytes`, or than what is in use if that is more. Returns how many bytes
+   that is: the rest of the mapping may go. 0: there is no region. Not from inside an hd_record_ function. */
+HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes);
 /* Tells of a module, before the first allocation from its code: program counters are then named MODULE+0xOFFSET,
-   and blocks of no type have the name of the module that asked for them. False: there is no memory. */
+   and blocks of no type have the name of the module that asked for them. Where a transparent one lies inside another,
+   it is the transparent one. Also desc.tracker.unwind may call this. False: there is no memory. */
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module);
 /* Tells that the module that begins at `start` is no longer loaded. What lies there later is another's. */
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
@@ -1787,6 +1793,7 @@ typedef struct hd_recorded {
     uint32_t contexts;
     bool ended;                  /* it was freed */
     uint64_t peak_number;        /* counts peaks: what the peak says changed when this did */
+    uint64_t notes[8];           /* of hd_recorder_note */
     hd_recorder_counters counters; /* without `memory` */
 } hd_recorded;
 
@@ -12833,6 +12840,7 @@ typedef struct hd__record {
     uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: lifetimes are not kept */
     char apart[64];              /* what all threads write, on cache lines of its own */
     uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
+    uint64_t notes[8];
     char apart_too[64];
     uint64_t peak_bytes, peak_number;
     char apart_again[64];
@@ -15030,10 +15038,15 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
     return found;
 }
 
+HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t add) {
+    if (rec && index < 8) hd__figure_add(&rec->record->notes[index], add);
+}
+
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module) {
     hd__shown_module *m;
     bool whole = false;
-    if (!rec || !hd__recorder_enter(rec)) return false;
+    if (!rec) return false;
+    hd_record_suspend();         /* an unwinder calls this from inside, without any lock */
     hd__lock(&rec->site_lock);
     m = (hd__shown_module *)hd__shower_next(&rec->modules, &rec->land, &rec->record->modules, sizeof *m);
     if (m && (m->path = hd__show_text(&rec->land, module->path))) {
@@ -15050,12 +15063,13 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
         whole = true;
     }
     hd__unlock(&rec->site_lock);
-    hd__recorder_leave();
+    hd_record_resume();
     return whole;
 }
 
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
-    if (!rec || !hd__recorder_enter(rec)) return;
+    if (!rec) return;
+    hd_record_suspend();
     hd__lock(&rec->site_lock);
     for (uint32_t i = rec->modules.count; i--;) {
         hd__shown_module *m = (hd__shown_module *)hd__shower_row(&rec->modules, i, sizeof *m);
@@ -15065,7 +15079,7 @@ HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
         break;
     }
     hd__unlock(&rec->site_lock);
-    hd__recorder_leave();
+    hd_record_resume();
 }
 
 /* The locks that recorders share are taken once per fork, by the first that prepares. */
@@ -15095,6 +15109,22 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     for (uint32_t i = HD__LIFETIME_LOCKS; i--;) hd__unlock(&rec->lifetime_lock[i]);
     hd__unlock(&rec->site_lock);
     hd_record_resume();
+}
+
+/* Whoever takes a chunk holds one of the locks. */
+HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes) {
+    uint64_t used;
+    if (!rec || !rec->land.base) return 0;
+    hd_recorder_fork_prepare(rec);
+    used = hd__page_round((size_t)hd_region_used(rec->land.base, rec->land.size));
+    if (bytes < used) bytes = used;
+    if (bytes < HD__REGION_LEAST) bytes = HD__REGION_LEAST;
+    bytes &= ~(uint64_t)(HD__PAGE - 1);
+    if (bytes < rec->land.size) rec->land.size = bytes;
+    bytes = rec->land.size;
+    if (rec->contexts->land.base && rec->contexts->land.size > bytes) rec->contexts->land.size = bytes;
+    hd_recorder_fork_parent(rec);
+    return bytes;
 }
 
 /* In the child the parent's sites are numbers of what was inherited, and a record of its own begins; in pages of
@@ -15347,6 +15377,7 @@ typedef struct hd__snapshot {
     uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
     hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still */
     size_t module_count, module_room, last_module;
+    size_t transparent;          /* how many of them, which are the first */
 } hd__snapshot;
 
 static void hd__snapshot_drop(hd__snapshot *s) {
@@ -15514,18 +15545,31 @@ static hd_status hd__snapshot_modules(hd__snapshot *s, hd_error *err) {
     if (!s->modules) return hd__no_memory(s->mem, err);
     hd__view_modules(&s->view, hd__snapshot_module, s);
     if (s->module_count > s->module_room) s->module_count = s->module_room;
+    for (size_t i = 0; i < s->module_count; i++) {
+        hd__shown_module m = s->modules[i];
+        if (!m.transparent) continue;
+        s->modules[i] = s->modules[s->transparent];
+        s->modules[s->transparent++] = m;
+    }
+    s->last_module = s->transparent;
     return HD_OK;
+}
+
+/* Whether a program counter lay in a module when its context was made. */
+static bool hd__snapshot_is_in(const hd__shown_module *m, uint64_t pc, uint32_t closed) {
+    return pc - 1 >= m->start && pc - 1 < m->end && m->born <= closed && (m->died == HD_NONE || m->died > closed);
 }
 
 /* The module that a program counter lay in when its context was made; NULL: in none. */
 static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t pc, uint32_t closed) {
-    for (size_t i = 0; i < s->module_count; i++) {
-        size_t at = i ? i - (i <= s->last_module) : s->last_module; /* the last one found first */
-        const hd__shown_module *m = &s->modules[at];
-        if (pc - 1 < m->start || pc - 1 >= m->end || m->born > closed || (m->died != HD_NONE && m->died <= closed))
-            continue;
-        s->last_module = at;
-        return m;
+    for (size_t i = 0; i < s->transparent; i++)
+        if (hd__snapshot_is_in(&s->modules[i], pc, closed)) return &s->modules[i];
+    if (s->last_module < s->module_count && hd__snapshot_is_in(&s->modules[s->last_module], pc, closed))
+        return &s->modules[s->last_module];
+    for (size_t i = s->transparent; i < s->module_count; i++) {
+        if (!hd__snapshot_is_in(&s->modules[i], pc, closed)) continue;
+        s->last_module = i;
+        return &s->modules[i];
     }
     return NULL;
 }
@@ -15732,6 +15776,7 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     out->parent = hd__view_parent(&v, &parent) ? HD__LOAD_RELAXED(&r->parent) : HD_NONE;
     out->ended = HD__LOAD_RELAXED(&r->ended) != 0;
     out->peak_number = hd__figure(&r->peak_number);
+    for (int i = 0; i < 8; i++) out->notes[i] = hd__figure(&r->notes[i]);
     out->contexts = HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes);
     memcpy(out->name, r->name, sizeof out->name - 1);
     hd__record_counters(r, hd__view_shards(&v), &out->counters);

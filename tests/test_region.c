@@ -377,6 +377,72 @@ static void program_counters_are_named_by_modules(void **state) {
     assert_int_equal(n[1], 3);
 }
 
+static void transparent_modules_lie_in_others(void **state) {
+    uintptr_t stack[4] = { 0x2011, 0x1101, 0 };
+    hd_module program = { 0x1000, 0x2000, 0x800, hd_cstr("/bin/program"), { 0 }, 0, false };
+    hd_module cxx = { 0x2000, 0x4000, 0x2000, hd_cstr("/lib/c++.so"), { 0 }, 0, false };
+    hd_module inside = { 0x2100, 0x2200, 0x2000, hd_cstr("/lib/c++.so"), { 0 }, 0, true };
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = stack } });
+    assert_true(hd_recorder_add_module(rec, &program));
+    assert_true(hd_recorder_add_module(rec, &cxx));
+    assert_true(hd_recorder_add_module(rec, &inside));
+    for (uintptr_t i = 0; i < 3; i++) {
+        stack[0] = 0x2011 + i * 0x100;
+        hd_record_alloc(rec, at(1 + i), 1, NULL);
+    }
+    assert_seen(0, HD_HEAP_LIVE, "//bin/program+0x900//lib/c++.so+0x10 c++.so 1 1\n"
+                                 "//bin/program+0x900//lib/c++.so+0x110 program 1 1\n"
+                                 "//bin/program+0x900//lib/c++.so+0x210 c++.so 1 1\n");
+}
+
+static size_t unwind_a_new_module(void *user, const void **pcs, size_t capacity) {
+    hd_module late = { 0x7000, 0x8000, 0x7000, hd_cstr("/lib/late.so"), { 0 }, 0, false };
+    (void)user, (void)capacity;
+    assert_true(hd_recorder_add_module(rec, &late));
+    pcs[0] = (const void *)(uintptr_t)0x7011;
+    return 1;
+}
+
+static void unwinders_tell_of_modules(void **state) {
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind_a_new_module } });
+    hd_record_alloc(rec, at(1), 8, NULL);
+    assert_seen(0, HD_HEAP_LIVE, "//lib/late.so+0x10 late.so 8 1\n");
+}
+
+static void notes_are_the_callers(void **state) {
+    hd_recorded r;
+    (void)state;
+    create(NULL);
+    for (uint32_t i = 0; i < 9; i++) hd_recorder_note(rec, i, 10 + i);
+    hd_recorder_note(rec, 7, 1);
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+    for (uint32_t i = 0; i < 8; i++) assert_int_equal(r.notes[i], 10 + i + (i == 7));
+}
+
+static void the_tail_of_a_region_can_go(void **state) {
+    static char many[20000][8];
+    uint64_t used, left;
+    hd_recorded r;
+    (void)state;
+    assert_int_equal(hd_recorder_region_bytes(NULL, 1 << 20), 0);
+    create(NULL);
+    used = hd_region_used(region, BYTES);
+    assert_int_equal(hd_recorder_region_bytes(rec, BYTES * 2), BYTES);
+    left = hd_recorder_region_bytes(rec, used + 300001);
+    assert_true(left <= used + 300001 && left > used + 300001 - 4096 && left % 4096 == 0);
+    mprotect(region + left, BYTES - left, PROT_NONE);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(many[i], sizeof many[i], "n%u", i);
+        hd_record_alloc(rec, at(i + 1), 1, many[i]);
+    }
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+    assert_true(r.counters.lost > 0 && r.counters.live_blocks > 0);
+    assert_int_equal(hd_recorder_region_bytes(rec, 0), hd_region_used(region, left));
+    mprotect(region + left, BYTES - left, PROT_READ | PROT_WRITE);
+}
+
 static void keep_lifetimes(void *user, const hd_lifetimes *l, const uint64_t *pcs, size_t n) {
     hd_lifetimes *to = user;
     assert_int_equal(n, 1);
@@ -581,6 +647,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_peak_is_exact_with_one_thread, setup, teardown),
         cmocka_unit_test_setup_teardown(children_begin_records_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_tail_of_a_region_can_go, setup, teardown),
         cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_region_loses_blocks_and_nothing_else, setup, teardown),
