@@ -30,6 +30,16 @@ enum {
     JOIN_STATS = 8               /* calls are timed at random: what recording costs */
 };
 
+/* With JOIN_STATS, what hd_recorder_note counts (hd_recorded.notes). The last five lag behind by some calls. */
+enum {
+    JOIN_CALLS,                  /* of hooks that record, less those since the last one that was timed */
+    JOIN_TIMED, JOIN_NANOSECONDS, /* of processor time that these took */
+    JOIN_STACKS, JOIN_FRAMES,    /* walked */
+    JOIN_SHADOWED,               /* frames known from the stack before */
+    JOIN_RULES,                  /* unwind rules read */
+    JOIN_DECLINED                /* stacks left to libunwind */
+};
+
 typedef struct join_reply {
     uint32_t version, size;
     uint32_t answer, flags;

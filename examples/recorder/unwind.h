@@ -47,8 +47,11 @@ typedef struct unwind_stats {
     uint64_t shadowed;           /* frames found in the shadow */
     uint64_t rules;              /* frames whose call frame information was interpreted */
     uint64_t declined;           /* stacks left to the caller */
-    uint64_t memory;             /* bytes */
 } unwind_stats;
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+extern int _dl_find_object(void *pc, struct dl_find_object *found) __attribute__((weak));
+#endif
 
 #if defined(__x86_64__) && defined(__ELF__)
 
@@ -381,10 +384,6 @@ static int unwind_each_object(struct dl_phdr_info *info, size_t size, void *user
     return inside;
 }
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-extern int _dl_find_object(void *pc, struct dl_find_object *found) __attribute__((weak));
-#endif
-
 static const uint8_t *unwind_header(uintptr_t pc) {
     unwind_object o = { pc, NULL };
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
@@ -428,8 +427,12 @@ typedef struct unwind_query {
     unwind_rule rule;
 } unwind_query;
 
+/* Is told of code whose rules are asked for; NULL: nobody is. */
+static void (*unwind_told)(uintptr_t pc);
+
 static void unwind_answer(void *query) {
     unwind_query *q = query;
+    if (unwind_told) unwind_told(q->pc);
     q->rule = unwind_rule_of(q->pc);
 }
 
@@ -613,8 +616,10 @@ static bool unwind_aside(aside_fn *run, void *argument, bool may_make) {
     return true;
 }
 
-/* Before any other call, while there is one thread. */
-static void unwind_start(void) {
+/* Before any other call, while there is one thread. `told` (may be NULL) is called for each program counter that
+   a thread meets for the first time, and maybe again, from the stack that is lent. */
+static void unwind_start(void (*told)(uintptr_t pc)) {
+    unwind_told = told;
     void *sets = mmap(NULL, UNWIND_SETS * sizeof *unwind_sets, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sets != MAP_FAILED && pthread_key_create(&unwind_key, unwind_thread_ends) == 0) unwind_sets = sets;
@@ -638,18 +643,11 @@ static void unwind_forget(void) {
             __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
 }
 
-static void unwind_add_stats(unwind_stats *sum) {
-    if (unwind_sets) sum->memory += UNWIND_SETS * sizeof *unwind_sets;
-    pthread_mutex_lock(&unwind_lock);
-    for (const unwind_shadow *s = unwind_shadows; s; s = s->next) {
-        sum->stacks += s->stats.stacks;
-        sum->frames += s->stats.frames;
-        sum->shadowed += s->stats.shadowed;
-        sum->rules += s->stats.rules;
-        sum->declined += s->stats.declined;
-        sum->memory += sizeof *s;
-    }
-    pthread_mutex_unlock(&unwind_lock);
+/* What the calling thread did since it asked last. */
+static void unwind_take_stats(unwind_stats *taken) {
+    if (!unwind_own) return;
+    *taken = unwind_own->stats;
+    memset(&unwind_own->stats, 0, sizeof unwind_own->stats);
 }
 
 /* The fresh frames go inside the first `kept` known ones. */
@@ -724,12 +722,12 @@ static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
 
 #else
 
-static void unwind_start(void) {}
+static void unwind_start(void (*told)(uintptr_t pc)) { (void)told; }
 static void unwind_fork_prepare(void) {}
 static void unwind_fork_done(void) {}
 static void unwind_clear_stats(void) {}
 static void unwind_forget(void) {}
-static void unwind_add_stats(unwind_stats *sum) { (void)sum; }
+static void unwind_take_stats(unwind_stats *taken) { (void)taken; }
 static void *unwind_bytes_of_thread(void) {
     static __thread uint64_t bytes[UNWIND_BYTES / 8] __attribute__((tls_model("initial-exec")));
     return bytes;
