@@ -6,8 +6,8 @@ cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 must gdb python3 sqlite3 g++ libc6-dev
 here=$PWD/tests/peers work=$PWD/build/peers/stacks
-export STACKS_LIBRARY=$PWD/build/libheapdump_record.so STACKS_REPORT=$work/report HEAPDUMP_DIR=$work
-unset HEAPDUMP_DEPTH HEAPDUMP_AT HEAPDUMP_SPOOL
+export STACKS_LIBRARY=$PWD/build/libheapdump_record.so STACKS_REPORT=$work/report HEAPDUMP_KEEP=$work/region
+unset HEAPDUMP_DEPTH HEAPDUMP_SAMPLE HEAPDUMP_JOIN
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 
 debug() { gdb -nx -q -batch -iex 'set auto-load off' -iex 'set debuginfod enabled off' "$@" < /dev/null; }
@@ -18,6 +18,7 @@ grep -q '^$1 = 0$' ptrace.log ||
 # alike NAME EVERY COMMAND...: compares about one in EVERY allocations; no argument may have a space in it
 alike() {
   local name=$1 every=$2; shift 2
+  rm -f region
   echo "gdb did not get to the end: $work/$name.log" > report
   if STACKS_EVERY=$every debug -x "$here/stacks.py" --args "$@" > "$name.log" 2>&1
   then pass "$name: $(cat report)"

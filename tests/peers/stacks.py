@@ -51,6 +51,13 @@ class Contexts:
             self.known[context] = tuple(int.from_bytes(raw[o:o + n], sys.byteorder) for o, n in self.fields)
         return self.known[context]
 
+    def of_site(self, site):
+        """The context that a site counts; blocks are registered with the site's number."""
+        shifted = site + (1 << self.bits)
+        segment = shifted.bit_length() - 1 - self.bits
+        numbers = gdb.parse_and_eval("'heapdump_record.c'::recorder->context_of[%d]" % segment)
+        return int(numbers[shifted - (1 << (segment + self.bits))])
+
     def stack(self, context):
         """Return addresses, innermost first, and whether the stack says that it was cut."""
         pcs, cut = [], False
@@ -78,8 +85,8 @@ def own(frame):
     return frame and is_own(frame.pc())
 
 
-def context_in(frame):
-    """The context of the block that this frame of the recorder's registers; None when it does not show."""
+def site_in(frame):
+    """The site of the block that this frame of the recorder's registers; None when it does not show."""
     try:
         value = frame.read_var("allocation")
         if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR:
@@ -132,15 +139,15 @@ class Stop(gdb.Breakpoint):
 
     def compare(self):
         self.contexts = self.contexts or Contexts()
-        frame, context, names = gdb.newest_frame(), None, []
+        frame, site, names = gdb.newest_frame(), None, []
         while own(frame):
             names.append(str(frame.name()))
-            context = context_in(frame) if context is None else context
+            site = site_in(frame) if site is None else site
             frame = frame.older()
         if "hd_record_restore" in names:        # a realloc that failed: the stack is of an earlier call
             self.put_back += 1
             return
-        if context is None:
+        if site is None:
             raise RuntimeError("no variable `allocation` shows in " + " < ".join(names))
         theirs, reason, signal = [], None, False
         while frame and len(theirs) <= DEPTH:
@@ -152,7 +159,7 @@ class Stop(gdb.Breakpoint):
                 signal |= frame.type() == gdb.SIGTRAMP_FRAME
             reason = frame.unwind_stop_reason()
             frame = frame.older()
-        ours, cut = self.contexts.stack(context)
+        ours, cut = self.contexts.stack(self.contexts.of_site(site))
         wanted, wanted_cut = [f.pc() for f in theirs[:DEPTH]], len(theirs) > DEPTH
         self.found["compared"] += 1
         self.found["cut"] += cut
