@@ -359,7 +359,8 @@ static int each_still_there(struct dl_phdr_info *info, size_t size, void *user) 
     pthread_mutex_lock(&module_lock);
     for (int i = 0; i < info->dlpi_phnum; i++)
         for (uint32_t k = 0; k < module_count; k++)
-            if (modules[k].start == info->dlpi_addr + info->dlpi_phdr[i].p_vaddr && (!name || modules[k].name == hash))
+            if (modules[k].start == info->dlpi_addr + info->dlpi_phdr[i].p_vaddr &&
+                (!name || modules[k].name == hash))
                 modules[k].seen = looks;
     pthread_mutex_unlock(&module_lock);
     return 0;
@@ -667,8 +668,8 @@ static void leave_region(void) {
     hd_record_suspend();
     bytes = hd_recorder_region_bytes(recorder, 0);
     munmap((char *)region + bytes, region_bytes - bytes);
-    if (mmap(region, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-        MAP_FAILED)
+    if (mmap(region, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) == MAP_FAILED)
         munmap(region, bytes);
     region_bytes = bytes;
     hd_record_resume();
@@ -689,7 +690,8 @@ static void shrink_region(uint64_t limit) {
 
 /* Start. --------------------------------------------------------------------------------------- */
 
-enum { FORK_UNPREPARED, FORK_INSIDE, FORK_PREPARED }; /* inside: a handler inside a hook, whose locks may be its own */
+/* FORK_INSIDE: from a handler inside a hook, whose locks may be its own. */
+enum { FORK_UNPREPARED, FORK_INSIDE, FORK_PREPARED };
 static __thread int fork_is;
 
 static void fork_prepare(void) {
@@ -1070,7 +1072,8 @@ EXPORT int dlclose(void *handle) {
 #ifdef __LP64__ /* one struct, whatever its name */
 static int limit(pid_t pid, unsigned resource, const void *to, void *was) {
     int saved = errno;
-    if (to && resource == RLIMIT_AS && (!pid || pid == getpid())) shrink_region(((const struct rlimit *)to)->rlim_cur);
+    if (to && resource == RLIMIT_AS && (!pid || pid == getpid()))
+        shrink_region(((const struct rlimit *)to)->rlim_cur);
     errno = saved;
     return (int)syscall(SYS_prlimit64, pid, resource, to, was);
 }
