@@ -15089,7 +15089,7 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     if (!rec) return;
     hd_record_suspend();
     hd__lock(&rec->site_lock);
-    for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__lock(&rec->lifetime_lock[i]);
+    for (uint32_t i = 0; rec->keeps_lifetimes && i < HD__LIFETIME_LOCKS; i++) hd__lock(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
     rec->forking_bytes = hd_recorder_live_bytes(rec) + hd__figure(&rec->record->inherited[0]);
     if (hd__forking++) return;
@@ -15106,7 +15106,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
         hd__this.adding = hd__this.adding - 1;
     }
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
-    for (uint32_t i = HD__LIFETIME_LOCKS; i--;) hd__unlock(&rec->lifetime_lock[i]);
+    for (uint32_t i = HD__LIFETIME_LOCKS; rec->keeps_lifetimes && i--;) hd__unlock(&rec->lifetime_lock[i]);
     hd__unlock(&rec->site_lock);
     hd_record_resume();
 }

@@ -32,7 +32,7 @@ static int test_munmap(void *at, size_t size) {
 /* Locks that notice when a thread would wait for itself, in which a signal can arrive, and behind
    which a thread can be held. */
 static __thread struct {
-    pthread_mutex_t *held[64];
+    pthread_mutex_t *held[128];
     unsigned n, most, deadlocks;
     unsigned raise_at;           /* this lock from now; 0: none */
     bool pause;                  /* after the next unlock */
@@ -44,6 +44,7 @@ static int test_lock(pthread_mutex_t *mutex) {
     for (unsigned i = 0; i < test_locks.n; i++) again |= test_locks.held[i] == mutex;
     if (again) test_locks.deadlocks++;
     else pthread_mutex_lock(mutex);
+    assert_true(test_locks.n < sizeof test_locks.held / sizeof *test_locks.held);
     test_locks.held[test_locks.n++] = again ? NULL : mutex;
     if (test_locks.n > test_locks.most) test_locks.most = test_locks.n;
     if (test_locks.raise_at && !--test_locks.raise_at) raise(SIGUSR1);

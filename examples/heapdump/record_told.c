@@ -2,6 +2,7 @@
 
 #include "record.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static void tell_none(const recording *r) {
@@ -28,6 +29,39 @@ static void tell_process(const recording *r, const process *p) {
     if (c->lost) display(stderr, "heapdump: %s (%llu): %llu blocks could not be recorded, for want of memory\n", p->name,
                          (unsigned long long)p->pid, (unsigned long long)c->lost);
     (void)r;
+}
+
+static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+
+/* --stats: what recording cost, of all processes together. */
+static void tell_cost(const recording *r) {
+    uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
+    struct rusage used;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorded *s = &r->processes[i].state;
+        for (int k = 0; k < 8; k++) notes[k] += s->notes[k];
+        blocks += s->counters.total_blocks, live += s->counters.live_blocks;
+        lost += s->counters.lost, ignored += s->counters.ignored, contexts += s->contexts;
+    }
+    getrusage(RUSAGE_CHILDREN, &used);
+    cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+          (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
+    hooks = each * notes[JOIN_CALLS];
+    display(stderr, "heapdump: what recording cost:\n");
+    display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing one in 64, at random\n",
+            (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
+            (unsigned long long)each);
+    display(stderr, "  %-8s %llu, %llu live, %llu lost for want of memory, %llu calls from inside the recorder\n",
+            r->a->sample_bytes ? "sampled" : "blocks", (unsigned long long)blocks, (unsigned long long)live,
+            (unsigned long long)lost, (unsigned long long)ignored);
+    display(stderr, "  stacks   %llu of %.1f frames each: %.1f %% of these known from the stack before, %llu unwind rules read, "
+            "%llu stacks left to libunwind\n", (unsigned long long)notes[JOIN_STACKS],
+            share(notes[JOIN_FRAMES], notes[JOIN_STACKS]) / 100, share(notes[JOIN_SHADOWED], notes[JOIN_FRAMES]),
+            (unsigned long long)notes[JOIN_RULES], (unsigned long long)notes[JOIN_DECLINED]);
+    display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
+    display(stderr, "  memory   %llu KiB of the region\n",
+            (unsigned long long)(hd_region_used(r->region.base, r->region.size) >> 10));
 }
 
 /* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
@@ -59,6 +93,7 @@ void tell_recorded(const recording *r, int status) {
                 (unsigned long long)bytes);
     if (r->refused)
         display(stderr, "heapdump: %u programs were left out, %s among them\n", r->refused, r->refused_name);
+    if (r->a->stats) tell_cost(r);
     if (!status) display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
                          r->at_exit || r->a->record_format ? "" : " --kind peak", r->file.path);
 }

@@ -33,7 +33,7 @@ enum {
 /* With JOIN_STATS, what hd_recorder_note counts (hd_recorded.notes). The last five lag behind by some calls. */
 enum {
     JOIN_CALLS,                  /* of hooks that record, less those since the last one that was timed */
-    JOIN_TIMED, JOIN_NANOSECONDS, /* of processor time that these took */
+    JOIN_TIMED, JOIN_NANOSECONDS, /* that these took */
     JOIN_STACKS, JOIN_FRAMES,    /* walked */
     JOIN_SHADOWED,               /* frames known from the stack before */
     JOIN_RULES,                  /* unwind rules read */

@@ -143,7 +143,7 @@ else
   echo "SKIP: full disk: cannot mount"
 fi
 check "limit on the size of files: the program does not notice" "1 1" \
-  "$(ulimit -f 8; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
+  "$(ulimit -f 1; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
 rm -f "$TMPDIR"/heapdump.*.json
 
 # Killed at any moment.

@@ -19,8 +19,8 @@ dump=".shell env -u LD_PRELOAD $tool snapshot \$PPID 2> /dev/null"
 insert='insert into t select n, hex(randomblob(20)) from (with recursive c(n) as (select 1 union all select n + 1 from c where n < 5000) select n from c);'
 "$tool" record -o "$work/every.json" -- sqlite3 :memory: "$(sql 1000)" "$dump" "$insert" "$dump" "$insert" "$dump" > /dev/null
 "$tool" convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
-HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
-mv "$work"/raw/heapdump.sqlite3.*.json "$work/raw.json"
+HEAPDUMP_KEEP=$work/region LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
+"$tool" recover -o "$work/raw.json" "$work/region" 2> /dev/null
 
 # By the library: two processes with dumps that grow (in heaps_v2 a later dump
 # leaves out what an earlier one said), two allocators, awkward names and sizes; as profiles and as breakdowns.

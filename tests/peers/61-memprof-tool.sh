@@ -120,8 +120,8 @@ check "lifetimes of what was freed, and of what was not" "true true true" "$("$t
   "\($freed.AllocCount == 2 and $freed.MinLifetime >= 59 and $freed.TotalLifetime >= $freed.MinLifetime + $freed.MaxLifetime)" +
   " \($live.TotalLifetime >= $freed.TotalLifetime)" + " \($live.DeallocTimestamp - $live.AllocTimestamp == $live.TotalLifetime)"')"
 "$tool" record --format memprof-raw -o both.raw -- sh -c './small; ./small; :' 2> err
-check "children have files of their own, that add up" "6" \
-  "$("$tool" merge both.small.*.raw -o sum.raw 2> err && "$tool" memprof --binary small --json sum.raw 2> err | jq '[.Records[] | select(.Function == "make").AllocSites[].MemInfoBlock.AllocCount] | add')"
+check "children are in the file, and add up" "6" \
+  "$("$tool" merge both.raw -o sum.raw 2> err && "$tool" memprof --binary small --json sum.raw 2> err | jq '[.Records[] | select(.Function == "make").AllocSites[].MemInfoBlock.AllocCount] | add')"
 cat > forks.c <<'EOF'
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -137,7 +137,7 @@ EOF
 gcc -O0 -g -no-pie forks.c -o forks
 "$tool" record --format memprof-raw -o forks.raw -- ./forks 2> err
 sizes() { "$tool" memprof --json --binary forks "$1" 2> err | jq -rc '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 3000 and .MaxSize < 3010) | [.AllocCount, .MaxSize]]'; }
-check "what was freed before a fork is in the parent's profile alone" "[[5,3001]] [[1,3002]]" "$(sizes forks.raw) $(sizes forks.forks.*.raw)"
+check "what was freed before a fork is in the parent's profile alone" "[[5,3001],[1,3002]]" "$(sizes forks.raw)"
 cat > late.c <<'EOF'
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -157,7 +157,7 @@ EOF
 gcc -O1 -g -shared -fPIC -Wl,--build-id -DNAME=late_make -DKEEP=4321 $source/hard_plugin.c -o late.so
 gcc -O0 -g late.c -o late
 "$tool" record --format memprof-raw -o late.raw -- ./late 2> err
-check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.late.*.raw 2> err |
+check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.raw 2> err |
   jq -c '.Records[] | select(.Function == "late_make").AllocSites[].MemInfoBlock | select(.MaxSize == 4321) | [.AllocCount, .TotalSize]')"
 cat > several.c <<'EOF'
 #include <signal.h>
