@@ -14285,7 +14285,8 @@ HD__INLINE hd__weight hd__weigh(const hd_recorder *rec, uint64_t size) {
 
 /* A number kept for each row; NULL: not made yet. */
 HD__INLINE uint32_t *hd__numbers_at(uint32_t *const *segments, uint32_t row) {
-    uint32_t within, segment = hd__segment_of(row, &within), *numbers = HD__LOAD(&segments[segment]);
+    uint32_t within, segment = hd__segment_of(row, &within), *numbers = NULL;
+    if (HD__LIKELY(segment < HD__SEGMENTS)) numbers = HD__LOAD(&segments[segment]);
     return HD__LIKELY(numbers != NULL) ? &numbers[within] : NULL;
 }
 
