@@ -736,11 +736,14 @@ static void put_lines_within(FILE *out, const arguments *a, char *text) {
         put_within(out, line, s.columns), display(out, "\n");
 }
 
-int run_suspects(const arguments *a) {
+int run_suspects(const arguments *asked) {
+    arguments view = *asked;
+    const arguments *a = &view;
     hd_dump **dumps = needed(calloc((size_t)a->file_count, sizeof *dumps));
     chosen *c = needed(calloc((size_t)a->file_count, sizeof *c));
     int graphs = 0, read = 0, chose = 0, status = DONE;
     answer r;
+    view.live_kind = true;
     for (; read < a->file_count && !status; read++) {
         status = read_dump(a->files[read], a, &dumps[read]);
         if (!status) graphs += hd_dump_graph(dumps[read]) != NULL;

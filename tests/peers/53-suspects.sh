@@ -63,9 +63,10 @@ beside_memlab() {
 
 # native NAME FUNCTION PROGRAM [CASE]
 native() {
-  "$tool" record --at signal -o "$1.json" -- "$3" ${4-} 2> err || { fail "$1: not recorded"; return; }
-  "$tool" suspects --json "$1.json" > "$1.suspects" 2>> err || fail "$1: $(cat err)"
-  "$tool" suspects "$1.json" > "$1.txt"
+  rm -f "$1".[1-9].json
+  DUMP_TOOL=$tool DUMP_TO=$1 "$tool" record -o "$1.json" -- "$3" ${4-} 2> err || { fail "$1: not recorded"; return; }
+  "$tool" suspects --json "$1".[1-9].json > "$1.suspects" 2>> err || fail "$1: $(cat err)"
+  "$tool" suspects "$1".[1-9].json > "$1.txt"
   [ "$(wc -c < "$1.txt")" -le 8192 ] || fail "$1: more than 8 KB"
   one "$1" "$2" "$(jq -r --arg want "$2" 'def plain: sub("\\(.*"; "");
     .series[0].suspects[0] | if [.site, .callers[0] // ""] | map(plain) | any(IN($want | split("|")[])) then "yes" else "no" end' "$1.suspects")" \
@@ -93,13 +94,13 @@ run_group() {
   local case want seed prefix=$1-
   group=$1 named=0 of=0 ht_named=0 ht_of=0 ml_named=0 ml_of=0
   [ $group != published ] || prefix=
-  ${CC:-cc} -w -g -O0 "$leaks/$group.c" -o ${group}_c -lpthread
-  ${CXX:-c++} -w -g -O0 "$leaks/$group.cc" -o ${group}_cc -lpthread
+  ${CC:-cc} -w -g -O0 -include "$leaks/dump.h" "$leaks/$group.c" -o ${group}_c -lpthread
+  ${CXX:-c++} -w -g -O0 -include "$leaks/dump.h" "$leaks/$group.cc" -o ${group}_cc -lpthread
   while read -r case want; do native "${prefix}c-$case" "$want" "./${group}_c" "$case"; done < <(leaks_of "$leaks/$group.c")
   while read -r case want; do native "${prefix}cc-$case" "$want" "./${group}_cc" "$case"; done < <(leaks_of "$leaks/$group.cc")
   for seed in $(seq "$4" "$5"); do
     python3 "$leaks/generate.py" "$seed" > "g$seed.c"
-    ${CC:-cc} -w -g -O0 "g$seed.c" -o "g$seed"
+    ${CC:-cc} -w -g -O0 -include "$leaks/dump.h" "g$seed.c" -o "g$seed"
     native "seed-$seed" "$(sed -n '1s/.*leak: \([a-z_]*\).*/\1/p' "g$seed.c")" "./g$seed"
   done
   if command -v node > /dev/null || need nodejs; then
