@@ -3002,7 +3002,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #ifndef HEAPDUMP_NO_THREADS
 #include <pthread.h>
 #endif
-#if defined(__has_include)
+#if defined(__GLIBC__) && defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #define HD__SINGLE_THREADED

@@ -59,7 +59,8 @@ __attribute__((noinline)) static void leak(int n) { if (n) leak(n - 1), kept = m
 int main(void) { leak(7); return 0; }
 END
 gcc -g -O0 app.c -o app
-"$tool" record -o app.json -- ./app 2> err
+"$tool" record -o all.json -- ./app 2> err
+"$tool" convert --to chrome --kind live -o app.json all.json 2> err
 told app app.json
 check "frames that a program has, with file and line" 1 "$(jq -c '[.shared.frames[] | select(.name == "main" and .file == "app.c" and .line == 4)] | length' app.speedscope.json)"
 "$tool" convert --to speedscope --top 2 --keep main -o cut.speedscope.json app.json 2> err

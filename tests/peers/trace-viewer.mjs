@@ -1,6 +1,6 @@
 // usage: node trace-viewer.mjs WORK, by 40-trace-viewer.sh, which puts viewer.html and the traces there
 //        node trace-viewer.mjs WORK added BEFORE ALLOCATOR AFTER..., by 45-chromium.sh
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
 const work = process.argv[2];
@@ -120,7 +120,7 @@ async function viewerShows(text) {
   view.model = model;
   await painted();
 
-  const size = dump => Object.values(dump.processMemoryDumps)[0].heapDumps.malloc.entries[0].size;
+  const size = dump => Object.values(dump.processMemoryDumps)[0].heapDumps.malloc?.entries[0].size ?? 0;
   const dump = model.globalMemoryDumps.reduce((a, b) => size(b) > size(a) ? b : a);
   view.brushingStateController.changeSelectionFromRequestSelectionChangeEvent(new tr.model.EventSet([dump]));
   await painted();
@@ -195,19 +195,23 @@ function fileSays(text) {
   return heaps;
 }
 
-// What build/heapdump prints of it: rows as viewerReads gives them.
+// What build/heapdump prints of it, kind by kind: rows as viewerReads gives them.
 function toolSays(file) {
-  const tree = execFileSync('build/heapdump', ['tree', '--json', '--every-route', '--all', '--frames', 'all', '--min-bytes', '0', file], { maxBuffer: 1 << 30 });
+  const heaps = ['live', 'peak', 'total', 'temporary'].flatMap(kind => {
+    const { stdout } = spawnSync('build/heapdump', ['tree', '--kind', kind, '--json', '--every-route', '--all', '--frames', 'all',
+      '--min-bytes', '0', file], { maxBuffer: 1 << 30 });
+    return JSON.parse(stdout).heaps;
+  });
   const ids = {};  // of the dumps of a process, in order
-  return JSON.parse(tree).heaps.map(h => {
-    const id = ids[h.pid] ??= [], path = [];
-    if (!id.includes(h.dump)) id.push(h.dump);
+  for (const e of JSON.parse(readFileSync(file, 'utf8')).traceEvents) if (e.ph === 'v' && !(ids[e.pid] ??= []).includes(e.id)) ids[e.pid].push(e.id);
+  return heaps.map(h => {
+    const path = [];
     const rows = h.rows.map(r => {
       path.length = r.depth;
       if (r.depth) path[r.depth - 1] = (r.axis === 'type' ? ': ' : '; ') + r.name;
       return { path: [...path], size: r.bytes, count: r.blocks };
     });
-    return { pid: h.pid, dump: id.indexOf(h.dump), allocator: h.allocator, rows };
+    return { pid: h.pid, dump: ids[h.pid].indexOf(h.dump), allocator: h.allocator + (h.kind === 'live' ? '' : '/' + h.kind), kind: h.kind, rows };
   });
 }
 
@@ -278,7 +282,7 @@ async function checkTrace(browser, about, name, minHeaps, namesFound) {
   problems.push(...difference(rowLines(tool, alike), 'heapdump tree', rowLines(got.heaps, alike), 'the panel'));
 
   // And the size that the overview shows beside it.
-  got.heaps.forEach(h => { if (h.size !== h.rows[0].size) problems.push(`the overview shows ${h.size} bytes, the panel ${h.rows[0].size}`); });
+  got.heaps.forEach(h => { if (!/\/(peak|total|temporary)$/.test(h.allocator) && h.size !== h.rows[0].size) problems.push(`the overview shows ${h.size} bytes, the panel ${h.rows[0].size}`); });
   report(about, problems, `heaps ${says.length}, entries ${entryLines(says).length}, rows shown ${rowLines(got.heaps).length}, no warning; ` +
     `${got.heaps.at(-1)?.rows[0].size} bytes in the last`);
 }
@@ -289,7 +293,7 @@ async function checkPanel(browser) {
   const { data } = await browser.send('Page.captureScreenshot');
   writeFileSync('build/peers/trace-viewer.png', Buffer.from(data, 'base64'));
   // The same path in our tree of the largest heap, in the viewer's spelling.
-  const largest = toolSays(file).reduce((a, b) => b.rows[0].size > a.rows[0].size ? b : a);
+  const largest = toolSays(file).filter(h => h.kind === 'live').reduce((a, b) => b.rows[0].size > a.rows[0].size ? b : a);
   const kib = size => (size / 1024).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 }) + ' KiB';
   const path = shown.slice(1).map(([name]) => name.replace(/^\u21b3\u0192/, '; '));  // an arrow, the sign of a stack frame
   const ours = shown.map((_, i) => {
