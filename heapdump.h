@@ -610,13 +610,16 @@ typedef struct hd_cutoff {
     uint32_t max_entries;        /* listed in all, the total among them */
     uint64_t max_output_bytes;   /* of text that entries and the names they need add to a trace with the
                                     total alone, as hd_chrome_write writes one heap */
+    bool nested;                 /* budgets list an entry only with all that is above it, as it costs: catapult's
+                                    viewer shows no entry whose parent is not listed */
 } hd_cutoff;
 
 /* What a set of listed entries explains: each byte of the heap is told by which of them it is in; the
    entropy of that, in bits times bytes, is how much of "which cell is this byte in" is answered. An entry
    that has all bytes of the one above it, or none, explains nothing; halving a gigabyte explains more
-   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. An entry
-   need not have what is above it listed: it then counts to <other> of the nearest listed one.
+   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. Unless
+   `nested` is set, an entry need not have what is above it listed: it then counts to <other> of the nearest
+   listed one.
 
    Choosing k entries is done greedily, which for this measure comes to at least 1 - 1/e (63 %) of what
    any k of the candidates can explain; mostly it is the best there is. For output bytes the better of two
@@ -6616,6 +6619,8 @@ typedef struct hd__budget {
     uint32_t *head[HD_MAX_AXES]; /* by node: of the path of largest children it is on */
     uint64_t *known[HD_MAX_AXES]; /* by head: cost of what its path has in the dictionary; HD_UNKNOWN: nothing */
     uint32_t id_digits[HD_MAX_AXES];
+    uint32_t *above;             /* by entry: what is listed before it; HD_NONE: nothing. NULL: in any order */
+    uint8_t *listed;
     bool by_density;
     bool counted;                /* blocks are numbers of blocks */
 } hd__budget;
@@ -6865,8 +6870,14 @@ static void hd__budget_name(hd__budget *x, uint32_t a, uint32_t node) {
     }
 }
 
-/* Bytes of text that listing an entry adds: the entry, and names that are not in the dictionary yet. */
-static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
+/* The next entry above one that is to be listed before it; HD_NONE: there is none. */
+static uint32_t hd__budget_above(const hd__budget *x, uint32_t entry) {
+    uint32_t above = x->above ? x->above[entry] : HD_NONE;
+    return above == HD_NONE || x->listed[above] ? HD_NONE : above;
+}
+
+/* Bytes of text of an entry without its names. */
+static uint64_t hd__budget_text(const hd__budget *x, uint32_t entry) {
     const hd_rows *rows = &x->b->entries;
     char digits[20];
     uint64_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
@@ -6874,11 +6885,18 @@ static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     if (x->counted && rows->amount[entry].blocks != HD_UNKNOWN)
         cost += strlen(",\"count\":\"\"") + hd__digits(digits, rows->amount[entry].blocks, 16).len;
     if (hd__u128_any(rows->amount[entry].variance)) cost += strlen(",\"error\":\"\"") + 16;
-    for (uint32_t a = 0; a < rows->axis_count; a++) {
-        uint32_t node = hd__entry_node(x->b, entry, a);
-        if (node) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
-        cost += hd__budget_names(x, a, node);
-    }
+    for (uint32_t a = 0; a < rows->axis_count; a++)
+        if (hd__entry_node(x->b, entry, a)) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
+    return cost;
+}
+
+/* Bytes of text that listing an entry adds: it, what is to be listed before it, and names that are not in the
+   dictionary yet. */
+static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
+    uint64_t cost = 0;
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++)
+        cost += hd__budget_names(x, a, hd__entry_node(x->b, entry, a));
+    for (uint32_t e = entry; e != HD_NONE; e = hd__budget_above(x, e)) cost += hd__budget_text(x, e);
     return cost < HD_NONE ? (uint32_t)cost : HD_NONE;
 }
 
@@ -6934,6 +6952,7 @@ static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
 
 /* Lists an entry whose portions are up to date: the classes it cuts through become two. */
 static bool hd__budget_list(hd__budget *x, uint32_t entry) {
+    x->listed[entry] = 1;
     for (uint32_t a = 0; a < x->axes; a++) hd__budget_name(x, a, hd__entry_node(x->b, entry, a));
     if (x->axes > 1) return hd__budget_cut_atoms(x, entry);
     for (uint32_t k = x->portion[entry]; k != HD_NONE; k = x->portions[k].next)
@@ -6987,16 +7006,35 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     return true;
 }
 
+/* Lists an entry behind all that is to be listed before it. False when out of memory. */
+static bool hd__budget_list_nested(hd__budget *x, uint32_t entry) {
+    uint32_t above;
+    if (!hd__budget_list(x, entry)) return false;
+    while ((above = hd__budget_above(x, entry)) != HD_NONE) {
+        uint64_t gain;
+        if (!hd__budget_gain(x, above, &gain) || !hd__budget_list(x, above)) return false;
+        entry = above;
+    }
+    return true;
+}
+
+/* How many entries are listed with one, it included. */
+static uint32_t hd__budget_entries(const hd__budget *x, uint32_t entry) {
+    uint32_t n = 0;
+    for (; entry != HD_NONE; entry = hd__budget_above(x, entry)) n++;
+    return n;
+}
+
 /* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
    entry did, per byte of text if by density, before the first that did not fit. */
 static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const uint8_t *candidates,
                                    uint8_t *listed, uint64_t *explained, double *least, hd_error *err) {
     uint64_t left = cutoff->max_output_bytes ? cutoff->max_output_bytes : UINT64_MAX;
-    uint32_t count = 0, most = cutoff->max_entries ? cutoff->max_entries - 1 : HD_NONE;
+    uint32_t count = 0, most = cutoff->max_entries ? cutoff->max_entries - 1 : HD_NONE, more;
     bool fits = true;
     *explained = 0;
     *least = 1e300;
-    memset(listed, 0, x->b->entries.count);
+    x->listed = (uint8_t *)memset(listed, 0, x->b->entries.count);
     listed[0] = 1;
     if (!hd__budget_reset(x, candidates)) return hd__no_memory(x->m, err);
     while (x->heap_size && count < most && left >= HD__ENTRY_LEAST) {
@@ -7015,16 +7053,16 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
             if (fits) *least = 0;
             return HD_OK;        /* the rest says nothing that is not said */
         }
-        if (x->cost[e] > left) {
+        more = hd__budget_entries(x, e);
+        if (x->cost[e] > left || more > most - count) {
             fits = false;
             continue;
         }
         left -= x->cost[e];
         *explained += x->gain[e];
         if (fits) *least = x->by_density ? (double)x->gain[e] / x->cost[e] : (double)x->gain[e];
-        if (!hd__budget_list(x, e)) return hd__no_memory(x->m, err);
-        listed[e] = 1;
-        count++;
+        if (!hd__budget_list_nested(x, e)) return hd__no_memory(x->m, err);
+        count += more;
     }
     if (!x->heap_size && fits) *least = 0;
     return HD_OK;
@@ -7245,6 +7283,21 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     return HD_OK;
 }
 
+/* By entry, what is listed before it: the nearest entry above it along the last axis on which it is not at the root.
+   `parent` is that along axis 0. */
+static hd_status hd__budget_nest(hd__budget *x, const uint32_t *parent, hd_error *err) {
+    uint32_t n = x->b->entries.count, *above = hd__array(uint32_t, x->m, x->arena, 4 * (size_t)n);
+    if (!above) return hd__no_memory(x->m, err);
+    memcpy(above, parent, n * sizeof *above);
+    for (uint32_t a = 1; a < x->axes; a++) {
+        HD__TRY(hd__listed_above(x->m, x->b, a, NULL, above + n, above + 2 * (size_t)n, above + 3 * (size_t)n, err));
+        for (uint32_t e = 0; e < n; e++)
+            if (hd__entry_node(x->b, e, a)) above[e] = above[3 * (size_t)n + e];
+    }
+    x->above = above;
+    return HD_OK;
+}
+
 /* Takes away from the candidates what a budget has no room for. Without atoms they are made of the
    entries. Further candidates, each of less gain than *least by itself, would change nothing. */
 static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
@@ -7273,8 +7326,9 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     if (!status) status = hd__listed_above(m, b, 0, NULL, order, order + n, order + 2 * (size_t)n, err);
     if (!status) {
         hd__budget_pass_over(&x, order + 2 * (size_t)n, candidates);
-        status = hd__budget_greedy(&x, cutoff, candidates, listed[0], &explained[0], &lowest[0], err);
+        if (cutoff->nested) status = hd__budget_nest(&x, order + 2 * (size_t)n, err);
     }
+    if (!status) status = hd__budget_greedy(&x, cutoff, candidates, listed[0], &explained[0], &lowest[0], err);
     x.by_density = true;
     if (!status && cutoff->max_output_bytes)
         status = hd__budget_greedy(&x, cutoff, candidates, listed[1], &explained[1], &lowest[1], err);

@@ -136,7 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_heap h[2] = { { .profile = p[0] }, { .profile = p[1] } }, cut[2] = { { 0 }, { 0 } };
     const char *name = choice & 1 ? "a" : "c";
     uint32_t axis = choice >> 1 & 1;
-    hd_cutoff few = { .min_bytes = least & 15, .max_entries = budget >> 4, .max_output_bytes = 16 * (budget & 15u) };
+    hd_cutoff few = { .min_bytes = least & 15, .max_entries = budget >> 4, .max_output_bytes = 16 * (budget & 15u),
+                      .nested = least >> 7 };
     hd_cutoff changes = { .min_bytes = least >> 2, .max_entries = choice & 8 ? budget : 0 };
     int kind = choice >> 5 & 7;
     for (int k = 0; k < 2 && kind > 1; k++) {

@@ -245,6 +245,69 @@ static void result_depends_on_the_heap_alone(void **state) {
     }
 }
 
+static bool is_listed(const hd_breakdown *b, const uint32_t *nodes) {
+    uint32_t axes = b->entries.axis_count;
+    for (uint32_t e = 0; e < b->entries.count; e++)
+        if (!memcmp(nodes, b->entries.node + (size_t)e * axes, axes * sizeof *nodes)) return true;
+    return false;
+}
+
+/* By way of the last axis first, as the viewer opens frames first and then types. */
+static void assert_nested(const hd_breakdown *b) {
+    uint32_t axes = b->entries.axis_count, above[HD_MAX_AXES];
+    for (uint32_t e = 1; e < b->entries.count; e++) {
+        memcpy(above, b->entries.node + (size_t)e * axes, axes * sizeof *above);
+        uint32_t a = axes - 1;
+        while (!above[a]) a--;
+        above[a] = b->axis[a].parent[above[a]];
+        assert_true(is_listed(b, above));
+    }
+}
+
+static void nested_budgets_list_what_is_above_too(void **state) {
+    (void)state;
+    uint64_t r = 11;
+    uint32_t listed = 0;
+    for (int round = 0; round < 40; round++) {
+        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3 == 0);
+        hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
+        for (uint64_t budget = 40; budget < 20000; budget += budget / 2) {
+            hd_cutoff cutoff = { .max_output_bytes = budget, .nested = true };
+            hd_breakdown *b = exported(p, cutoff), *c;
+            assert_true(written(b) - written(least) <= budget);
+            assert_nested(b);
+            listed += b->entries.count;
+            assert_int_equal(hd_breakdown_cut(all, &cutoff, NULL, &c, NULL), HD_OK);
+            assert_true(written(c) - written(least) <= budget);
+            assert_nested(c);
+            hd_breakdown_free(b);
+            hd_breakdown_free(c);
+            cutoff = (hd_cutoff){ .max_entries = 1 + (uint32_t)(budget % 50), .nested = true };
+            b = exported(p, cutoff);
+            assert_true(b->entries.count <= cutoff.max_entries);
+            assert_nested(b);
+            hd_breakdown_free(b);
+        }
+        hd_breakdown_free(least);
+        hd_breakdown_free(all);
+        hd_profile_free(p);
+    }
+    assert_true(listed > 1000);
+    hd_profile *p = profile_new(1);
+    add_cell(p, "/a/b/c", NULL, 100, 1);
+    add_cell(p, "/d", NULL, 60, 1);
+    hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = 3 });
+    assert_int_equal(entry_at(b, "/a/b", NULL), HD_NONE);
+    hd_breakdown_free(b);
+    b = exported(p, (hd_cutoff){ .max_entries = 4, .nested = true });
+    assert_text(breakdown_text(b), "/ 160 2\n/a 100 1\n/a/b 100 1\n/a/b/c 100 1\n");
+    hd_breakdown_free(b);
+    b = exported(p, (hd_cutoff){ .max_entries = 3, .nested = true });
+    assert_text(breakdown_text(b), "/ 160 2\n/d 60 1\n");
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
 static void diffs_have_budgets_too(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
@@ -359,6 +422,7 @@ int main(void) {
         cmocka_unit_test(output_stays_within_its_budget),
         cmocka_unit_test(greedy_is_within_its_bound_of_the_best),
         cmocka_unit_test(result_depends_on_the_heap_alone),
+        cmocka_unit_test(nested_budgets_list_what_is_above_too),
         cmocka_unit_test(diffs_have_budgets_too),
         cmocka_unit_test(sizes_near_the_limit_are_no_trouble),
         cmocka_unit_test(failures_come_back_as_a_status),

@@ -94,7 +94,9 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
                               symbols *names, hd_heap *heap, hd_error *err) {
     hd_profile *profile = NULL, *less;
     hd_breakdown *breakdown;
+    hd_cutoff cutoff = a->cutoff;
     hd_status status = HD_OK;
+    cutoff.nested = true;
     *heap = *from;
     if (from->profile)
         status = hd_profile_rename(from->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
@@ -106,7 +108,7 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
     if (status) return status;
     heap->profile = profile;
     if (whole && profile) return HD_OK;
-    status = hd_heap_break_down(heap, &a->cutoff, NULL, &breakdown, err);
+    status = hd_heap_break_down(heap, &cutoff, NULL, &breakdown, err);
     hd_profile_free(profile);
     heap->profile = NULL;
     heap->breakdown = breakdown;
