@@ -225,8 +225,10 @@ static const option_row rows[] = {
       "so many entries of all heaps together, or objects: those that hold most [100000]" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
       "list what explains most in so many bytes of a trace" },
-    { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process]; and however little it holds" },
-    { "top", "all", NULL, take_flag, AT(all), "every dump [the last of each process], and every name" },
+    { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest]; and however little\n"
+      "it holds" },
+    { "top", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest], and\n"
+      "every name" },
     { "merge", "all", NULL, take_flag, AT(all), "every dump counts" },
     { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
     { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
