@@ -135,12 +135,62 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
     return BAD_INPUT;
 }
 
+/* What is compared: heaps of x with their mates, then what y alone has. NULL on one side: nothing was there. */
+typedef struct pair {
+    const hd_heap *side[2];
+    const repeats *again[2];
+} pair;
+
+static size_t pairs_of(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, pair *pairs) {
+    bool *left = needed(calloc(y->count, 1));
+    ptrdiff_t *mate = needed(calloc(x->count, sizeof *mate));
+    size_t n = 0;
+    find_mates(x, in_x, y, in_y, mate, left);
+    for (size_t i = 0; i < x->count + y->count; i++) {
+        bool new = i >= x->count;
+        ptrdiff_t k = new ? (ptrdiff_t)(i - x->count) : mate[i];
+        if (new ? !left[k] : !in_x[i]) continue;
+        if (!new) pairs[n].side[0] = &x->heaps[i], pairs[n].again[0] = &x->again[i];
+        if (k != NO_MATE) pairs[n].side[1] = &y->heaps[k], pairs[n].again[1] = &y->again[k];
+        n++;
+    }
+    free(left), free(mate);
+    return n;
+}
+
+/* Pairs in the order in which they are shown. To be freed. */
+static sized_heap *by_change(const comparing *d, const pair *pairs, size_t count, size_t *shown) {
+    sized_heap *order = needed(calloc(count + 1, sizeof *order));
+    for (size_t i = 0; i < count; i++) {
+        const pair *p = &pairs[i];
+        uint64_t before = p->side[0] ? totals_of(p->side[0]).bytes : 0;
+        uint64_t after = p->side[1] ? totals_of(p->side[1]).bytes : 0;
+        order[i] = (sized_heap){ before > after ? before - after : after - before, i };
+    }
+    *shown = largest_first(d->a, &d->screen, order, count);
+    return order;
+}
+
+static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const *places) {
+    size_t shown;
+    sized_heap *order = by_change(d, pairs, count, &shown);
+    int status = DONE;
+    for (size_t k = 0; k < shown; k++) {
+        const pair *p = &pairs[order[k].number];
+        if (k && !d->a->json) display(d->to.text, "\n");
+        memcpy(d->again, p->again, sizeof d->again);
+        if (diff_pair(d, p->side[0], p->side[1], places)) status = BAD_INPUT;
+    }
+    if (!d->a->json) put_smaller(d->to.text, d->a, &d->screen, "changes", order, shown, count);
+    free(order);
+    return status;
+}
+
 static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     size_t hidden = x->hidden, other_kinds = x->other_kinds;
     const arguments *a = d->a;
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
-    bool *left = needed(calloc(y->count, 1)), any = false;
-    ptrdiff_t *mate = needed(calloc(x->count, sizeof *mate));
+    pair *pairs = needed(calloc(x->count + y->count + 1, sizeof *pairs));
     char *places[2] = { place_of(x, a->before), place_of(y, a->after) };
     bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
     int status;
@@ -148,19 +198,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
         display(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
         bad = true;
     }
-    status = bad ? BAD_INPUT : DONE;
-    if (!bad) find_mates(x, in_x, y, in_y, mate, left);
-    for (size_t i = 0; i < x->count + y->count && !bad; i++) { /* then what is new */
-        const hd_heap *before = i < x->count ? &x->heaps[i] : NULL, *after = NULL;
-        if (before ? !in_x[i] : !left[i - x->count]) continue;
-        if (!before) after = &y->heaps[i - x->count];
-        else if (mate[i] != NO_MATE) after = &y->heaps[mate[i]];
-        if (any && !a->json) display(d->to.text, "\n");
-        any = true;
-        d->again[0] = before ? &x->again[i] : NULL;
-        d->again[1] = after ? &y->again[after - y->heaps] : NULL;
-        if (diff_pair(d, before, after, places)) status = BAD_INPUT;
-    }
+    status = bad ? BAD_INPUT : diff_pairs(d, pairs, pairs_of(x, in_x, y, in_y, pairs), places);
     if (x != y) hidden += y->hidden, other_kinds += y->other_kinds;
     if (!bad) json_left_out(&d->to, hidden, other_kinds, 0);
     if (!bad && !a->json) {
@@ -169,7 +207,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
             put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
                      x != y ? y->file : NULL, NULL);
     }
-    free(in_x), free(in_y), free(left), free(mate), free(places[0]), free(places[1]);
+    free(in_x), free(in_y), free(pairs), free(places[0]), free(places[1]);
     return status;
 }
 

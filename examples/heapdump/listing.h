@@ -43,6 +43,20 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
 void listing_free(listing *l);
 
 /* show.c: what a listing leaves out, and how to see it. */
+/* A heap, or two that are compared: what it holds, or by how much they differ. */
+typedef struct sized_heap {
+    uint64_t bytes;
+    size_t number;
+} sized_heap;
+
+/* How many heaps are shown: all, in the order in which they are; or of many those that one screen has room for, and
+   the largest are first then. */
+size_t largest_first(const arguments *a, const screen *s, sized_heap *heaps, size_t count);
+
+/* A line that tells of the heaps that are not shown, if any. */
+void put_smaller(FILE *out, const arguments *a, const screen *s, const char *what, const sized_heap *heaps,
+                 size_t shown, size_t count);
+
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier);
 /* After the list, which it ends. */
 void json_left_out(answer *to, size_t hidden, size_t other_kinds, size_t earlier);

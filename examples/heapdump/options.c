@@ -231,7 +231,8 @@ static const option_row rows[] = {
       "every name" },
     { "merge", "all", NULL, take_flag, AT(all), "every dump counts" },
     { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
-    { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
+    { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each], and every heap [of more than\n"
+      "ten those that changed most]" },
     { "object", "all", NULL, take_flag, AT(all), "all of them, and strings as far as the file has them" },
     { "classes", "all", NULL, take_flag, AT(all), "all of them, on a terminal too" },
     { "retained", "all", NULL, take_flag, AT(all), "all of them" },

@@ -190,50 +190,20 @@ static void put_what_next(showing *s, const chosen *c) {
     else put_next(s->to.text, &s->screen, s->a, "who allocates", "top", "--self", c->file, NULL);
 }
 
-/* How many heaps are shown: all, or of many those that one screen has room for. */
-static size_t shown_heaps(const showing *s, size_t count) {
-    enum { MOST = 10, LINES = 8 };
-    size_t most = s->screen.rows ? (size_t)s->screen.rows / LINES : MOST;
-    if (most < 2) most = 2;
-    return s->a->all || s->a->json || count <= MOST ? count : most;
-}
-
-typedef struct sized_heap {
-    uint64_t bytes;
-    size_t number;
-} sized_heap;
-
-static int by_size(const void *x, const void *y) {
-    const sized_heap *a = x, *b = y;
-    int order = -compare_numbers(a->bytes, b->bytes);
-    return order ? order : compare_numbers(a->number, b->number);
-}
-
-/* Heaps in the order in which they are shown: as in the file, or where not all are, the largest first. To be freed. */
-static sized_heap *in_order(const chosen *c, size_t shown) {
+/* Heaps in the order in which they are shown. To be freed. */
+static sized_heap *in_order(const showing *s, const chosen *c, size_t *shown) {
     sized_heap *order = needed(calloc(c->count + 1, sizeof *order));
     for (size_t h = 0; h < c->count; h++) order[h] = (sized_heap){ totals_of(&c->heaps[h]).bytes, h };
-    if (shown < c->count) qsort(order, c->count, sizeof *order, by_size);
+    *shown = largest_first(s->a, &s->screen, order, c->count);
     return order;
-}
-
-static void put_smaller(FILE *out, const showing *s, const sized_heap *order, size_t shown, size_t count) {
-    uint64_t bytes = 0;
-    if (shown == count) return;
-    for (size_t h = shown; h < count; h++)
-        bytes = order[h].bytes > UINT64_MAX - bytes ? UINT64_MAX : bytes + order[h].bytes;
-    put_style(out, &s->screen, FAINT);
-    display(out, "not shown: %zu smaller heaps, of ", count - shown), put_bytes(out, s->a, order[shown].bytes, 0);
-    display(out, " and less, "), put_bytes(out, s->a, bytes, 0), display(out, " together (--all)\n");
-    put_style(out, &s->screen, PLAIN);
 }
 
 static bool show_file(showing *s, const chosen *c, bool any,
                       hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
     hd_error err;
     hd_status failed = HD_OK;
-    size_t shown = shown_heaps(s, c->count);
-    sized_heap *order = in_order(c, shown);
+    size_t shown;
+    sized_heap *order = in_order(s, c, &shown);
     s->rows = rows_for(s->a, &s->screen, shown);
     for (size_t k = 0; k < shown && !failed; k++) {
         hd_json *j = &s->to.json;
@@ -252,7 +222,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
         if (s->a->json) hd_json_end(j), hd_json_end(j);
     }
     if (!s->a->json) {
-        put_smaller(s->to.text, s, order, shown, c->count);
+        put_smaller(s->to.text, s->a, &s->screen, "heaps", order, shown, c->count);
         put_left_out(s->to.text, &s->screen, c->hidden, c->other_kinds, c->earlier);
         put_what_next(s, c);
     }

@@ -22,4 +22,9 @@ for command in tree top; do
   check "$command --all shows all" 30 "$("$tool" $command --all --bytes "$work/many.json" | grep -c pid)"
   check "$command --json lists all" 30 "$("$tool" $command --json "$work/many.json" | jq '.heaps | length')"
 done
+sed 's/"size": "7530"/"size": "7534"/' "$work/many.json" > "$work/more.json"
+"$tool" diff --bytes "$work/many.json" "$work/more.json" > "$work/many.txt"
+check "diff of 30 processes shows ten, what changed most first" "+4 10" "$(awk '/pid/ { n++; if (n == 1) printf "%s ", $1 } END { print n }' "$work/many.txt")"
+check "diff says what the others changed" "not shown: 20 smaller changes, of 0 (--all)" "$(grep smaller "$work/many.txt")"
+check "diff --all shows all" 30 "$("$tool" diff --all --bytes "$work/many.json" "$work/more.json" | grep -c pid)"
 exit $failed
