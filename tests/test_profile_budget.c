@@ -364,15 +364,15 @@ static void failures_come_back_as_a_status(void **state) {
     uint64_t r = 5;
     hd_profile *p = random_profile(&r, 2, 60, 5, false);
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
-    const hd_cutoff cutoff = { .max_output_bytes = 900, .max_entries = 12 };
-    for (int kind = 0; kind < 2; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
+        const hd_cutoff cutoff = { .max_output_bytes = 900, .max_entries = 12, .nested = kind > 1 };
         hd__faults faults = { 0 };
         hd_options options = { .allocator = hd__faults_allocator(&faults) };
         uint64_t failures = 0;
         HD__EACH_FAULT(faults) {
             hd_error e = { 0 };
             hd_breakdown *b = NULL;
-            hd_status status = kind ? hd_breakdown_cut(all, &cutoff, &options, &b, &e)
+            hd_status status = kind % 2 ? hd_breakdown_cut(all, &cutoff, &options, &b, &e)
                                     : hd_export(p, &cutoff, &options, &b, &e);
             assert_int_equal(e.status, status);
             assert_int_equal(status, faults.failed ? HD_OUT_OF_MEMORY : HD_OK);
@@ -388,7 +388,7 @@ static void failures_come_back_as_a_status(void **state) {
             hd_breakdown *b = NULL;
             options.limits.max_memory = limit;
             faults.peak = 0;
-            status = kind ? hd_breakdown_cut(all, &cutoff, &options, &b, NULL) : hd_export(p, &cutoff, &options, &b, NULL);
+            status = kind % 2 ? hd_breakdown_cut(all, &cutoff, &options, &b, NULL) : hd_export(p, &cutoff, &options, &b, NULL);
             if (status) assert_int_equal(status, HD_LIMIT);
             assert_true(faults.peak <= limit);
             hd_breakdown_free(b);
