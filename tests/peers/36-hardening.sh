@@ -143,7 +143,9 @@ else
   echo "SKIP: full disk: cannot mount"
 fi
 check "limit on the size of files: the program does not notice" "1 1" \
-  "$(ulimit -f 1; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
+  "$(ulimit -S -f 1; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
+check "limit that nobody may raise: told, nothing is run" "1 1 no" \
+  "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'no region to record into: File too large') $(test -e ran && echo ran || echo no)"
 rm -f "$TMPDIR"/heapdump.*.json
 
 # Killed at any moment.
@@ -167,11 +169,12 @@ ends thread 5
 check "ends by abort" "134 1000003 1" "$s $(asked abort.json ends)"
 # The second process waits until nobody holds `go` for writing.
 mkfifo go alive
-exec 6<> go
-(exec 6>&-; rec --min-bytes 1 -o ends.json -- ./ends daemon 5< go 7> alive > daemon.status) &
+exec 6<> go 8<> alive
+exec 9< alive
+(exec 6>&- 8>&- 9>&-; rec --min-bytes 1 -o ends.json -- ./ends daemon 5< go 7> alive > daemon.status) &
 until "$tool" info ends.json 2> info.err | grep -q ' malloc '; do sleep 0.05; done
-exec 6>&-
-cat alive > /dev/null
+exec 6>&- 8>&-
+cat <&9 > /dev/null
 wait $!
 check "ends by daemon: one file has both" "0 1000003 2000003" \
   "$(cat daemon.status) $("$tool" tree --frames all --by type --min-share 0 --json ends.json | jq -r '[.heaps[].rows[] | select(.depth == 1 and .axis == "type" and .name == "ends") | .bytes] | sort | map(tostring) | join(" ")')"
