@@ -28,7 +28,9 @@ check "what BASELINE does not have" "growth failed, 1" "$(verdicts base.json oth
 check "... may be there when only the total is limited" 0 "$(status "$tool" check --max-total 1k base.json other.json)"
 check "less" 0 "$(status "$tool" check six.json base.json)"
 check "text" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --bytes base.json six.json | sed -n 2p | tr -s ' ')"
-check "heaps that are of two kinds" "-, go; -, go, total" "$("$tool" check "$data/heap-go.txt" "$data/heap-go.txt" | sed 1d | sed 's/.*iB  //' | paste -sd';' | sed 's/;/; /')"
+kinds() { "$tool" check "$@" "$data/heap-go.txt" "$data/heap-go.txt" | sed 1d | sed 's/.*iB  //' | paste -sd';' | sed 's/;/; /'; }
+check "of heaps that are of two kinds what is live" "-, go" "$(kinds)"
+check "... or what is asked for" "-, go, total" "$(kinds --kind total)"
 check "objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
 check "wrong usage" "2 2 2 2 2 2" "$(for o in --max-growth=x --max-growth=-1 --site=a --site=a=b --site='(=5' --max-total=0; do status "$tool" check $o base.json six.json; done | paste -sd' ')"
 check "one file" 2 "$(status "$tool" check base.json)"
