@@ -707,12 +707,13 @@ function profilePage(data, names) {
     }, 100);
   });
 
-  // At first: the largest of the last heaps, beside that of the other file.
+  // At first: the largest of the last heaps, of what is live if that is told, beside that of the other file.
 
   $("profile").hidden = false;
   const lasts = [...groups.values()].map((list) => list.findLast((heap) => heap.tables)).filter(Boolean);
   const best = (list) => list.reduce((a, b) => (b.bytes > (a?.bytes ?? -1) ? b : a), null);
-  const heap = best(lasts.filter((h) => h.file === data.files.length - 1)) ?? best(lasts);
+  const first = (list) => best(list.filter((heap) => heap.kind === "live")) ?? best(list);
+  const heap = first(lasts.filter((h) => h.file === data.files.length - 1)) ?? first(lasts);
   if (!heap) {
     $("told").textContent = "no heap";
     return;
