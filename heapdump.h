@@ -12871,8 +12871,13 @@ typedef struct hd__pending {
     uint32_t changes;            /* odd while it is being changed */
     uint32_t site;               /* its number in the record, from 1; 0: none */
     uint64_t total[2], freed[2], temporary[2];
-    uint64_t apart;
+    uint64_t peak_number;        /* of the last peak before it was changed last */
 } hd__pending;
+
+/* What of it was live at that peak: bytes, blocks. */
+typedef struct hd__pending_kept {
+    uint64_t live[2];
+} hd__pending_kept;
 
 #define HD__SHARDS 256u
 #define HD__PENDING 64u          /* per shard */
@@ -12898,7 +12903,8 @@ typedef struct hd__record {
     char apart_too[64];
     uint64_t peak_bytes, peak_number;
     char apart_again[64];
-    hd__shown_shard shard[1];    /* `shards` of them, and behind these HD__PENDING hd__pending for each */
+    hd__shown_shard shard[1];    /* `shards` of them, and behind these HD__PENDING hd__pending for each,
+                                    and as many hd__pending_kept */
 } hd__record;
 
 static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '1' };
@@ -14255,6 +14261,7 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
    Blocks that a fork's child inherits are told from its own by their site's number. */
 
 #define HD__LIFETIME_LOCKS 16u
+#define HD__PEAK_LOCKS 16u
 
 typedef struct hd__shard {
     hd__mutex lock;
@@ -14289,6 +14296,7 @@ struct hd_recorder {
     uint64_t forking_bytes;      /* what a child inherits */
     bool keeps_lifetimes;
     hd__mutex lifetime_lock[HD__LIFETIME_LOCKS]; /* of those of freed blocks, by site */
+    hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of what sites keep of a peak; taken inside a shard's lock, if any */
     uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
     uint32_t *context_of[HD__SEGMENTS]; /* by site */
     uint64_t numbers_memory;
@@ -14304,7 +14312,12 @@ static size_t hd__record_pending_at(uint32_t shards) {
 }
 
 static size_t hd__record_size(uint32_t shards) {
-    return hd__record_pending_at(shards) + shards * HD__PENDING * sizeof(hd__pending);
+    return hd__record_pending_at(shards) + shards * HD__PENDING * (sizeof(hd__pending) + sizeof(hd__pending_kept));
+}
+
+/* Behind the places of all shards. */
+static hd__pending_kept *hd__kept_of(const hd_recorder *rec, const hd__pending *p) {
+    return (hd__pending_kept *)(void *)(rec->pending + rec->shards * HD__PENDING) + (p - rec->pending);
 }
 
 /* The chance that a block of this size is sampled. Empty blocks count as one byte. */
@@ -14410,8 +14423,9 @@ static hd__site_error *hd__site_error_at(const hd_recorder *rec, uint32_t site) 
     return (hd__site_error *)hd__shower_row(&rec->errors, site - rec->inherited - 1, sizeof(hd__site_error));
 }
 
-/* A site that is about to change, for the first time since the last peak, keeps what it was then. */
-HD__NOINLINE static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
+/* A site that is about to change, for the first time since the last peak, keeps what it was then, but for what is
+   pending of it. */
+static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
     hd__site *s = hd__site_at(rec, site);
     for (int i = 0; i < 2; i++) hd__figure_set(&s->peak[i], hd__figure(&s->total[i]) - hd__figure(&s->freed[i]));
     if (rec->sample_bytes) {
@@ -14421,10 +14435,17 @@ HD__NOINLINE static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t
     hd__figure_set(&s->peak_number, peak);
 }
 
+HD__NOINLINE static void hd__site_keep_locked(hd_recorder *rec, uint32_t site, uint64_t peak) {
+    hd__mutex *lock = &rec->peak_lock[site % HD__PEAK_LOCKS];
+    hd__lock(lock);
+    if (hd__figure(&hd__site_at(rec, site)->peak_number) != peak) hd__site_keep(rec, site, peak);
+    hd__unlock(lock);
+}
+
 HD__INLINE hd__site *hd__site_change(hd_recorder *rec, uint32_t site) {
     hd__site *s = hd__site_at(rec, site);
     uint64_t peak = hd__figure(&rec->record->peak_number);
-    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_keep(rec, site, peak);
+    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_keep_locked(rec, site, peak);
     return s;
 }
 
@@ -14445,29 +14466,51 @@ HD__INLINE void hd__peak_check(hd__record *r) {
         }
 }
 
-/* Adds what is pending to the site it is of. */
-HD__NOINLINE static void hd__pending_settle(hd_recorder *rec, hd__pending *p, uint32_t site) {
-    hd__site *s = hd__site_change(rec, site);
+/* What was pending at a peak. */
+HD__INLINE uint64_t hd__pending_at(const hd__pending *p, const hd__pending_kept *kept, int i, uint64_t peak) {
+    if (hd__figure(&p->peak_number) == peak) return hd__figure(&kept->live[i]);
+    return hd__figure(&p->total[i]) - hd__figure(&p->freed[i]);
+}
+
+/* Adds what is pending to the site it is of, and to what that keeps of the peak. */
+static void hd__pending_settle(hd_recorder *rec, hd__pending *p, uint32_t site, uint64_t peak) {
+    hd__site *s = hd__site_at(rec, site);
+    hd__mutex *lock = &rec->peak_lock[site % HD__PEAK_LOCKS];
     uint64_t *to[3], *from[3];
     to[0] = s->total, to[1] = s->freed, to[2] = s->temporary;
     from[0] = p->total, from[1] = p->freed, from[2] = p->temporary;
+    hd__lock(lock);
+    if (hd__figure(&s->peak_number) != peak) hd__site_keep(rec, site, peak);
+    for (int i = 0; i < 2; i++)
+        hd__figure_add(&s->peak[i], hd__pending_at(p, hd__kept_of(rec, p), i, peak));
     for (int kind = 0; kind < 3; kind++)
         for (int i = 0; from[kind][1] && i < 2; i++) {
             hd__figure_add(&to[kind][i], from[kind][i]);
             hd__figure_set(&from[kind][i], 0);
         }
+    hd__unlock(lock);
+}
+
+/* The place of another site becomes this one's, or a peak came since it was changed. */
+HD__NOINLINE static void hd__pending_turn(hd_recorder *rec, hd__pending *p, uint32_t *whose, uint32_t site,
+                                          uint64_t peak) {
+    hd__pending_kept *kept = hd__kept_of(rec, p);
+    if (*whose != site && *whose) hd__pending_settle(rec, p, *whose, peak);
+    for (int i = 0; i < 2; i++)
+        hd__figure_set(&kept->live[i], *whose == site ? hd__pending_at(p, kept, i, peak) : 0);
+    hd__figure_set(&p->peak_number, peak);
+    if (*whose == site) return;
+    *whose = site;
+    HD__STORE(&p->site, site - rec->inherited);
 }
 
 /* Begins to change what is pending of a site, whose place another may have. */
 HD__INLINE hd__pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site) {
     uint32_t at = site % HD__PENDING, *whose = &shard->pending[at];
     hd__pending *p = rec->pending + (size_t)(shard - rec->shard) * HD__PENDING + at;
+    uint64_t peak = hd__figure(&rec->record->peak_number);
     HD__STORE(&p->changes, p->changes | 1);
-    if (HD__UNLIKELY(*whose != site)) {
-        if (*whose) hd__pending_settle(rec, p, *whose);
-        *whose = site;
-        HD__STORE(&p->site, site - rec->inherited);
-    }
+    if (HD__UNLIKELY(*whose != site || p->peak_number != peak)) hd__pending_turn(rec, p, whose, site, peak);
     return p;
 }
 
@@ -14808,6 +14851,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->sample_seed = desc->sample_seed ? desc->sample_seed : hd__seed();
     rec->keeps_lifetimes = desc->lifetimes;
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_init(&rec->lifetime_lock[i]);
+    for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_init(&rec->peak_lock[i]);
     if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
         hd_recorder_free(rec);
         return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
@@ -14863,6 +14907,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     hd__record_drop(rec, &rec->land, rec->record);
     hd__mutex_free(&rec->site_lock);
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_free(&rec->lifetime_lock[i]);
+    for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_free(&rec->peak_lock[i]);
     hd__pages_give(rec->filter, HD__FILTER_BYTES);
     hd__pages_give(rec, hd__recorder_size(rec->shards));
 }
@@ -15459,13 +15504,11 @@ static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     return HD_OK;
 }
 
-/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. *kept: what it had at the peak. */
-static hd__weight hd__snapshot_site(const hd__site *s, const hd__site_error *e, hd_heap_kind kind, uint64_t peak,
-                                    bool *kept) {
+/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. */
+static hd__weight hd__snapshot_site(const hd__site *s, const hd__site_error *e, hd_heap_kind kind, uint64_t peak) {
     hd__weight w = { 0, 0, 0 };
     const uint64_t *from = kind == HD_HEAP_TOTAL ? s->total : kind == HD_HEAP_TEMPORARY ? s->temporary : NULL;
-    *kept = kind == HD_HEAP_PEAK && hd__figure(&s->peak_number) == peak;
-    if (*kept) from = s->peak;
+    if (kind == HD_HEAP_PEAK && hd__figure(&s->peak_number) == peak) from = s->peak;
     if (from) {
         w.bytes = hd__figure(&from[0]);
         w.blocks = hd__figure(&from[1]);
@@ -15478,19 +15521,26 @@ static hd__weight hd__snapshot_site(const hd__site *s, const hd__site_error *e, 
     return w;
 }
 
-/* Adds what is pending of a kind. */
-static void hd__snapshot_add_pending(hd__weight *w, const hd__pending *p, hd_heap_kind kind) {
-    const uint64_t *from = kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
-    bool live = kind != HD_HEAP_TEMPORARY && kind != HD_HEAP_TOTAL;
-    w->bytes += hd__figure(&from[0]) - (live ? hd__figure(&p->freed[0]) : 0);
-    w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
-}
-
 /* A place where something is pending, and of which site. */
 typedef struct hd__pending_place {
     const hd__pending *at;
+    const hd__pending_kept *kept;
     uint32_t site, changes;
 } hd__pending_place;
+
+/* Adds what is pending of a kind. */
+static void hd__snapshot_add_pending(hd__weight *w, const hd__pending_place *place, hd_heap_kind kind, uint64_t peak) {
+    const hd__pending *p = place->at;
+    const uint64_t *from = kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
+    bool live = kind != HD_HEAP_TEMPORARY && kind != HD_HEAP_TOTAL;
+    if (kind == HD_HEAP_PEAK) {
+        w->bytes += hd__pending_at(p, place->kept, 0, peak);
+        w->blocks += hd__pending_at(p, place->kept, 1, peak);
+        return;
+    }
+    w->bytes += hd__figure(&from[0]) - (live ? hd__figure(&p->freed[0]) : 0);
+    w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
+}
 
 static int hd__pending_order(const void *a, const void *b) {
     uint32_t x = ((const hd__pending_place *)a)->site, y = ((const hd__pending_place *)b)->site;
@@ -15502,13 +15552,13 @@ static int hd__pending_order(const void *a, const void *b) {
 static hd__weight hd__snapshot_with_pending(const hd__site *s, hd__pending_place *places, size_t n, hd_heap_kind kind,
                                             uint64_t peak) {
     hd__weight w;
-    bool kept, whole = false;
+    bool whole = false;
     for (int tries = 0; !whole; tries++) {
         for (size_t i = 0; i < n; i++) places[i].changes = HD__LOAD(&places[i].at->changes);
-        w = hd__snapshot_site(s, NULL, kind, peak, &kept);
+        w = hd__snapshot_site(s, NULL, kind, peak);
         whole = true;
-        for (size_t i = 0; i < n && !kept; i++) {
-            if (HD__LOAD(&places[i].at->site) == places[i].site) hd__snapshot_add_pending(&w, places[i].at, kind);
+        for (size_t i = 0; i < n; i++) {
+            if (HD__LOAD(&places[i].at->site) == places[i].site) hd__snapshot_add_pending(&w, &places[i], kind, peak);
             whole &= !(places[i].changes & 1) && HD__LOAD(&places[i].at->changes) == places[i].changes;
         }
         whole |= tries == 100;
@@ -15520,11 +15570,13 @@ static hd__weight hd__snapshot_with_pending(const hd__site *s, hd__pending_place
 static size_t hd__snapshot_pending(const hd__sight *v, hd__pending_place *places) {
     const hd__pending *p = (const hd__pending *)(const void *)((const uint8_t *)v->record +
                                                                hd__record_pending_at(hd__view_shards(v)));
+    const hd__pending_kept *kept = (const hd__pending_kept *)(const void *)(p + hd__view_shards(v) * HD__PENDING);
     size_t n = 0;
     for (uint32_t i = 0; i < hd__view_shards(v) * HD__PENDING; i++) {
         uint32_t site = HD__LOAD(&p[i].site);
         if (!site) continue;
         places[n].at = &p[i];
+        places[n].kept = kept + i;
         places[n++].site = site;
     }
     qsort(places, n, sizeof *places, hd__pending_order);
@@ -15544,13 +15596,12 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
         const hd__site_error *error = NULL;
         uint32_t context = site ? HD__LOAD_RELAXED(&site->context) : 0, first = p;
         hd__weight w;
-        bool kept;
         while (p < n && places[p].site == i + 1) p++;
         if (!site) break;        /* the count is a lie */
         if (context >= s->n) continue;
         if (s->sample_bytes) error = (const hd__site_error *)hd__view_row(v, &r->errors, i, sizeof *error);
         w = p > first ? hd__snapshot_with_pending(site, places + first, p - first, kind, peak)
-                      : hd__snapshot_site(site, error, kind, peak, &kept);
+                      : hd__snapshot_site(site, error, kind, peak);
         if (w.bytes >> 63 && w.bytes > live && kind != HD_HEAP_TOTAL) continue; /* half of an operation: less than 0 */
         if (w.blocks >> 63) w.blocks = 0;
         if (!hd__sum(&s->bytes[context], w.bytes) || !hd__sum(&s->blocks[context], w.blocks))

@@ -206,6 +206,59 @@ static void the_peak_is_exact_with_one_thread(void **state) {
     }
 }
 
+static void *wait_until_unlocked(void *lock) {
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Where there are other threads, who held what is told but for what shards keep to themselves. Sizes are small,
+   so that most is pending, in places that sites share. */
+static void the_peak_has_what_was_pending(void **state) {
+    enum { TYPES = 150, BLOCKS = 40000, SLACK = 2 * 16 * 4096 };
+    static char type[TYPES][8];
+    static uint16_t size[BLOCKS];
+    static uint64_t live[TYPES], peak[TYPES], found[TYPES];
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t other;
+    uint64_t sum = 0, most = 0, off = 0;
+    unsigned random = 1;
+    (void)state;
+    for (int t = 0; t < TYPES; t++) snprintf(type[t], sizeof type[t], "t%d", t);
+    pthread_mutex_lock(&lock);
+    assert_int_equal(pthread_create(&other, NULL, wait_until_unlocked, &lock), 0);
+    create(NULL);
+    for (unsigned i = 0; i < 4 * BLOCKS; i++) {
+        unsigned b = (random = random * 1103515245 + 12345) >> 8, k = b % BLOCKS, t = k * k % TYPES % (1 + k % TYPES);
+        bool falls = i > 2 * BLOCKS;
+        if (size[k] && (falls || b % 8 == 0)) {
+            hd_record_free(rec, at(k + 1));
+            live[t] -= size[k], sum -= size[k], size[k] = 0;
+        } else if (!size[k] && !falls) {
+            size[k] = (uint16_t)(1 + b % 200);
+            hd_record_alloc(rec, at(k + 1), size[k], type[t]);
+            live[t] += size[k], sum += size[k];
+        }
+        if (sum > most) most = sum, memcpy(peak, live, sizeof live);
+    }
+    hd_snapshot_options options = { .kind = HD_HEAP_PEAK };
+    hd_profile *p;
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL), HD_OK);
+    assert_true(most > 20 * SLACK);
+    assert_in_range(hd_profile_bytes(p) + SLACK, most, most + 2 * SLACK);
+    hd_rows cells = hd_profile_cells(p);
+    for (int t = 0; t < TYPES; t++) {
+        uint32_t node = hd_axis_child(hd_profile_axis(p, 1), 0, hd_cstr(type[t]));
+        for (uint32_t i = 0; i < cells.count; i++)
+            if (cells.node[2 * i + 1] == node) found[t] += cells.amount[i].bytes;
+        off += found[t] > peak[t] ? found[t] - peak[t] : peak[t] - found[t];
+    }
+    assert_in_range(off, 0, 2 * SLACK);
+    hd_profile_free(p);
+    pthread_mutex_unlock(&lock);
+    pthread_join(other, NULL);
+}
+
 /* Several threads, more contexts than shards keep to themselves. */
 enum { THREADS = 6, EACH = 30000, NAMES = 300 };
 static char names[NAMES][8];
@@ -645,6 +698,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(each_kind_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_is_temporary_when_it_goes_before_the_next_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(the_peak_is_exact_with_one_thread, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_peak_has_what_was_pending, setup, teardown),
         cmocka_unit_test_setup_teardown(children_begin_records_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
