@@ -352,13 +352,13 @@ static const option_row rows[] = {
     /* Recording. */
     { "", "at", "exit", take_text, AT(at),
       "what is live when a process ends, however it does; with all that it allocated,\n"
-      "and what was freed at once [peak,exit; several are given with commas between]" },
+      "and what was freed at once [peak,exit; what is taken is what the list has]" },
     { "", "at", "peak", take_text, AT(at), "what was live when most was" },
     { "", "at", "every=SECONDS", take_text, AT(at),
-      "again and again as well, what is live; each cut down to 12 KiB, and of those long ago\n"
+      "what is live, again and again; each cut down to 12 KiB, and of those long ago\n"
       "every 2nd is kept, or 4th, ..., so that the file stays below 50 MB" },
     { "", "at", "signal[=NAME]", take_text, AT(at),
-      "as well when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
+      "what is live when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
     { "", "children", "WHICH", take_children, AT(children),
       "of what the program starts record no, all, or what has a name that matches a\n"
       "REGEX [all]" },

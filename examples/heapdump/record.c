@@ -47,12 +47,10 @@ static bool take_at(recording *r, const char *at) {
     if (!strcmp(at, "peak")) return r->at_peak = true;
     if (!strncmp(at, "every=", 6)) {
         r->every = strtod(at + 6, &end);
-        r->at_peak = r->at_exit = true;
         return end != at + 6 && !*end && r->every >= 0.001 && r->every < 1e9;
     }
     if (!strcmp(at, "signal")) at = "signal=USR2";
     if (strncmp(at, "signal=", 7)) return false;
-    r->at_peak = r->at_exit = true;
     return (r->at_signal = signal_of(at + 7)) != 0;
 }
 

@@ -64,6 +64,12 @@ static void tell_cost(const recording *r) {
             (unsigned long long)(hd_region_used(r->region.base, r->region.size) >> 10));
 }
 
+static bool has_live(const recording *r) {
+    for (size_t i = 0; i < r->file.count; i++)
+        if (r->file.heaps[i].heap.kind == HD_HEAP_LIVE) return true;
+    return r->a->record_format != NULL;
+}
+
 /* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
@@ -94,6 +100,10 @@ void tell_recorded(const recording *r, int status) {
     if (r->refused)
         display(stderr, "heapdump: %u programs were left out, %s among them\n", r->refused, r->refused_name);
     if (r->a->stats) tell_cost(r);
-    if (!status) display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
-                         r->at_exit || r->a->record_format ? "" : " --kind peak", r->file.path);
+    if (status) return;
+    if (!r->file.count && !r->a->record_format)
+        display(stderr, "heapdump: the program ended before any moment that --at asks for: nothing is written\n");
+    else
+        display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path, has_live(r) ? "" : " --kind peak",
+                r->file.path);
 }

@@ -34,12 +34,14 @@ P
 check "Ctrl-C to the group" "2 $want" "$(python3 interrupt.py "$tool" record -o int.json -- "$joins" +5000 +2000 - say=ready sleep=900 2> err) $(heaps int.json)"
 check "one kind at a time: at the peak" "joins peak 7000 2" "$(status "$tool" record --at peak -o peak.json -- "$joins" +5000 +2000 - > /dev/null; heaps peak.json)"
 check "... at the end" "joins live 5000 1, joins temporary 2000 1, joins total 7000 2" "$(status "$tool" record --at exit -o end.json -- "$joins" +5000 +2000 - > /dev/null; heaps end.json)"
+check "... every so often: a time line alone" live "$(status "$tool" record --at every=0.4 -o line.json -- "$joins" +5000 +2000 - sleep=0.6 > /dev/null; "$tool" info --json line.json | jq -r '[.files[0].heaps[].kind] | unique | join(" ")')"
+check "... at moments that never come: said, and no file" "0 1 no" "$(status "$tool" record --at every=900 -o none.json -- "$joins" +5000) $(said 'nothing is written') $([ -e none.json ] && echo yes || echo no)"
 check "--at that is none" "2 1" "$(status "$tool" record --at peak,never -o no.json -- "$joins") $(said "not 'never'")"
 
 # Time goes on while a program sleeps: a dump within a quarter of a second of each half.
 "$tool" record --at every=0.5 -o every.json -- "$joins" +300 sleep=1.8 +50 2> err
 check "--at every of a program that sleeps" "3 true" "$("$tool" info --json every.json | jq -r '[.files[0].heaps[] | select(.kind == "live") | .time_us] | sort |
-  [length - 1, ([range(1; length - 1) as $i | .[$i] - .[$i - 1]] | all(. > 250000 and . < 750000))] | map(tostring) | join(" ")')"
+  [length, ([range(1; length) as $i | .[$i] - .[$i - 1]] | all(. > 250000 and . < 750000))] | map(tostring) | join(" ")')"
 
 # Processes.
 "$tool" record -o forks.json -- "$joins" +100 fork +70 fork +5 2> err

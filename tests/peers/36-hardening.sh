@@ -47,7 +47,7 @@ check "exec of a static program: it runs, and what was before is recorded" "0 do
 check "exec that fails: recorded on" "5 1000003 1" "$(rec --min-bytes 1 -o failed.json -- ./exec ./no-such) $(asked failed.json exec)"
 
 # Threads that end while dumps are written, on stacks too small for one.
-check "threads come and go" 0 "$(rec --min-bytes 1 --at every=0.001 -o thread.json -- ./thread_exit)"
+check "threads come and go" 0 "$(rec --min-bytes 1 --at exit,every=0.001 -o thread.json -- ./thread_exit)"
 check "threads come and go: live bytes" "1000003 1" "$(asked thread.json thread_exit)"
 check "threads come and go: dumps" yes "$([ "$("$tool" info --strict thread.json | grep -c ' malloc ')" -gt 5 ] && echo yes)"
 
@@ -100,9 +100,9 @@ done
 # Descriptors.
 check "every descriptor closed" "0 1000003 1" "$(rec --min-bytes 1 -o closed.json -- ./close) $(asked closed.json close)"
 check "every descriptor closed, then a file: nothing gets into it" "0 1000003 1 0" \
-  "$(rec --min-bytes 1 --at every=0.01 -o own.json -- ./close own) $(asked own.json close) $(stat -c %s own)"
+  "$(rec --min-bytes 1 --at exit,every=0.01 -o own.json -- ./close own) $(asked own.json close) $(stat -c %s own)"
 check "a thread writes to what is closed: nothing gets into the dumps" "0 1000003 1 0" \
-  "$(rec --min-bytes 1 --at every=0.01 -o shout.json -- ./close shout) $(asked shout.json close) $(said warning)"
+  "$(rec --min-bytes 1 --at exit,every=0.01 -o shout.json -- ./close shout) $(asked shout.json close) $(said warning)"
 
 # What cannot be recorded is not run.
 no_run() { check "$1" "1 0 1" "$(rec -o no.json -- "$2") $(wc -c < out) $(said "$3.*not run")"; }

@@ -45,7 +45,7 @@ check "a stack that our own rules do not hold is whole" "run call foreign leave"
 for at in exit peak every=0.01 signal; do
   check "a handler on an alternate stack of 8 KiB, --at $at" 3 "$(rec --at $at -o small.json -- ./small)"
 done
-check "a thread that is cancelled goes on until its dump is written" 3 "$(rec --at every=0.001 -o due.json -- ./cancel due)"
+check "a thread that is cancelled goes on until its dump is written" 3 "$(rec --at exit,every=0.001 -o due.json -- ./cancel due)"
 check "what it wrote is whole" yes "$("$tool" info --strict due.json | grep -q ' malloc ' && echo yes)"
 check "a thread that is cancelled leaves raw profiles whole" 3 \
   "$(rec --format memprof-raw --at every=0.001 -o due.memprofraw -- ./cancel due)"

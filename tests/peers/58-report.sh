@@ -22,7 +22,7 @@ check "without the library: one line that says what to install, no page" \
 [ -s "$root/build/report.html" ] || skip "the tool was built without D3: Debian's node-d3-hierarchy and node-d3-selection"
 
 python3 "$root/tests/peers/report.py" inputs "$until_dumps"
-REPORT_DUMPS=1 "$tool" record --at every=0.2 -o many.json -- /usr/bin/python3 many.py 2> err
+REPORT_DUMPS=1 "$tool" record --at peak,exit,every=0.2 -o many.json -- /usr/bin/python3 many.py 2> err
 for i in 1 2; do "$tool" record --sample 20k -o sampled$i.json -- /usr/bin/python3 many.py 2> err; done
 for name in many large evil; do "$tool" report -o $name.html $name.json; done
 for name in deep wide; do "$tool" report -o $name.html $name.folded; done
@@ -60,7 +60,7 @@ setInterval(() => {
   if (++n === 40) process.kill(process.pid, "SIGKILL");
 }, 50);
 END
-  { "$tool" record --at every=0.15 -o server.json -- node server.js || :; } 2> err
+  { "$tool" record --at peak,exit,every=0.15 -o server.json -- node server.js || :; } 2> err
   "$tool" report -o picture.html server.json
 fi
 
