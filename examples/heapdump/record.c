@@ -203,6 +203,7 @@ static void wait_once(recording *r, int milliseconds) {
         if (wait[1].revents) control_answer(r);
         if (wait[2].revents) signals_take(r);
         processes_look(r);
+        unrecorded_look(r, false);
         if (r->count) timeline_begin(r);
         if (wait[3].revents && read(r->timer, &times, sizeof times) == sizeof times) timeline_moment(r, true);
         processes_ended(r, NULL);
@@ -213,7 +214,7 @@ static void wait_once(recording *r, int milliseconds) {
 /* To the end of the program, and of all that it left behind and that records. */
 static void record_all(recording *r) {
     bool told = false;
-    while (!r->main_ended && !r->stopped) wait_once(r, 500);
+    while (!r->main_ended && !r->stopped) wait_once(r, 100);
     for (int i = 0; i < 3 && !r->stopped; i++) wait_once(r, 5); /* what it started just now */
     while (!r->stopped && processes_live(r)) {
         if (!told)
@@ -276,6 +277,7 @@ static void recording_free(recording *r) {
         if (own[i] >= 0) close(own[i]);
     timeline_free(r);
     processes_free(r);
+    unrecorded_free(r);
     symbols_free(&r->names);
     if (r->region.base) munmap(r->region.base, (size_t)r->region.size);
 }

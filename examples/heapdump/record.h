@@ -64,6 +64,15 @@ typedef struct timeline {
     uint32_t moments, ticks;
 } timeline;
 
+/* Processes below the program that do not record. */
+typedef struct unrecorded {
+    struct { pid_t pid; char name[64]; } *found;
+    uint32_t count, next, refused_count;
+    pid_t *refused;              /* that --children leaves out, with what they start */
+    struct joined { pid_t pid; uint64_t at_us; } joined[JOINING]; /* lately */
+    uint64_t next_us;            /* when it is time to look */
+} unrecorded;
+
 typedef struct recording {
     const arguments *a;
     region region;
@@ -84,6 +93,7 @@ typedef struct recording {
     bool cut_off;                /* as the caller wants it */
     double every;
     int at_signal;
+    unrecorded others;
     timeline file;
     symbols names;
 } recording;
@@ -97,7 +107,14 @@ bool join_listen(recording *r);
 void join_accept(recording *r);
 void join_answer(recording *r, joining *j);
 
+/* watch_unrecorded.c */
+void unrecorded_joined(recording *r, pid_t pid, bool wanted);
+void unrecorded_shown(recording *r, pid_t pid);
+void unrecorded_look(recording *r, bool now);
+void unrecorded_free(recording *r);
+
 /* watch_processes.c */
+bool has_region(const recording *r, uint64_t pid);
 void processes_look(recording *r);
 bool processes_live(const recording *r);
 void processes_ended(recording *r, const process *only);

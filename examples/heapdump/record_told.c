@@ -64,6 +64,18 @@ static void tell_cost(const recording *r) {
             (unsigned long long)(hd_region_used(r->region.base, r->region.size) >> 10));
 }
 
+/* Processes that were seen and never recorded: how many, and who. */
+static void tell_unrecorded(const recording *r) {
+    enum { NAMED = 5 };
+    const unrecorded *u = &r->others;
+    if (!u->count) return;
+    display(stderr, "heapdump: %u %s not recorded (linked statically, or started with another environment, root or "
+            "user):", u->count, u->count == 1 ? "process was" : "processes were");
+    for (uint32_t i = 0; i < u->count && i < NAMED; i++)
+        display(stderr, "%s %s (%ld)", i ? "," : "", u->found[i].name, (long)u->found[i].pid);
+    display(stderr, u->count > NAMED ? ", ...\n" : "\n");
+}
+
 static bool has_live(const recording *r) {
     for (size_t i = 0; i < r->file.count; i++)
         if (r->file.heaps[i].heap.kind == HD_HEAP_LIVE) return true;
@@ -81,6 +93,7 @@ void tell_recorded(const recording *r, int status) {
     }
     if (!any) {
         tell_none(r);
+        tell_unrecorded(r);
         return;
     }
     for (uint32_t i = 0; i < r->count; i++) {
@@ -98,7 +111,9 @@ void tell_recorded(const recording *r, int status) {
         display(stderr, "heapdump: and %llu more processes, their peaks %llu bytes together\n", (unsigned long long)processes,
                 (unsigned long long)bytes);
     if (r->refused)
-        display(stderr, "heapdump: %u programs were left out, %s among them\n", r->refused, r->refused_name);
+        display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused, r->refused == 1 ? " was" : "s were",
+                r->refused_name);
+    tell_unrecorded(r);
     if (r->a->stats) tell_cost(r);
     if (status) return;
     if (!r->file.count && !r->a->record_format)

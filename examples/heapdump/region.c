@@ -198,6 +198,7 @@ void join_answer(recording *r, joining *j) {
     if (n == sizeof request && request.version == JOIN_VERSION && request.size == sizeof request) {
         request.program[sizeof request.program - 1] = 0;
         reply = reply_to(r, is_wanted(r, j, request.program));
+        unrecorded_joined(r, j->pid, reply.answer == JOIN_RECORD);
         data = (struct iovec){ &reply, sizeof reply };
         if (reply.answer == JOIN_RECORD) {
             memset(&rights, 0, sizeof rights);

@@ -77,6 +77,7 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
         return;
     }
     processes_look(r);
+    unrecorded_look(r, true);
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i].written && r->processes[i].state.counters.total_blocks) {
             timeline_add(r, &r->processes[i], HD_HEAP_LIVE, moment, 0, now);

@@ -15,7 +15,7 @@ static bool is_known(const recording *r, uint32_t number) {
 
 /* Whether a process that calls itself so has the region: in another namespace its number is another's here. True
    where nothing is to be seen. */
-static bool has_region(const recording *r, uint64_t pid) {
+bool has_region(const recording *r, uint64_t pid) {
     char path[64], *line = NULL;
     size_t room = 0;
     struct stat st;
@@ -70,6 +70,7 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
     *p = (process){ .number = number, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
     p->name = needed(strndup(state->name, sizeof state->name));
     process_watch(r, p);
+    unrecorded_shown(r, (pid_t)state->pid);
 }
 
 static bool is_over(const process *p) {
