@@ -1,8 +1,10 @@
-/* killed TALLY: eight threads allocate and free, and tally what they did in a file that outlives them. */
+/* killed TALLY [HOW AFTER]: eight threads allocate and free, and tally what they did in a file that outlives them.
+   After so many microseconds it ends by abort, segv or oom (takes memory until somebody kills it). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,12 +39,20 @@ static void *churn(void *argument) {
     return NULL;
 }
 
+static void end(const char *how) {
+    if (!strcmp(how, "abort")) abort();
+    if (!strcmp(how, "segv")) *(volatile int *)8 = 1;
+    for (;;) memset(malloc(1 << 20), 1, 1 << 20);
+}
+
 int main(int argc, char **argv) {
     pthread_t thread;
     int fd = open(argc > 1 ? argv[1] : "tally", O_RDWR);
     tallies = mmap(NULL, THREADS * sizeof *tallies, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (tallies == MAP_FAILED) return 1;
     for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread, NULL, churn, (void *)i);
-    pause();
+    if (argc < 4) pause();
+    usleep((useconds_t)atoi(argv[3]));
+    end(argv[2]);
     return 0;
 }
