@@ -353,7 +353,7 @@ static const option_row rows[] = {
     { "", "at", "exit", take_text, AT(at),
       "what is live when a process ends, however it does; with all that it allocated,\n"
       "and what was freed at once [peak,exit; what is taken is what the list has]" },
-    { "", "at", "peak", take_text, AT(at), "what was live when most was" },
+    { "", "at", "peak", take_text, AT(at), "what was live when most was; with several threads, within 64 KiB for each" },
     { "", "at", "every=SECONDS", take_text, AT(at),
       "what is live, again and again; each cut down to 12 KiB, and of those long ago\n"
       "every 2nd is kept, or 4th, ..., so that the file stays below 50 MB" },

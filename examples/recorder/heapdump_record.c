@@ -739,8 +739,23 @@ static bool is_below(const void *p) {
            below.dli_fbase == other.dli_fbase;
 }
 
+/* Whether an object behind this one has operator new. One that has no such table of names may. */
+static int has_new(struct dl_phdr_info *info, size_t size, void *user) {
+    elf_symbols s = symbols_of(info);
+    bool *behind = user;
+    (void)size;
+    if (*behind) return s.table && (!s.hashed || find_symbol(&s, new_names[0]));
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        *behind |= ph->p_type == PT_LOAD && (uintptr_t)&has_new - info->dlpi_addr - ph->p_vaddr < ph->p_memsz;
+    }
+    return 0;
+}
+
+/* A search that fails would leave the program an error that is not its own, for dlerror, and its memory. */
 static void find_real_new(void) {
-    if (!dlsym(RTLD_NEXT, new_names[0])) return;
+    bool behind = false;
+    if (!dl_iterate_phdr(has_new, &behind) || !dlsym(RTLD_NEXT, new_names[0])) return;
     for (size_t i = 0; i < NEWS; i++) {
         void *p = dlsym(RTLD_NEXT, new_names[i]);
         real_new[i] = (new_fn *)(uintptr_t)p;

@@ -24,10 +24,11 @@ compare() {
 }
 # record OPTIONS...: heapdump's pid is in `recording`, and the program's in `pid`. Returns when it allocates.
 record() {
+  rm -f killed.json
   head -c 512 /dev/zero > tally
   "$tool" record --depth 8 -o killed.json "$@" > out 2> err &
   recording=$!
-  while [ $(od -An -tu8 -N8 tally) = 0 ] && kill -0 $recording; do sleep 0.01; done
+  while [ $(od -An -tu8 -N8 tally) = 0 ] && kill -0 $recording 2> /dev/null; do sleep 0.01; done
 }
 # ended: waits for heapdump, and says how it ended
 ended() { status=0; { wait $recording; } 2> /dev/null || status=$?; }
