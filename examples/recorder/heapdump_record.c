@@ -651,8 +651,9 @@ static int keep_region(const char *path, join_reply *reply) {
 static uint64_t map_region(int fd, uint64_t bytes) {
     struct rlimit limit;
     struct stat st;
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &st) || (uint64_t)st.st_size < bytes || (seals >= 0 && !(seals & F_SEAL_SHRINK))) return 0;
+    int seals = fcntl(fd, F_GET_SEALS); /* a file with a name cannot be sealed: -1, or F_SEAL_SEAL alone on tmpfs */
+    bool sealable = seals >= 0 && seals != F_SEAL_SEAL;
+    if (fstat(fd, &st) || (uint64_t)st.st_size < bytes || (sealable && !(seals & F_SEAL_SHRINK))) return 0;
     if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur / 10)
         bytes = limit.rlim_cur / 10;
     for (bytes &= ~(uint64_t)65535; bytes >= 1 << 18; bytes = bytes / 2 & ~(uint64_t)65535) {

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must gcc libc6-dev
+must gcc libc6-dev util-linux
 sources=$PWD/tests/peers work=$PWD/build/peers/region-life
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$sources"/hard_region.c -o life -lpthread
@@ -19,6 +19,14 @@ check "a child that no handler of fork's knows of: the status" 3 "$(rec -- ./lif
 check "... its parent's blocks are as they were" "1 1 0" "$(has 1000) $(has 222222) $(has 77777)"
 check "limited from the start" 3 "$(ulimit -v 4000000; rec -- ./life)"
 check "... and recorded" "1 1" "$(has 1000) $(has 222222)"
+if findmnt -n -t tmpfs /dev/shm > /dev/null 2>&1; then
+  kept=/dev/shm/heapdump-$$
+  check "--keep in a file system of memory, whose files cannot be sealed: the status" 3 "$(rec --keep $kept -- ./life)"
+  check "... is recorded" "1 1" "$(has 1000) $(has 222222)"
+  rm -f $kept
+else
+  echo "SKIP: --keep in memory: /dev/shm is none"
+fi
 if [ "$(id -u)" = 0 ]; then
   check "another user: the status" 3 "$(rec -- ./life user)"
   check "... is recorded" "1 1" "$(has 1000) $(has 222222)"
