@@ -1,29 +1,37 @@
 #!/usr/bin/env python3
-"""Whole programs, recorded and not: the wall time that recording adds, ours beside heaptrack, tcmalloc and
+"""Whole programs, recorded and not: the time that recording adds, ours beside heaptrack, tcmalloc and
 jemalloc.
 
     make bench-programs                                            all of it, a quarter of an hour
     make bench-programs PROGRAMS_ARGS='--rounds 9 --only sqlite3'  a part of it, longer
+    make bench-programs PROGRAMS_ARGS='--hooks --rounds 21'        the recorded programs alone: ours and heaptrack
 
-The variants of a program take turns, in another order each round. Shown is the fastest of the rounds, and by
-how much the slowest was slower: what else the machine is doing only ever adds. "added" is over the same
-program unrecorded, with the allocator that the recorder brings where it brings one. "plain, again" is the
-same thing twice: by how much the two differ is the noise of the comparison. What takes longer than SLOW
-seconds runs once, for LIMIT seconds at most. A run counts only if the program's result is the plain one's and
-the recorder left its dump; a variant that fails is left out of that program, with the reason.
+The variants of a program take turns, in another order each round. Shown is the least of the rounds, of wall time
+and of processor time, and by how much the middle one took more processor time: what else the machine is doing only
+ever adds. "added" is over the same program unrecorded, with the allocator that the recorder brings where it brings
+one. "plain, again" is the same thing twice: by how much the two differ is the noise of the comparison. "hooks" are a
+recorder's preloaded library alone, and the processor time of the program alone: what writes and reads reports is
+left out. What takes longer than SLOW seconds runs once, for LIMIT seconds at most. A run counts only if the program's
+result is the plain one's and the recorder left what it records; a variant that fails is left out of that program,
+with the reason.
 """
 
-import argparse, glob, os, random, shutil, signal, subprocess, sys, threading, time
+import argparse, glob, os, random, shutil, signal, statistics, subprocess, sys, threading, time
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build", help="where heapdump, its recorder and two_threads are")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--depth", default="48", help="frames that ours keeps of a stack; the others cannot be told")
 parser.add_argument("--only", default="", help="only programs whose name has this in it")
+parser.add_argument("--hooks", action="store_true", help="only the hooks of ours and of heaptrack")
+parser.add_argument("--old", default="", help="another recorder, set beside our hooks: its environment, as in\n"
+                    "LD_PRELOAD=/old/libheapdump_record.so HEAPDUMP_KEEP=REGION; REGION is a file in memory")
 options = parser.parse_args()
 build = os.path.abspath(options.build)
 tool = build + "/heapdump"
 work = build + "/programs"
+# Of the same memory as the region of `heapdump record`.
+region = "/dev/shm/heapdump-programs-%d" % os.getpid()
 
 # The programs -------------------------------------------------------------------------------------
 # Each leaves what it made in a file "result", because heaptrack talks on standard output, and starts no other,
@@ -72,51 +80,66 @@ def programs(inputs):
         "gcc's cc1 -O0: compile heapdump.h": (
             [compiler, "-quiet", "-I" + header, "-I/usr/include/stb", inputs + "/library.c", "-o", "result"], {}),
         "two threads: malloc and free": ([build + "/two_threads", "20000", "result"], {}),
+        "eight threads: malloc and free": ([build + "/two_threads", "5000", "result", "8"], {}),
     }
 
 
 # The variants -------------------------------------------------------------------------------------
 
 class Variant:
-    def __init__(self, over=None, against=None, prefix=(), env=None, dump=True):
+    def __init__(self, over=None, against=None, prefix=(), env=None, leaves="dump*"):
         self.over, self.against = over, against  # what it adds to; whose added time it is set beside
-        self.prefix, self.env, self.dump = list(prefix), env or {}, dump
+        self.prefix, self.env, self.leaves = list(prefix), env or {}, leaves
         self.skip = None
 
 
-def recorded(*arguments):
-    """The program under `heapdump record`, and under the recorder alone, which writes a dump with addresses:
-    what comes after the program has ended is the difference."""
-    told = [tool, "record", "--depth", options.depth, *arguments]
-    whole = Variant("plain", "heaptrack", told + ["-o", "dump.json", "--"])
-    alone = Variant("plain", "heaptrack -r")
-    probe = subprocess.run(told + ["-o", work + "/probe.json", "--", "env"], capture_output=True, text=True)
-    if probe.returncode:
-        whole.skip = alone.skip = probe.stderr.strip().split("\n")[0]
-    alone.env = dict(line.split("=", 1) for line in probe.stdout.split("\n") if line.startswith("HEAPDUMP_"))
-    alone.env.update(HEAPDUMP_SPOOL="", HEAPDUMP_DIR=".", LD_PRELOAD=build + "/libheapdump_record.so")
-    return alone, whole
+HOOKS, THEIRS = "hooks: ", "hooks: heaptrack"
+
+
+def hooks(env, against=THEIRS):
+    env = {name: value.replace("REGION", region) for name, value in env.items()}
+    return Variant("plain", against, env=env, leaves=region if region in env.values() else None)
+
+
+def ours(sample):
+    return hooks({"LD_PRELOAD": build + "/libheapdump_record.so", "HEAPDUMP_KEEP": "REGION",
+                  "HEAPDUMP_DEPTH": options.depth, "HEAPDUMP_SAMPLE": sample})
+
+
+def theirs():
+    found = [f for at in ("", "*/") for f in glob.glob(f"/usr/lib/{at}heaptrack/libheaptrack_preload.so")]
+    v = hooks({"LD_PRELOAD": (found + [""])[0], "DUMP_HEAPTRACK_OUTPUT": "dump"}, None)
+    v.leaves, v.skip = "dump*", None if found else "libheaptrack_preload.so is not there"
+    return v
 
 
 def variants():
-    exact, exact_report = recorded()
-    sampled, sampled_report = recorded("--sample", "512k")
+    record = [tool, "record", "--depth", options.depth, "--at", "exit", "-o", "dump.json"]
     tcmalloc, jemalloc = {"LD_PRELOAD": "libtcmalloc.so.4"}, {"LD_PRELOAD": "libjemalloc.so.2"}
     # heaptrack's interpreter takes all memory there is when the hash of its allocations degenerates.
     limit = ["prlimit", "--as=%d" % (6 << 30)]
+    table = {
+        "plain": Variant(leaves=None),
+        "plain, again": Variant("plain", leaves=None),
+        "hooks: ours": ours("0"),
+        "hooks: ours, sampled": ours("524288"),
+        THEIRS: theirs(),
+    }
+    if options.old:
+        table["hooks: --old"] = hooks(dict(word.split("=", 1) for word in options.old.split()))
+    if options.hooks:
+        return table
     return {
-        "plain": Variant(dump=False),
-        "plain, again": Variant("plain", dump=False),
-        "ours, exact: run": exact,
-        "ours, exact: with report": exact_report,
-        "ours, sampled: run": sampled,
-        "ours, sampled: with report": sampled_report,
-        "heaptrack -r": Variant("plain", None, limit + ["heaptrack", "-r", "-o", "dump"]),
+        **table,
+        "ours, with report": Variant("plain", "heaptrack", record + ["--"]),
+        "ours, sampled, with report": Variant("plain", "heaptrack", record + ["--sample", "512k", "--"]),
         "heaptrack": Variant("plain", None, limit + ["heaptrack", "-o", "dump"]),
-        "tcmalloc": Variant("plain", env=tcmalloc, dump=False),
-        "tcmalloc, HEAPPROFILE": Variant("tcmalloc", "heaptrack -r", env={**tcmalloc, "HEAPPROFILE": "dump"}),
-        "jemalloc": Variant("plain", env=jemalloc, dump=False),
-        "jemalloc, prof": Variant("jemalloc", "heaptrack -r", env={
+        "heaptrack -r, not interpreted": Variant("plain", None, limit + ["heaptrack", "-r", "-o", "dump"]),
+        "tcmalloc": Variant("plain", env=tcmalloc, leaves=None),
+        "tcmalloc, HEAPPROFILE": Variant("tcmalloc", "heaptrack -r, not interpreted",
+                                         env={**tcmalloc, "HEAPPROFILE": "dump"}),
+        "jemalloc": Variant("plain", env=jemalloc, leaves=None),
+        "jemalloc, prof": Variant("jemalloc", "heaptrack -r, not interpreted", env={
             **jemalloc, "MALLOC_CONF": "prof:true,lg_prof_sample:19,prof_final:true,prof_prefix:dump"}),
     }
 
@@ -133,6 +156,8 @@ def run(program, variant):
     place = work + "/run"
     shutil.rmtree(place, ignore_errors=True)
     os.mkdir(place)
+    if os.path.exists(region):
+        os.remove(region)
     with open(place + "/said", "w") as said:
         start = time.monotonic()
         process = subprocess.Popen(variant.prefix + command, cwd=place, env={**os.environ, **env, **variant.env},
@@ -158,7 +183,7 @@ def run(program, variant):
         return (seconds, cpu), result, "its interpreter died"
     if status or not result:
         return (seconds, cpu), result, f"ended with status {status}: " + (words.strip().split("\n")[-1] or "no result")
-    if variant.dump and not any(os.path.getsize(f) for f in glob.glob(place + "/*dump*")):
+    if variant.leaves and not any(os.stat(f).st_blocks > 16 for f in glob.glob(os.path.join(place, variant.leaves))):
         return (seconds, cpu), result, "left no dump: " + words.strip().split("\n")[0]
     return (seconds, cpu), result, None
 
@@ -188,38 +213,46 @@ def measure(name, program, table):
 
 
 def tell(name, table, times, failed):
-    wall, cpu = ({v: min(took[k] for took in times[v]) for v in table if v not in failed} for k in (0, 1))
-    noise = abs(wall["plain"] - wall["plain, again"])
-    # What is added to plain is added to the faster of its two.
-    base, base_cpu = ({**t, "plain": min(t["plain"], t["plain, again"])} for t in (wall, cpu))
-    added = {v: wall[v] - base[table[v].over] for v in wall if table[v].over in wall}
-    print(f"\n{name:40} {'seconds':>8} {'spread':>7} {'added':>8} {'times':>6} {'cpu added':>9}  heaptrack's over this")
+    least = [{v: min(took[k] for took in times[v]) for v in table if v not in failed} for k in (0, 1)]
+    # What is added to plain is added to the lesser of its two.
+    base = [{**t, "plain": min(t["plain"], t["plain, again"])} for t in least]
+    added = [{v: t[v] - base[k][table[v].over] for v in t if table[v].over in t} for k, t in enumerate(least)]
+    noise = [abs(t["plain"] - t["plain, again"]) for t in least]
+    print(f"\n{name:40} {'seconds':>8} {'added':>8} {'cpu':>8} {'spread':>7} {'added':>8} {'times':>6}"
+          f"  heaptrack's over this{'; this over --old' if options.old else ''}")
     for v in table:
         if v in failed:
             print(f"  {v:38} SKIP: {failed[v]}")
             continue
-        slowest = max(took[0] for took in times[v])
-        spread = f"{100 * (slowest / wall[v] - 1):.0f}%" if len(times[v]) > 1 else "once"
-        line = f"  {v:38} {wall[v]:8.3f} {spread:>7}"
-        if v in added:
-            over = table[v].over
-            line += f" {added[v]:+8.3f} {wall[v] / base[over]:6.2f} {cpu[v] - base_cpu[over]:+9.3f}"
-            if table[v].against in added:
-                theirs = added[table[v].against]
-                line += f"  {theirs / added[v]:.2f}" if min(added[v], theirs) > noise else "  within the noise"
-        print(line)
+        k = 1 if v.startswith(HOOKS) else 0  # what counts
+        spread = f"{100 * (statistics.median(took[1] for took in times[v]) / least[1][v] - 1):.0f}%"
+        line = [f"{least[0][v]:8.3f}", f"{added[0][v]:+8.3f}" if v in added[0] else 8 * " ",
+                f"{least[1][v]:8.3f}", f"{spread if len(times[v]) > 1 else 'once':>7}"]
+        if v in added[0]:
+            line += [f"{added[1][v]:+8.3f}", f"{least[k][v] / base[k][table[v].over]:6.2f}"]
+            for above, below in (table[v].against, v), (v, "hooks: --old" if v == HOOKS + "ours" else None):
+                if above in added[k] and below in added[k]:
+                    above, below = added[k][above], added[k][below]
+                    line.append(f" {above / below:.2f}" if min(above, below) > noise[k] else " within the noise")
+        print(f"  {v:38}", *line)
     sys.stdout.flush()
 
 
 shutil.rmtree(work, ignore_errors=True)
 os.makedirs(work)
 table = variants()
-for name, program in programs(work + "/inputs").items():
-    if options.only in name:
-        tell(name, table, *measure(name, program, table))
+try:
+    for name, program in programs(work + "/inputs").items():
+        if options.only in name:
+            tell(name, table, *measure(name, program, table))
+finally:
+    if os.path.exists(region):
+        os.remove(region)
 print(f"""
-seconds: wall time, the fastest of {options.rounds} rounds; spread: how much longer the slowest took; added, times: over
-the program unrecorded, with the same allocator. heaptrack's over this: the time that heaptrack adds over what this
-adds, for "run" as recorded (heaptrack -r), for "with report" as interpreted; above 1, this is the better.
-cpu added: the same in processor time, of all processes, which a busy machine disturbs less.
+seconds: wall time, the fastest of {options.rounds} rounds; cpu: processor time of all processes, the least; spread: how
+much more of it the middle round took; added, times: over the program unrecorded, with the same allocator, times of
+hooks in processor time, which a busy machine disturbs less, others by wall time. heaptrack's over this: what
+heaptrack adds over what this adds, of hooks in processor time, as recorded (heaptrack -r) for others' recorders,
+with its report for ours; above 1, this is the better. within the noise: one of the two adds no more than two plain
+runs differ.
 {DEPTHS}""")

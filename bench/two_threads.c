@@ -1,9 +1,10 @@
-/* Two threads that allocate and free all the time, from call stacks like a real program's: 200 kinds of
+/* Threads that allocate and free all the time, from call stacks like a real program's: 200 kinds of
    requests, each with a path of its own through 16 functions, 12 to 43 deep, allocating on the way down and
    freeing on the way up, or later, or in the other thread.
 
-   usage: two_threads REQUESTS FILE     writes what all blocks held in the end, added up: always the same,
-                                        however the threads interleave. What is live in the end stays so. */
+   usage: two_threads REQUESTS FILE [THREADS]
+       writes what all blocks held in the end, added up: always the same, however the threads interleave. What is
+       live in the end stays so. REQUESTS of each thread, of which there are 2. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTIONS = 16, KINDS = 200, KEPT = 20000, SHARED = 1024 };
+enum { FUNCTIONS = 16, KINDS = 200, KEPT = 20000, SHARED = 1024, THREADS = 64 };
 
 typedef struct block {
     uint64_t size, value;
@@ -95,18 +96,22 @@ static void *run(void *user) {
 }
 
 int main(int argc, char **argv) {
-    static worker workers[2];
-    pthread_t threads[2];
-    if (argc != 3) return 2;
-    for (int i = 0; i < 2; i++) {
+    static worker workers[THREADS];
+    pthread_t threads[THREADS];
+    uint64_t sum = 0;
+    int count = argc > 3 ? atoi(argv[3]) : 2;
+    if (argc < 3 || count < 1 || count > THREADS) return 2;
+    for (int i = 0; i < count; i++) {
         workers[i].random = (uint64_t)i + 1;
         workers[i].requests = strtol(argv[1], NULL, 10);
         if (pthread_create(&threads[i], NULL, run, &workers[i])) return 1;
     }
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < SHARED; i++) count(&workers[0], shared[i]);
+    for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < count; i++) sum += workers[i].sum;
+    for (int i = 0; i < SHARED; i++)
+        if (shared[i]) sum += mix(shared[i]->value ^ shared[i]->size);
     FILE *result = fopen(argv[2], "w");
     if (!result) return 1;
-    fprintf(result, "%016llx\n", (unsigned long long)(workers[0].sum + workers[1].sum));
+    fprintf(result, "%016llx\n", (unsigned long long)sum);
     return fclose(result) != 0;
 }
