@@ -3,10 +3,10 @@
 #include "commands.h"
 #include "record.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -110,6 +110,7 @@ static void child_run(const recording *r, const char *library) {
     setenv("LD_PRELOAD", preload, 1);
     setenv("HEAPDUMP_JOIN", r->socket, 1);
     setenv("HEAPDUMP_USER", user, 1);
+    setrlimit(RLIMIT_NOFILE, &r->files);
     execvp(a->files[0], a->files);
     display(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -187,18 +188,20 @@ static void signals_take(recording *r) {
 static void wait_once(recording *r, int milliseconds) {
     enum { FIRST = 4 };
     struct pollfd *wait = needed(calloc(FIRST + JOINING + r->count, sizeof *wait));
-    int own[FIRST] = { r->listener, r->control, r->signals, r->timer };
-    nfds_t n = 0;
+    int own[FIRST] = { r->listener, r->control, r->signals, r->timer }, who[JOINING];
+    nfds_t n = 0, joins;
     uint64_t times;
     for (; n < FIRST; n++) wait[n].fd = own[n];
-    for (int i = 0; i < JOINING; i++) wait[n++].fd = r->joining[i].fd;
+    for (int i = 0; i < JOINING; i++) /* poll takes no more than there may be files */
+        if (r->joining[i].fd >= 0) who[n - FIRST] = i, wait[n++].fd = r->joining[i].fd;
+    joins = n;
     for (uint32_t i = 0; i < r->count; i++)
         if (r->processes[i].pidfd >= 0) wait[n++].fd = r->processes[i].pidfd;
     for (nfds_t i = 0; i < n; i++) wait[i].events = POLLIN;
     if (r->soon) r->soon--, milliseconds = 5;
     if (poll(wait, n, milliseconds) >= 0) {
-        for (int i = 0; i < JOINING; i++)
-            if (wait[FIRST + i].revents) join_answer(r, &r->joining[i]);
+        for (nfds_t i = FIRST; i < joins; i++)
+            if (wait[i].revents) join_answer(r, &r->joining[who[i - FIRST]]);
         if (wait[0].revents) join_accept(r);
         if (wait[1].revents) control_answer(r);
         if (wait[2].revents) signals_take(r);
@@ -297,10 +300,21 @@ static bool recorder_open(const recording *r, char library[PATH_MAX], char link[
     return false;
 }
 
+/* A file for each process that lives, and for each module. The program keeps the limit that it has. */
+static void files_allow(recording *r) {
+    struct rlimit most;
+    getrlimit(RLIMIT_NOFILE, &r->files);
+    most = r->files;
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &most);
+    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static int record_run(recording *r) {
     char library[PATH_MAX], link[PATH_MAX];
     sigset_t before;
     int status;
+    files_allow(r);
     if (!region_make(&r->region, r->a->region)) return BAD_INPUT;
     if (!join_listen(r) || !recorder_open(r, library, link)) return BAD_INPUT;
     if (!program_start(r, library, &before)) {

@@ -5,6 +5,7 @@
 #include "heaps.h"
 
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "../recorder/join.h"
@@ -79,6 +80,8 @@ typedef struct recording {
     int listener, control;       /* sockets; -1: none */
     int asked_to_stop;           /* the socket of who did */
     int timer, signals;
+    int spare;                   /* a file that can be closed for another; -1: none */
+    struct rlimit files;         /* of the program */
     char socket[JOIN_NAME + 1];
     joining joining[JOINING];
     process *processes;
@@ -86,7 +89,7 @@ typedef struct recording {
     pid_t main;
     bool main_ended, stopped;
     int status;                  /* of the program */
-    uint32_t joined, refused;
+    uint32_t joined, refused, crowded;
     int soon;                    /* so many looks follow each other: what joined shows itself */
     char refused_name[64];       /* one of them */
     bool at_peak, at_exit;

@@ -68,6 +68,9 @@ static void tell_cost(const recording *r) {
 static void tell_unrecorded(const recording *r) {
     enum { NAMED = 5 };
     const unrecorded *u = &r->others;
+    if (r->crowded)
+        display(stderr, "heapdump: %u program%s not be recorded: as many files are open as there may be (ulimit -n)\n",
+                r->crowded, r->crowded == 1 ? " could" : "s could");
     if (!u->count) return;
     display(stderr, "heapdump: %u %s not recorded (linked statically, or started with another environment, root or "
             "user):", u->count, u->count == 1 ? "process was" : "processes were");

@@ -147,12 +147,24 @@ static bool is_ours(const joining *j) {
     return false;
 }
 
+/* With as many files open as there may be, whoever connects is let go: who is kept waiting does not run. */
+static bool join_refuse(recording *r) {
+    int fd;
+    if (r->spare < 0 || (errno != EMFILE && errno != ENFILE)) return false;
+    close(r->spare);
+    fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0) close(fd), r->crowded++;
+    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
+}
+
 /* Takes who connects. One more than there is room for goes unrecorded. */
 void join_accept(recording *r) {
-    for (int fd; (fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+    for (int fd; (fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0 || join_refuse(r);) {
         struct ucred who;
         socklen_t size = sizeof who;
         int i = 0;
+        if (fd < 0) continue;
         while (i < JOINING && r->joining[i].fd >= 0) i++;
         if (i == JOINING || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
             close(fd);
