@@ -214,12 +214,17 @@ static void wait_once(recording *r, int milliseconds) {
     free(wait);
 }
 
+/* Also who comes still: it is waited for, but not for ever. */
+static bool somebody_lives(recording *r) {
+    for (int i = 0; i < 100 && !r->stopped && !processes_live(r) && processes_come(r); i++) wait_once(r, 20);
+    return processes_live(r);
+}
+
 /* To the end of the program, and of all that it left behind and that records. */
 static void record_all(recording *r) {
     bool told = false;
     while (!r->main_ended && !r->stopped) wait_once(r, 100);
-    for (int i = 0; i < 3 && !r->stopped; i++) wait_once(r, 5); /* what it started just now */
-    while (!r->stopped && processes_live(r)) {
+    while (!r->stopped && somebody_lives(r)) {
         if (!told)
             display(stderr, "heapdump: %s has ended; what it started goes on and is recorded, until Ctrl-C or heapdump stop %s\n",
                     r->a->files[0], r->file.path);

@@ -32,6 +32,7 @@ typedef struct process {
     uint32_t image;              /* so many programs had its number before */
     int pidfd;                   /* -1: none */
     bool ended, written, later;  /* later: another program took its place */
+    bool spoiled;                /* what it recorded could not be read, as was told */
     bool asked;                  /* without a pidfd: kill tells whether it lives */
     char *name;
     uint64_t pid;
@@ -117,9 +118,10 @@ void unrecorded_look(recording *r, bool now);
 void unrecorded_free(recording *r);
 
 /* watch_processes.c */
-bool has_region(const recording *r, uint64_t pid);
+bool has_region(const recording *r, uint64_t pid, bool unseen);
 void processes_look(recording *r);
 bool processes_live(const recording *r);
+bool processes_come(const recording *r);
 void processes_ended(recording *r, const process *only);
 uint64_t process_number(const recording *r, const process *p);
 void processes_free(recording *r);

@@ -8,6 +8,8 @@
 static void tell_none(const recording *r) {
     const char *program = r->a->files[0];
     if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
+    else if (r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size)))
+        display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n", program);
     else if (r->joined) display(stderr, "heapdump: %s allocated nothing, or brings an allocator of its own\n", program);
     else
         display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close what it "
@@ -79,6 +81,12 @@ static void tell_unrecorded(const recording *r) {
     display(stderr, u->count > NAMED ? ", ...\n" : "\n");
 }
 
+static bool is_spoiled(const recording *r) {
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->processes[i].spoiled) return true;
+    return false;
+}
+
 static bool has_live(const recording *r) {
     for (size_t i = 0; i < r->file.count; i++)
         if (r->file.heaps[i].heap.kind == HD_HEAP_LIVE) return true;
@@ -119,7 +127,9 @@ void tell_recorded(const recording *r, int status) {
     tell_unrecorded(r);
     if (r->a->stats) tell_cost(r);
     if (status) return;
-    if (!r->file.count && !r->a->record_format)
+    if (!r->file.count && is_spoiled(r))
+        display(stderr, "heapdump: what was recorded cannot be read, and nothing is written\n");
+    else if (!r->file.count && !r->a->record_format)
         display(stderr, "heapdump: the program ended before any moment that --at asks for: nothing is written\n");
     else
         display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path, has_live(r) ? "" : " --kind peak",

@@ -8,7 +8,7 @@
 
 #include <fcntl.h>
 
-enum { TICK_BYTES = 12 * 1024 };
+enum { TICK_BYTES = 12 * 1024, FEW_CELLS = 8 };
 static const uint64_t ticks_most = 32 << 20;
 
 uint64_t now_us(void) {
@@ -46,10 +46,12 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     kept *k;
     int status;
     if (hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err)) {
-        display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
+        if (!p->spoiled) display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
+        p->spoiled = true;
         return BAD_INPUT;
     }
-    if (tick || is_small(r, p)) {
+    /* a budget lists nothing of what has all of a heap, which is what a small one may be */
+    if ((tick || is_small(r, p)) && hd_profile_cells(profile).count > FEW_CELLS) {
         a.cutoff = (hd_cutoff){ .max_output_bytes = TICK_BYTES };
         a.has_cutoff = true;
     }

@@ -2,6 +2,7 @@
 
 #include "record.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -13,9 +14,9 @@ static bool is_known(const recording *r, uint32_t number) {
     return false;
 }
 
-/* Whether a process that calls itself so has the region: in another namespace its number is another's here. True
-   where nothing is to be seen. */
-bool has_region(const recording *r, uint64_t pid) {
+/* Whether a process that calls itself so has the region: in another namespace its number is another's here. `unseen`:
+   the answer where nothing is to be seen. */
+bool has_region(const recording *r, uint64_t pid, bool unseen) {
     char path[64], *line = NULL;
     size_t room = 0;
     struct stat st;
@@ -25,7 +26,7 @@ bool has_region(const recording *r, uint64_t pid) {
     f = fopen(path, "re");
     if (!f || fstat(r->region.fd, &st)) {
         if (f) fclose(f);
-        return !f && errno != ENOENT;
+        return !f && errno != ENOENT && unseen;
     }
     while (!found && getline(&line, &room, f) > 0) {
         unsigned long long inode = 0;
@@ -40,7 +41,7 @@ static void process_watch(const recording *r, process *p) {
     p->pidfd = p->pid && p->pid <= INT_MAX ? (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0) : -1;
     if (p->pidfd < 0) p->asked = errno != ESRCH && errno != EINVAL;
     if (p->pidfd < 0 && !p->asked) p->ended = true;
-    if (p->ended || p->pid == (uint64_t)r->main || has_region(r, p->pid)) return;
+    if (p->ended || p->pid == (uint64_t)r->main || has_region(r, p->pid, true)) return;
     /* of another namespace, or gone: what it has is written when the program has ended */
     if (p->pidfd >= 0) close(p->pidfd);
     p->pidfd = -1;
@@ -135,6 +136,20 @@ bool processes_live(const recording *r) {
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i].ended && (r->processes[i].pidfd >= 0 || r->processes[i].asked)) return true;
     return false;
+}
+
+/* Whether somebody has the region and does not show itself yet: a child whose parent ended as soon as it had forked. */
+bool processes_come(const recording *r) {
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    bool found = false;
+    while (proc && !found && (entry = readdir(proc))) {
+        char *end;
+        unsigned long long pid = strtoull(entry->d_name, &end, 10);
+        found = !*end && pid && pid != (unsigned long long)getpid() && has_region(r, pid, false);
+    }
+    if (proc) closedir(proc);
+    return found;
 }
 
 /* The number of a process in the trace. What it was before it executed another program has one of its own, above all

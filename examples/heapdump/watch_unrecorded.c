@@ -75,7 +75,7 @@ static void visit(recording *r, pid_t pid, uint64_t now) {
     char path[64], name[64];
     struct stat st;
     snprintf(path, sizeof path, "/proc/%ld", (long)pid);
-    if (is_as_large(r, pid) || has_region(r, (uint64_t)pid)) {
+    if (is_as_large(r, pid) || has_region(r, (uint64_t)pid, true)) {
         forget(u, pid);
         return;
     }
