@@ -1,0 +1,133 @@
+/* What programs allocate, counted without heapdump: preloaded beside it, below it. The file $TALLY, mapped by all
+   processes, has a row for each program that a process is: a forked child counts its own blocks alone. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ROWS = 4096, BLOCKS = 1 << 22 };
+typedef struct row { uint64_t pid, live_bytes, live_blocks, all_bytes, all_blocks; char name[24]; } row;
+typedef struct block { uintptr_t at; size_t size; } block;
+static row none, *rows, *own = &none;
+static block *blocks;            /* by address; one that was freed keeps its place: size SIZE_MAX */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_realloc)(void *, size_t);
+static int (*real_posix_memalign)(void **, size_t, size_t);
+static void *(*real_aligned_alloc)(size_t, size_t), *(*real_memalign)(size_t, size_t);
+static void (*real_free)(void *);
+static char early[16384] __attribute__((aligned(16)));
+static size_t early_used;
+
+static block *find(uintptr_t at) {
+    size_t i = at * 0x9e3779b97f4a7c15u >> 42;
+    while (blocks[i].at && blocks[i].at != at) i = (i + 1) % BLOCKS;
+    return &blocks[i];
+}
+
+static void *took(void *p, size_t n) {
+    block *b;
+    if (!p || !blocks) return p;
+    pthread_mutex_lock(&lock);
+    b = find((uintptr_t)p);
+    *b = (block){ (uintptr_t)p, n };
+    own->live_bytes += n, own->live_blocks++, own->all_bytes += n, own->all_blocks++;
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+/* SIZE_MAX: it was not there. */
+static size_t gave(void *p) {
+    size_t size = SIZE_MAX;
+    block *b;
+    if (!p || !blocks) return size;
+    pthread_mutex_lock(&lock);
+    b = find((uintptr_t)p);
+    if (b->at && b->size != SIZE_MAX) own->live_bytes -= size = b->size, own->live_blocks--, b->size = SIZE_MAX;
+    pthread_mutex_unlock(&lock);
+    return size;
+}
+
+static void begin(void) {
+    uint64_t n = __atomic_fetch_add(&rows[0].pid, 1, __ATOMIC_RELAXED) + 1; /* the first row counts the others */
+    own = n < ROWS ? &rows[n] : &none;
+    *own = (row){ .pid = (uint64_t)getpid() };
+    strncpy(own->name, program_invocation_short_name, sizeof own->name - 1);
+}
+
+static void before(void) { pthread_mutex_lock(&lock); }
+static void parent(void) { pthread_mutex_unlock(&lock); }
+static void child(void) {
+    madvise(blocks, BLOCKS * sizeof *blocks, MADV_DONTNEED);
+    begin();
+    pthread_mutex_unlock(&lock);
+}
+
+static void start(void) {
+    static int started;
+    const char *path = getenv("TALLY");
+    int fd;
+    if (started++) return;
+    real_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    real_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+    real_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
+    real_aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+    real_memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
+    real_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+    real_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+    fd = path && strcmp(program_invocation_short_name, "heapdump") ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (fd < 0) return;
+    rows = mmap(NULL, ROWS * sizeof *rows, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (rows == MAP_FAILED) return;
+    begin();
+    pthread_atfork(before, parent, child);
+    blocks = mmap(NULL, BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+__attribute__((constructor)) static void constructor(void) { start(); }
+
+static void *take_early(size_t n) {
+    void *p = early + early_used;
+    early_used += (n + 15) & ~(size_t)15;
+    if (early_used > sizeof early) abort();
+    return p;
+}
+static int is_early(void *p) { return (char *)p >= early && (char *)p < early + sizeof early; }
+
+static void *take(size_t n) { return start(), real_malloc ? took(real_malloc(n), n) : take_early(n); }
+static void *resize(void *p, size_t n) {
+    size_t was;
+    void *q;
+    if (!p) return take(n);
+    was = gave(p);
+    q = real_realloc(p, n);
+    if (q || !n) return took(q, n);
+    if (was != SIZE_MAX) took(p, was);
+    return NULL;
+}
+
+void *malloc(size_t n) { return take(n); }
+void *calloc(size_t n, size_t size) {
+    return start(), real_malloc ? took(real_calloc(n, size), n * size) : take_early(n * size);
+}
+void free(void *p) {
+    if (is_early(p)) return;
+    gave(p);
+    if (real_free) real_free(p);
+}
+void *realloc(void *p, size_t n) { return resize(p, n); }
+void *reallocarray(void *p, size_t n, size_t size) {
+    return __builtin_mul_overflow(n, size, &n) ? NULL : resize(p, n);
+}
+int posix_memalign(void **p, size_t alignment, size_t n) {
+    int status = (start(), real_posix_memalign(p, alignment, n));
+    if (!status) took(*p, n);
+    return status;
+}
+void *aligned_alloc(size_t alignment, size_t n) { return start(), took(real_aligned_alloc(alignment, n), n); }
+void *memalign(size_t alignment, size_t n) { return start(), took(real_memalign(alignment, n), n); }
