@@ -34,6 +34,7 @@ typedef struct process {
     bool ended, written, later;  /* later: another program took its place */
     bool spoiled;                /* what it recorded could not be read, as was told */
     bool asked;                  /* without a pidfd: kill tells whether it lives */
+    uint32_t types;              /* names of these that the file has, which has heaps of it; 0: none */
     char *name;
     uint64_t pid;
     uint64_t peak_number, peak_us; /* of the peak that was seen last */
@@ -48,6 +49,7 @@ typedef struct kept {
     char dump[24];
     uint32_t of;                 /* a process */
     uint32_t tick;               /* of the time line; 0: none */
+    uint64_t size;               /* bytes that it took of the file; 0: not in it yet */
 } kept;
 
 /* The file of a recording. */
@@ -55,9 +57,11 @@ typedef struct timeline {
     char *path;
     bool is_default, is_plain;   /* plain: it grows while the program runs */
     bool begun, failed;          /* failed: it could not be written lately */
+    bool stale;                  /* a viewer would have what is in it better if it were written again */
     int fd;                      /* -1: not open */
     uint64_t size;               /* of what is whole in it */
-    uint64_t ticks_size;         /* bytes that the time line took since it was thinned */
+    uint64_t size_again;         /* when it was written again last */
+    uint64_t ticks_size;         /* of these, the time line's */
     hd_chrome_writer *writer;
     char *pending;               /* what the writer wrote, not in the file yet */
     size_t pending_size, pending_room;

@@ -2,7 +2,8 @@
 
    While the program runs the file is an array without its end, to which whole events are appended, each lot by one
    write: whoever reads it meanwhile, or after we were killed, has all up to then. At its end it is written again,
-   beside itself, with all names of types before what refers to them, as the trace viewer wants it. */
+   beside itself, with all names of types before what refers to them, as the trace viewer wants it; before, when there
+   are more of these, or when a process has become another program, as often as the file doubles. */
 
 #include "record.h"
 
@@ -28,12 +29,13 @@ static kept *kept_add(timeline *t) {
     return &t->heaps[t->count++];
 }
 
-/* A helper, of which a shell script starts hundreds. What is asked for explicitly is not cut further. */
-static bool is_small(const recording *r, const process *p) {
-    return !r->cut_off && p->pid != (uint64_t)r->main && p->state.counters.peak_bytes < 1 << 20;
+/* Of the time line, and of a helper, of which a shell script starts hundreds. What the caller asks for is not cut
+   further. */
+static bool is_short(const recording *r, const process *p, uint32_t tick) {
+    return !r->cut_off && (tick || (p->pid != (uint64_t)r->main && p->state.counters.peak_bytes < 1 << 20));
 }
 
-/* A heap of a process now, or as it was when it ended, into memory; of the time line less of it. */
+/* A heap of a process now, or as it was when it ended, into memory; tick: of the time line, else 0. */
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us) {
     hd_snapshot_options options = { .kind = kind };
     arguments a = *r->a;
@@ -51,7 +53,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
         return BAD_INPUT;
     }
     /* a budget lists nothing of what has all of a heap, which is what a small one may be */
-    if ((tick || is_small(r, p)) && hd_profile_cells(profile).count > FEW_CELLS) {
+    if (is_short(r, p, tick) && hd_profile_cells(profile).count > FEW_CELLS) {
         a.cutoff = (hd_cutoff){ .max_output_bytes = TICK_BYTES };
         a.has_cutoff = true;
     }
@@ -158,7 +160,11 @@ void timeline_open(recording *r) {
     const char *ending = !a->record_format ? "json" : strcmp(a->record_format, "memprof-rfc") ? "memprofraw" : "memprof";
     t->fd = -1;
     t->is_default = !a->output;
-    if (asprintf(&t->path, "heapdump.%s.%ld.%s", program, (long)r->main, ending) < 0) t->path = NULL;
+    if (!r->main) {              /* recovered */
+        if (asprintf(&t->path, "%s.json", a->files[0]) < 0) t->path = NULL;
+    } else if (asprintf(&t->path, "heapdump.%s.%ld.%s", program, (long)r->main, ending) < 0) {
+        t->path = NULL;
+    }
     needed(t->path);
     if (a->output) {
         free(t->path);
@@ -221,9 +227,12 @@ static void file_again(recording *r) {
     hd_chrome_writer_free(t->writer);
     t->writer = NULL;
     t->pending_size = t->size = 0;
+    t->stale = false;
     if (t->fd >= 0) close(t->fd);
     t->fd = -1;
+    for (uint32_t i = 0; i < r->count; i++) r->processes[i].types = 0;
     timeline_flush(r, 0);
+    t->size_again = t->size;
 }
 
 /* Every other moment goes of the older three quarters of the time line. */
@@ -237,11 +246,15 @@ static void timeline_thin(recording *r) {
     for (size_t i = 0; i < t->count; i++) {
         kept *k = &t->heaps[i];
         if (k->tick && k->tick != last) last = k->tick, seen++;
-        if (k->tick && seen <= moments / 4 * 3 && seen % 2 == 0) hd_heap_release(&k->heap);
-        else t->heaps[n++] = *k;
+        if (k->tick && seen <= moments / 4 * 3 && seen % 2 == 0) {
+            t->ticks_size -= k->size;
+            hd_heap_release(&k->heap);
+        } else {
+            t->heaps[n++] = *k;
+        }
     }
+    if (n == t->count) return;
     t->count = n;
-    t->ticks_size = 0;
     file_again(r);
 }
 
@@ -267,6 +280,22 @@ void timeline_begin(recording *r) {
     if (!hd_chrome_writer_add(t->writer, &none, &err)) file_write(r);
 }
 
+/* Takes note of heaps that the writer got, in so many bytes. Of each process the viewer takes the first list of types
+   alone. */
+static void heaps_are_in(recording *r, size_t first, uint64_t size) {
+    timeline *t = &r->file;
+    for (kept *k = t->heaps + first; k < t->heaps + t->count; k++) {
+        process *p = &r->processes[k->of];
+        const hd_deduplicator *d = hd_chrome_writer_deduplicator(t->writer, process_number(r, p), HD_AXIS_TYPE);
+        uint32_t types = d ? hd_deduplicator_count(d) : 0;
+        t->stale |= p->types && types > p->types;
+        p->types = types;
+        if (k->size) continue;   /* written again */
+        k->size = size / (t->count - first) + 1;
+        if (k->tick) t->ticks_size += k->size;
+    }
+}
+
 /* Writes the heaps from the first on, which are one or more whole dumps. */
 int timeline_flush(recording *r, size_t first) {
     timeline *t = &r->file;
@@ -281,9 +310,10 @@ int timeline_flush(recording *r, size_t first) {
     status = hd_chrome_writer_add(t->writer, &dumps, &err);
     free(heaps);
     if (status) display(stderr, "heapdump: %s: %s\n", t->path, err.message);
-    t->ticks_size += t->pending_size - before;
+    else heaps_are_in(r, first, t->pending_size - before);
     if (!file_write(r)) return BAD_INPUT;
-    if (t->ticks_size > ticks_most && t->ticks > 16) timeline_thin(r);
+    if (first && t->ticks_size > ticks_most && t->ticks > 16) timeline_thin(r);
+    else if (first && t->stale && (t->size < 1 << 20 || t->size / 2 > t->size_again)) file_again(r);
     return status ? BAD_INPUT : DONE;
 }
 

@@ -66,6 +66,7 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
         if (p->pid == state->pid && !p->later) {
             process_end(p);
             p->later = true;
+            r->file.stale |= p->types != 0;
         }
     p = &r->processes[r->count++];
     *p = (process){ .number = number, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
@@ -157,7 +158,7 @@ bool processes_come(const recording *r) {
 uint64_t process_number(const recording *r, const process *p) {
     uint64_t number = p->pid;
     for (const process *next = p + 1; next < r->processes + r->count; next++)
-        if (next->pid == p->pid && next->state.counters.total_blocks) number += (uint64_t)1 << 22;
+        if (next->pid == p->pid) number += (uint64_t)1 << 22;
     return number;
 }
 
