@@ -16,11 +16,15 @@ static const command commands[] = {
     { .name = "record", .run = run_record, .runs_program = true,
       .summary = "run a program and write its heap: what is live, and who allocated it",
       .usage = "[OPTIONS] -- PROGRAM ARGS...",
-      .help = "Runs the program, and writes what it and the processes that it starts have on their heaps, by call stack\n"
-              "and by object that asked, into one trace: what was live when most was, at the end, however that came, all\n"
-              "that was allocated, and what was freed at once (--kind of tree, top, diff and merge). The file can be read\n"
-              "while it grows, and has what `heapdump snapshot` asks for. What outlives the program is recorded until it\n"
-              "ends or `heapdump stop`. Ctrl-C ends the program, and the recording is written.",
+      .help = "Runs the program, and writes one trace of its heap and those of all processes that it starts, by call\n"
+              "stack and by the executable or library that asked. Each process has four heaps, of which tree, top, diff\n"
+              "and merge take one kind (--kind): live, what it had at its end, however that came; peak, what it had when\n"
+              "that was the most; total, all that it ever allocated; temporary, what was freed before its thread\n"
+              "allocated again.\n\n"
+              "heapdump looks on from outside: the program writes nothing, and may crash or be killed. The file can be\n"
+              "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
+              "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
+              "written then, and one more Ctrl-C while that goes on discards it.",
       .options = "output at children same-user keep format depth sample stats" CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
@@ -29,20 +33,27 @@ static const command commands[] = {
     { .name = "snapshot", .run = run_snapshot,
       .summary = "of a recording that runs: add what is live now to its file",
       .usage = "[OPTIONS] FILE|PID",
-      .help = "Adds what is live now to the file of a recording while that runs, or writes it into another file. The\n"
-              "recording is told by its file, or by the pid of a process that it records. Nobody waits for it.",
-      .options = "output" },
+      .help = "Adds what is live now, of all processes of a recording, to its file, or with -o writes another file. The\n"
+              "recording is that which writes FILE, or that of the process PID; its user and root may ask. The program\n"
+              "does not wait meanwhile: each call stack is exact, but was looked at one after the other.",
+      .options = "output",
+      .examples = "heapdump snapshot app.json; heapdump tree app.json\n"
+                  "heapdump snapshot -o now.json $(pidof server); heapdump top --self now.json" },
     { .name = "stop", .run = run_stop,
       .summary = "end a recording; the program goes on",
       .usage = "FILE|PID",
-      .help = "Ends the recording that writes FILE, or has the process PID, and returns when the file is whole.",
-      .options = "" },
+      .help = "Ends the recording that writes FILE, or that of the process PID, and returns when its file is whole. The\n"
+              "program goes on, and what it allocates from then on is seen by nobody.",
+      .options = "",
+      .examples = "heapdump stop server.json; heapdump suspects server.json" },
     { .name = "recover", .run = run_recover,
       .summary = "what `record --keep` left, where heapdump was killed",
       .usage = "[OPTIONS] FILE",
-      .help = "Writes a trace of what record --keep FILE left: of each process what was live at its peak and last, all\n"
-              "that was allocated, and what was freed at once.",
-      .options = "output" CUTOFFS("--min-share 0.0001") },
+      .help = "Writes the trace that record --keep FILE would have written, had it not been killed: of each process the\n"
+              "four kinds, as they were last. Dumps of --at every and of snapshots are not in it. FILE stays as it is.",
+      .options = "output" CUTOFFS("--min-share 0.0001"),
+      .examples = "heapdump record --keep app.region -o app.json -- ./app\n"
+                  "heapdump recover app.region -o app.json; heapdump tree app.json" },
     { .name = "tree", .run = run_tree,
       .summary = "where the memory is: a breakdown by frame and type",
       .usage = "[OPTIONS] FILE...",

@@ -188,7 +188,12 @@ static bool take_record_format(const option_row *o, arguments *a, const char *te
 static const option_row rows[] = {
     { "", "output", "FILE", take_text, AT(output), "write here instead of standard output; packed, where the name ends in .gz,\n"
       ".zst or .xz" }, /* -o, too */
-    { "record", "output", "FILE", take_text, AT(output), "[heapdump.PROGRAM.PID.json]" },
+    { "record", "output", "FILE", take_text, AT(output),
+      "the file, packed at its end where the name ends in .gz, .zst or .xz\n[heapdump.PROGRAM.PID.json]" },
+    { "snapshot", "output", "FILE", take_text, AT(output),
+      "write a file of its own instead; packed, where the name ends in .gz, .zst or .xz" },
+    { "recover", "output", "FILE", take_text, AT(output),
+      "packed, where the name ends in .gz, .zst or .xz [FILE.json]" },
     { "", "json", NULL, take_flag, AT(json), "one JSON value" },
     { "info", "json", NULL, take_flag, AT(json), "one JSON value, with everything" },
     { "object", "json", NULL, take_flag, AT(json),
@@ -266,8 +271,8 @@ static const option_row rows[] = {
       "have it, where tree, top, diff and check look at them]" },
     { "", "keep", "REGEX", take_pattern, AT(keep), "only what has a frame (type=REGEX: a type) that matches" },
     { "record", "keep", "FILE", take_text, AT(region),
-      "keep what is recorded in this file meanwhile, for heapdump recover, should\n"
-      "heapdump be killed too" },
+      "record into this new file instead of memory: heapdump recover reads it when\n"
+      "heapdump was killed too. It stays, and is sparse: ls says up to 1 TiB" },
     { "", "drop", "REGEX", take_pattern, AT(drop), "without that" },
     { "", "root", "REGEX", take_pattern, AT(root), "start backtraces at the outermost frame that matches" },
     { "", "invert", NULL, take_flag, AT(invert), "innermost frames first: who is called, and by whom" },
@@ -351,22 +356,31 @@ static const option_row rows[] = {
 
     /* Recording. */
     { "", "at", "exit", take_text, AT(at),
-      "what is live when a process ends, however it does; with all that it allocated,\n"
-      "and what was freed at once [peak,exit; what is taken is what the list has]" },
-    { "", "at", "peak", take_text, AT(at), "what was live when most was; with several threads, within 64 KiB for each" },
+      "the kinds live, total and temporary, of when a process ends, however it does
+"
+      "[peak,exit: what is taken is what the list has]" },
+    { "", "at", "peak", take_text, AT(at),
+      "the kind peak: what was live when that was the most; with several threads,
+"
+      "within 64 KiB for each" },
     { "", "at", "every=SECONDS", take_text, AT(at),
-      "what is live, again and again; each cut down to 12 KiB, and of those long ago\n"
-      "every 2nd is kept, or 4th, ..., so that the file stays below 50 MB" },
+      "what is live again and again: each time in 12 KiB a process, unless an option
+"
+      "below says what to list. When these take 32 MiB, every 2nd of the older ones
+"
+      "goes; of the oldest so every 4th stays in time, every 8th, ..." },
     { "", "at", "signal[=NAME]", take_text, AT(at),
-      "what is live when heapdump itself gets USR2, or USR1, INT, TERM, HUP" },
+      "what is live whenever heapdump itself gets this signal: USR2, or as NAME says
+"
+      "USR1, INT, TERM or HUP" },
     { "", "children", "WHICH", take_children, AT(children),
-      "of what the program starts record no, all, or what has a name that matches a\n"
-      "REGEX [all]" },
+      "of the programs that the program starts record no, all, or those whose name\n"
+      "matches a REGEX [all]" },
     { "", "same-user", NULL, take_flag, AT(same_user),
-      "leave processes unrecorded that change their user: they could read what their\n"
-      "parents recorded" },
+      "do not record processes that change their user: these can read the call stacks\n"
+      "and addresses of what their parents recorded" },
     { "record", "format", "memprof-raw", take_record_format, AT(record_format),
-      "instead of what is live, all that was allocated, freed or not, by call\n"
+      "instead of a trace all that was allocated, freed or not, by call\n"
       "stack, with sizes and lifetimes, as llvm-profdata takes it; a profile\n"
       "for each process. Accesses and processors are not known, and zero [chrome]" },
     { "record", "format", "memprof-rfc", take_record_format, AT(record_format),
@@ -376,7 +390,7 @@ static const option_row rows[] = {
     { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
       "record one block per BYTES allocated, on average, and estimate from\n"
       "these: costs next to nothing (512k is usual) [every block, exactly]" },
-    { "", "stats", NULL, take_flag, AT(stats), "tell what the recording itself cost" }
+    { "", "stats", NULL, take_flag, AT(stats), "tell what the recording itself cost: time, memory, stacks" }
 };
 enum { ROWS = sizeof rows / sizeof *rows, OUTPUT = 0 };
 

@@ -379,6 +379,7 @@ int run_recover(const arguments *a) {
     timeline_open(&r);
     processes_look(&r);
     for (uint32_t i = 0; i < r.count; i++) r.processes[i].ended = true;
+    if (r.count) r.main = (pid_t)r.processes[0].pid;
     r.file.is_plain = false;     /* written once */
     processes_ended(&r, NULL);
     status = timeline_finish(&r);

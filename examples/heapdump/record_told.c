@@ -16,29 +16,53 @@ static void tell_none(const recording *r) {
                 "did not open?\n", program);
 }
 
-static void tell_process(const recording *r, const process *p) {
+static void tell_process(const process *p) {
     const hd_recorder_counters *c = &p->state.counters;
-    const char *about = p->state.sample_bytes ? "about " : "";
-    display(stderr, "heapdump: %s (%llu): peak %s%llu bytes, at the end %s%llu in %llu blocks", p->name,
+    bool sampled = p->state.sample_bytes != 0;
+    const char *about = sampled ? "about " : "", *blocks = sampled ? "sampled blocks" : "blocks";
+    display(stderr, "heapdump: %s (%llu): peak %s%llu bytes, at the end %s%llu in %llu %s", p->name,
             (unsigned long long)p->pid, about, (unsigned long long)c->peak_bytes, about,
-            (unsigned long long)c->live_bytes, (unsigned long long)c->live_blocks);
+            (unsigned long long)c->live_bytes, (unsigned long long)c->live_blocks, blocks);
     if (p->temporary_blocks)
-        display(stderr, "; freed at once: %llu of %llu blocks", (unsigned long long)p->temporary_blocks,
-                (unsigned long long)c->total_blocks);
+        display(stderr, "; freed at once: %llu of %llu %s", (unsigned long long)p->temporary_blocks,
+                (unsigned long long)c->total_blocks, blocks);
     if (c->inherited_bytes) display(stderr, "; %llu bytes were its parent's", (unsigned long long)c->inherited_bytes);
     if (p->state.under_way) display(stderr, "; %u operations were under way", p->state.under_way);
     display(stderr, "\n");
     if (c->lost) display(stderr, "heapdump: %s (%llu): %llu blocks could not be recorded, for want of memory\n", p->name,
                          (unsigned long long)p->pid, (unsigned long long)c->lost);
-    (void)r;
 }
 
 static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
 
+static uint64_t nanoseconds(const struct rusage *used) {
+    return (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000 +
+           (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000;
+}
+
+/* Processor time of a process that lives, and of those that it waited for. */
+static uint64_t nanoseconds_so_far(uint64_t pid) {
+    char path[64], text[1024];
+    unsigned long long user, system, waited_user, waited_system;
+    const char *end;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+    f = fopen(path, "re");
+    n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    end = strrchr(text, ')');    /* a program may be called anything */
+    if (!end || sscanf(end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu", &user, &system,
+                       &waited_user, &waited_system) != 4)
+        return 0;
+    return (user + system + waited_user + waited_system) * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 /* --stats: what recording cost, of all processes together. */
 static void tell_cost(const recording *r) {
     uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
-    struct rusage used;
+    struct rusage used, own;
     for (uint32_t i = 0; i < r->count; i++) {
         const hd_recorded *s = &r->processes[i].state;
         for (int k = 0; k < 8; k++) notes[k] += s->notes[k];
@@ -46,8 +70,10 @@ static void tell_cost(const recording *r) {
         lost += s->counters.lost, ignored += s->counters.ignored, contexts += s->contexts;
     }
     getrusage(RUSAGE_CHILDREN, &used);
-    cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
-          (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    getrusage(RUSAGE_SELF, &own);
+    cpu = nanoseconds(&used);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->processes[i].later && (r->stopped || !r->main_ended)) cpu += nanoseconds_so_far(r->processes[i].pid);
     each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
     hooks = each * notes[JOIN_CALLS];
     display(stderr, "heapdump: what recording cost:\n");
@@ -64,6 +90,8 @@ static void tell_cost(const recording *r) {
     display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
     display(stderr, "  memory   %llu KiB of the region\n",
             (unsigned long long)(hd_region_used(r->region.base, r->region.size) >> 10));
+    display(stderr, "  heapdump %.0f ms of processor time of its own, %ld KiB of memory\n", (double)nanoseconds(&own) / 1e6,
+            own.ru_maxrss);
 }
 
 /* Processes that were seen and never recorded: how many, and who. */
@@ -111,7 +139,7 @@ void tell_recorded(const recording *r, int status) {
         const process *p = &r->processes[i];
         if (!p->state.counters.total_blocks) continue;
         if ((p->pid == (uint64_t)r->main && !p->later) || (p->state.counters.peak_bytes >= most / 20 && shown < 8)) {
-            tell_process(r, p);
+            tell_process(p);
             shown++;
         } else {
             processes++;

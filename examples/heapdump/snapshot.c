@@ -19,7 +19,7 @@ typedef struct control_request {
 
 typedef struct control_reply {
     int32_t status;              /* of the command that asks */
-    char text[1024];
+    char text[PATH_MAX + 128];
 } control_reply;
 
 static const char control_name[] = "heapdump-";
@@ -67,7 +67,7 @@ bool control_listen(recording *r) {
 /* A moment in a file of its own, or in ours. */
 static void control_snapshot(recording *r, const control_request *q, control_reply *to) {
     timeline *t = &r->file;
-    size_t first = t->count;
+    size_t first = t->count, added;
     uint32_t moment = ++t->moments;
     uint64_t now = now_us(), bytes = 0;
     hd_heap *heaps;
@@ -83,19 +83,23 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
             timeline_add(r, &r->processes[i], HD_HEAP_LIVE, moment, 0, now);
             bytes += r->processes[i].state.counters.live_bytes;
         }
-    snprintf(to->text, sizeof to->text, "%zu processes, %llu bytes live", t->count - first, (unsigned long long)bytes);
-    if (t->count == first) {
-        to->status = BAD_INPUT;
+    added = t->count - first;
+    if (!added) {
+        snprintf(to->text, sizeof to->text, "%s: nobody that is recorded lives", t->path);
         return;
     }
     if (!*q->out) {
         to->status = timeline_flush(r, first);
-        return;
+    } else {
+        heaps = heaps_from(r, first);
+        to->status = write_heaps(r->a, heaps, added, NULL, q->out, false);
+        free(heaps);
+        while (t->count > first) hd_heap_release(&t->heaps[--t->count].heap);
     }
-    heaps = heaps_from(r, first);
-    to->status = write_heaps(r->a, heaps, t->count - first, NULL, q->out, false);
-    free(heaps);
-    while (t->count > first) hd_heap_release(&t->heaps[--t->count].heap);
+    if (to->status) snprintf(to->text, sizeof to->text, "%s could not be written", *q->out ? q->out : t->path);
+    else
+        snprintf(to->text, sizeof to->text, "%s has dump 0x%x: %zu process%s, %llu bytes live", *q->out ? q->out : t->path,
+                 moment, added, added == 1 ? "" : "es", (unsigned long long)bytes);
 }
 
 static void control_send(int fd, const control_reply *reply) {
@@ -193,7 +197,7 @@ static int control_run(const char *what, control_request *q) {
         display(stderr, "heapdump: %s: the recording does not answer\n", what);
         return BAD_INPUT;
     }
-    display(stderr, "heapdump: %s: %s\n", *q->out ? q->out : what, reply.text);
+    display(stderr, "heapdump: %s\n", reply.text);
     return reply.status;
 }
 
