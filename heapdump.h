@@ -30,6 +30,12 @@
        free(p);
        hd_recorder_free(rec);
 
+       // record where another process sees it, also when this one is killed: both map the region, a memfd or a file
+       hd_region_init(region, bytes, &err);                     // by who makes it, once
+       hd_recorder_desc desc = { .region = region, .region_bytes = bytes };
+       hd_recorder *rec = hd_recorder_create(&desc, &err);      // in the process that records
+       hd_recorder_view_snapshot(region, bytes, 0, NULL, &profile, &err); // in the other one: the first recorder
+
    ROOMS (search for the tag; most stand twice, as API and as implementation)
 
        >>base                status, error, allocator, limits, strings; arrays, reports
