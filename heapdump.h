@@ -1429,14 +1429,20 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 #ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================= >>region
    Memory in which recorders keep what others may look at: contexts, counters, modules. Whoever makes it shares it
-   with the processes that record (on Linux: a memfd), and sees what they recorded whenever it likes, also after
-   their end, whatever that was (>>recorder.view). All in it is offsets: each process has it at an address of its
-   own. It may be far larger than the memory there is, for what is not used takes none. */
+   with the processes that record (mmap with MAP_SHARED, of a memfd or a file), and sees what they recorded whenever
+   it likes, also after their end, whatever that was (>>recorder.view). All in it is offsets: each process has it at
+   an address of its own, and may map less of it than others. It may be far larger than the memory that there is:
+   pages that nobody used take none. A recorder takes 100 KB (of 16 shards; 40 KB of one), each context that allocates
+   some 125 bytes. Nothing is given back, also not when a recorder is freed or its process ends: a region is for one
+   run. When it is full, blocks of new contexts are not recorded, and counted as lost.
+   Every process that has it mapped writable can read and change all of it, so also what a parent recorded before it
+   changed its user. Nothing by which a recorder decides lies there: what others write falsifies figures alone. Who
+   shares a file or a memfd sees to it that nobody cuts it off (F_SEAL_SHRINK), which is SIGBUS for all others. */
 
 /* Makes a region of zeroed memory, before anybody records into it. `bytes`: 64 KiB at least; the address a multiple
-   of 4096. Errors: HD_INVALID. */
+   of 4096. The memory stays the caller's. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
-/* Bytes of a region that were taken so far, from its start. */
+/* Bytes of a region that were taken so far, from its start; 0: it is none. `bytes`: as the caller mapped it. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
 
 /* What program counters lie in: a program, or a library, as loaded. */
@@ -1687,10 +1693,11 @@ typedef struct hd_recorder_desc {
        unbiased estimates, and give their variance. [0: record every block] */
     uint64_t sample_bytes;
     uint64_t sample_seed;        /* equal seeds draw equal samples in each thread [drawn at random] */
-    /* Where others look at what is recorded: memory of hd_region_init, which stays until the recorder is freed.
-       Contexts are then shown, too, and cannot be another recorder's as well. [pages of its own] */
+    /* Where others look at what is recorded: memory of hd_region_init as this process maps it, borrowed until the
+       recorder is freed. Contexts are then shown, too, and cannot be another recorder's as well: names of scopes and
+       types are copied into it. [pages of its own] */
     void *region;
-    uint64_t region_bytes;
+    uint64_t region_bytes;       /* that this process has mapped, from its start */
     bool lifetimes;              /* hd_recorder_view_lifetimes shall tell; needs a region and a clock, and no samples.
                                     Takes 16 bytes a block [false] */
     const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
@@ -1702,8 +1709,10 @@ typedef struct hd_recorder_desc {
     void *user;                  /* handed to both */
 } hd_recorder_desc;
 
+/* Errors: HD_OUT_OF_MEMORY (also: no room in the region), HD_INVALID (shards, no region that hd_region_init made,
+   other contexts than those of the tracker that runs, lifetimes without what they need), those of hd_tracker_start. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
-/* Frees a recorder. Call it after the last hook has returned. */
+/* Frees a recorder. Call it after the last hook has returned. What it recorded in a region stays there. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
 /* Call after allocating. NULL addresses are ignored, size 0 is a block like any other, an address
@@ -1768,8 +1777,10 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 /* ========================================================================== >>recorder.view
    Snapshots: what is live now, was at the peak, was ever allocated, or was freed at once. All come from counters
    by context, so that a snapshot costs contexts, not blocks, and holds up nobody. Of a recorder in a region, any
-   process that has the region takes them, also when the one that recorded is dead. A snapshot is exact for each
-   context, but for what threads are doing meanwhile, and was taken of one context after the other. */
+   process that has the region takes them, also when the one that recorded is dead; reading it is enough. A snapshot
+   is exact for each context, but for what threads are doing meanwhile, and was taken of one context after the other.
+   After a process was killed each of its threads may have one operation counted half (hd_recorded.under_way).
+   `bytes`, of all calls here, is how many of the region can be read: those mapped, of a file no more than it has. */
 
 typedef struct hd_snapshot_options {
     hd_options options;
@@ -1791,39 +1802,42 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
-/* What a recorder in a region is, or was. */
+/* What a recorder in a region is, or was. All of it is what its process says. */
 typedef struct hd_recorded {
     uint64_t pid, start_us;
-    char name[64];
+    char name[64];               /* ends with a NUL */
     uint64_t sample_bytes;       /* 0: every block */
     uint32_t parent;             /* number of the recorder in the process that forked; HD_NONE */
     uint32_t under_way;          /* operations that threads were inside of: when the process is dead, at most these are
                                     counted half */
-    uint32_t contexts;
-    bool ended;                  /* it was freed */
+    uint32_t contexts;           /* those of parents among them */
+    bool ended;                  /* it was freed; one whose process was killed was not */
     uint64_t peak_number;        /* counts peaks: what the peak says changed when this did */
     uint64_t notes[8];           /* of hd_recorder_note */
     hd_recorder_counters counters; /* without `memory` */
 } hd_recorded;
 
-/* How many recorders there were so far, of all processes; they are numbered from 0, parents before children.
-   `bytes`: of the region that are there to be read. */
+/* How many recorders there were so far, of all processes; they are numbered from 0, parents before children. 0 also
+   where there is no region. */
 HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
-/* A recorder by its number. Errors: HD_INVALID (there is none, or not yet). */
+/* A recorder by its number. O(shards). Errors: HD_INVALID (no region, or no such recorder, or not yet). */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
-/* What hd_recorder_snapshot gives, of a recorder in a region. What a hostile process wrote there falsifies figures and
-   names; `limits` bound what it makes this one take. Errors: those of both. */
+/* What hd_recorder_snapshot gives, of a recorder in a region; *out is the caller's (hd_profile_free). What a hostile
+   process wrote there falsifies figures and names; `limits` bound what it makes this one take. O(contexts). Errors:
+   those of both. */
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err);
-/* Calls back for each context that allocated, with the program counters of its call stack, innermost first.
-   `now`: on the recorder's clock. Errors: also HD_UNSUPPORTED (desc.lifetimes was not set). */
+/* Calls back for each context that allocated, with the program counters of its call stack, innermost first; all that
+   `each` gets is there during the call. `now`: on the recorder's clock, for blocks that live. O(contexts and live
+   blocks). Errors: HD_INVALID, HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
                                                   const hd_options *options,
                                                   void (*each)(void *user, const hd_lifetimes *of,
                                                                const uint64_t *pcs, size_t count),
                                                   void *user, hd_error *err);
-/* Calls back for each module that was told of, also those of parents; `module` is there during the call. */
+/* Calls back for each module that was told of, also those of parents, in the order in which they were; `module` is
+   there during the call. `loaded`: hd_recorder_remove_module was not called for it. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
                                                 void (*each)(void *user, const hd_module *module, bool loaded),
                                                 void *user, hd_error *err);
