@@ -374,8 +374,8 @@ static const option_row rows[] = {
 "
       "USR1, INT, TERM or HUP" },
     { "", "children", "WHICH", take_children, AT(children),
-      "of the programs that the program starts record no, all, or those whose name\n"
-      "matches a REGEX [all]" },
+      "of the processes that the program starts record no, all, or those of programs\n"
+      "whose name matches a REGEX [all]" },
     { "", "same-user", NULL, take_flag, AT(same_user),
       "do not record processes that change their user: these can read the call stacks\n"
       "and addresses of what their parents recorded" },

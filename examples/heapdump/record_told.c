@@ -77,7 +77,8 @@ static void tell_cost(const recording *r) {
     each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
     hooks = each * notes[JOIN_CALLS];
     display(stderr, "heapdump: what recording cost:\n");
-    display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing one in 64, at random\n",
+    if (!notes[JOIN_TIMED]) display(stderr, "  hooks    too few calls to time any\n");
+    else display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing one in 64, at random\n",
             (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
             (unsigned long long)each);
     display(stderr, "  %-8s %llu, %llu live, %llu lost for want of memory, %llu calls from inside the recorder\n",

@@ -144,12 +144,19 @@ void control_answer(recording *r) {
 
 /* Who asks. ------------------------------------------------------------------------------------- */
 
-/* Sends a request to a recording by its name, and waits for the reply. */
+/* Sends a request to a recording by its name, and waits for the reply; of who does not answer whether it has a process,
+   it has none. */
 static bool ask(const char *name, const control_request *q, control_reply *reply) {
+    struct timeval patience = { 2, 0 };
     struct sockaddr_un address;
     socklen_t size;
     int fd = control_socket(name, &address, &size);
-    bool done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd, !geteuid()) &&
+    bool done;
+    if (fd >= 0 && q->verb == ASK_PID) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd, !geteuid()) &&
                 send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && recv(fd, reply, sizeof *reply, 0) == sizeof *reply;
     if (fd >= 0) close(fd);
     reply->text[sizeof reply->text - 1] = 0;
