@@ -85,7 +85,7 @@ all() {
   local i times=$1
   [ -z "${FULL:-}" ] || times=1000
   wrong= furthest=0
-  for i in $(seq $times); do by_$2 $i; done
+  for i in $(seq $times); do by_$2 $i 2> said; done # by bash, of who was killed
   check "$3 $times times, eight threads: all within an operation per thread (furthest: $furthest)" "" "$wrong"
 }
 all 20 kill "killed"
