@@ -22,11 +22,13 @@ compare() {
   [ $2 = $3 ] && [ ${off#-} -le 8 ] && [ $more -ge 0 ] && [ $more -le 8 ] ||
     wrong="$wrong $1: status $2, live $live and all $all recorded, $((allocated - freed)) and $allocated tallied;"
 }
-# record OPTIONS...: heapdump's pid is in `recording`, and the program's in `pid`. Returns when it allocates.
+# record OPTIONS...: heapdump, by `within`, whose pid is in `recording`; the program's is in the file pid. Returns when
+# that allocates.
+within=()
 record() {
   rm -f killed.json
   head -c 512 /dev/zero > tally
-  "$tool" record --depth 8 -o killed.json "$@" > out 2> err &
+  "${within[@]}" "$tool" record --depth 8 -o killed.json "$@" > out 2> err &
   recording=$!
   while [ $(od -An -tu8 -N8 tally) = 0 ] && kill -0 $recording 2> /dev/null; do sleep 0.01; done
 }
@@ -39,7 +41,10 @@ by_kill() { record -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; comp
 by_abort() { record -- ./killed tally abort $((RANDOM * 3)); ended; compare $1 $status 134; }
 by_segv() { record -- ./killed tally segv $((RANDOM * 3)); ended; compare $1 $status 139; }
 # In a process group of their own, whom the terminal's interrupt reaches; what a script starts else ignores that.
-by_interrupt() { set -m; record -- ./killed tally; set +m; moment; kill -INT -- -$recording; ended; compare $1 $status 130; }
+by_interrupt() {
+  local within=(env --default-signal=INT setsid)
+  record -- ./killed tally; moment; kill -INT -- -$recording; ended; compare $1 $status 130
+}
 by_oom() { record -- sh -c 'echo $$ > "$0"/cgroup.procs && exec ./killed tally oom $1' "$group" $((RANDOM * 3)); ended; compare $1 $status 137; }
 # heapdump itself: the file that grows is an array that lacks its end, and what was kept has what came later, too.
 by_losing_heapdump() {
