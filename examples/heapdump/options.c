@@ -356,22 +356,17 @@ static const option_row rows[] = {
 
     /* Recording. */
     { "", "at", "exit", take_text, AT(at),
-      "the kinds live, total and temporary, of when a process ends, however it does
-"
+      "the kinds live, total and temporary, of when a process ends, however it does\n"
       "[peak,exit: what is taken is what the list has]" },
     { "", "at", "peak", take_text, AT(at),
-      "the kind peak: what was live when that was the most; with several threads,
-"
+      "the kind peak: what was live when that was the most; with several threads,\n"
       "within 64 KiB for each" },
     { "", "at", "every=SECONDS", take_text, AT(at),
-      "what is live again and again: each time in 12 KiB a process, unless an option
-"
-      "below says what to list. When these take 32 MiB, every 2nd of the older ones
-"
+      "what is live again and again: each time in 12 KiB a process, unless an option\n"
+      "below says what to list. When these take 32 MiB, every 2nd of the older ones\n"
       "goes; of the oldest so every 4th stays in time, every 8th, ..." },
     { "", "at", "signal[=NAME]", take_text, AT(at),
-      "what is live whenever heapdump itself gets this signal: USR2, or as NAME says
-"
+      "what is live whenever heapdump itself gets this signal: USR2, or as NAME says\n"
       "USR1, INT, TERM or HUP" },
     { "", "children", "WHICH", take_children, AT(children),
       "of the processes that the program starts record no, all, or those of programs\n"
