@@ -1698,6 +1698,10 @@ typedef struct hd_recorder_desc {
        types are copied into it. [pages of its own] */
     void *region;
     uint64_t region_bytes;       /* that this process has mapped, from its start */
+    /* Where only the start of a region is mapped: called when more of it is needed, from inside an hd_record_ function,
+       with locks held, also by several threads at a time. Returns how many bytes are there now, from the start: fewer
+       than `bytes` when there is no more. [NULL] */
+    uint64_t (*region_more)(void *user, uint64_t bytes);
     bool lifetimes;              /* hd_recorder_view_lifetimes shall tell; needs a region and a clock, and no samples.
                                     Takes 16 bytes a block [false] */
     const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
@@ -1706,7 +1710,7 @@ typedef struct hd_recorder_desc {
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Fills hd_allocation.time. Asked only when set; any unit, may wrap. */
     uint32_t (*clock)(void *user);
-    void *user;                  /* handed to both */
+    void *user;                  /* handed to all of these */
 } hd_recorder_desc;
 
 /* Errors: HD_OUT_OF_MEMORY (also: no room in the region), HD_INVALID (shards, no region that hd_region_init made,
@@ -12837,6 +12841,8 @@ typedef struct hd__land {
     uint64_t size;
     uint64_t memory;             /* bytes taken */
     uint64_t names_at, names_left;
+    uint64_t (*more)(void *user, uint64_t bytes); /* may be NULL */
+    void *user;
 } hd__land;
 
 /* Who fills a column: where its segments are. */
@@ -12993,6 +12999,16 @@ HD__INLINE uint32_t hd__segment_of(uint32_t row, uint32_t *within) {
     return segment;
 }
 
+/* Whether so many bytes are there behind the used ones, mapped by now. */
+static bool hd__land_holds(hd__land *land, uint64_t used, uint64_t size) {
+    if (used > HD_UNKNOWN - size) return false;
+    if (used + size > land->size && land->more) {
+        uint64_t bytes = land->more(land->user, used + size);
+        if (bytes > land->size) land->size = bytes;
+    }
+    return used + size <= land->size;
+}
+
 /* A chunk of zeros; *offset tells it to others. NULL when there is no more. */
 static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
     hd__region *region = (hd__region *)(void *)land->base;
@@ -13005,7 +13021,7 @@ static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
         used = hd__figure(&region->used);
         do {
             used &= ~(uint64_t)(HD__PAGE - 1);
-            if (used < sizeof *region || used > land->size || size > land->size - used) return NULL;
+            if (used < sizeof *region || !hd__land_holds(land, used, size)) return NULL;
         } while (!hd__figure_swap(&region->used, &used, used + size));
         p = land->base + used;
         *offset = used;
@@ -14837,6 +14853,8 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
 static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *desc, hd_error *err) {
     rec->land.base = (uint8_t *)desc->region;
     rec->land.size = desc->region_bytes;
+    rec->land.more = desc->region_more;
+    rec->land.user = desc->user;
     if (desc->lifetimes && (!desc->region || !desc->clock || desc->sample_bytes))
         return hd__fail(err, HD_INVALID, "lifetimes need a region and a clock, and no samples");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))

@@ -575,6 +575,45 @@ static void a_full_region_loses_blocks_and_nothing_else(void **state) {
     assert_true(region[512 << 10] == 0 && !memcmp(region + (512 << 10), region + (512 << 10) + 1, 65536));
 }
 
+static uint64_t mapped, may_map;
+
+static uint64_t map_more(void *user, uint64_t bytes) {
+    assert_ptr_equal(user, &mapped);
+    assert_true(bytes > mapped);
+    while (mapped < bytes && mapped + 65536 <= may_map) mapped += 65536;
+    mprotect(region, mapped, PROT_READ | PROT_WRITE);
+    return mapped;
+}
+
+/* Also in a forked child, which has mapped what its parent had. */
+static void a_region_is_mapped_as_it_is_needed(void **state) {
+    static char many[20000][8];
+    hd_recorder_desc desc = { .region = region, .region_more = map_more, .user = &mapped };
+    hd_recorded r;
+    (void)state;
+    for (int enough = 1; enough >= 0; enough--) {
+        begin_again(BYTES);
+        desc.region_bytes = mapped = 65536;
+        may_map = enough ? BYTES : 1 << 20;
+        mprotect(region + mapped, BYTES - mapped, PROT_NONE);
+        rec = hd_recorder_create(&desc, NULL);
+        assert_non_null(rec);
+        for (unsigned i = 0; i < 20000; i++) {
+            snprintf(many[i], sizeof many[i], "n%u", i);
+            hd_record_alloc(rec, at(i + 1), 1, many[i]);
+        }
+        assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+        assert_int_equal(r.counters.live_blocks + r.counters.lost, 20000);
+        assert_int_equal(r.counters.lost == 0, enough);
+        assert_true(hd_region_used(seen, BYTES) <= mapped && mapped <= may_map);
+        hd_recorder_fork_prepare(rec);
+        assert_int_equal(hd_recorder_fork_child(rec), enough);
+        mprotect(region, BYTES, PROT_READ | PROT_WRITE);
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
 /* ---- hostile regions */
 
 static void look_at_all(const void *memory, uint64_t bytes) {
@@ -708,6 +747,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_region_loses_blocks_and_nothing_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_region_is_mapped_as_it_is_needed, setup, teardown),
         cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_leave_exact_figures, setup, teardown),
 #if !defined(__SANITIZE_THREAD__)

@@ -118,6 +118,7 @@ static bool started;
 static hd_recorder *recorder;
 static void *region;
 static uint64_t region_bytes;    /* mapped */
+static uint64_t region_whole, region_step; /* all of it; how much more is mapped at a time, where addresses are limited */
 static uint32_t join_flags;      /* of the join_reply */
 static uint64_t started_us;
 static bool timing;
@@ -647,17 +648,29 @@ static int keep_region(const char *path, join_reply *reply) {
     return fd;
 }
 
-/* Maps what there is room for: where addresses are limited, a tenth of them. */
+/* Where addresses are limited the mapping grows, and lies far from where others are put. */
+static void *map_apart(int fd, uint64_t bytes) {
+    uint64_t random = started_us * 0x9e3779b97f4a7c15u >> 34 << 12;
+    void *p = MAP_FAILED;
+    for (uint64_t i = 1; i < 8 && region_step && p == MAP_FAILED; i++)
+        p = mmap((void *)(uintptr_t)(i << 43 | random), bytes, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+    if (p != MAP_FAILED) return p;
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
+/* Maps what there is room for: where addresses are limited, a tenth of them at first. */
 static uint64_t map_region(int fd, uint64_t bytes) {
     struct rlimit limit;
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS); /* a file with a name cannot be sealed: -1, or F_SEAL_SEAL alone on tmpfs */
     bool sealable = seals >= 0 && seals != F_SEAL_SEAL;
     if (fstat(fd, &st) || (uint64_t)st.st_size < bytes || (sealable && !(seals & F_SEAL_SHRINK))) return 0;
+    region_whole = bytes;
     if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur / 10)
-        bytes = limit.rlim_cur / 10;
+        region_step = bytes = limit.rlim_cur / 10;
     for (bytes &= ~(uint64_t)65535; bytes >= 1 << 18; bytes = bytes / 2 & ~(uint64_t)65535) {
-        void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        void *p = map_apart(fd, bytes);
         if (p == MAP_FAILED) continue;
         madvise(p, bytes, MADV_DONTDUMP);
         if (join_flags & JOIN_NO_CHILDREN) madvise(p, bytes, MADV_DONTFORK);
@@ -667,12 +680,40 @@ static uint64_t map_region(int fd, uint64_t bytes) {
     return 0;
 }
 
+/* Whether so many addresses are free that the program will not miss a step. */
+static bool is_roomy(uint64_t step) {
+    void *p = mmap(NULL, 3 * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p != MAP_FAILED && !munmap(p, 3 * step);
+}
+
+/* Maps more of the region, behind what is mapped, a tenth of the addresses at a time, while a third of them is free. */
+static uint64_t more_region(void *unused, uint64_t needed) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* inside those of the recorder, which a fork takes */
+    uint64_t step, bytes;
+    int saved = errno;
+    (void)unused;
+    if (!region_step) return region_bytes;
+    pthread_mutex_lock(&lock);
+    step = region_step & ~(uint64_t)65535;
+    bytes = region_bytes;
+    while (step && bytes < needed) {
+        if (bytes + step > region_whole || !is_roomy(step) || mremap(region, bytes, bytes + step, 0) == MAP_FAILED)
+            region_step = step = 0;
+        else bytes += step;
+    }
+    region_bytes = bytes;
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+    return bytes;
+}
+
 /* Leaves the region for good: other threads that are recording write into memory that nobody sees. */
 static void leave_region(void) {
     uint64_t bytes;
     if (get_state() != READY) return;
     set_state(OFF);
     if (!is_outside()) return;
+    region_step = 0;
     hd_record_suspend();
     bytes = hd_recorder_region_bytes(recorder, 0);
     munmap((char *)region + bytes, region_bytes - bytes);
@@ -688,7 +729,8 @@ static void leave_region(void) {
 static void shrink_region(uint64_t limit) {
     uint64_t bytes;
     if (get_state() != READY || limit == RLIM_INFINITY || !is_outside()) return;
-    bytes = hd_region_used(region, region_bytes) + limit / 10;
+    region_step = limit / 10;
+    bytes = hd_region_used(region, region_bytes) + region_step;
     if (bytes >= region_bytes) return;
     hd_record_suspend();
     bytes = hd_recorder_region_bytes(recorder, bytes);
@@ -808,6 +850,7 @@ static void record_from_now(const join_request *request, const join_reply *reply
     dl_iterate_phdr(without_pipe, NULL);
     unwind_start(meet_code);
     desc.region = region;
+    desc.region_more = more_region;
     desc.name = request->program;
     desc.start_us = started_us;
     desc.sample_bytes = reply->sample_bytes;

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must gcc libc6-dev util-linux
+must gcc libc6-dev dash jq util-linux
 sources=$PWD/tests/peers work=$PWD/build/peers/region-life
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$sources"/hard_region.c -o life -lpthread
@@ -27,6 +27,9 @@ if findmnt -n -t tmpfs /dev/shm > /dev/null 2>&1; then
 else
   echo "SKIP: --keep in memory: /dev/shm is none"
 fi
+check "limited, and more call stacks than a tenth of it holds: the status" 3 "$(rec -- dash -c 'ulimit -v 300000; exec ./life many')"
+check "... all of them are recorded" "true 0" \
+  "$("$tool" info --json life.json | jq '[.files[0].heaps[] | select(.process == "life" and .kind == "total") | .blocks] | add >= 950000') $(grep -c 'could not be recorded' err || true)"
 if [ "$(id -u)" = 0 ]; then
   check "another user: the status" 3 "$(rec -- ./life user)"
   check "... is recorded" "1 1" "$(has 1000) $(has 222222)"

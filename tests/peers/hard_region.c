@@ -17,6 +17,16 @@ static void *churn(void *unused) {
     return unused;
 }
 
+/* 64 bytes by a way of its own for each number. */
+static int go(unsigned bits, int depth);
+static __attribute__((noinline)) int left(unsigned bits, int depth) { return go(bits, depth) + 1; }
+static __attribute__((noinline)) int right(unsigned bits, int depth) { return go(bits, depth) + 2; }
+static __attribute__((noinline)) int go(unsigned bits, int depth) {
+    static void *volatile block;
+    if (!depth) return block = malloc(64), block == NULL;
+    return bits & 1 ? left(bits >> 1, depth - 1) : right(bits >> 1, depth - 1);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     void *volatile keep = malloc(1000);
@@ -26,6 +36,7 @@ int main(int argc, char **argv) {
         keep = malloc(77777);
         _exit(0);
     }
+    for (unsigned i = 0; i < 150000 && !strcmp(what, "many"); i++) go(i, 18);
     if (!strcmp(what, "vfork")) {
         if (!vfork()) _exit(0);
     }
