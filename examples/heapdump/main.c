@@ -37,8 +37,7 @@ static const command commands[] = {
               "recording is that which writes FILE, or that of the process PID; its user and root may ask. The program\n"
               "does not wait meanwhile: each call stack is exact, but was looked at one after the other.",
       .options = "output",
-      .examples = "heapdump snapshot app.json; heapdump tree app.json\n"
-                  "heapdump snapshot -o now.json $(pidof server); heapdump top --self now.json" },
+      .examples = "heapdump snapshot app.json; heapdump tree app.json     # what is live now" },
     { .name = "stop", .run = run_stop,
       .summary = "end a recording; the program goes on",
       .usage = "FILE|PID",
@@ -96,7 +95,7 @@ static const command commands[] = {
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
       .options = "top bytes json csv keep drop root" NAMES HEAPS,
-      .examples = "heapdump record --at every=10 -o server.json -- ./server; heapdump suspects server.json\n"
+      .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
     { .name = "check", .run = run_check,
