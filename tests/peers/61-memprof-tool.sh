@@ -159,20 +159,20 @@ gcc -O0 -g late.c -o late
 "$tool" record --format memprof-raw -o late.raw -- ./late 2> err
 check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.raw 2> err |
   jq -c '.Records[] | select(.Function == "late_make").AllocSites[].MemInfoBlock | select(.MaxSize == 4321) | [.AllocCount, .TotalSize]')"
-cat > several.c <<'EOF'
+cat > killed.c <<'EOF'
 #include <signal.h>
 #include <stdlib.h>
 char *volatile p;
 int main(void) {
-  for (int i = 1; i <= 4; i++) { p = malloc(5000 + i); free(p); if (i < 4) raise(SIGUSR2); }
-  return 0;
+  for (int i = 1; i <= 4; i++) { p = malloc(5000 + i); free(p); }
+  return raise(SIGKILL);
 }
 EOF
-gcc -O0 -g -no-pie several.c -o several
-"$tool" record --format memprof-raw --at signal -o several.raw -- ./several 2> err
-check "of several dumps the last" "1 [[3,5001,5003]]" "$("$tool" info --json several.raw | jq '.files[0].profiles | length') $(
-  "$tool" memprof --json --binary several several.raw 2> err | jq -c '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 5000 and .MaxSize < 5010) | [.AllocCount, .MinSize, .MaxSize]]')"
+gcc -O0 -g -no-pie killed.c -o killed
+check "of a program that is killed, all" "137 1 [[4,5001,5004]]" "$(status "$tool" record --format memprof-raw -o killed.raw -- ./killed) $("$tool" info --json killed.raw | jq '.files[0].profiles | length') $(
+  "$tool" memprof --json --binary killed killed.raw 2> err | jq -c '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 5000 and .MaxSize < 5010) | [.AllocCount, .MinSize, .MaxSize]]')"
 check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
+check "nor moments of a whole run" 2 "$(status "$tool" record --format memprof-raw --at signal -- true)"
 check "no such format" 2 "$(status "$tool" record --format pprof -- true)"
 gcc -O1 -g -pthread $source/hard_fork.c -o hard_fork 2> err &&
   check "forks while threads allocate" 0 "$(status timeout 900 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
