@@ -12867,9 +12867,10 @@ typedef struct hd__shown_module {
 
 /* What one context allocated. A sample's blocks are in 65,536ths. */
 typedef struct hd__site {
-    uint64_t total[2], freed[2], temporary[2]; /* bytes, blocks */
-    uint64_t peak[2];            /* live at the peak with the number that follows; of another: did not change since */
-    uint64_t peak_number;
+    uint64_t total[2];           /* bytes, blocks */
+    uint64_t peak_number;        /* beside what is written, so that both are on one cache line, mostly */
+    uint64_t freed[2], temporary[2];
+    uint64_t peak[2];            /* live at the peak with that number; of another: did not change since */
     uint32_t context, apart;
 } hd__site;
 
@@ -12907,6 +12908,7 @@ typedef struct hd__pending_kept {
 
 #define HD__SHARDS 256u
 #define HD__PENDING 64u          /* per shard */
+#define HD__PENDING_MISSES 16u   /* of so many one takes another's place */
 #define HD__PENDING_BYTES 4096u  /* of live bytes that a shard keeps to itself, at most */
 #define HD__NO_MODULE 0xffffffu
 
@@ -14287,8 +14289,8 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
 
 /* ========================================================================= >>recorder.sites
    A site counts what one context allocated, freed, and freed at once. A thread that is alone adds to sites; of
-   several, each shard keeps what its operations add to a few sites until another site takes their place, so that
-   threads do not wait for each other's cache lines.
+   several, each shard keeps what its operations add to a few sites, those that change often, until another site takes
+   their place, so that threads do not wait for each other's cache lines.
 
    The peak costs no time of its own: it can only be just before a block is freed. It has a number, and a site that
    changes for the first time after it keeps what it was. With several threads what shards keep to themselves is
@@ -14303,6 +14305,7 @@ typedef struct hd__shard {
     hd__mutex lock;
     hd_register *reg;
     bool locked;                 /* not by a thread that is alone */
+    uint32_t missed;             /* times that a site was not among the next */
     uint32_t pending[HD__PENDING]; /* whose sites' they are */
     hd__column *column;          /* of live blocks; NULL: lifetimes are not kept */
     hd__shower blocks;
@@ -14520,7 +14523,8 @@ static void hd__pending_settle(hd_recorder *rec, hd__pending *p, uint32_t site, 
     for (int i = 0; i < 2; i++)
         hd__figure_add(&s->peak[i], hd__pending_at(p, hd__kept_of(rec, p), i, peak));
     for (int kind = 0; kind < 3; kind++)
-        for (int i = 0; from[kind][1] && i < 2; i++) {
+        for (int i = 0; i < 2; i++) {
+            if (!from[kind][i]) continue; /* taken back, one block may leave bytes of another size */
             hd__figure_add(&to[kind][i], from[kind][i]);
             hd__figure_set(&from[kind][i], 0);
         }
@@ -14540,17 +14544,29 @@ HD__NOINLINE static void hd__pending_turn(hd_recorder *rec, hd__pending *p, uint
     HD__STORE(&p->site, site - rec->inherited);
 }
 
-/* Begins to change what is pending of a site, whose place another may have. */
+/* Begins to change what is pending of a site. NULL: another has its place, so that the site itself is to change. It
+   gets the place now and then, so that sites that change often have one. */
 HD__INLINE hd__pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site) {
     uint32_t at = site % HD__PENDING, *whose = &shard->pending[at];
     hd__pending *p = rec->pending + (size_t)(shard - rec->shard) * HD__PENDING + at;
     uint64_t peak = hd__figure(&rec->record->peak_number);
+    if (*whose != site && *whose && ++shard->missed % HD__PENDING_MISSES) return NULL;
     HD__STORE(&p->changes, p->changes | 1);
     if (HD__UNLIKELY(*whose != site || p->peak_number != peak)) hd__pending_turn(rec, p, whose, site, peak);
     return p;
 }
 
-static void hd__pending_end(hd__pending *p) { HD__STORE(&p->changes, (p->changes | 1) + 1); }
+/* Adds to a sum of what is pending, which ends its change; or of the site. */
+HD__INLINE void hd__pending_add(hd__pending *p, uint64_t *sum, uint64_t bytes, uint64_t blocks) {
+    if (p) {
+        hd__count(&sum[0], bytes);
+        hd__count(&sum[1], blocks);
+        HD__STORE(&p->changes, (p->changes | 1) + 1);
+    } else {
+        hd__figure_add(&sum[0], bytes);
+        hd__figure_add(&sum[1], blocks);
+    }
+}
 
 /* Live bytes of a shard, which are told when they are many. */
 HD__INLINE void hd__pending_live(hd_recorder *rec, hd__shown_shard *shown, uint64_t by) {
@@ -14576,9 +14592,7 @@ HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, uint32_t 
     hd__site *s;
     if (hd__is_pending(rec, shard, size)) {
         hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__count(&p->total[0], size * sign);
-        hd__count(&p->total[1], sign);
-        hd__pending_end(p);
+        hd__pending_add(p, p ? p->total : hd__site_change(rec, site)->total, size * sign, sign);
         hd__pending_live(rec, &rec->record->shard[shard - rec->shard], size * sign);
         return;
     }
@@ -14602,9 +14616,7 @@ HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, uint32_t site
     }
     if (hd__is_pending(rec, shard, size)) {
         hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__count(&p->freed[0], size * sign);
-        hd__count(&p->freed[1], sign);
-        hd__pending_end(p);
+        hd__pending_add(p, p ? p->freed : hd__site_change(rec, site)->freed, size * sign, sign);
         hd__pending_live(rec, &rec->record->shard[shard - rec->shard], 0 - size * sign);
         return;
     }
@@ -14626,9 +14638,7 @@ HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t 
     t->last = 0;
     if (shard && hd__is_pending(rec, shard, size)) {
         hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__count(&p->temporary[0], size);
-        hd__count(&p->temporary[1], 1);
-        hd__pending_end(p);
+        hd__pending_add(p, p ? p->temporary : hd__site_at(rec, site)->temporary, size, 1);
         return;
     }
     w = hd__weigh(rec, size);

@@ -268,7 +268,8 @@ static void *churn(void *argument) {
     unsigned random = (unsigned)base + 1;
     for (unsigned i = 0; i < EACH; i++) {
         unsigned b = (random = random * 1103515245 + 12345) >> 8;
-        if (b % 3) hd_record_alloc(rec, at(base + 1 + b % 5000), 1 + b % 999, names[b % NAMES]);
+        if (i % 5 == 4) hd_record_set_type(rec, at(base + 1 + b % 5000), names[b / 5 % NAMES]); /* takes others back */
+        else if (b % 3) hd_record_alloc(rec, at(base + 1 + b % 5000), 1 + b % 999, names[b % NAMES]);
         else hd_record_free(rec, at(base + 1 + b % 5000));
     }
     return NULL;
