@@ -49,7 +49,7 @@ check "exec that fails: recorded on" "5 1000003 1" "$(rec --min-bytes 1 -o faile
 # Threads that end while dumps are written, on stacks too small for one.
 # It may end before there is a dump.
 for i in $(seq 40); do
-  threads=$(rec --min-bytes 1 --at exit,every=0.001 -o thread.json -- ./thread_exit)
+  threads=$(DUMPS=thread.json rec --min-bytes 1 --at exit,every=0.001 -o thread.json -- ./thread_exit)
   [ "$threads" = 0 ] && [ "$("$tool" info thread.json | grep -c ' malloc ')" -le 5 ] || break
 done
 check "threads come and go" 0 "$threads"
@@ -105,9 +105,9 @@ done
 # Descriptors.
 check "every descriptor closed" "0 1000003 1" "$(rec --min-bytes 1 -o closed.json -- ./close) $(asked closed.json close)"
 check "every descriptor closed, then a file: nothing gets into it" "0 1000003 1 0" \
-  "$(rec --min-bytes 1 --at exit,every=0.01 -o own.json -- ./close own) $(asked own.json close) $(stat -c %s own)"
+  "$(DUMPS=own.json rec --min-bytes 1 --at exit,every=0.01 -o own.json -- ./close own) $(asked own.json close) $(stat -c %s own)"
 check "a thread writes to what is closed: nothing gets into the dumps" "0 1000003 1 0" \
-  "$(rec --min-bytes 1 --at exit,every=0.01 -o shout.json -- ./close shout) $(asked shout.json close) $(said warning)"
+  "$(DUMPS=shout.json rec --min-bytes 1 --at exit,every=0.01 -o shout.json -- ./close shout) $(asked shout.json close) $(said warning)"
 
 # What cannot be recorded is not run.
 no_run() { check "$1" "1 0 1" "$(rec -o no.json -- "$2") $(wc -c < out) $(said "$3.*not run")"; }
@@ -162,7 +162,7 @@ check "soft limit on open files: all are recorded, and the program's limit is it
 # Killed at any moment.
 wrong=
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
-  s=0; (exec timeout -s KILL 900 "$tool" record --at exit,every=0.001 -o kill.json -- ./kill $((i * 777))) > out 2> err || s=$?
+  s=0; (DUMPS=kill.json exec timeout -s KILL 900 "$tool" record --at exit,every=0.001 -o kill.json -- ./kill $((i * 777))) > out 2> err || s=$?
   [ $s = 137 ] && [ -z "$(left)" ] && [ "$(reads kill.json)" = 1 ] || wrong="$wrong $i:$s"
   rm -f kill.json
 done 2> /dev/null

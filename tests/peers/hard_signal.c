@@ -1,7 +1,4 @@
-/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then.
-   dump: another thread sends SIGUSR2 to the one that allocates, until there are more than 50 dumps. */
-#include "dumps.h"
-#include <pthread.h>
+/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +9,6 @@
 static volatile sig_atomic_t ticks;
 static const char *what = "";
 static void *volatile keep;
-static pthread_t main_thread;
 
 static void on_alarm(int number) {
     (void)number;
@@ -26,27 +22,12 @@ static void on_alarm(int number) {
     }
 }
 
-static void *send_dumps(void *arg) {
-    for (int i = 0; i < 300 || dumps_written() <= 50; i++) {
-        pthread_kill(main_thread, SIGUSR2);
-        usleep(500);
-    }
-    ticks = 1000;
-    return arg;
-}
-
 int main(int argc, char **argv) {
     struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
-    pthread_t thread;
     if (argc > 1) what = argv[1];
-    main_thread = pthread_self();
     keep = malloc(1000003);
-    if (!strcmp(what, "dump")) {
-        pthread_create(&thread, NULL, send_dumps, NULL);
-    } else {
-        signal(SIGALRM, on_alarm);
-        setitimer(ITIMER_REAL, &every, NULL);
-    }
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &every, NULL);
     while (ticks < 1000) free(realloc(malloc((size_t)(rand() % 500)), 700));
     setitimer(ITIMER_REAL, &never, NULL);
     return 3;

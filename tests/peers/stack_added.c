@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
     if (is("scan")) return scan();
     memset(stack, PAINT, SIZE);
     stack->lowest = 0;
-    if (is("signal") && !getenv("HEAPDUMP_AT")) signal(SIGUSR2, on_signal);
+    if (is("signal")) signal(SIGUSR2, on_signal);
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stack, SIZE);
     if (pthread_create(&thread, &attributes, run, NULL)) return 9;
