@@ -13028,7 +13028,7 @@ static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
         p = land->base + used;
         *offset = used;
     }
-    if (p) land->memory += size;
+    if (p) hd__figure_add(&land->memory, size); /* by threads that hold different locks */
     return p;
 }
 
@@ -13403,7 +13403,7 @@ HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) 
 HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return c ? HD__LOAD(&c->count) : 0; }
 
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
-    return c ? HD__LOAD_RELAXED(&c->memory) + c->land.memory + c->name_capacity * sizeof *c->names : 0;
+    return c ? HD__LOAD_RELAXED(&c->memory) + hd__figure(&c->land.memory) + c->name_capacity * sizeof *c->names : 0;
 }
 
 /* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
@@ -15356,7 +15356,7 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
     fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts) +
-            rec->land.memory + rec->numbers_memory;
+            hd__figure(&rec->land.memory) + rec->numbers_memory;
     stats->memory.reserved = stats->memory.resident = fixed;
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
