@@ -742,15 +742,31 @@ void add_tracker() {
 
 // ------------------------------------------------------------------------------------- recorder
 // A block that is allocated and freed, as a sampling hook sees nearly all of them: left out. Peer: the pair of
-// malloc and free that it comes with. And recorded, as an exact hook sees them all.
+// malloc and free that it comes with. And recorded, as an exact hook sees them all; into a region, too, where
+// others can look at it. A snapshot of what is there costs contexts, not blocks: by who looks from outside, beside the
+// program's own.
 
-void recorder_block(benchmark::State &state, uint64_t sample_bytes) {
+struct Region {
+    uint64_t bytes = uint64_t{1} << 36;
+    void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Region() { must(base != MAP_FAILED && hd_region_init(base, bytes, nullptr) == HD_OK, "hd_region_init failed"); }
+    ~Region() { munmap(base, bytes); }
+};
+
+hd_recorder *recorder_in(const Region *region, uint64_t sample_bytes) {
     hd_recorder_desc desc = {};
     desc.tracker.capture = HD_CAPTURE_OFF;
     desc.sample_bytes = sample_bytes;
     desc.sample_seed = 1;
+    if (region) desc.region = region->base, desc.region_bytes = region->bytes;
     hd_recorder *rec = hd_recorder_create(&desc, nullptr);
     must(rec != nullptr, "hd_recorder_create failed");
+    return rec;
+}
+
+void recorder_block(benchmark::State &state, uint64_t sample_bytes, bool shared) {
+    std::unique_ptr<Region> region(shared ? new Region : nullptr);
+    hd_recorder *rec = recorder_in(region.get(), sample_bytes);
     uintptr_t address = 4096;
     for (auto _ : state) {
         const void *block = reinterpret_cast<const void *>(address += 48);
@@ -768,11 +784,40 @@ void plain_block(benchmark::State &state) {
     }
 }
 
+constexpr uint64_t kLooked = 20000;
+
+void recorder_look(benchmark::State &state, uint64_t live, bool from_outside) {
+    std::unique_ptr<Region> region(from_outside ? new Region : nullptr);
+    hd_recorder *rec = recorder_in(region.get(), 0);
+    std::vector<std::string> types;
+    for (uint64_t i = 0; i < kLooked; i++) types.push_back("type" + std::to_string(i));
+    for (uint64_t i = 0; i < live; i++)
+        hd_record_alloc(rec, reinterpret_cast<const void *>(4096 + i * 16), 16, types[i % kLooked].c_str());
+    for (auto _ : state) {
+        hd_profile *profile = nullptr;
+        hd_status status = from_outside ? hd_recorder_view_snapshot(region->base, region->bytes, 0, nullptr, &profile, nullptr)
+                                        : hd_recorder_snapshot(rec, nullptr, &profile, nullptr);
+        must(status == HD_OK && hd_profile_bytes(profile) == 16 * live, "a snapshot with other bytes than are live");
+        hd_profile_free(profile);
+    }
+    hd_recorder_free(rec);
+}
+
 void add_recorder() {
     for (uint64_t sample_bytes : {uint64_t{0}, uint64_t{1} << 19}) {
-        const char *what = sample_bytes ? "recorder: alloc + free, left out by sampling" : "recorder: alloc + free, recorded";
-        compare(what, "ours", [=](benchmark::State &s) { recorder_block(s, sample_bytes); })->MinTime(0.05)->Repetitions(kRepetitions);
-        compare(what, "malloc + free", plain_block)->MinTime(0.05)->Repetitions(kRepetitions);
+        for (bool shared : {false, true}) {
+            const std::string what = std::string("recorder: alloc + free, ") + (sample_bytes ? "left out by sampling" : "recorded") +
+                                     (shared ? ", into a region" : "");
+            compare(what, "ours", [=](benchmark::State &s) { recorder_block(s, sample_bytes, shared); })
+                ->MinTime(0.05)->Repetitions(kRepetitions);
+            compare(what, "malloc + free", plain_block)->MinTime(0.05)->Repetitions(kRepetitions);
+        }
+    }
+    for (uint64_t live : {uint64_t{100000}, uint64_t{1000000}, uint64_t{10000000}}) {
+        const std::string what = "recorder: snapshot, 20,000 contexts, " + std::to_string(live) + " blocks";
+        compare(what, "ours", [=](benchmark::State &s) { recorder_look(s, live, true); })->Iterations(5)->Unit(benchmark::kMillisecond);
+        compare(what, "by the program itself", [=](benchmark::State &s) { recorder_look(s, live, false); })
+            ->Iterations(5)->Unit(benchmark::kMillisecond);
     }
 }
 
