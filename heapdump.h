@@ -30,11 +30,7 @@
        free(p);
        hd_recorder_free(rec);
 
-       // record where another process sees it, also when this one is killed: both map the region, a memfd or a file
-       hd_region_init(region, bytes, &err);                     // by who makes it, once
-       hd_recorder_desc desc = { .region = region, .region_bytes = bytes };
-       hd_recorder *rec = hd_recorder_create(&desc, &err);      // in the process that records
-       hd_recorder_view_snapshot(region, bytes, 0, NULL, &profile, &err); // in the other one: the first recorder
+       // where another process is to see it, also after this one was killed: hd_recorder_desc.region, >>region
 
    ROOMS (search for the tag; most stand twice, as API and as implementation)
 
@@ -15169,7 +15165,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
     hd_allocation was;
     uint32_t context, site;
     bool found;
-    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    if (!rec || hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     shard = hd__shard_lock(rec, at, &shown);
     found = hd_register_find(shard->reg, at, &was) && was.context > rec->inherited;
     hd__shard_unlock(shard, shown);
