@@ -12836,6 +12836,7 @@ typedef struct hd__land {
     uint8_t *base;               /* NULL: pages of the OS */
     uint64_t size;
     uint64_t memory;             /* bytes taken */
+    uint64_t end;                /* of the chunks taken */
     uint64_t names_at, names_left;
     uint64_t (*more)(void *user, uint64_t bytes); /* may be NULL */
     void *user;
@@ -13007,10 +13008,16 @@ static bool hd__land_holds(hd__land *land, uint64_t used, uint64_t size) {
     return used + size <= land->size;
 }
 
+/* What a land has taken lies below its end, whatever the region says is used. */
+static void hd__land_taken(hd__land *land, uint64_t end) {
+    uint64_t known = hd__figure(&land->end);
+    while (known < end && !hd__figure_swap(&land->end, &known, end)) {}
+}
+
 /* A chunk of zeros; *offset tells it to others. NULL when there is no more. */
 static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
     hd__region *region = (hd__region *)(void *)land->base;
-    uint64_t used, size = hd__page_round((size_t)bytes);
+    uint64_t used, at, size = hd__page_round((size_t)bytes);
     void *p;
     if (!region) {
         p = hd__pages_take((size_t)bytes);
@@ -13018,11 +13025,13 @@ static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
     } else {
         used = hd__figure(&region->used);
         do {
-            used &= ~(uint64_t)(HD__PAGE - 1);
-            if (used < sizeof *region || !hd__land_holds(land, used, size)) return NULL;
-        } while (!hd__figure_swap(&region->used, &used, used + size));
-        p = land->base + used;
-        *offset = used;
+            at = used & ~(uint64_t)(HD__PAGE - 1);
+            if (at < hd__figure(&land->end)) at = land->end;
+            if (at < sizeof *region || !hd__land_holds(land, at, size)) return NULL;
+        } while (!hd__figure_swap(&region->used, &used, at + size));
+        p = land->base + at;
+        *offset = at;
+        hd__land_taken(land, at + size);
     }
     if (p) hd__figure_add(&land->memory, size); /* by threads that hold different locks */
     return p;
@@ -14676,8 +14685,10 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     uint32_t row = shard->free_block;
     hd__shown_block *b;
     if (row) {
+        uint64_t next;           /* somebody else may have written it */
         b = (hd__shown_block *)hd__shower_row(&shard->blocks, row - 1, sizeof *b);
-        shard->free_block = b->size <= shard->blocks.count ? (uint32_t)b->size : 0;
+        next = hd__figure(&b->size);
+        shard->free_block = next <= shard->blocks.count ? (uint32_t)next : 0;
     } else {
         b = (hd__shown_block *)hd__shower_next(&shard->blocks, &rec->land, shard->column, sizeof *b);
         if (!b) return false;
@@ -15187,6 +15198,7 @@ HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t ad
 }
 
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module) {
+    uint32_t size;
     hd__shown_module *m;
     bool whole = false;
     if (!rec) return false;
@@ -15200,9 +15212,9 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
         m->transparent = module->transparent;
         m->born = rec->contexts->closed;
         m->died = HD_NONE;
-        m->build_id_size = module->build_id_size < sizeof m->build_id ? module->build_id_size
-                                                                      : (uint32_t)sizeof m->build_id;
-        memcpy(m->build_id, module->build_id, m->build_id_size);
+        size = module->build_id_size < sizeof m->build_id ? module->build_id_size : (uint32_t)sizeof m->build_id;
+        m->build_id_size = size;
+        memcpy(m->build_id, module->build_id, size);
         hd__shower_done(&rec->modules, &rec->record->modules);
         whole = true;
     }
@@ -15261,6 +15273,8 @@ HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes)
     if (!rec || !rec->land.base) return 0;
     hd_recorder_fork_prepare(rec);
     used = hd__page_round((size_t)hd_region_used(rec->land.base, rec->land.size));
+    if (used < rec->land.end) used = rec->land.end;
+    if (used < rec->contexts->land.end) used = rec->contexts->land.end;
     if (bytes < used) bytes = used;
     if (bytes < HD__REGION_LEAST) bytes = HD__REGION_LEAST;
     bytes &= ~(uint64_t)(HD__PAGE - 1);
@@ -15399,6 +15413,7 @@ typedef struct hd__sight {
     const uint8_t *base;         /* of the region; NULL: pages of this process */
     uint64_t size;
     const hd__record *record;
+    uint32_t shards;             /* of the record, as they were when it was found */
     const hd_contexts *contexts; /* of this process; NULL: those that the record shows */
 } hd__sight;
 
@@ -15420,22 +15435,26 @@ static const void *hd__view_row(const hd__sight *v, const hd__column *c, uint32_
     return offset ? hd__view_at(v, offset + (uint64_t)within * each, each) : NULL;
 }
 
-static uint32_t hd__view_shards(const hd__sight *v) { return HD__LOAD_RELAXED(&v->record->shards); }
-
 /* Finds a record by its number. */
 static bool hd__view_find(hd__sight *v, const void *region, uint64_t bytes, uint32_t number) {
     const hd__region *r = (const hd__region *)region;
-    const uint64_t *offset;
+    const uint64_t *place;
+    uint64_t offset;
     memset(v, 0, sizeof *v);
     if (!hd__region_is(region, bytes) || number >= hd__view_rows(&r->records)) return false;
     v->base = (const uint8_t *)region;
     v->size = bytes;
-    offset = (const uint64_t *)hd__view_row(v, &r->records, number, sizeof *offset);
-    if (!offset) return false;
-    v->record = (const hd__record *)hd__view_at(v, hd__figure(offset), hd__record_size(1));
-    return v->record && hd__view_shards(v) <= HD__SHARDS &&
-           hd__view_at(v, hd__figure(offset), hd__record_size(hd__view_shards(v)));
+    place = (const uint64_t *)hd__view_row(v, &r->records, number, sizeof *place);
+    if (!place) return false;
+    offset = hd__figure(place);
+    v->record = (const hd__record *)hd__view_at(v, offset, hd__record_size(1));
+    if (!v->record) return false;
+    v->shards = HD__LOAD_RELAXED(&v->record->shards);
+    return v->shards <= HD__SHARDS && hd__view_at(v, offset, hd__record_size(v->shards));
 }
+
+/* How far up a fork's parents are followed: each is looked through for every context of a child's. */
+enum { HD__PARENTS = 64 };
 
 /* The record of a fork's parent: false when there is none, or it is no older, which would have no end. */
 static bool hd__view_parent(const hd__sight *v, hd__sight *parent) {
@@ -15448,6 +15467,7 @@ static bool hd__view_parent(const hd__sight *v, hd__sight *parent) {
 static bool hd__view_node(const hd__sight *v, uint32_t context, hd__shown_node *node) {
     const hd__shown_node *n;
     hd__sight at = *v;
+    int up = 0;
     if (v->contexts) {
         hd_frame f = hd_contexts_frame(v->contexts, context);
         node->parent = f.parent;
@@ -15456,7 +15476,7 @@ static bool hd__view_node(const hd__sight *v, uint32_t context, hd__shown_node *
         return true;
     }
     while (context < HD__LOAD_RELAXED(&at.record->first_node))
-        if (!hd__view_parent(&at, &at)) return false;
+        if (up++ == HD__PARENTS || !hd__view_parent(&at, &at)) return false;
     context -= HD__LOAD_RELAXED(&at.record->first_node);
     if (context >= hd__view_rows(&at.record->nodes)) return false;
     n = (const hd__shown_node *)hd__view_row(&at, &at.record->nodes, context, sizeof *n);
@@ -15483,8 +15503,9 @@ static void hd__view_modules(const hd__sight *v, void (*each)(void *user, const 
                              void *user) {
     hd__sight at = *v, parent;
     uint32_t rows = hd__view_rows(&at.record->modules), closed = HD_NONE;
-    for (;;) {
-        for (uint32_t i = 0; i < rows; i++) {
+    uint64_t most = v->size / sizeof(hd__shown_module);
+    for (int up = 0; up < HD__PARENTS; up++) {
+        for (uint32_t i = 0; i < rows && (!v->base || most--); i++) {
             const hd__shown_module *shown =
                 (const hd__shown_module *)hd__view_row(&at, &at.record->modules, i, sizeof *shown);
             hd__shown_module m;
@@ -15586,9 +15607,9 @@ static void hd__snapshot_add_pending(hd__weight *w, const hd__pending_place *pla
     w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
 }
 
-static int hd__pending_order(const void *a, const void *b) {
-    uint32_t x = ((const hd__pending_place *)a)->site, y = ((const hd__pending_place *)b)->site;
-    return x < y ? -1 : x > y;
+static bool hd__pending_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__pending_place *places = (const hd__pending_place *)owner;
+    return places[a].site != places[b].site ? places[a].site < places[b].site : a < b;
 }
 
 /* What a site has, with what is pending of it in n places, all as of one moment unless they change all the time:
@@ -15610,20 +15631,25 @@ static hd__weight hd__snapshot_with_pending(const hd__site *s, hd__pending_place
     return w;
 }
 
-/* The sites of a record of which something is pending: lists the places by site. */
-static size_t hd__snapshot_pending(const hd__sight *v, hd__pending_place *places) {
+/* The sites of a record of which something is pending: lists the places by site. `spare` has room for as many, and
+   `order` for two numbers of each. */
+static size_t hd__snapshot_pending(const hd__sight *v, hd__pending_place *places, hd__pending_place *spare,
+                                   uint32_t *order) {
     const hd__pending *p = (const hd__pending *)(const void *)((const uint8_t *)v->record +
-                                                               hd__record_pending_at(hd__view_shards(v)));
-    const hd__pending_kept *kept = (const hd__pending_kept *)(const void *)(p + hd__view_shards(v) * HD__PENDING);
+                                                               hd__record_pending_at(v->shards));
+    const hd__pending_kept *kept = (const hd__pending_kept *)(const void *)(p + v->shards * HD__PENDING);
     size_t n = 0;
-    for (uint32_t i = 0; i < hd__view_shards(v) * HD__PENDING; i++) {
+    for (uint32_t i = 0; i < v->shards * HD__PENDING; i++) {
         uint32_t site = HD__LOAD(&p[i].site);
         if (!site) continue;
-        places[n].at = &p[i];
-        places[n].kept = kept + i;
-        places[n++].site = site;
+        spare[n].at = &p[i];
+        spare[n].kept = kept + i;
+        spare[n].site = site;
+        order[n] = (uint32_t)n;
+        n++;
     }
-    qsort(places, n, sizeof *places, hd__pending_order);
+    hd__sort(order, order + n, n, hd__pending_before, spare);
+    for (size_t i = 0; i < n; i++) places[i] = spare[order[i]];
     return n;
 }
 
@@ -15631,7 +15657,7 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
                                     hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__record *r = v->record;
-    uint64_t peak = hd__figure(&r->peak_number), live = hd__record_live(r, hd__view_shards(v));
+    uint64_t peak = hd__figure(&r->peak_number), live = hd__record_live(r, v->shards);
     uint32_t sites = hd__view_rows(&r->sites);
     double unit = hd__sample_unit(s->sample_bytes);
     if (sites > s->n) sites = (uint32_t)s->n; /* a context has one at most: who says more is lying */
@@ -15660,20 +15686,23 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__record *r = v->record;
     hd_heap_kind kind = s->options->kind;
-    size_t room = (size_t)hd__view_shards(v) * HD__PENDING;
+    size_t room = (size_t)v->shards * HD__PENDING;
     hd__pending_place *places;
+    uint32_t *order;
     hd_status status;
-    if (hd__record_wraps(r, hd__view_shards(v))) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
+    if (hd__record_wraps(r, v->shards)) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
     s->sample_bytes = hd__figure(&r->sample_bytes);
-    if (kind == HD_HEAP_PEAK && hd__record_live(r, hd__view_shards(v)) > hd__figure(&r->peak_bytes))
+    if (kind == HD_HEAP_PEAK && hd__record_live(r, v->shards) > hd__figure(&r->peak_bytes))
         kind = HD_HEAP_LIVE;
     HD__TRY(hd__snapshot_room(s, v->contexts ? hd_contexts_count(v->contexts)
                                              : (uint64_t)HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes),
                               err));
-    places = (hd__pending_place *)hd__calloc(s->mem, room, sizeof *places);
-    if (!places) return hd__no_memory(s->mem, err);
-    status = hd__snapshot_count(s, kind, places, hd__snapshot_pending(v, places), err);
-    hd__cfree(s->mem, places, room, sizeof *places);
+    places = (hd__pending_place *)hd__calloc(s->mem, 2 * room, sizeof *places);
+    order = places ? (uint32_t *)hd__calloc(s->mem, 2 * room, sizeof *order) : NULL;
+    status = order ? hd__snapshot_count(s, kind, places, hd__snapshot_pending(v, places, places + room, order), err)
+                   : hd__no_memory(s->mem, err);
+    if (order) hd__cfree(s->mem, order, 2 * room, sizeof *order);
+    if (places) hd__cfree(s->mem, places, 2 * room, sizeof *places);
     return status;
 }
 
@@ -15876,6 +15905,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     view.base = rec->land.base;
     view.size = rec->land.size;
     view.record = rec->record;
+    view.shards = rec->shards;
     view.contexts = rec->contexts;
     hd_record_suspend();
     status = hd__snapshot_view(&view, options, out, err);
@@ -15929,8 +15959,8 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     for (int i = 0; i < 8; i++) out->notes[i] = hd__figure(&r->notes[i]);
     out->contexts = HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes);
     memcpy(out->name, r->name, sizeof out->name - 1);
-    hd__record_counters(r, hd__view_shards(&v), &out->counters);
-    for (uint32_t i = 0; i < hd__view_shards(&v); i++) out->under_way += hd__figure(&r->shard[i].under_way) != 0;
+    hd__record_counters(r, v.shards, &out->counters);
+    for (uint32_t i = 0; i < v.shards; i++) out->under_way += hd__figure(&r->shard[i].under_way) != 0;
     return HD_OK;
 }
 
@@ -15947,8 +15977,8 @@ HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t by
 /* Adds the blocks that live to what sites freed. */
 static void hd__view_live_blocks(const hd__sight *v, hd_lifetimes *live, uint32_t sites, uint32_t now) {
     const hd__column *columns = (const hd__column *)hd__view_at(v, hd__figure(&v->record->blocks),
-                                                                hd__view_shards(v) * sizeof *columns);
-    for (uint32_t i = 0; columns && i < hd__view_shards(v); i++) {
+                                                                v->shards * sizeof *columns);
+    for (uint32_t i = 0; columns && i < v->shards; i++) {
         uint32_t rows = hd__view_rows(&columns[i]);
         for (uint32_t k = 0; k < rows; k++) {
             const hd__shown_block *b = (const hd__shown_block *)hd__view_row(v, &columns[i], k, sizeof *b);
@@ -15986,6 +16016,9 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
     if (!hd__figure(&v.record->blocks)) return hd__fail(err, HD_UNSUPPORTED, "the recorder kept no lifetimes");
     sites = hd__view_rows(&v.record->sites);
+    if (options && options->limits.max_records && sites > options->limits.max_records)
+        return hd__fail(err, HD_LIMIT, "at most %u contexts expected, %u found", options->limits.max_records,
+                        (uint64_t)sites);
     mem = hd__mem_options(options);
     live = (hd_lifetimes *)hd__calloc(&mem, (size_t)sites + 1, sizeof *live);
     if (!live) return hd__no_memory(&mem, err);

@@ -81,12 +81,13 @@ static void raw_free(raw_columns *c) {
 }
 
 /* Fills the columns with what a process allocated until it ended. */
-static hd_status raw_fill(const recording *r, const process *p, raw_columns *c, hd_memprof_raw *raw, hd_error *err) {
+static hd_status raw_fill(recording *r, const process *p, raw_columns *c, hd_memprof_raw *raw, hd_error *err) {
     hd_options options = { .lenient = true };
     uint64_t bytes = region_bytes(&r->region, &options.limits), until = p->ended_us;
     uint32_t now = until > p->state.start_us ? (uint32_t)((until - p->state.start_us) / 1000) : 0;
     segments_of of = { c, true };
     hd_status status = hd_recorder_view_lifetimes(r->region.base, bytes, p->number, now, &options, add_context, c, err);
+    region_was_read(&r->region);
     if (status) return status;
     hd_recorder_view_modules(r->region.base, bytes, p->number, add_segment, &of, NULL);
     of.loaded = false;
@@ -128,8 +129,10 @@ int memprof_recorded(recording *r) {
         raw_columns c = { 0 };
         hd_memprof_raw raw;
         if (!p->state.counters.total_blocks) continue;
-        failed = raw_fill(r, p, &c, &raw, &err);
-        if (!failed && c.count)
+        if (raw_fill(r, p, &c, &raw, &err)) { /* the others may be whole */
+            display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
+            status = BAD_INPUT;
+        } else if (c.count)
             failed = is_rfc ? hd_memprof_merger_add(sum, &raw, &err) : hd_memprof_write_raw(&raw, 0, &options, o.out, &err);
         raw_free(&c);
     }
@@ -138,8 +141,9 @@ int memprof_recorded(recording *r) {
         display(stderr, "heapdump: %s: %s\n", r->file.path, is_rfc ? err.message : output_error(&o, &err));
         status = BAD_INPUT;
     }
-    if (!status && is_rfc) status = write_rfc(r, hd_memprof_part(all, 0));
+    if (!failed && is_rfc && write_rfc(r, hd_memprof_part(all, 0))) status = BAD_INPUT;
     hd_memprof_free(all);
     hd_memprof_merger_free(sum);
-    return is_rfc ? status : output_close(&o, r->file.path, status);
+    if (is_rfc) return status;
+    return output_close(&o, r->file.path, failed ? BAD_INPUT : DONE) ? BAD_INPUT : status;
 }

@@ -14,7 +14,10 @@
 typedef struct region {
     int fd;
     uint8_t *base;
-    uint64_t size;
+    uint64_t size, used;         /* used: the most that it said */
+    uint64_t pages, pages_read;  /* bytes in pages; of those, that our reading made */
+    bool is_ours;                /* to write to */
+    uint8_t begins[8];
 } region;
 
 /* A program that asks to be recorded. */
@@ -110,7 +113,9 @@ typedef struct recording {
 bool region_make(region *r, const char *keep);
 bool region_open(region *r, const char *path);
 /* Bytes of it that are there to be read, and limits that fit them. */
-uint64_t region_bytes(const region *r, hd_limits *limits);
+uint64_t region_bytes(region *r, hd_limits *limits);
+/* Called when what region_bytes allowed has been read. */
+void region_was_read(region *r);
 bool join_listen(recording *r);
 void join_accept(recording *r);
 void join_answer(recording *r, joining *j);

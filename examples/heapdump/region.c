@@ -65,6 +65,8 @@ bool region_make(region *r, const char *keep) {
         close(r->fd);
         return false;
     }
+    memcpy(r->begins, r->base, sizeof r->begins);
+    r->is_ours = true;
     if (keep) signal(SIGBUS, on_cut);
     else fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return true;
@@ -91,17 +93,36 @@ bool region_open(region *r, const char *path) {
     return false;
 }
 
-/* A context takes 16 bytes that somebody wrote. Of what was taken but not written much may be there to be read:
-   tables are made twice as large as they were, and each process begins its own. */
-uint64_t region_bytes(const region *r, hd_limits *limits) {
+static uint64_t region_pages(const region *r) {
     struct stat st;
-    uint64_t used = hd_region_used(r->base, r->size), there;
+    return fstat(r->fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+/* Who shares the region may write over what says that it is one, and how much of it is used. What we read where nobody
+   wrote becomes a page like those that are written; these are not counted. A context takes 16 bytes that somebody
+   wrote. Of what was taken but not written much may be there to be read: tables are made twice as large as they were,
+   and each process begins its own. */
+uint64_t region_bytes(region *r, hd_limits *limits) {
+    struct stat st;
+    uint64_t used, there;
+    if (r->is_ours) memcpy(r->base, r->begins, sizeof r->begins);
+    used = hd_region_used(r->base, r->size);
+    if (used > r->used) r->used = used;
+    used = r->used;
     if (fstat(r->fd, &st)) return 0;
+    r->pages = region_pages(r);
+    if (r->pages > used) used = r->size; /* more was taken than it says */
     if ((uint64_t)st.st_size < used) used = (uint64_t)st.st_size;
-    there = (uint64_t)st.st_blocks * 512;
+    there = r->pages > r->pages_read ? r->pages - r->pages_read : 0;
     limits->max_records = there / 16 + 1;
     there = there * 160 + (1 << 20);
     return used < there ? used : there;
+}
+
+void region_was_read(region *r) {
+    uint64_t now = region_pages(r);
+    if (now > r->pages) r->pages_read += now - r->pages;
+    r->pages = now;
 }
 
 /* Joining. -------------------------------------------------------------------------------------- */

@@ -47,7 +47,9 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     hd_error err;
     kept *k;
     int status;
-    if (hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err)) {
+    hd_status failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
+    region_was_read(&r->region);
+    if (failed) {
         if (!p->spoiled) display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
         p->spoiled = true;
         return BAD_INPUT;

@@ -130,6 +130,7 @@ void processes_look(recording *r) {
             p->name = needed(strdup(state.name));
         }
     }
+    region_was_read(&r->region);
 }
 
 /* Whether somebody who records lives. */
