@@ -497,6 +497,30 @@ static void the_tail_of_a_region_can_go(void **state) {
     mprotect(region + left, BYTES - left, PROT_READ | PROT_WRITE);
 }
 
+/* What others say is used may be anything: nobody gives back what he took, nor takes it twice. */
+static void what_is_used_may_lie(void **state) {
+    static char many[5000][8];
+    const uint64_t lie = 4096;
+    uint64_t used;
+    hd_recorded r;
+    (void)state;
+    create(NULL);
+    hd_record_alloc(rec, at(1), 100, "before");
+    used = hd_region_used(region, BYTES);
+    memcpy(region + 16, &lie, sizeof lie);
+    assert_int_equal(hd_region_used(region, BYTES), lie);
+    for (unsigned i = 0; i < 5000; i++) {
+        snprintf(many[i], sizeof many[i], "n%u", i);
+        hd_record_alloc(rec, at(i + 2), 1, many[i]);
+    }
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+    assert_int_equal(r.counters.live_bytes, 5100);
+    assert_true(hd_region_used(region, BYTES) > used);
+    used = hd_region_used(region, BYTES);
+    memcpy(region + 16, &lie, sizeof lie);
+    assert_int_equal(hd_recorder_region_bytes(rec, 0), used);
+}
+
 static void keep_lifetimes(void *user, const hd_lifetimes *l, const uint64_t *pcs, size_t n) {
     hd_lifetimes *to = user;
     assert_int_equal(n, 1);
@@ -744,6 +768,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
         cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_used_may_lie, setup, teardown),
         cmocka_unit_test_setup_teardown(the_tail_of_a_region_can_go, setup, teardown),
         cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
