@@ -148,13 +148,14 @@ static bool program_start(recording *r, const char *library, sigset_t *before) {
     sigprocmask(SIG_BLOCK, &set, before);
     sigaction(SIGCHLD, &standard, &child);
     r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->signals < 0) return false;
     r->main = fork();
     if (r->main == 0) {
         sigaction(SIGCHLD, &child, NULL);
         sigprocmask(SIG_SETMASK, before, NULL);
         child_run(r, library);
     }
-    return r->main > 0 && r->signals >= 0;
+    return r->main > 0;
 }
 
 static void timer_start(recording *r) {
@@ -188,7 +189,7 @@ static void signals_take(recording *r) {
 static void wait_once(recording *r, int milliseconds) {
     enum { FIRST = 4 };
     struct pollfd *wait = needed(calloc(FIRST + JOINING + r->count, sizeof *wait));
-    int own[FIRST] = { r->listener, r->control, r->signals, r->timer }, who[JOINING];
+    int own[FIRST] = { join_has_room(r) ? r->listener : -1, r->control, r->signals, r->timer }, who[JOINING];
     nfds_t n = 0, joins;
     uint64_t times;
     for (; n < FIRST; n++) wait[n].fd = own[n];
@@ -239,7 +240,7 @@ static void record_all(recording *r) {
 static recording *discarded;
 
 static void on_discard(int number) {
-    timeline_discard(discarded);
+    if (discarded) timeline_discard(discarded);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -255,9 +256,23 @@ static int record_finish(recording *r) {
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     status = timeline_finish(r);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    discarded = NULL;            /* what is whole stays */
     tell_recorded(r, status);
     control_stopped(r, status);
     return status;
+}
+
+/* Of a recording that was stopped the program goes on: nobody joins any more, and its signals are passed on. */
+static void program_wait(recording *r) {
+    struct pollfd wait = { .fd = r->signals, .events = POLLIN };
+    r->at_signal = 0;
+    close(r->listener);
+    r->listener = -1;
+    for (int i = 0; i < JOINING; i++)
+        if (r->joining[i].fd >= 0) close(r->joining[i].fd), r->joining[i].fd = -1;
+    while (!r->main_ended)
+        if (poll(&wait, 1, -1) > 0) signals_take(r);
 }
 
 /* Whether -o FILE can be created, found out before the program has run for hours. */
@@ -334,10 +349,13 @@ static int record_run(recording *r) {
     timer_start(r);
     record_all(r);
     if (*link) unlink(link);
-    if (WIFEXITED(r->status) && (WEXITSTATUS(r->status) == 127 || WEXITSTATUS(r->status) == 126) && !r->joined)
+    if (WIFEXITED(r->status) && (WEXITSTATUS(r->status) == 127 || WEXITSTATUS(r->status) == 126) && !r->joined) {
         status = DONE;           /* it never ran */
-    else status = record_finish(r);
-    while (!r->main_ended && waitpid(r->main, &r->status, 0) < 0 && errno == EINTR) {}
+        if (r->a->region) unlink(r->a->region);
+    } else {
+        status = record_finish(r);
+    }
+    program_wait(r);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (status && WIFEXITED(r->status) && !WEXITSTATUS(r->status)) return BAD_INPUT;
     status = r->status;
@@ -384,7 +402,14 @@ int run_recover(const arguments *a) {
     r.file.is_plain = false;     /* written once */
     processes_ended(&r, NULL);
     status = timeline_finish(&r);
-    tell_recorded(&r, status);
+    for (uint32_t i = 0; i < r.count; i++)
+        if (r.processes[i].spoiled) status = BAD_INPUT;
+    if (r.file.count) {
+        tell_recorded(&r, status);
+    } else {
+        display(stderr, "heapdump: %s: nothing that was recorded is to be read in it\n", a->files[0]);
+        status = BAD_INPUT;
+    }
     recording_free(&r);
     return status;
 }

@@ -25,6 +25,7 @@ typedef struct joining {
     int fd;                      /* its end of the socket; -1: nobody's */
     pid_t pid;
     uid_t uid;
+    uint64_t since_us;
 } joining;
 
 enum { JOINING = 64 };
@@ -117,17 +118,22 @@ uint64_t region_bytes(region *r, hd_limits *limits);
 /* Called when what region_bytes allowed has been read. */
 void region_was_read(region *r);
 bool join_listen(recording *r);
+bool is_descendant(pid_t pid);
+bool join_has_room(recording *r);
 void join_accept(recording *r);
 void join_answer(recording *r, joining *j);
 
 /* watch_unrecorded.c */
 void unrecorded_joined(recording *r, pid_t pid, bool wanted);
+/* Whether a process was given the region lately, and has not shown itself. */
+bool unrecorded_joins(const recording *r, pid_t pid);
 void unrecorded_shown(recording *r, pid_t pid);
 void unrecorded_look(recording *r, bool now);
 void unrecorded_free(recording *r);
 
 /* watch_processes.c */
 bool has_region(const recording *r, uint64_t pid, bool unseen);
+void modules_look(recording *r, const process *p, uint64_t bytes);
 void processes_look(recording *r);
 bool processes_live(const recording *r);
 bool processes_come(const recording *r);

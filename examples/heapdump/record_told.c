@@ -61,6 +61,7 @@ static uint64_t nanoseconds_so_far(uint64_t pid) {
 
 /* --stats: what recording cost, of all processes together. */
 static void tell_cost(const recording *r) {
+    struct stat st;
     uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
     struct rusage used, own;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -90,7 +91,7 @@ static void tell_cost(const recording *r) {
             (unsigned long long)notes[JOIN_RULES], (unsigned long long)notes[JOIN_DECLINED]);
     display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
     display(stderr, "  memory   %llu KiB of the region\n",
-            (unsigned long long)(hd_region_used(r->region.base, r->region.size) >> 10));
+            (unsigned long long)(fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks >> 1));
     display(stderr, "  heapdump %.0f ms of processor time of its own, %ld KiB of memory\n", (double)nanoseconds(&own) / 1e6,
             own.ru_maxrss);
 }
@@ -100,7 +101,7 @@ static void tell_unrecorded(const recording *r) {
     enum { NAMED = 5 };
     const unrecorded *u = &r->others;
     if (r->crowded)
-        display(stderr, "heapdump: %u program%s not be recorded: as many files are open as there may be (ulimit -n)\n",
+        display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open (ulimit -n)\n",
                 r->crowded, r->crowded == 1 ? " could" : "s could");
     if (!u->count) return;
     display(stderr, "heapdump: %u %s not recorded (linked statically, or started with another environment, root or "
@@ -148,8 +149,9 @@ void tell_recorded(const recording *r, int status) {
         }
     }
     if (processes)
-        display(stderr, "heapdump: and %llu more processes, their peaks %llu bytes together\n", (unsigned long long)processes,
-                (unsigned long long)bytes);
+        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak %llu bytes\n"
+                                       : "heapdump: and %llu more processes, their peaks %llu bytes together\n",
+                (unsigned long long)processes, (unsigned long long)bytes);
     if (r->refused)
         display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused, r->refused == 1 ? " was" : "s were",
                 r->refused_name);

@@ -159,14 +159,15 @@ static pid_t parent_of(pid_t pid) {
     return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-/* Below the program that we started. What outlived the one that started it is known by its user alone. */
-static bool is_ours(const joining *j) {
-    pid_t pid = j->pid;
-    if (pid > 0 && j->uid == geteuid()) return true;
-    for (int depth = 0; pid > 1 && depth < 4096; depth++, pid = parent_of(pid))
+/* Below the program that we started. */
+bool is_descendant(pid_t pid) {
+    for (int depth = 0; pid > 0 && depth < 4096; depth++, pid = parent_of(pid))
         if (pid == getpid()) return true;
     return false;
 }
+
+/* What outlived the one that started it is known by its user alone. */
+static bool is_ours(const joining *j) { return (j->pid > 0 && j->uid == geteuid()) || is_descendant(j->pid); }
 
 /* With as many files open as there may be, whoever connects is let go: who is kept waiting does not run. */
 static bool join_refuse(recording *r) {
@@ -179,22 +180,39 @@ static bool join_refuse(recording *r) {
     return fd >= 0;
 }
 
-/* Takes who connects. One more than there is room for goes unrecorded. */
+static joining *join_place(recording *r) {
+    for (int i = 0; i < JOINING; i++)
+        if (r->joining[i].fd < 0) return &r->joining[i];
+    return NULL;
+}
+
+/* Whether there is room for one more, after those are let go that say nothing. Others wait meanwhile. */
+bool join_has_room(recording *r) {
+    enum { PATIENCE_US = 1000000 };
+    for (joining *j = r->joining; j < r->joining + JOINING; j++) {
+        if (j->fd < 0 || now_us() - j->since_us < PATIENCE_US) continue;
+        close(j->fd);
+        j->fd = -1;
+        r->crowded++;
+    }
+    return join_place(r) != NULL;
+}
+
+/* Takes who connects. */
 void join_accept(recording *r) {
-    for (int fd; (fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0 || join_refuse(r);) {
+    for (int fd; join_place(r) && ((fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0 || join_refuse(r));) {
         struct ucred who;
         socklen_t size = sizeof who;
-        int i = 0;
+        joining *j = join_place(r);
         if (fd < 0) continue;
-        while (i < JOINING && r->joining[i].fd >= 0) i++;
-        if (i == JOINING || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
             close(fd);
             continue;
         }
-        r->joining[i] = (joining){ fd, who.pid, who.uid };
-        if (is_ours(&r->joining[i])) continue;
+        *j = (joining){ fd, who.pid, who.uid, now_us() };
+        if (is_ours(j)) continue;
         close(fd);
-        r->joining[i].fd = -1;
+        j->fd = -1;
     }
 }
 

@@ -212,6 +212,7 @@ int run_snapshot(const arguments *a) {
     static control_request q = { .verb = ASK_SNAPSHOT };
     char cwd[PATH_MAX];
     if (a->file_count != 1) return usage("snapshot takes the file of a recording, or the pid of a process");
+    if (a->output && !strcmp(a->output, "-")) return usage("snapshot writes a file: another program does it");
     if (a->output) {
         if (*a->output != '/' && !getcwd(cwd, sizeof cwd)) return BAD_INPUT;
         if (snprintf(q.out, sizeof q.out, "%s%s%s", *a->output == '/' ? "" : cwd, *a->output == '/' ? "" : "/",

@@ -228,21 +228,41 @@ symbols_object *symbols_object_of(symbols *s, hd_str path) {
     return o;
 }
 
+/* Whether an object is what was loaded; what has no build id is taken for it. */
+static bool symbols_is(const symbols_object *o, const hd_module *m) {
+    return !m->build_id_size ||
+           (o->build_id_size == m->build_id_size && !memcmp(o->build_id, m->build_id, m->build_id_size));
+}
+
+/* Of several objects that had one path, one after the other, the one that was loaded is to be found. False: it is not
+   known. */
+static bool symbols_choose(symbols *s, const hd_module *m) {
+    symbols_object *found = symbols_find(s, m->path), *last = s->objects + s->count - 1, was;
+    if (!found || symbols_is(found, m)) return found != NULL;
+    for (symbols_object *o = s->objects; o < found; o++) {
+        if (!hd_str_equal(hd_cstr(o->path), m->path) || !symbols_is(o, m)) continue;
+        was = *o;
+        memmove(o, o + 1, (size_t)(last - o) * sizeof *o);
+        *last = was;
+        return true;
+    }
+    s->twins = true;
+    return false;
+}
+
 /* Opens what a process has loaded, while it is there: where the process sees other files than we do, by its own root.
    What is not that, by its build id, names nothing. */
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     symbols_object *o;
     char root[40], *file;
-    if (!m->path.len || *m->path.data != '/' || symbols_find(s, m->path)) return;
+    if (!m->path.len || *m->path.data != '/' || symbols_choose(s, m)) return;
     snprintf(root, sizeof root, "/proc/%llu/root", (unsigned long long)pid);
     o = symbols_add(s, m->path);
     for (int at_root = 1; at_root >= 0; at_root--) {
         if (asprintf(&file, "%s%s", at_root ? root : "", o->path) < 0) needed(NULL);
         symbols_open(o, file);
         free(file);
-        if (o->module && (!m->build_id_size || (o->build_id_size == m->build_id_size &&
-                                                !memcmp(o->build_id, m->build_id, m->build_id_size))))
-            return;
+        if (o->module && symbols_is(o, m)) return;
         if (o->dwfl) dwfl_end(o->dwfl);
         o->dwfl = NULL;
         o->module = NULL;

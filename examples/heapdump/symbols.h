@@ -83,6 +83,7 @@ typedef struct symbols {
     char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
     uint32_t name_count;
     uint64_t resolved, unresolved;
+    bool twins;                  /* of one path there were several objects */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
 } symbols;
 

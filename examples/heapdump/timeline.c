@@ -47,7 +47,9 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     hd_error err;
     kept *k;
     int status;
-    hd_status failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
+    hd_status failed;
+    if (r->names.twins) modules_look(r, p, bytes);
+    failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
     region_was_read(&r->region);
     if (failed) {
         if (!p->spoiled) display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
@@ -349,7 +351,7 @@ int timeline_finish(recording *r) {
     heaps = heaps_from(r, 0);
     status = write_heaps(r->a, heaps, t->count, NULL, t->path, t->is_default);
     is_there = t->fd >= 0 && !fstat(t->fd, &st) && st.st_nlink;
-    if (status && !is_there) write_elsewhere(r, heaps);
+    if (status) write_elsewhere(r, heaps);
     free(heaps);
     if (status && t->writer && is_there) {
         if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);

@@ -15,7 +15,7 @@ static bool is_known(const recording *r, uint32_t number) {
 }
 
 /* Whether a process that calls itself so has the region: in another namespace its number is another's here. `unseen`:
-   the answer where nothing is to be seen. */
+   the answer where nothing of what we started is to be seen. */
 bool has_region(const recording *r, uint64_t pid, bool unseen) {
     char path[64], *line = NULL;
     size_t room = 0;
@@ -26,7 +26,7 @@ bool has_region(const recording *r, uint64_t pid, bool unseen) {
     f = fopen(path, "re");
     if (!f || fstat(r->region.fd, &st)) {
         if (f) fclose(f);
-        return !f && errno != ENOENT && unseen;
+        return !f && errno != ENOENT && unseen && pid <= INT_MAX && is_descendant((pid_t)pid);
     }
     while (!found && getline(&line, &room, f) > 0) {
         unsigned long long inode = 0;
@@ -48,11 +48,22 @@ static void process_watch(const recording *r, process *p) {
     p->asked = false;
 }
 
+static bool is_over(const process *p) {
+    struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
+    if (p->pidfd >= 0) return poll(&wait, 1, 0) > 0;
+    return p->asked && kill((pid_t)p->pid, 0) && errno == ESRCH;
+}
+
 static void process_end(process *p) {
     if (p->pidfd >= 0) close(p->pidfd);
     p->pidfd = -1;
     p->asked = false;
     p->ended = true;
+}
+
+/* Whether a process has become another program, or is gone: anybody may write its number into the region. */
+static bool is_replaced(const recording *r, const process *p) {
+    return unrecorded_joins(r, (pid_t)p->pid) || is_over(p);
 }
 
 /* The first look at a record. What had its number before is over. */
@@ -64,7 +75,7 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
     }
     for (p = r->processes; p < r->processes + r->count; p++)
         if (p->pid == state->pid && !p->later) {
-            process_end(p);
+            if (is_replaced(r, p)) process_end(p);
             p->later = true;
             r->file.stale |= p->types != 0;
         }
@@ -73,12 +84,6 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
     p->name = needed(strndup(state->name, sizeof state->name));
     process_watch(r, p);
     unrecorded_shown(r, (pid_t)state->pid);
-}
-
-static bool is_over(const process *p) {
-    struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
-    if (p->pidfd >= 0) return poll(&wait, 1, 0) > 0;
-    return p->asked && kill((pid_t)p->pid, 0) && errno == ESRCH;
 }
 
 typedef struct loaded_by {
@@ -93,7 +98,7 @@ static void on_module(void *user, const hd_module *module, bool loaded) {
 }
 
 /* What is new is opened at once: its name may be another's when it is asked for. */
-static void modules_look(recording *r, const process *p, uint64_t bytes) {
+void modules_look(recording *r, const process *p, uint64_t bytes) {
     loaded_by by = { r, p->pid, 0 };
     hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
 }

@@ -20,6 +20,12 @@ void unrecorded_shown(recording *r, pid_t pid) {
         if (r->others.joined[i].pid == pid) r->others.joined[i].pid = 0;
 }
 
+bool unrecorded_joins(const recording *r, pid_t pid) {
+    for (int i = 0; i < JOINING; i++)
+        if (r->others.joined[i].pid == pid) return true;
+    return false;
+}
+
 /* It has been given the region, and does not record yet. */
 static bool joined_just_now(const recording *r, pid_t pid, uint64_t now) {
     for (int i = 0; i < JOINING; i++)

@@ -577,6 +577,8 @@ static void with_room(aside_fn *run, void *argument) {
 }
 
 /* Not in a handler that interrupts the recorder: the thread may hold its locks. */
+static pid_t own_pid;
+
 static bool is_outside(void) {
     bool outside = hd_record_suspend();
     hd_record_resume();
@@ -707,10 +709,13 @@ static uint64_t more_region(void *unused, uint64_t needed) {
     return bytes;
 }
 
+/* False in a child of vfork, whose memory is its parent's: what it does to itself is none of the mapping's business. */
+static bool is_own_process(void) { return getpid() == own_pid; }
+
 /* Leaves the region for good: other threads that are recording write into memory that nobody sees. */
 static void leave_region(void) {
     uint64_t bytes;
-    if (get_state() != READY) return;
+    if (get_state() != READY || !is_own_process()) return;
     set_state(OFF);
     if (!is_outside()) return;
     region_step = 0;
@@ -728,7 +733,7 @@ static void leave_region(void) {
    what is left to the program. */
 static void shrink_region(uint64_t limit) {
     uint64_t bytes;
-    if (get_state() != READY || limit == RLIM_INFINITY || !is_outside()) return;
+    if (get_state() != READY || limit == RLIM_INFINITY || !is_own_process() || !is_outside()) return;
     region_step = limit / 10;
     bytes = hd_region_used(region, region_bytes) + region_step;
     if (bytes >= region_bytes) return;
@@ -766,6 +771,7 @@ static void fork_parent(void) {
 
 static void fork_child(void) {
     forked = true;
+    own_pid = getpid();
     set_state(OFF);
     if (fork_is != FORK_PREPARED) return;
     unwind_clear_stats();
@@ -859,6 +865,7 @@ static void record_from_now(const join_request *request, const join_reply *reply
     desc.tracker.max_frames = reply->depth <= HD_MAX_FRAMES ? reply->depth : HD_MAX_FRAMES;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
+    own_pid = getpid();
     recorder = hd_recorder_create(&desc, NULL);
     if (!recorder) {
         munmap(region, region_bytes);
@@ -1144,6 +1151,14 @@ static int limit(pid_t pid, unsigned resource, const void *to, void *was) {
     return (int)syscall(SYS_prlimit64, pid, resource, to, was);
 }
 
+/* What is mapped would be taken whole: what the region does not need yet goes before. */
+EXPORT int mlockall(int flags) {
+    const uint64_t as_if = (uint64_t)160 << 20; /* a tenth of it is kept beside what is used */
+    int saved = errno;
+    shrink_region(as_if);
+    errno = saved;
+    return (int)syscall(SYS_mlockall, flags);
+}
 EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *to) {
     return limit(0, (unsigned)resource, to, NULL);
 }

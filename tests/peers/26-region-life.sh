@@ -30,6 +30,18 @@ fi
 check "limited, and more call stacks than a tenth of it holds: the status" 3 "$(rec -- dash -c 'ulimit -v 300000; exec ./life many')"
 check "... all of them are recorded" "true 0" \
   "$("$tool" info --json life.json | jq '[.files[0].heaps[] | select(.process == "life" and .kind == "total") | .blocks] | add >= 950000') $(grep -c 'could not be recorded' err || true)"
+# One path, two programs one after the other: each is named by its own.
+for n in first second; do
+  printf '#include <stdlib.h>\nvoid *kept;\n__attribute__((noinline)) void %s_version(void) { kept = malloc(%d); }\nint main(void) { %s_version(); return 0; }\n' \
+    $n $((${#n} * 10000)) $n > $n.c
+  gcc -g -O0 $n.c -o built-$n
+done
+check "a program that is built again: the status" 0 "$(rec --min-bytes 1 -- sh -c 'cp built-first t; ./t; cp built-second t; ./t')"
+check "... names are of each" "50000 first_version 60000 second_version" \
+  "$("$tool" top --self --all --bytes life.json | awk '/_version/ { print $1, $(NF - 1) }' | sort | xargs)"
+check "a child of vfork's limits itself, its parent does not: nothing is lost" "3 0" "$(rec -- ./life vfork-limit) $(grep -c 'could not be recorded' err || true)"
+check "memory that may not be paged out: what the region does not need is not taken" 3 "$(ulimit -v 4000000; rec -- ./life mlockall)"
+check "--keep of a program that is not there: no file" "127 no" "$(rec --keep kept -- ./no-such) $(test -e kept && echo yes || echo no)"
 if [ "$(id -u)" = 0 ]; then
   check "another user: the status" 3 "$(rec -- ./life user)"
   check "... is recorded" "1 1" "$(has 1000) $(has 222222)"

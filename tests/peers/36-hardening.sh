@@ -155,7 +155,7 @@ rm -f "$TMPDIR"/heapdump.*.json
 
 # 60 processes, and room for fewer files: what cannot be recorded runs all the same.
 check "limit on open files: all that runs ends, what went unrecorded is told" "0 yes 40 1" \
-  "$(ulimit -n 40; rec -o files.json -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.3 & i=$((i + 1)); done; wait; ulimit -n > limit') $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $(said 'as many files are open as there may be')"
+  "$(ulimit -n 40; rec -o files.json -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.3 & i=$((i + 1)); done; wait; ulimit -n > limit') $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $(said 'too many at once, or for the files that may be open')"
 check "soft limit on open files: all are recorded, and the program's limit is its own" "0 yes 30" \
   "$(ulimit -S -n 30; rec -o files.json -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.3 & i=$((i + 1)); done; wait; ulimit -n > limit') $([ $(processes files.json) -ge 61 ] && echo yes) $(cat limit)"
 

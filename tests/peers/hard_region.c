@@ -36,7 +36,17 @@ int main(int argc, char **argv) {
         keep = malloc(77777);
         _exit(0);
     }
-    for (unsigned i = 0; i < 150000 && !strcmp(what, "many"); i++) go(i, 18);
+    if (!strcmp(what, "vfork-limit")) {
+        struct rlimit few = { 4 << 20, 4 << 20 };
+        if (!vfork()) setrlimit(RLIMIT_AS, &few), _exit(0);
+    }
+    if (!strcmp(what, "mlockall")) {
+        struct rusage used;
+        if (!mlockall(MCL_CURRENT)) munlockall();
+        getrusage(RUSAGE_SELF, &used);
+        if (used.ru_maxrss > 1 << 18) return 7;
+    }
+    for (unsigned i = 0; i < 150000 && (!strcmp(what, "many") || !strcmp(what, "vfork-limit")); i++) go(i, 18);
     if (!strcmp(what, "vfork")) {
         if (!vfork()) _exit(0);
     }
