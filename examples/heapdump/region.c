@@ -186,11 +186,18 @@ static joining *join_place(recording *r) {
     return NULL;
 }
 
-/* Whether there is room for one more, after those are let go that say nothing. Others wait meanwhile. */
-bool join_has_room(recording *r) {
+static bool is_silent(const joining *j) {
     enum { PATIENCE_US = 1000000 };
+    char first;
+    return now_us() - j->since_us >= PATIENCE_US && recv(j->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
+/* Whether there is room for one more, after those are let go, where there is none, that say nothing. Others wait
+   meanwhile. */
+bool join_has_room(recording *r) {
+    if (join_place(r)) return true;
     for (joining *j = r->joining; j < r->joining + JOINING; j++) {
-        if (j->fd < 0 || now_us() - j->since_us < PATIENCE_US) continue;
+        if (!is_silent(j)) continue;
         close(j->fd);
         j->fd = -1;
         r->crowded++;

@@ -26,7 +26,10 @@ start() {
   LD_PRELOAD=$PWD/hour.so timeout -k 1 1800 "$tool" record --children no --at every=1 -o "$@" -- \
     sqlite3 :memory: < load > /dev/null 2> err &
   recording=$!
-  until program=$(pgrep -x sqlite3 -P "$(pgrep -x heapdump -P $recording)"); do sleep 0.01; done
+  until program=$(pgrep -x sqlite3 -P "$(pgrep -x heapdump -P $recording || echo 0)"); do
+    kill -0 $recording 2> /dev/null || { cat err; exit 1; }
+    sleep 0.01
+  done
 }
 # ended: kills the program, and waits for what fed it and for heapdump
 ended() { kill -KILL $program; { wait; } 2> /dev/null || :; rm load; }
