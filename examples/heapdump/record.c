@@ -164,6 +164,7 @@ static void timer_start(recording *r) {
     every.it_interval.tv_nsec = (long)((r->every - (double)every.it_interval.tv_sec) * 1e9);
     every.it_value = every.it_interval;
     r->timer = r->every > 0 ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) : -1;
+    if (r->every > 0 && r->timer < 0) display(stderr, "heapdump: no timer for --at every: %s\n", strerror(errno));
     if (r->timer >= 0) timerfd_settime(r->timer, 0, &every, NULL);
 }
 

@@ -130,7 +130,10 @@ void region_was_read(region *r) {
 bool join_listen(recording *r) {
     unsigned char drawn[JOIN_NAME / 2];
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return false;
+    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) {
+        display(stderr, "heapdump: no name for a socket that nobody guesses: %s\n", strerror(errno));
+        return false;
+    }
     for (size_t i = 0; i < sizeof drawn; i++) snprintf(r->socket + 2 * i, 3, "%02x", drawn[i]);
     memcpy(address.sun_path + 1, r->socket, JOIN_NAME);
     r->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -207,10 +210,11 @@ bool join_has_room(recording *r) {
 
 /* Takes who connects. */
 void join_accept(recording *r) {
-    for (int fd; join_place(r) && ((fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0 || join_refuse(r));) {
+    for (joining *j; (j = join_place(r));) {
+        int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct ucred who;
         socklen_t size = sizeof who;
-        joining *j = join_place(r);
+        if (fd < 0 && !join_refuse(r)) return;
         if (fd < 0) continue;
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
             close(fd);
