@@ -147,7 +147,7 @@ void control_answer(recording *r) {
 /* Sends a request to a recording by its name, and waits for the reply; of who does not answer whether it has a process,
    it has none. */
 static bool ask(const char *name, const control_request *q, control_reply *reply) {
-    struct timeval patience = { 2, 0 };
+    struct timeval patience = { 30, 0 }; /* one that works answers late, one that is stopped never */
     struct sockaddr_un address;
     socklen_t size;
     int fd = control_socket(name, &address, &size);
