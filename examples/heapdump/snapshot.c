@@ -191,17 +191,23 @@ static bool find_recording(const char *what, char name[108]) {
     }
     free(line);
     if (f) fclose(f);
-    if (!found) display(stderr, "heapdump: %s: no recording of this user writes it, or has it\n", what);
     return found;
 }
 
 static int control_run(const char *what, control_request *q) {
+    enum { TRIES = 20, LOOKS = 3 };
     char name[108];
     control_reply reply;
-    if (!find_recording(what, name)) return BAD_INPUT;
+    bool found = false, answered = false;
     q->version = CONTROL_VERSION;
-    if (!ask(name, q, &reply)) {
-        display(stderr, "heapdump: %s: the recording does not answer\n", what);
+    /* a file that is written anew has another name for who asks: what was asked by the old one was not heard */
+    for (int i = 0; i < (found ? TRIES : LOOKS) && !answered; i++) {
+        found = find_recording(what, name);
+        answered = found && ask(name, q, &reply);
+    }
+    if (!answered) {
+        display(stderr, found ? "heapdump: %s: the recording does not answer\n"
+                              : "heapdump: %s: no recording of this user writes it, or has it\n", what);
         return BAD_INPUT;
     }
     display(stderr, "heapdump: %s\n", reply.text);
