@@ -258,6 +258,10 @@ typedef struct hd_options {
                                         of these (>>dump.model) */
     size_t format_count;
     const struct hd_places *places; /* what the frames of heaps that are written are, beside names (>>places) [none] */
+    /* Deflates for writing calls: `size` bytes into a zlib stream, of at most `capacity` bytes, at `to`. How many these
+       are; 0: it cannot, and all is stored. compress2 of zlib with level 9 gives LLVM's bytes [all is stored] */
+    size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
+    void *deflate_user;
 } hd_options;
 
 /* What a call that reads has to say to its caller, by the options of that call: malformed input, warnings,
@@ -1605,8 +1609,9 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #endif
 
 /* =============================================================================== >>register
-   A hash table from addresses to what is allocated there. Its memory comes straight from the OS,
-   so that malloc hooks can use it. Not synchronised: one thread at a time.
+   A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
+   use it. Made for addresses as mallocs give them out; all others work too, and take more memory. Not synchronised:
+   one thread at a time.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_register hd_register;
@@ -1622,7 +1627,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err);
 HEAPDUMP_API void hd_register_free(hd_register *reg);
 /* Adds, or replaces what is at that address: `replaced` (may be NULL) gets the old one, address 0
    when there was none. Errors: HD_INVALID (address 0), HD_OUT_OF_MEMORY (the OS gives no more;
-   what is registered stays). O(1); the slowest single call moves one table of 1 MiB. */
+   what is registered stays). O(1); the slowest single call takes some 20 us. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced);
 /* Three calls that return false when nothing is at that address; `found` and `removed` may be NULL. */
@@ -1639,7 +1644,7 @@ typedef struct hd_cursor {
 } hd_cursor;
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
 
-/* O(tables). */
+/* O(1). */
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
 
 /* ========================================================================= >>recorder.sites
@@ -3298,6 +3303,21 @@ static void hd__pages_give(void *p, size_t size) {
 }
 #endif
 
+/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay. */
+#if defined(__linux__)
+#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
+int madvise(void *block, size_t size, int advice);
+#endif
+static bool hd__pages_forget(void *p, size_t size) {
+    int saved = errno;
+    bool gone = !madvise(p, size, 4 /* MADV_DONTNEED */);
+    errno = saved;
+    return gone;
+}
+#else
+static bool hd__pages_forget(void *p, size_t size) { return (void)p, (void)size, false; }
+#endif
+
 HEAPDUMP_API const char *hd_version(void) { return HEAPDUMP_VERSION; }
 
 HEAPDUMP_API const char *hd_status_text(hd_status status) {
@@ -3526,8 +3546,7 @@ typedef struct hd__mem {
 #define HD__LARGE_BLOCK ((size_t)4 << 20)
 #define HD__LARGE_PAGE ((size_t)2 << 20)
 #define HD__VERY_LARGE ((size_t)32 << 20)
-#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
-int madvise(void *block, size_t size, int advice);
+#if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
 #endif
 
@@ -13731,117 +13750,153 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 }
 
 /* =============================================================================== >>register
-   Entries stand in groups of 15. A group has 16 bytes of its own: a tag per entry, 8 bits of its key
-   (the key being a bijective hash of the address), and how many entries found the group full and went
-   on to the next. A look-up compares 16 tags at once, touches an entry only where a tag agrees, and
-   stops at a group that nobody went past. The tags of a table lie together: those of 300,000 blocks
-   stay in the second-level cache, so that finding out that an address is unknown misses no cache, and
-   finding it misses one, for its entry.
+   Mallocs place what is asked for one after the other at addresses next to each other. So blocks are kept by their
+   addresses, not by a hash of them: what a program touches together lies together here, too.
 
-   The home of a key is its group when keys are scaled to the number of groups. Scaling keeps order, so
-   a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory.
-   When it has used up the 1 MiB of address space that is its own it splits in two by the next bit of the
-   key; a directory over the top bits finds the table. Thus no call moves more than one table. Tables that
-   empty shrink and give their pages back. Nothing is prefetched: fetching a slot before the stack is
-   unwound gains nothing that can be measured, at 300,000 blocks and at three million.
-   Cost: 25 bytes a slot; 34 to 39 a live allocation, from five million up 29 to 33. */
+   16 bytes of addresses are a place, 256 places a page. What is registered on one page is a bucket: for each block a
+   tag of 8 bits, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address,
+   so that a tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many
+   there are, which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one
+   is removed. A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves, a hash table to the spans. An
+   address that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it
+   works like others, in spans of its own.
 
-typedef struct hd__slot {
-    uint64_t key, size;          /* key 0: empty */
-    uint32_t context, time;
-} hd__slot;
+   A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
+   in an array. A bucket has one of 14 capacities, gets the next when it is full, and a smaller one when a third is in
+   use. Buckets of one capacity, leaves, and spans lie in pages of their own, with one hole in 12 pieces at most: beyond
+   that the last piece moves into a hole, and the key in its head tells who leads to it. So pages become empty, and all
+   but a few go back to the OS.
 
-enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
+   Cost: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 18. Some 300
+   bytes of a block that is alone in 128 KiB, 850 of one that is alone in 8 MiB. No call moves more than a few pieces
+   of less than 4 KiB, unless the table of spans doubles: 16 bytes for each. */
 
-/* The head of a table, in the middle of a page within its own HD__SLOTS_BYTES. From it upward its slots lie,
-   and downward, for each group, HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more
-   for good. So a look-up need not know how long a table is, and a small one takes one page. */
-typedef struct hd__table_of_slots {
-    uint32_t groups;
-    uint32_t count;
-    uint32_t least, limit;       /* of the count, before the table shrinks or grows */
-    uint32_t depth;              /* leading bits that all keys here share */
-    uint32_t number;             /* in the register's array */
-} hd__slots;
+/* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
+   slots. A slot's words: size, context and, where times are kept, the time. */
+typedef struct hd__bucket {
+    uint64_t head;               /* key of the first place; in the low bits the grade, whose lowest says: with times */
+    uint16_t count;
+    uint16_t slots;              /* where they are, in bytes from here */
+    uint8_t tag[4];              /* places, in the order of slots */
+} hd__bucket;
 
-#define HD__SLOTS_BYTES ((size_t)1 << 20)
-#define HD__GROUP_BYTES (HD__GROUP * sizeof(hd__slot))
-#define HD__HEAD_AT ((size_t)46 << 10)
-#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__HEAD_AT - HD__TABLE_HEAD) / HD__GROUP_BYTES))
-#define HD__DIRECTORY_BITS 24u
+#define HD__PLACE_BITS 8u
+#define HD__LEAF_BITS 5u
+#define HD__SPAN_BITS 6u
+#define HD__SPAN_SHIFT (HD__PLACE_BITS + HD__LEAF_BITS + HD__SPAN_BITS)
+#define HD__TAG_AT offsetof(hd__bucket, tag)
 
-/* What a directory says of a table: the page that its head is on, and in the low bits how many of its
-   groups are homes, so that a look-up need not wait for the head. Of a table that was never used: its
-   depth alone. */
-typedef uintptr_t hd__route;
-#define HD__ROUTE_LOW ((uintptr_t)4095)
-#define HD__ROUTE_HEAD (HD__HEAD_AT & HD__ROUTE_LOW)
+typedef struct hd__leaf {
+    uint64_t head;               /* as a bucket's */
+    hd__bucket *bucket[1u << HD__LEAF_BITS];
+} hd__leaf;
 
-struct hd_register {
-    hd__route *directory;        /* `first` until it has to be larger */
-    uint32_t bits, shift;        /* the directory has 1 << bits entries, and keys shifted by this index it */
-    uint64_t count;
-    uint32_t tables, capacity;
-    hd__slots **table;
-    hd__route first[2];
+typedef struct hd__span {
+    uint64_t head;
+    hd__leaf *leaf[1u << HD__SPAN_BITS];
+} hd__span;
+
+typedef struct hd__span_entry {
+    uint64_t number;
+    hd__span *span;              /* NULL: empty */
+} hd__span_entry;
+
+enum {
+    HD__STEPS = 14,              /* of buckets' capacities */
+    HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
+    HD__SPANS_FIRST = 5, /* bits */ HD__EMPTY = 16, HD__SPARE = 8, HD__BATCH_PAGES = 32,
+    HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
 
-/* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
-static uint64_t hd__key_of(uint64_t address) {
-    uint64_t x = address * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
-    return x ^ x >> 32;
+/* Pieces of one size: buckets of one capacity, leaves, or spans. They fill their pages but for a few holes. */
+typedef struct hd__grade {
+    uint8_t *top;                /* the last page; its foot leads to the one before */
+    uint16_t used;               /* pieces in that page */
+    uint16_t size, each;         /* bytes of a piece; pieces of a page */
+    uint16_t capacity, least;    /* a bucket that holds fewer shrinks */
+    uint32_t holes, pieces;      /* pieces: those in use */
+    struct hd__hole *hole;       /* the last one made */
+} hd__grade;
+
+/* A piece that is not in use, at its head. */
+typedef struct hd__hole {
+    uint64_t head;               /* the hole made after it, times 4, and HD__GRADE_HOLE */
+    struct hd__hole *next;       /* the one made before */
+} hd__hole;
+
+typedef struct hd__page_foot {
+    uint8_t *below;
+    uint32_t batch;
+} hd__page_foot;
+
+/* Pages that the OS gave at once. */
+typedef struct hd__batch {
+    uint8_t *pages;
+    uint32_t away;               /* a bit for each page that the OS need not keep */
+} hd__batch;
+
+struct hd_register {
+    hd__span_entry *table;       /* open addressing; `first` until it has to be larger */
+    uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
+    uint64_t spans, buckets, count;
+    bool sparse;                 /* most buckets have few slots in use */
+    uint64_t empty[HD__EMPTY];   /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
+    uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
+    uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
+    hd__batch *batch;
+    uint32_t batches, batch_room, low; /* low: batches before it have no page to take */
+    uint8_t *spare;              /* pages that wait to be used again */
+    uint64_t pages, spares;      /* in use; waiting */
+    hd__grade of[HD__GRADES];
+    hd__span_entry first[1u << HD__SPANS_FIRST];
+};
+
+/* The page of the address above HD__PLACE_BITS, and the place in it. What is not at a multiple of 16 has spans of its
+   own, as if it were far away. */
+HD__INLINE uint64_t hd__key_of(uint64_t address) { return address >> 4 | address << 60; }
+static uint64_t hd__address_of(uint64_t key) { return key << 4 | key >> 60; }
+HD__INLINE uint8_t hd__tag(uint64_t key) { return (uint8_t)key; }
+
+static uint32_t hd__span_home(const hd_register *reg, uint64_t number) {
+    return (uint32_t)(number * 0x9e3779b97f4a7c15u >> reg->shift);
 }
 
-static uint64_t hd__address_of(uint64_t key) {
-    uint64_t x = (key ^ key >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
-    return (x ^ x >> 32) * 0xf1de83e19937733du;
+static uint32_t hd__span_mask(const hd_register *reg) { return (1u << reg->bits) - 1; }
+
+HD__INLINE hd__span *hd__span_of(const hd_register *reg, uint64_t key) {
+    uint64_t number = key >> HD__SPAN_SHIFT;
+    for (uint32_t i = hd__span_home(reg, number);; i = (i + 1) & hd__span_mask(reg)) {
+        const hd__span_entry *e = &reg->table[i];
+        if (HD__LIKELY(e->number == number) || !e->span) return e->span;
+    }
 }
 
-static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
-    return reg->directory[key >> reg->shift];
+HD__INLINE hd__leaf **hd__leaf_in(hd__span *span, uint64_t key) {
+    return &span->leaf[key >> (HD__PLACE_BITS + HD__LEAF_BITS) & ((1u << HD__SPAN_BITS) - 1)];
 }
 
-/* Keys scale to all groups but the last few, which take what goes past. */
-static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
-
-static hd__route hd__route_to(const hd__slots *t) {
-    return ((uintptr_t)t - HD__ROUTE_HEAD) | hd__homes(t->groups);
+HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
+    return &leaf->bucket[key >> HD__PLACE_BITS & ((1u << HD__LEAF_BITS) - 1)];
 }
 
-static bool hd__route_unused(hd__route route) { return route <= HD__ROUTE_LOW; }
-
-static hd__slots *hd__route_table(hd__route route) {
-    return (hd__slots *)((route & ~HD__ROUTE_LOW) + HD__ROUTE_HEAD);
+HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
+    hd__span *span = hd__span_of(reg, key);
+    hd__leaf *leaf = HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
+    return HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
 }
 
-static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
-    return (uint8_t *)(uintptr_t)t - ((size_t)group + 1) * HD__TAGS;
+HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
+HD__INLINE size_t hd__stride(uint32_t grade) { return 8 + 4 * (size_t)(grade & 1); }
+
+HD__INLINE uint32_t *hd__slot_at(const hd__bucket *b, uint32_t i) {
+    return (uint32_t *)((uintptr_t)b + b->slots + i * hd__stride((uint32_t)b->head));
 }
 
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
-    return (hd__slot *)((uintptr_t)t + HD__TABLE_HEAD) + (size_t)group * HD__GROUP;
-}
-
-static uint32_t hd__home(uint32_t homes, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * homes >> 32);
-}
-
-static uint32_t hd__home_of(hd__route route, uint64_t key) {
-    return hd__home((uint32_t)(route & HD__ROUTE_LOW), key);
-}
-
-static uint8_t hd__tag(uint64_t key) {
-    uint8_t bits = (uint8_t)(key >> 32);
-    return (uint8_t)(bits + !bits);
-}
-
-/* A bit for each of the group's tags that is equal to this one. */
-static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
+/* A bit for each of 16 tags that is equal to this one. */
+HD__INLINE uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #if defined(HD__SSE2)
     __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) &
-           ((1u << HD__GROUP) - 1);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag)));
 #else
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
     uint32_t found = 0;
@@ -13852,292 +13907,346 @@ static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
         x = ~(((x & low7) + low7) | x | low7);          /* 0x80 where a byte was 0 */
         found |= (uint32_t)((x >> 7) * 0x0102040810204080u >> 56) << (8 * half);
     }
-    return found & ((1u << HD__GROUP) - 1);
+    return found;
 #endif
 }
 
-static unsigned hd__lowest(uint32_t bits) {
-#if defined(__GNUC__)
-    return (unsigned)__builtin_ctz(bits);
-#else
-    return hd__log2(bits & (0 - bits));
-#endif
+HD__INLINE uint64_t hd__match_64(const uint8_t *tags, uint8_t tag) {
+    return (hd__match(tags, tag) | hd__match(tags + 16, tag) << 16) |
+           (uint64_t)(hd__match(tags + 32, tag) | hd__match(tags + 48, tag) << 16) << 32;
 }
 
-/* The entry of a key that is at home in this group, and its tag; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(const hd__slots *t, uint32_t home, uint64_t key, uint8_t **tag_of) {
-    uint8_t tag = hd__tag(key);
-    for (uint32_t g = home;; g++) {
-        uint8_t *tags = hd__tags_at(t, g);
-        for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
-            *tag_of = tags + hd__lowest(found);
-            if (HD__LIKELY(s->key == key)) return s;
-        }
-        if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
+/* The slot of a key; UINT32_MAX: there is none. The newest are looked at first, and 64 at once, which takes less than
+   guessing wrong how many times to go on. */
+HD__INLINE uint32_t hd__search(const hd_register *reg, const hd__bucket *b, uint64_t key) {
+    uint32_t count = b->count, at = (count - 1) & ~63u;
+    uint64_t found;
+    if (reg->sparse && count <= 16) {
+        uint32_t few = hd__match(b->tag, hd__tag(key)) & ((1u << count) - 1);
+        return few ? hd__lowest_bit(few) : UINT32_MAX;
     }
-}
-
-static void hd__passed(const hd__slots *t, uint32_t group) {
-    uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
-    if (*passed < 255) ++*passed;
-}
-
-/* The first group from a full one on that has room, told to all that are passed; t->groups: none has. */
-HD__NOINLINE static uint32_t hd__pass(hd__slots *t, uint32_t home) {
-    uint32_t g = home;
-    while (g < t->groups && !hd__match(hd__tags_at(t, g), 0)) g++;
-    for (; g < t->groups && home < g; home++) hd__passed(t, home);
-    return g;
-}
-
-/* An entry for a key that has none, in a group that has room: `empty` is a bit for each such place. */
-HD__INLINE hd__slot *hd__put(hd_register *reg, hd__slots *t, uint32_t group, uint32_t empty, uint64_t key) {
-    hd__slot *s = hd__slots_at(t, group) + hd__lowest(empty);
-    hd__tags_at(t, group)[hd__lowest(empty)] = hd__tag(key);
-    s->key = key;
-    t->count++;
-    reg->count++;
-    return s;
-}
-
-/* Moves entries to their places in a table that is empty, those whose keys have `bit` as `value` says (bit
-   0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
-static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
-    uint32_t homes = hd__homes(to->groups);
-    hd__slot *end = from + (size_t)groups * HD__GROUP;
-    for (; from < end; from++) {
-        hd__slot s = *from;
-        uint32_t at, empty;
-        if (!s.key || (bit && !(s.key & bit) == value)) continue;
-        if (clear) from->key = 0;
-        for (at = hd__home(homes, s.key); HD__UNLIKELY(!(empty = hd__match(hd__tags_at(to, at), 0)));) {
-            hd__passed(to, at);
-            if (++at == to->groups) return false;
-        }
-        hd__tags_at(to, at)[hd__lowest(empty)] = hd__tag(s.key);
-        hd__slots_at(to, at)[hd__lowest(empty)] = s;
+    if (HD__UNLIKELY(!count)) return UINT32_MAX;
+    found = hd__match_64(b->tag + at, hd__tag(key)) & (((uint64_t)2 << ((count - 1) & 63)) - 1);
+    while (!found) {
+        if (!at) return UINT32_MAX;
+        at -= 64;
+        found = hd__match_64(b->tag + at, hd__tag(key));
     }
+    return at + hd__lowest_bit(found);
+}
+
+static hd__page_foot *hd__foot(uint8_t *page) { return (hd__page_foot *)(void *)(page + HD__PAGE_ROOM); }
+
+static bool hd__batch_add(hd_register *reg) {
+    hd__batch *c;
+    uint8_t *pages;
+    if (reg->batches == reg->batch_room) {
+        uint32_t room = reg->batch_room ? 2 * reg->batch_room : HD__PAGE / (uint32_t)sizeof *c;
+        c = (hd__batch *)hd__pages_take(room * sizeof *c);
+        if (!c) return false;
+        if (reg->batches) memcpy(c, reg->batch, reg->batches * sizeof *c);
+        hd__pages_give(reg->batch, reg->batch_room * sizeof *c);
+        reg->batch = c;
+        reg->batch_room = room;
+    }
+    pages = (uint8_t *)hd__pages_take((size_t)HD__BATCH_PAGES * HD__PAGE);
+    if (!pages) return false;
+    c = &reg->batch[reg->batches++];
+    c->pages = pages;
+    c->away = UINT32_MAX;
     return true;
 }
 
-/* Slots of a group, on average, that are in use when a table grows: fewer misses while what the register
-   takes is little, less memory when it is much. */
-static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11 : 13; }
-
-/* Lays a table out over this many groups. */
-static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
-    t->groups = groups;
-    t->limit = hd__homes(groups) * full;
-    t->least = t->limit / 3;
-}
-
-static size_t hd__slots_bytes(uint32_t groups) {
-    size_t tags = groups * HD__TAGS, below = tags < HD__ROUTE_HEAD ? 0 : tags - HD__ROUTE_HEAD;
-    return hd__page_round(below) + hd__page_round(HD__ROUTE_HEAD + HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
-}
-
-/* Rounds a number of groups up to as many as their pages hold. */
-static uint32_t hd__groups_for(uint64_t groups) {
-    const size_t head = HD__ROUTE_HEAD + HD__TABLE_HEAD;
-    uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
-    n = (hd__page_round(head + (size_t)n * HD__GROUP_BYTES) - head) / HD__GROUP_BYTES;
-    return (uint32_t)(n < most ? n : most);
-}
-
-static void hd__tags_clear(hd__slots *t) {
-    memset((void *)hd__tags_at(t, t->groups - 1), 0, t->groups * HD__TAGS);
-}
-
-/* Grows a table in place: the entries go to the new end first, then forward. No entry passes one that has not moved
-   yet, since a group moves by no more than the table grows by. */
-static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
-    uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, 0), *to = hd__slots_at(t, groups - old);
-    hd__slots_lay(t, groups, full);
-    memmove((void *)to, (void *)from, old * HD__GROUP_BYTES);
-    memset((void *)from, 0, (groups - old) * HD__GROUP_BYTES);
-    hd__tags_clear(t);
-    hd__move(to, old, t, 0, false, true);
-}
-
-static void hd__slots_give(hd__slots *t) {
-    if (t) hd__pages_give((uint8_t *)t - HD__HEAD_AT, HD__SLOTS_BYTES);
-}
-
-static hd__slots *hd__slots_take(void) {
-    uint8_t *p = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    return p ? (hd__slots *)(void *)(p + HD__HEAD_AT) : NULL;
-}
-
-/* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
-   no place for them all. */
-static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
-                                 uint32_t depth, uint64_t bit, bool value) {
-    uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    hd__slots *t = hd__slots_take();
-    while (t) {
-        hd__slots_lay(t, groups, full);
-        t->count = count;
-        t->depth = depth;
-        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return t;
-        if (groups == HD__GROUPS_MAX) break;
-        hd__tags_clear(t);
-        memset((void *)hd__slots_at(t, 0), 0, groups * HD__GROUP_BYTES);
-        groups = hd__groups_for((uint64_t)groups * 2);
-    }
-    hd__slots_give(t);
-    return NULL;
-}
-
-/* The directory entries of the keys that begin with the first `depth` bits of this one. */
-static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__route route) {
-    size_t span = (size_t)1 << (reg->bits - depth);
-    size_t at = depth ? (size_t)(key >> (64 - depth)) * span : 0;
-    for (size_t i = at; i < at + span; i++) reg->directory[i] = route;
-}
-
-/* A table, and the directory for the keys that begin as this one, are about each other from here on. */
-static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
-    t->number = number;
-    reg->table[number] = t;
-    hd__directory_point(reg, key, t->depth, hd__route_to(t));
-}
-
-/* Stays as it is when there is no memory, or the entries stand too close together for less. True. */
-HD__NOINLINE static bool hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
-    hd__slots *smaller = NULL;
-    if (t->groups > hd__groups_for(t->count / 8 + 2))
-        smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
-    if (smaller && smaller->groups < t->groups) {
-        hd__slots_enter(reg, key, smaller, t->number);
-        hd__slots_give(t);
+static uint8_t *hd__page_take(hd_register *reg) {
+    uint8_t *page = reg->spare;
+    hd__batch *c;
+    unsigned n;
+    if (page) {
+        reg->spare = hd__foot(page)->below;
+        reg->spares--;
     } else {
-        hd__slots_give(smaller);
+        while (reg->low < reg->batches && !reg->batch[reg->low].away) reg->low++;
+        if (reg->low == reg->batches && !hd__batch_add(reg)) return NULL;
+        c = &reg->batch[reg->low];
+        n = hd__lowest_bit(c->away);
+        c->away &= c->away - 1;
+        page = c->pages + (size_t)n * HD__PAGE;
+        hd__foot(page)->batch = reg->low;
     }
-    return true;
+    reg->pages++;
+    return page;
 }
 
-static bool hd__tables_grow(hd_register *reg) {
-    uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
-    hd__slots **grown = (hd__slots **)hd__pages_take(capacity * sizeof *grown);
-    if (!grown) return false;
-    if (reg->table) memcpy(grown, reg->table, reg->tables * sizeof *grown);
-    hd__pages_give(reg->table, reg->capacity * sizeof *grown);
-    reg->table = grown;
-    reg->capacity = capacity;
-    return true;
+/* Keeps a few pages for the next who takes one. */
+static void hd__page_give(hd_register *reg, uint8_t *page) {
+    hd__page_foot *foot = hd__foot(page);
+    uint32_t number = foot->batch;
+    reg->pages--;
+    if (reg->spares >= HD__SPARE + reg->pages / 16 && hd__pages_forget(page, HD__PAGE)) {
+        hd__batch *c = &reg->batch[number];
+        c->away |= 1u << (size_t)(page - c->pages) / HD__PAGE;
+        if (number < reg->low) reg->low = number;
+        return;
+    }
+    foot->below = reg->spare;
+    reg->spare = page;
+    reg->spares++;
 }
 
-static void hd__directory_give(hd_register *reg) {
-    if (reg->directory != reg->first) hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+static void hd__hole_link(hd__hole *later, hd__hole *h) {
+    if (h) h->head = (uint64_t)(uintptr_t)later << 2 | HD__GRADE_HOLE;
 }
 
-static bool hd__directory_double(hd_register *reg) {
+static void hd__hole_unlink(hd__grade *of, hd__hole *h) {
+    hd__hole *later = (hd__hole *)(uintptr_t)((h->head & ~(uint64_t)HD__GRADE_MASK) >> 2);
+    *(later ? &later->next : &of->hole) = h->next;
+    hd__hole_link(later, h->next);
+    of->holes--;
+}
+
+/* The head of a piece, not cleared. NULL: there is no memory. */
+static void *hd__piece_take(hd_register *reg, uint32_t grade) {
+    hd__grade *of = &reg->of[grade];
+    hd__hole *hole = of->hole;
+    if (hole) {
+        hd__hole_unlink(of, hole);
+        of->pieces++;
+        return hole;
+    }
+    if (!of->top || of->used == of->each) {
+        uint8_t *page = hd__page_take(reg);
+        if (!page) return NULL;
+        hd__foot(page)->below = of->top;
+        of->top = page;
+        of->used = 0;
+    }
+    of->pieces++;
+    return of->top + (size_t)of->used++ * of->size;
+}
+
+/* Tells those who lead to a piece that it has moved. */
+static void hd__piece_moved(hd_register *reg, uint64_t *piece) {
+    uint64_t head = *piece, number = head >> HD__SPAN_SHIFT;
+    uint32_t i = hd__span_home(reg, number), grade = hd__grade_of(head);
+    if (grade == HD__GRADE_SPAN) {
+        while (!reg->table[i].span || reg->table[i].number != number) i = (i + 1) & hd__span_mask(reg);
+        reg->table[i].span = (hd__span *)piece;
+    } else if (grade == HD__GRADE_LEAF) {
+        *hd__leaf_in(hd__span_of(reg, head), head) = (hd__leaf *)piece;
+    } else {
+        *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, head), head), head) = (hd__bucket *)(void *)piece;
+    }
+}
+
+/* Takes the last piece away, which is a hole, or moves to where one is. */
+static void hd__grade_shorten(hd_register *reg, hd__grade *of) {
+    uint8_t *page = of->top;
+    uint64_t *last = (uint64_t *)(void *)(page + (size_t)(of->used - 1) * of->size);
+    hd__hole *hole = hd__grade_of(*last) == HD__GRADE_HOLE ? (hd__hole *)(void *)last : of->hole;
+    hd__hole_unlink(of, hole);
+    if ((void *)hole != (void *)last) {
+        memcpy((void *)hole, last, of->size);
+        hd__piece_moved(reg, &hole->head);
+    }
+    if (--of->used) return;
+    of->top = hd__foot(page)->below;
+    of->used = of->each;
+    hd__page_give(reg, page);
+}
+
+/* Leaves some holes, lest pieces that come and go move others all the time. */
+static void hd__piece_give(hd_register *reg, void *piece, uint32_t grade) {
+    hd__grade *of = &reg->of[grade];
+    hd__hole *hole = (hd__hole *)piece;
+    hole->next = of->hole;
+    hd__hole_link(NULL, hole);
+    hd__hole_link(hole, hole->next);
+    of->hole = hole;
+    of->holes++;
+    of->pieces--;
+    while (of->holes > of->pieces / 12) hd__grade_shorten(reg, of);
+}
+
+static void hd__span_put(hd_register *reg, uint64_t number, hd__span *span) {
+    uint32_t i = hd__span_home(reg, number);
+    while (reg->table[i].span) i = (i + 1) & hd__span_mask(reg);
+    reg->table[i].number = number;
+    reg->table[i].span = span;
+}
+
+/* Gives the table of spans another size, unless there is no memory. */
+static bool hd__spans_lay(hd_register *reg, uint32_t bits) {
     size_t n = (size_t)1 << reg->bits;
-    hd__route *doubled;
-    if (reg->bits == HD__DIRECTORY_BITS) return false;
-    doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
-    if (!doubled) return false;
-    for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
-    hd__directory_give(reg);
-    reg->directory = doubled;
-    reg->shift = 64 - ++reg->bits;
+    hd__span_entry *old = reg->table, *table = reg->first;
+    if (bits == HD__SPANS_FIRST) memset(table, 0, sizeof reg->first);
+    else table = (hd__span_entry *)hd__pages_take(sizeof *table << bits);
+    if (!table) return false;
+    reg->table = table;
+    reg->bits = bits;
+    reg->shift = 64 - bits;
+    for (size_t i = 0; i < n; i++)
+        if (old[i].span) hd__span_put(reg, old[i].number, old[i].span);
+    if (old != reg->first) hd__pages_give(old, n * sizeof *old);
     return true;
 }
 
-/* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
-static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
-    uint64_t all = UINT64_MAX, any = 0, differ;
-    uint32_t bits = 0;
-    *with_next = 0;
-    for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, 0)[i].key;
-        if (!key) continue;
-        all &= key;
-        any |= key;
-        *with_next += (uint32_t)(key >> (63 - t->depth) & 1);
+static void hd__span_drop(hd_register *reg, hd__span *span) {
+    uint32_t mask = hd__span_mask(reg), hole, i;
+    hole = hd__span_home(reg, span->head >> HD__SPAN_SHIFT);
+    while (reg->table[hole].span != span) hole = (hole + 1) & mask;
+    for (i = (hole + 1) & mask; reg->table[i].span; i = (i + 1) & mask) {
+        uint32_t home = hd__span_home(reg, reg->table[i].number);
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        reg->table[hole] = reg->table[i];
+        hole = i;
     }
-    for (differ = all ^ any; bits < 63 && !(differ >> (63 - bits) & 1);) bits++;
-    return bits;
+    reg->table[hole].span = NULL;
+    hd__piece_give(reg, span, HD__GRADE_SPAN);
+    if (--reg->spans < 1u << (reg->bits - 3) && reg->bits > HD__SPANS_FIRST) hd__spans_lay(reg, reg->bits - 1);
 }
 
-/* Keys that share more bits than the table's depth stand too close together: the table takes that
-   depth, and the other sides of the bits between are tables that were never used. */
-static bool hd__slots_deepen(hd_register *reg, uint64_t key, hd__slots *t, uint32_t depth) {
-    hd__slots *deeper;
-    while (reg->bits < depth)
-        if (!hd__directory_double(reg)) return false;
-    deeper = hd__slots_from(reg, t, t->count, depth, 0, false);
-    if (!deeper) return false;
-    for (uint32_t d = t->depth + 1; d <= depth; d++)
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - d), d, d);
-    hd__slots_enter(reg, key, deeper, t->number);
-    hd__slots_give(t);
-    return true;
+/* Gives an empty span back. */
+static void hd__span_check(hd_register *reg, hd__span *span) {
+    for (unsigned i = 0; i < 1u << HD__SPAN_BITS; i++)
+        if (span->leaf[i]) return;
+    hd__span_drop(reg, span);
 }
 
-/* Whether there is memory for a table: asked first, lest every insert looks through a full one in vain. */
-static bool hd__pages_left(void) {
-    void *p = hd__pages_take(HD__SLOTS_BYTES);
-    hd__pages_give(p, HD__SLOTS_BYTES);
-    return p != NULL;
+/* Gives an empty leaf back, and what led to it alone. */
+static void hd__leaf_check(hd_register *reg, hd__leaf *leaf) {
+    hd__span *span = hd__span_of(reg, leaf->head);
+    for (unsigned i = 0; i < 1u << HD__LEAF_BITS; i++)
+        if (leaf->bucket[i]) return;
+    *hd__leaf_in(span, leaf->head) = NULL;
+    hd__piece_give(reg, leaf, HD__GRADE_LEAF);
+    hd__span_check(reg, span);
 }
 
-static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
-    hd__slots *high, *low;
-    uint32_t n, shared;
-    uint64_t bit;
-    if (t->depth >= 63 || !hd__pages_left()) return false;
-    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    shared = hd__shared_bits(t, &n);
-    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, t, shared);
-    if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
-    bit = (uint64_t)1 << (63 - t->depth);
-    high = hd__slots_from(reg, t, n, t->depth + 1, bit, true);
-    if (!high) return false;
-    low = hd__slots_from(reg, t, t->count - n, t->depth + 1, bit, false);
-    if (!low) {
-        hd__slots_give(high);
-        return false;
+static hd__leaf *hd__leaf_make(hd_register *reg, uint64_t key) {
+    hd__span *span = hd__span_of(reg, key);
+    hd__leaf **at, *leaf;
+    if (!span) {
+        if (reg->spans >= (uint64_t)1 << (reg->bits - 1) && !hd__spans_lay(reg, reg->bits + 1)) return NULL;
+        span = (hd__span *)hd__piece_take(reg, HD__GRADE_SPAN);
+        if (!span) return NULL;
+        memset(span, 0, sizeof *span);
+        span->head = (key >> HD__SPAN_SHIFT << HD__SPAN_SHIFT) | HD__GRADE_SPAN;
+        hd__span_put(reg, key >> HD__SPAN_SHIFT, span);
+        reg->spans++;
     }
-    hd__slots_enter(reg, key & ~bit, low, t->number);
-    hd__slots_enter(reg, key | bit, high, reg->tables++);
-    hd__slots_give(t);
+    at = hd__leaf_in(span, key);
+    if (*at) return *at;
+    leaf = (hd__leaf *)hd__piece_take(reg, HD__GRADE_LEAF);
+    if (!leaf) {
+        hd__span_check(reg, span);
+        return NULL;
+    }
+    memset(leaf, 0, sizeof *leaf);
+    leaf->head = (key >> (HD__PLACE_BITS + HD__LEAF_BITS) << (HD__PLACE_BITS + HD__LEAF_BITS)) | HD__GRADE_LEAF;
+    return *at = leaf;
+}
+
+static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
+    uint64_t key = b->head;
+    hd__leaf *leaf = *hd__leaf_in(hd__span_of(reg, key), key);
+    *hd__bucket_in(leaf, key) = NULL;
+    reg->buckets--;
+    hd__piece_give(reg, b, hd__grade_of(key));
+    hd__leaf_check(reg, leaf);
+}
+
+static uint16_t hd__bucket_slots(uint32_t capacity) { return (uint16_t)((HD__TAG_AT + capacity + 3) & ~3u); }
+
+/* Moves a bucket to another grade. NULL: there is no memory, and it stays as it is. */
+static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to) {
+    uint64_t key = b->head;
+    uint32_t was = hd__grade_of(key);
+    hd__bucket *n = (hd__bucket *)hd__piece_take(reg, to);
+    if (!n) return NULL;
+    n->head = (key & ~(uint64_t)HD__GRADE_MASK) | to;
+    n->count = b->count;
+    n->slots = hd__bucket_slots(reg->of[to].capacity);
+    memcpy((uint8_t *)n + HD__TAG_AT, (const uint8_t *)b + HD__TAG_AT, b->count);
+    if (hd__stride(was) == hd__stride(to)) {
+        size_t bytes = b->count * hd__stride(to);
+        memcpy(hd__slot_at(n, 0), hd__slot_at(b, 0), bytes);
+    } else {                     /* it had no times */
+        for (uint32_t i = 0; i < b->count; i++) {
+            uint32_t *s = hd__slot_at(n, i);
+            memcpy(s, hd__slot_at(b, i), 8);
+            s[2] = 0;
+        }
+    }
+    *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, key), key), key) = n;
+    hd__piece_give(reg, b, was);
+    return n;
+}
+
+/* A bucket with room for so many more, and for times. NULL: there is no memory. */
+HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
+    uint32_t to = b ? hd__grade_of(b->head) | timed : timed;
+    hd__leaf *leaf;
+    reg->sparse = reg->count < 16 * reg->buckets;
+    if (b) {
+        while (reg->of[to].capacity < b->count + more) to += 2;
+        return hd__bucket_move(reg, b, to);
+    }
+    leaf = hd__leaf_make(reg, key);
+    if (!leaf) return NULL;
+    b = (hd__bucket *)hd__piece_take(reg, to);
+    if (b) {
+        b->head = (key >> HD__PLACE_BITS << HD__PLACE_BITS) | to;
+        b->count = 0;
+        b->slots = hd__bucket_slots(reg->of[to].capacity);
+        *hd__bucket_in(leaf, key) = b;
+        reg->buckets++;
+    } else {
+        hd__leaf_check(reg, leaf);
+    }
+    return b;
+}
+
+/* Makes a bucket that holds little smaller. An empty one is kept until a few others have become empty. True. */
+HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
+    uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = &reg->empty[key >> HD__PLACE_BITS & (HD__EMPTY - 1)];
+    uint32_t was = hd__grade_of(b->head), to = was;
+    if (b->count) {
+        while (to >= 2 && reg->of[to - 2].capacity >= b->count) to -= 2;
+        if (to != was) hd__bucket_move(reg, b, to);
+    } else if (*empty != key + 1) {
+        b = *empty ? hd__bucket_of(reg, *empty - 1) : NULL;
+        *empty = key + 1;
+        if (b && !b->count) hd__bucket_drop(reg, b);
+    }
     return true;
 }
 
-/* A table for keys that have none yet. */
-static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
-    hd__slots *t;
-    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = hd__slots_take();
-    if (!t) return false;
-    hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
-    t->depth = depth;
-    hd__slots_enter(reg, key, t, reg->tables++);
-    return true;
+static uint32_t hd__bucket_bytes(uint32_t capacity, uint32_t grade) {
+    return (hd__bucket_slots(capacity) + capacity * (uint32_t)hd__stride(grade) + 7) & ~7u;
 }
 
-/* Makes the table of a key longer, or splits it. */
-HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
-    hd__route route = hd__route_of(reg, key);
-    hd__slots *t = hd__route_table(route);
-    uint32_t more;
-    if (hd__route_unused(route)) return hd__slots_first(reg, key, (uint32_t)route);
-    if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
-    more = t->groups / 8;
-    more = more > 8 ? more - 8 : 1;              /* as pages are filled, it gets some more */
-    hd__slots_grow(t, hd__groups_for(t->groups + more), hd__full(reg));
-    hd__slots_enter(reg, key, t, t->number);
-    return true;
+/* Sizes that fill a page. */
+static void hd__grade_lay(hd__grade *of, size_t size) {
+    of->each = (uint16_t)(HD__PAGE_ROOM / size);
+    of->size = (uint16_t)(HD__PAGE_ROOM / of->each & ~7u);
 }
 
 /* Makes an empty register of zeros. */
 static void hd__register_begin(hd_register *reg) {
-    reg->directory = reg->first;
-    reg->bits = 1;
-    reg->shift = 63;
+    static const uint16_t capacity[HD__STEPS] = { 1, 2, 4, 7, 10, 14, 19, 26, 36, 50, 72, 102, 150, 256 };
+    reg->table = reg->first;
+    reg->bits = HD__SPANS_FIRST;
+    reg->shift = 64 - reg->bits;
+    hd__grade_lay(&reg->of[HD__GRADE_LEAF], sizeof(hd__leaf));
+    hd__grade_lay(&reg->of[HD__GRADE_SPAN], sizeof(hd__span));
+    for (uint32_t i = 0; i < 2 * HD__STEPS; i++) {
+        hd__grade *of = &reg->of[i];
+        uint32_t n = capacity[i / 2];
+        hd__grade_lay(of, hd__bucket_bytes(n, i));
+        while (n < 1u << HD__PLACE_BITS && hd__bucket_bytes(n + 1, i) <= of->size) n++;
+        of->capacity = (uint16_t)n;
+        of->least = (uint16_t)(n / 3 + 1);
+    }
 }
 
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
@@ -14149,9 +14258,10 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     if (!reg) return;
-    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
-    hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
-    hd__directory_give(reg);
+    for (uint32_t i = 0; i < reg->batches; i++) hd__pages_give(reg->batch[i].pages, (size_t)HD__BATCH_PAGES * HD__PAGE);
+    hd__pages_give(reg->batch, reg->batch_room * sizeof *reg->batch);
+    hd__pages_give(reg->vast, reg->vast_room * sizeof *reg->vast);
+    if (reg->table != reg->first) hd__pages_give(reg->table, sizeof *reg->table << reg->bits);
     memset(reg, 0, sizeof *reg);
     hd__register_begin(reg);
 }
@@ -14162,115 +14272,149 @@ HEAPDUMP_API void hd_register_free(hd_register *reg) {
     hd__pages_give(reg, sizeof *reg);
 }
 
-static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *allocation) {
+#define HD__VAST (UINT32_C(1) << 31)
+
+/* What a slot keeps instead of a size of 2 GiB or more. 0: there is no memory. */
+HD__NOINLINE static uint32_t hd__vast_add(hd_register *reg, uint64_t size) {
+    uint32_t i = reg->vast_free;
+    if (i) {
+        reg->vast_free = (uint32_t)reg->vast[i - 1];
+    } else {
+        if (reg->vast_used == reg->vast_room) {
+            uint32_t room = reg->vast_room ? 2 * reg->vast_room : HD__PAGE / (uint32_t)sizeof *reg->vast;
+            uint64_t *grown = room < HD__VAST ? (uint64_t *)hd__pages_take(room * sizeof *grown) : NULL;
+            if (!grown) return 0;
+            if (reg->vast_used) memcpy(grown, reg->vast, reg->vast_used * sizeof *grown);
+            hd__pages_give(reg->vast, reg->vast_room * sizeof *grown);
+            reg->vast = grown;
+            reg->vast_room = room;
+        }
+        i = ++reg->vast_used;
+    }
+    reg->vast[i - 1] = size;
+    reg->vast_count++;
+    return HD__VAST | i;
+}
+
+HD__NOINLINE static void hd__vast_drop(hd_register *reg, uint32_t kept) {
+    uint32_t i = kept & ~HD__VAST;
+    reg->vast[i - 1] = reg->vast_free;
+    reg->vast_free = i;
+    if (--reg->vast_count) return;
+    hd__pages_give(reg->vast, reg->vast_room * sizeof *reg->vast);
+    reg->vast = NULL;
+    reg->vast_room = reg->vast_used = reg->vast_free = 0;
+}
+
+HD__INLINE void hd__slot_show(const hd_register *reg, const hd__bucket *b, uint32_t i, uint64_t address,
+                              hd_allocation *allocation) {
+    const uint32_t *s = hd__slot_at(b, i);
     if (!allocation) return;
     allocation->address = address;
-    allocation->size = s->size;
-    allocation->context = s->context;
-    allocation->time = s->time;
+    allocation->size = HD__LIKELY(s[0] < HD__VAST) ? s[0] : reg->vast[(s[0] & ~HD__VAST) - 1];
+    allocation->context = s[1];
+    allocation->time = b->head & 1 ? s[2] : 0;
 }
 
-HD__INLINE hd_status hd__slot_set(hd__slot *s, const hd_allocation *allocation) {
-    s->size = allocation->size;
-    s->context = allocation->context;
-    s->time = allocation->time;
-    return HD_OK;
+/* The bucket of an address, and its slot there; NULL: nothing is registered. */
+HD__INLINE hd__bucket *hd__register_at(const hd_register *reg, uint64_t address, uint32_t *slot) {
+    uint64_t key = hd__key_of(address);
+    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_of(reg, key) : NULL;
+    if (HD__UNLIKELY(!b)) return NULL;
+    *slot = hd__search(reg, b, key);
+    return *slot == UINT32_MAX ? NULL : b;
 }
 
-/* Inserts a key that has no entry and no place in its home group. */
-HD__NOINLINE static hd_status hd__register_force(hd_register *reg, const hd_allocation *allocation,
-                                                 uint64_t key, hd_allocation *replaced) {
-    for (bool more = true;; more = hd__register_room(reg, key)) {
-        hd__route route = hd__route_of(reg, key);
-        if (!hd__route_unused(route)) {
-            hd__slots *t = hd__route_table(route);
-            if (t->count < t->limit || !more) {
-                uint32_t g = hd__pass(t, hd__home_of(route, key));
-                if (g < t->groups) {
-                    if (replaced) replaced->address = 0;
-                    return hd__slot_set(hd__put(reg, t, g, hd__match(hd__tags_at(t, g), 0), key), allocation);
-                }
-            }
-        }
-        if (!more) return HD_OUT_OF_MEMORY;
-    }
+/* Sizes of 2 GiB and more, of a block that is to have the slot in which `was` is kept, or of a new one. */
+HD__NOINLINE static uint32_t hd__vast_word(hd_register *reg, uint64_t size, uint32_t was) {
+    return was >= HD__VAST ? was : hd__vast_add(reg, size);
 }
 
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
-    hd__route route;
+    uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
+    bool large = allocation->size >= HD__VAST, timed = allocation->time != 0;
+    hd__bucket *b;
     if (HD__UNLIKELY(!key || !reg)) return HD_INVALID;
-    route = hd__route_of(reg, key);
-    if (HD__LIKELY(!hd__route_unused(route))) {
-        hd__slots *t = hd__route_table(route);
-        uint32_t home = hd__home_of(route, key), empty;
-        uint8_t *tag;
-        hd__slot *s = hd__search(t, home, key, &tag);
-        if (s) {
-            hd__slot_show(s, allocation->address, replaced);
-            return hd__slot_set(s, allocation);
-        }
-        empty = hd__match(hd__tags_at(t, home), 0);
-        if (HD__LIKELY(empty && t->count < t->limit)) {
-            if (replaced) replaced->address = 0;
-            return hd__slot_set(hd__put(reg, t, home, empty, key), allocation);
-        }
+    b = hd__bucket_of(reg, key);
+    if (HD__LIKELY(b != NULL)) i = hd__search(reg, b, key);
+    if (HD__UNLIKELY(i != UINT32_MAX)) was = hd__slot_at(b, i)[0];
+    if (HD__UNLIKELY(large) && !(size = hd__vast_word(reg, allocation->size, was))) return HD_OUT_OF_MEMORY;
+    if (HD__UNLIKELY(!b || (b->head & 1) < timed ||
+                     (i == UINT32_MAX && b->count == reg->of[hd__grade_of(b->head)].capacity)) &&
+        !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
+        if (large && size != was) hd__vast_drop(reg, size);
+        return HD_OUT_OF_MEMORY;
     }
-    return hd__register_force(reg, allocation, key, replaced);
-}
-
-HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
-    uint64_t key = hd__key_of(address);
-    hd__route route = hd__route_of(reg, key);
-    uint8_t *tag;
-    if (HD__UNLIKELY(hd__route_unused(route))) return NULL;
-    return hd__search(hd__route_table(route), hd__home_of(route, key), key, &tag);
+    if (HD__LIKELY(i == UINT32_MAX)) {
+        i = b->count++;
+        ((uint8_t *)b)[HD__TAG_AT + i] = hd__tag(key);
+        reg->count++;
+        if (replaced) replaced->address = 0;
+    } else {
+        hd__slot_show(reg, b, i, allocation->address, replaced);
+        if (HD__UNLIKELY(was >= HD__VAST && size != was)) hd__vast_drop(reg, was);
+    }
+    if (HD__UNLIKELY(large)) reg->vast[(size & ~HD__VAST) - 1] = allocation->size;
+    s = hd__slot_at(b, i);
+    s[0] = size;
+    s[1] = allocation->context;
+    if (b->head & 1) s[2] = allocation->time;
+    return HD_OK;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
-    const hd__slot *s = HD__LIKELY(reg != NULL) ? hd__register_at(reg, address) : NULL;
-    if (s) hd__slot_show(s, address, found);
-    return s != NULL;
+    uint32_t i;
+    const hd__bucket *b = hd__register_at(reg, address, &i);
+    if (b) hd__slot_show(reg, b, i, address, found);
+    return b != NULL;
 }
 
 HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context) {
-    hd__slot *s = HD__LIKELY(reg != NULL) ? hd__register_at(reg, address) : NULL;
-    if (s) s->context = context;
-    return s != NULL;
+    uint32_t i;
+    hd__bucket *b = hd__register_at(reg, address, &i);
+    if (b) hd__slot_at(b, i)[1] = context;
+    return b != NULL;
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    uint64_t key = hd__key_of(address);
-    hd__route route;
-    uint32_t home;
-    hd__slots *t;
-    hd__slot *s;
+    uint32_t i, last, *s;
+    hd__bucket *b = hd__register_at(reg, address, &i);
+    const uint32_t *from;
     uint8_t *tag;
-    if (HD__UNLIKELY(!reg)) return false;
-    route = hd__route_of(reg, key);
-    home = hd__home_of(route, key);
-    t = hd__route_table(route);
-    if (HD__UNLIKELY(hd__route_unused(route)) || !(s = hd__search(t, home, key, &tag))) return false;
-    hd__slot_show(s, address, removed);
-    s->key = 0;
-    *tag = 0;
-    for (uint8_t *tags = hd__tags_at(t, home); HD__UNLIKELY(tag < tags); tags -= HD__TAGS)
-        if (tags[HD__PASSED] < 255) --tags[HD__PASSED];
-    t->count--;
+    if (!b) return false;
+    hd__slot_show(reg, b, i, address, removed);
+    s = hd__slot_at(b, i);
+    if (HD__UNLIKELY(s[0] >= HD__VAST)) hd__vast_drop(reg, s[0]);
+    last = --b->count;
     reg->count--;
-    return HD__UNLIKELY(t->count < t->least) ? hd__slots_shrink(reg, key, t) : true;
+    from = hd__slot_at(b, last); /* moves without asking whether it is the same */
+    tag = (uint8_t *)b + HD__TAG_AT;
+    tag[i] = tag[last];
+    s[0] = from[0];
+    s[1] = from[1];
+    if (b->head & 1) s[2] = from[2];
+    return HD__UNLIKELY(last < reg->of[hd__grade_of(b->head)].least) ? hd__bucket_shrink(reg, b) : true;
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg ? reg->count : 0; }
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
-    for (; reg && cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
-        const hd__slots *t = reg->table[cursor->table];
-        while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
-            if (!s->key) continue;
-            hd__slot_show(s, hd__address_of(s->key), found);
+    uint32_t *at = &cursor->slot; /* leaf, bucket, and 9 bits for the slot */
+    for (; reg && cursor->table <= hd__span_mask(reg); cursor->table++, *at = 0) {
+        const hd__span *span = reg->table[cursor->table].span;
+        while (span && *at < 1u << (HD__SPAN_BITS + HD__LEAF_BITS + 9)) {
+            const hd__leaf *leaf = span->leaf[*at >> (HD__LEAF_BITS + 9)];
+            const hd__bucket *b = leaf ? leaf->bucket[*at >> 9 & ((1u << HD__LEAF_BITS) - 1)] : NULL;
+            uint32_t i = *at & 511;
+            if (!b || i >= b->count) {
+                *at = (*at | 511) + 1;
+                continue;
+            }
+            ++*at;
+            hd__slot_show(reg, b, i, hd__address_of((b->head & ~(uint64_t)HD__GRADE_MASK) |
+                                                    ((const uint8_t *)b)[HD__TAG_AT + i]), found);
             return true;
         }
     }
@@ -14281,14 +14425,11 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory = { 0, 0 };
     uint64_t fixed;
     if (!reg) return memory;
-    fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
-    if (reg->directory != reg->first) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
-    memory.resident = fixed;
-    memory.reserved = fixed;
-    for (uint32_t i = 0; i < reg->tables; i++) {
-        memory.reserved += HD__SLOTS_BYTES;
-        memory.resident += hd__slots_bytes(reg->table[i]->groups);
-    }
+    fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->batch_room * sizeof *reg->batch) +
+            hd__page_round(reg->vast_room * sizeof *reg->vast);
+    if (reg->table != reg->first) fixed += hd__page_round(sizeof *reg->table << reg->bits);
+    memory.resident = fixed + (reg->pages + reg->spares) * HD__PAGE;
+    memory.reserved = fixed + (uint64_t)reg->batches * HD__BATCH_PAGES * HD__PAGE;
     return memory;
 }
 
@@ -14743,7 +14884,7 @@ static bool hd__blocks_begin(hd_recorder *rec, hd__record *r) {
 }
 
 /* =============================================================================== >>recorder
-   Addresses are spread over shards, each a register behind a lock held for one operation. A counter
+   Shards have a share of the addresses each: a register, behind a lock that is held for one operation. A counter
    in the thread says that the thread is inside, so that whatever the recorder's callbacks allocate
    is passed by. Live bytes are one shared counter, because their peak is.
 
@@ -14757,8 +14898,16 @@ static uintptr_t hd__recorders;
 
 #define HD__FILTER_BYTES ((size_t)1 << 16)
 
+/* Blocks within 1 MiB have the same: they are one thread's, mostly. Those of threads whose arenas lie next to each
+   other, 64 MiB apart, have others. */
 static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
-    return (uint32_t)(address * 0xff51afd7ed558ccdu >> 48) & (rec->shards - 1);
+    return (uint32_t)((address >> 20) + (address >> 26)) & (rec->shards - 1);
+}
+
+static uint64_t hd__scatter(uint64_t x) {
+    x *= 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
+    return x ^ x >> 32;
 }
 
 /* The natural logarithm of 0 < x <= 1: libm may not be linked. */
@@ -14779,7 +14928,7 @@ HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
         t->random = hd__hash_u64(rec->sample_seed, HD__ADD(&rec->threads, 1));
     }
     t->random += 0x9e3779b97f4a7c15u;
-    gap = (double)((hd__key_of(t->random) >> 11) + 1) / 9007199254740992.0; /* 2^53 */
+    gap = (double)((hd__scatter(t->random) >> 11) + 1) / 9007199254740992.0; /* 2^53 */
     gap = -hd__log(gap) * (double)rec->sample_bytes;
     return gap < 9e18 ? (uint64_t)gap + 1 : (uint64_t)9e18;
 }
@@ -14801,7 +14950,8 @@ HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size) {
 
 /* A counter's lowest bits are its shard's number. */
 static uint8_t *hd__filter_at(const hd_recorder *rec, uint64_t address) {
-    return &rec->filter[address * 0xff51afd7ed558ccdu >> 48];
+    uint64_t hash = address * 0xff51afd7ed558ccdu >> 48;
+    return &rec->filter[(hash & ~(uint64_t)(rec->shards - 1)) | hd__shard_number(rec, address)];
 }
 
 /* Counts a block in the filter. Called under the lock of its shard. */
