@@ -31,7 +31,7 @@ endef
 
 # The first of all that installs: with what else the targets will ask for, so that one command does.
 LIBRARY_PACKAGES := gcc g++ libc6-dev pkg-config libstb-dev
-TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev
+TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev libyaml-dev
 PAGE_PACKAGES := node-d3-hierarchy node-d3-selection
 TEST_PACKAGES := libcmocka-dev
 GOALS := $(or $(MAKECMDGOALS),all)
@@ -46,7 +46,8 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
 TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c)) \
   $(B)/tool/license.o $(B)/tool/report_page.o
-EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples/*.c examples/*.cc)))
+# What needs mpi.h is built by its peer, tests/peers/71-mpi.sh.
+EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(filter-out examples/merge_mpi.c,$(wildcard examples/*.c examples/*.cc))))
 
 all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
 
@@ -66,7 +67,7 @@ tools-deps: library-deps
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
 $(B)/heapdump: $(TOOL)
-	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -liberty -lstdc++ -ldl -lm -lpthread
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -liberty -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
 $(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps
@@ -166,7 +167,10 @@ demo: all ## record a real program and show where its memory is
 # its first line says "threads", under ThreadSanitizer. Those that need private names have a copy of the
 # library of their own (HEAPDUMP_STATIC), the others share one: by hand, cc -DHEAPDUMP_IMPLEMENTATION.
 
-TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+# Formats of the tool alone are tested where the library is that they are parsed by.
+YAMLED := test_memprof_yaml
+HAS_YAML := $(shell echo '\#include <yaml.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
+TESTS := $(filter-out $(if $(HAS_YAML),,$(YAMLED)),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 PEERS := $(wildcard tests/peers/[0-9]*.sh)
@@ -181,7 +185,7 @@ test-deps: library-deps
 
 define test_rules
 $(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/*.[ch] examples/heapdump/formats/*.[ch]) | test-deps
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter tests/%.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter tests/%.c %.a,$$^) -o $$@ -lcmocka $$(if $$(filter $$*,$(YAMLED)),-lyaml) -lpthread -lm
 
 $(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
 	@mkdir -p $$(@D)
@@ -230,6 +234,7 @@ LOGS := $(RUNS:%=%.log) $(B)/examples.log $(B)/rooms.log $(B)/include.log
 # One that fails keeps none of the others from being run.
 test: test-deps ## pass the tests: needs a compiler, cmocka and stb; ends with a line of totals
 	@rm -f $(LOGS)
+	@$(if $(HAS_YAML),,echo "SKIP: $(YAMLED): libyaml is not there (apt-get install libyaml-dev)")
 	@$(MAKE) --no-print-directory -k test-programs; status=$$?; tests/totals.sh $(LOGS) && exit $$status
 
 peers: $(PEERS:%=%.run) ## run the real programs of each format against ours
@@ -239,11 +244,11 @@ peers: $(PEERS:%=%.run) ## run the real programs of each format against ours
 FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 
 fuzz-deps:
-	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
+	$(call install,clang libstb-dev libyaml-dev zlib1g-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h $(wildcard examples/heapdump/formats/*.[ch]) | fuzz-deps
+$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h examples/unpack.h $(wildcard examples/heapdump/formats/*.[ch]) | fuzz-deps
 	@mkdir -p $(@D)
-	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
+	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@ -lyaml -lz
 
 fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	@set -e; cat fuzz/*.dict >$(B)/fuzz/fuzz_all.dict; for f in $(FUZZERS); do mkdir -p $(B)/fuzz/corpus/$$f; \
@@ -252,17 +257,25 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=$$dict corpus/$$f $$seeds); done
 
-.PHONY: bench-deps bench-programs bench-v8 bench-index bench-pprof bench-heap-text bench-slopes bench-compile
+.PHONY: bench-deps bench-register bench-programs bench-v8 bench-index bench-yaml bench-pprof bench-heap-text bench-fleet
+.PHONY: bench-slopes bench-compile
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
 bench-deps: tools-deps
-	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev)
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev redis-server)
 
 # NDEBUG: the peers check themselves without it.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)
+
+$(B)/libregister_trace.so: bench/register_trace.c | bench-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) -shared -fPIC -Wall -Wextra $< -o $@ -ldl
+
+bench-register: $(B)/bench $(B)/libregister_trace.so ## the register with what real programs ask of malloc, beside the peers: a part with REGISTER_ARGS
+	@bench/register_traces.py --build $(B) $(REGISTER_ARGS)
 
 $(B)/two_threads: bench/two_threads.c | bench-deps
 	@mkdir -p $(@D)
@@ -282,10 +295,12 @@ $(B)/memprof_fleet: bench/memprof_fleet.c heapdump.h tests/memprof.h | bench-dep
 
 bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-register)
 	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-memprof)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-yaml)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-heap-text)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-v8)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-pprof)
@@ -332,6 +347,10 @@ bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
 	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
 
+bench-yaml: all ## heapdump index of MemProf YAML of 100 MB beside llvm-profdata-22: a minute
+	$(call install,python3)
+	@bench/memprof_yaml.py --build $(B) $(YAML_ARGS)
+
 bench-compile: library-deps ## how long the header takes to compile, whole and with groups of rooms left out
 	@CC="$(CC)" STB="$(STB)" bench/compile.sh $(B)
 
@@ -346,6 +365,15 @@ bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V
 bench-pprof: all ## 500 pprof profiles added up, beside go tool pprof: a few minutes
 	$(call install,python3 golang-go)
 	@bench/pprof.py --build $(B) $(PPROF_ARGS)
+
+$(B)/bench_fleet: bench/fleet.c heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lz -lm -lpthread
+
+bench-fleet: all $(B)/bench_fleet ## profiles of a fleet of up to 10,000 added up, by one process and by MPI, beside go tool pprof: ten minutes
+	$(call install,python3 golang-go libopenmpi-dev openmpi-bin time)
+	OMPI_CC="$(CC)" mpicc -std=gnu99 $(CFLAGS) $(STB) examples/merge_mpi.c -o $(B)/merge_mpi -lz -lpthread
+	@bench/fleet.py --build $(B) $(FLEET_ARGS)
 
 bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
 	$(call install,python3)

@@ -78,8 +78,10 @@
        >>memprof.merge       raw profiles added up, by call stack
        >>memprof.frames      their call stacks as frames; profiles of them
        >>memprof.index       indexed profiles, which -fmemory-profile-use reads: columns, and what they are asked
+       >>memprof.index.access what was sampled of accesses to data: the end of version 4
        >>memprof.index.read  LLVM's layouts of these, read
        >>memprof.index.build indexed profiles of raw ones
+       >>memprof.index.merge indexed profiles of records, and of each other
        >>memprof.index.write LLVM's layouts, written
        >>memprof.rfc.read    the RFC's layout, read
        >>memprof.rfc.write   the RFC's layout, written
@@ -91,6 +93,9 @@
        >>pprof.read          pprof profiles: all but their samples
        >>pprof.resolve       their samples, made into heaps
        >>pprof.write         pprof profiles of heaps
+       >>rows.write          rows for SQL engines, of any heaps: CSV, JSON lines
+       >>rows.heaps          what rows say, made into heaps
+       >>rows.read           such rows, cell by cell
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -121,6 +126,7 @@
                                 HEAPDUMP_NO_V8 V8
        HEAPDUMP_NO_FOLDED       leaves out folded stacks
        HEAPDUMP_NO_PPROF        leaves out pprof
+       HEAPDUMP_NO_ROWS         leaves out rows for SQL engines
 
    CONVENTIONS
 
@@ -518,11 +524,15 @@ typedef struct hd_amount {
 /* The standard error of an estimate with this variance: its square root, to the nearest byte. */
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance);
 
-/* Cells or entries in columns, borrowed: row i stands at node[i * axis_count + axis]. */
+/* Cells or entries in columns, borrowed: row i stands at node[i * axis_count + axis]. The last two columns are those
+   of merged breakdowns (hd_merger), and NULL elsewhere. */
 typedef struct hd_rows {
     uint32_t count, axis_count;
     const uint32_t *node;
     const hd_amount *amount;
+    const uint64_t *unlisted;    /* bytes: what entry i holds at most in the heaps that do not list it. In truth it has
+                                    amount[i].bytes at least, and at most unlisted[i] more */
+    const uint64_t *slack;       /* bytes, by entry and axis as `node`: see hd_merger. NULL after hd_breakdown_cut */
 } hd_rows;
 
 typedef struct hd_profile hd_profile;
@@ -584,6 +594,11 @@ typedef enum hd_heap_kind {
 /* "live", "peak", "total" or "temporary". */
 HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind);
 
+/* What a program or a person calls a heap by, "host" and "a1" say. Neither is NULL; a name is not empty. */
+typedef struct hd_label {
+    const char *name, *value;
+} hd_label;
+
 /* A heap, labelled. Exactly one of profile and breakdown is set; both are borrowed, as are the
    strings, which may be NULL. */
 typedef struct hd_heap {
@@ -597,7 +612,12 @@ typedef struct hd_heap {
     uint64_t sample_bytes;       /* allocated bytes per sample, on average; 0: nothing was left out */
     const hd_profile *profile;
     const hd_breakdown *breakdown;
+    const hd_label *labels;      /* borrowed, each of another name: what else it is called by */
+    size_t label_count;
 } hd_heap;
+
+/* The value of the label of that name, or NULL. O(labels). */
+HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name);
 
 /* Frees the profile or breakdown of a heap that an operation made; its strings are not its own. */
 HEAPDUMP_API void hd_heap_release(hd_heap *heap);
@@ -653,7 +673,8 @@ typedef struct hd_cutoff {
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
-/* Cuts a breakdown as hd_export does a profile. Cost: near-linear in its entries. */
+/* Cuts a breakdown as hd_export does a profile. Bounds that a merge told (hd_rows.unlisted) stay with what is listed.
+   Slack is left out, and made anew by the next merge. Cost: near-linear in its entries. */
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out,
                                         hd_error *err);
@@ -665,7 +686,7 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
 
 /* ============================================================================= >>heap.merge
    Sums of heaps. What is made of profiles is exact. A breakdown does not say what it does not list, so that sums
-   of breakdowns have lower bounds. Heaps of unlike kinds are not added up. Results borrow nothing from what they
+   of breakdowns have bounds, below and above. Heaps of unlike kinds are not added up. Results borrow nothing from what they
    are made of, which stays as it is. */
 
 /* Adds the cells of `from` to those of `into`, nodes being the same when their paths are. The axes are
@@ -687,7 +708,17 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    entry adds nothing to it, so entries that are not listed everywhere are lower bounds, and may be smaller than what
    is listed below them; the total is exact. Axes are united by name: "backtrace", "type", then others by name; what
    stands on fewer axes stands at the roots of the others. Order does not matter, nor does grouping profiles, or
-   breakdowns, into sums that are added up in turn: the same arrays. */
+   breakdowns, into sums that are added up in turn: the same arrays.
+
+   How much more entries of breakdowns may hold is told by hd_rows.unlisted, when several heaps were added up. What a
+   heap does not list holds at most what the nearest entry above holds beyond its listed children. Nearest is meant on
+   one way: up the last axis to its root, then up the axis before that, and so on to the total. Children are one step
+   below it, along the axis that the way comes by. So an entry that has none listed along an axis, as leaves have, leaves
+   all it holds open to that axis, and so does any entry to an axis that its heap lacks. Trees that are nested, as all
+   cut-offs by size make them, have good bounds; entries listed without those above them loosen the bounds there.
+   slack[entry * axis_count + axis] is the same sum, over all heaps, for what no heap lists and that has this entry as
+   its nearest, by a way that comes along this axis: bounds of later sums are made of it. It is 0 for axes before the
+   last one on which the entry is not at the root. A Chromium trace holds neither. */
 typedef struct hd_merger hd_merger;
 
 /* A merger of nothing yet. Uses allocator, limits and progress of the options; progress is told before each heap
@@ -698,9 +729,13 @@ HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *er
    of one name, no heap), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
 /* The sum, which is the caller's to release, and what labels all heaps share, in strings that stay until
-   hd_merger_free. The merger is as new then. Cost: sorting the sum, and with profiles and breakdowns hd_export of
-   the former. Errors: as hd_merger_add, and HD_INVALID (no heap was added). */
+   hd_merger_free; of sample_bytes the largest. The merger is as new then. Cost: sorting the sum, and with profiles and
+   breakdowns hd_export of the former. Errors: as hd_merger_add, and HD_INVALID (no heap was added). */
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
+/* hd_merger_finish, but the sum of the profiles and that of the breakdowns stay apart: one heap or two, the profile
+   first, both labelled alike. Added to another merger, they count there as all that was added here: sums of sums, in
+   any grouping, are the same arrays. >>rows.write writes them as rows, which are read as the same. Cost: sorting. */
+HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *merger, hd_heap out[2], size_t *count, hd_error *err);
 /* Bytes taken by what was added so far. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
 HEAPDUMP_API void hd_merger_free(hd_merger *merger);
@@ -713,7 +748,8 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
 /* =============================================================================== >>heap.ops
    Heaps made of one other: some of it, or all with other paths. Each takes a heap of either model and makes a new
    one that borrows nothing from it but the strings of its label. What is made of a profile is exact. A breakdown
-   does not say what it does not list, so of breakdowns some results are bounds: each operation says which. */
+   does not say what it does not list, so of breakdowns some results are bounds: each operation says which. What they
+   make of a merged breakdown does not tell how far off it may be: hd_rows.unlisted is NULL. */
 
 /* A copy of the profile's cells with the nodes of one axis renamed: `rename` turns a name into a path of
    0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
@@ -781,14 +817,16 @@ enum {
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
     HD_DIFF_BOUND = 16,          /* a breakdown does not list it: taken for 0 there, but it may be as much
-                                    as <other> of the entry above it */
+                                    as <other> of the entry above it; or a merged one lists it, with less than it may
+                                    hold */
     HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
 };
 
 /* Entries of both heaps over one set of nodes, in canonical order; entry 0 is the total. Read only. */
 typedef struct hd_diff {
     hd_axis axis[HD_MAX_AXES];
-    hd_rows before, after;       /* of the same nodes; share the node column */
+    hd_rows before, after;       /* of the same nodes; share the node column. `unlisted` is that of merged breakdowns,
+                                    for what they list */
     const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
     const uint8_t *flags;        /* HD_DIFF_ */
 } hd_diff;
@@ -827,6 +865,7 @@ typedef struct hd_tree_row {
     hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
     hd_amount amount;
     const hd_breakdown *breakdown;
+    uint64_t unlisted;           /* bytes that the entry may hold besides: hd_rows.unlisted; 0 of <other> */
 } hd_tree_row;
 
 /* Calls `row` for each line, largest child first, ties by name, <other> last. Stops when it returns
@@ -836,7 +875,8 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
                                hd_error *err);
 /* The tree as text: bytes (with their standard error when they are estimates: two times in three the
    truth is within it), share of the total ("> 100%", and a warning, where a breakdown contradicts itself),
-   blocks, indented name. A frame that is its parent's only content is not indented further, unless
+   blocks, indented name, and of merged breakdowns how much more it may be: "(+1.2 MiB?)", with a line below that
+   says so. A frame that is its parent's only content is not indented further, unless
    every_route is set. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out, hd_error *err);
@@ -848,6 +888,7 @@ typedef struct hd_diff_row {
     hd_amount amount[2];         /* before, after */
     unsigned flags;              /* HD_DIFF_ */
     const hd_diff *diff;
+    uint64_t unlisted[2];        /* as in hd_tree_row */
 } hd_diff_row;
 
 /* Calls `row` for each line, the most changed child first, ties in canonical order, <other> last if it
@@ -858,7 +899,7 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     hd_error *err);
 /* The tree as text: change in bytes (with its standard error when the heaps are estimates), bytes before
    and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
-   "gone" behind names, with "?" where that is only not listed. */
+   "gone" behind names, with "?" where that is only not listed; "?" alone where a merged breakdown may hold more. */
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
                                      const hd_tree_options *options, hd_out out, hd_error *err);
 
@@ -880,6 +921,8 @@ typedef struct hd_top_row {
                                     own or not; 0 of a profile */
     bool self_is_bound;          /* of a breakdown: of some nodes self is all, since nothing is listed below
                                     them, be there anything or not */
+    uint64_t more;               /* of a merged breakdown: bytes that these nodes may hold besides, in heaps that do
+                                    not list them (hd_rows.unlisted) */
 } hd_top_row;
 
 /* Calls `row` for each name, the largest first, ties by name. "<self>" counts to the node above it. Of a
@@ -890,8 +933,8 @@ typedef struct hd_top_row {
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
 /* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
-   estimates) and their shares of the heap, blocks, name, and in brackets what of it is not listed, and
-   "self?" where self is a bound. */
+   estimates) and their shares of the heap, blocks, name, and in brackets what of it is not listed, "self?" where self
+   is a bound, and how much more the total may be in a merged breakdown, as hd_print_tree says it. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
                                     hd_error *err);
 
@@ -1354,7 +1397,8 @@ enum {
     HD_LACKS_KINDS = 32,
     HD_LACKS_LABELS = 64,        /* process, dump, allocator */
     HD_LACKS_TIMES = 128,
-    HD_LACKS_NAMES = 256         /* what references are called */
+    HD_LACKS_NAMES = 256,        /* what references are called */
+    HD_LACKS_MORE_LABELS = 512   /* hd_heap.labels */
 };
 
 /* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
@@ -2501,7 +2545,7 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
 /* Stacks of the result come in the order in which their blocks were added, as llvm-profdata takes them, and
-   not in one that is the same whatever that was. */
+   not in one that is the same whatever that was; with their ids, as long as no two have the same. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
 /* What was added so far as one profile, little-endian, of the version that has the fields that all had:
    stacks (unless they keep theirs) and segments in an order that does not depend on that of the profiles,
@@ -2623,7 +2667,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
 /* ========================================================================== >>memprof.index
    Indexed profiles: what the compiler reads. By function, under the GUID of its name: a block for each call
    stack of the allocations that it, or what was inlined into it, makes, and its call sites that lead to
-   allocations. Two forms: LLVM's, inside an indexed PGO profile, in four versions; and that of the RFC,
+   allocations. Two forms: LLVM's, inside an indexed PGO profile, in five versions; and that of the RFC,
    with names and files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
    "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
 
@@ -2632,7 +2676,8 @@ typedef enum hd_memprof_layout {
     HD_MEMPROF_LLVM_1 = 2,
     HD_MEMPROF_LLVM_2 = 3,
     HD_MEMPROF_LLVM_3 = 4,       /* call stacks share what they have in common */
-    HD_MEMPROF_RFC = 5
+    HD_MEMPROF_LLVM_4 = 5,       /* version 3 with a summary, callees, and accesses to data; LLVM 21 and later */
+    HD_MEMPROF_RFC = 6
 } hd_memprof_layout;
 /* "LLVM 3", "RFC"; "unknown". */
 HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout);
@@ -2650,6 +2695,30 @@ typedef struct hd_memprof_location {
     hd_str name, file;           /* of the function; empty: the file does not say, as LLVM's never do */
     uint32_t line, discriminator; /* 0: not known */
 } hd_memprof_location;
+
+/* What the compiler calls the place of the call, in !memprof and !callsite of its IR; whether something was inlined
+   does not count. The callers of a function are told apart in the order of these numbers. */
+HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location);
+
+/* How often data was accessed, as sampled (LLVM-22, "Data access profile"). */
+typedef struct hd_memprof_access {
+    hd_str symbol;               /* linkage name; empty: a string literal, or not known (access_is_named) */
+    uint64_t literal;            /* hash of that literal; 0 with a symbol */
+    bool is_literal;
+    uint64_t count;              /* accesses */
+    uint32_t place_first, place_count; /* where: place[place_first] and so on */
+} hd_memprof_access;
+
+typedef struct hd_memprof_access_place {
+    hd_str file;
+    uint32_t line;
+} hd_memprof_access_place;
+
+/* What version 4 tells of the whole. A context is a call stack, and counts once, by its first block. */
+typedef struct hd_memprof_summary {
+    uint64_t contexts, cold, hot;
+    uint64_t largest_cold, largest_warm, largest_hot; /* bytes: the largest total size of a context; warm: the rest */
+} hd_memprof_summary;
 
 /* One indexed profile, in columns, functions in the order of the file. One that a program fills can be
    written, and as a raw profile; find, match, warnings and free take what was read or built. */
@@ -2671,7 +2740,27 @@ typedef struct hd_memprof_index {
     const uint64_t *value;       /* by block: of field[0], field[1], ... */
     const uint32_t *site;        /* stacks: a call, and what it was inlined into */
     hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
+    /* LLVM's version 4 alone, from here on: */
+    const uint32_t *callee_first; /* of call site s: callee[callee_first[s]] .. callee[callee_first[s + 1] - 1]; NULL:
+                                    none are told */
+    const uint64_t *callee;      /* GUIDs of functions that the site calls */
+    const uint64_t *summary;     /* hd_memprof_summary's numbers as they are in the file, then what is not known */
+    uint32_t summary_count;      /* 0: none; hd_memprof_index_summary counts then */
+    bool has_accesses;           /* to data; all that follows is of these */
+    bool access_is_named;        /* false: the names are deflated, and hd_options has no unpacker of gzip */
+    uint32_t access_count, place_count, cold_symbol_count, cold_literal_count;
+    const hd_memprof_access *access;
+    const hd_memprof_access_place *place;
+    const hd_str *cold_symbol;   /* known never to be accessed */
+    const uint64_t *cold_literal; /* hashes of string literals that are */
+    hd_str access_bytes;         /* as the file has it, and is written; empty: written of the columns */
 } hd_memprof_index;
+
+/* The summary that the file has; else what LLVM 22 makes of the blocks: hot ones count as warm, as they do there
+   unless it is told otherwise. Costs a pass. Errors: HD_INVALID (columns that do not fit each other),
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *index, const hd_options *options,
+                                                hd_memprof_summary *summary, hd_error *err);
 
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
 HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index);
@@ -2690,8 +2779,9 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
-/* An index as a raw profile without segments, for the calls that take raw profiles. It has each block once, in
-   the function that allocates, without a histogram; the addresses are numbers of locations.
+/* An index as a raw profile without segments, for the calls that take raw profiles. It has each block once,
+   without a histogram: by the record of the function that allocates or, where that has none of its call stack, by the
+   first that has. The addresses are numbers of locations.
    Errors: HD_INVALID (columns that do not fit each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
@@ -2708,11 +2798,12 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
 /* ===================================================================== >>memprof.index.read
    Indexed profiles read as columns. */
 
-/* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
-   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a
-   warning, and without what is malformed, but for LLVM's header, schema and where its tables are); HD_LIMIT
-   (call stacks that unfold to some hundred times the bytes; others); HD_IO, HD_OUT_OF_MEMORY,
-   HD_CANCELLED. */
+/* LLVM's, versions 0 to 4 with the headers of LLVM 16 to 22, or the RFC's. The names of version 4's accesses to data
+   are inflated by the unpacker of gzip in hd_options; without one there are none, a warning says so, and all is
+   written back as it was. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed
+   profile without a memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is
+   malformed, but for LLVM's header, schema and where its tables are); HD_LIMIT (call stacks or names that unfold
+   to some hundred times the bytes; others); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 
@@ -2728,26 +2819,100 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
                                               const hd_options *options, hd_memprof_index **out,
                                               hd_error *err);
 
+/* Builds an index from the first profile of a document, of these of its fields (0: all), and frees columns as soon as
+   they are not needed: of the profile segments are left, whatever comes of it. Takes half the memory. Errors: as
+   hd_memprof_index_build. */
+HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *memprof, uint32_t fields,
+                                             const hd_memprof_symbolizer *symbolizer, const hd_options *options,
+                                             hd_memprof_index **out, hd_error *err);
+
+/* ==================================================================== >>memprof.index.merge
+   Indexed profiles made of records, as a parser or a compiler tells them, and of other indexed profiles, which lose
+   nothing. Source: LLVM-22, "What `llvm-profdata merge` loses", "YAML"; AS-SHIPPED. */
+
+typedef struct hd_memprof_builder hd_memprof_builder;
+
+typedef struct hd_memprof_builder_desc {
+    bool keep;                   /* Records, blocks, call sites and accesses stay in the order in which they are told,
+                                    and blocks that come again stay apart, as in a file that LLVM makes of one input;
+                                    blocks have the fields that any has, 0 where they lack one. Zero: all is summed up,
+                                    a block for each call stack of a function, with the fields that all blocks have,
+                                    in an order that does not depend on that of the inputs. */
+} hd_memprof_builder_desc;
+
+/* desc may be NULL: zeros. Errors: HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
+                                                           const hd_options *options, hd_error *err);
+/* Calls that add; what they are given is copied. Blocks of one context are summed up by LLVM's rules: counts, totals,
+   minima and maxima do not depend on the order; NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu gain one as
+   hd_memprof_merger says; time stamps and CPUs are those of the last; what else there is, of the first. Sums end at the
+   largest number. Memory follows distinct locations, call stacks, contexts and callees. Cost: a hash of each stack.
+   Errors: HD_INVALID (see each), of which nothing was added; HD_OUT_OF_MEMORY, HD_LIMIT: the builder can only be freed
+   then. */
+
+/* What follows is of this function's record, which is made unless there is one. */
+HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *builder, uint64_t guid, hd_error *err);
+/* A block of that function: `fields` has a bit for each of `value`, by field, that it has. Its call stack, innermost
+   first. HD_INVALID: no function, no frames. */
+HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *builder, const hd_memprof_location *stack,
+                                                uint32_t length, uint32_t fields,
+                                                const uint64_t value[HD_MEMPROF_FIELDS], hd_error *err);
+/* A call site of that function, with the GUIDs of what it calls, each once unless the builder keeps all. HD_INVALID: as
+   above. */
+HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *builder, const hd_memprof_location *stack,
+                                               uint32_t length, const uint64_t *callees, uint32_t count,
+                                               hd_error *err);
+/* Accesses to data: those of one symbol or literal add up, their places unite (one that keeps all has each as often as it
+   is told). `places` has what access->place_count says; access->place_first is not looked at. */
+HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *builder, const hd_memprof_access *access,
+                                                 const hd_memprof_access_place *places, hd_error *err);
+/* Known never to be accessed: kept once, and, unless the builder keeps all as it is told, only as long as no input
+   tells of accesses. */
+HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *builder, hd_str symbol, hd_error *err);
+HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *builder, uint64_t hash, hd_error *err);
+
+/* All of an index, in whatever layout: the RFC's gets what LLVM's have beyond it. What is around its section, counters
+   of functions, is left. HD_INVALID: also columns that do not fit each other. HD_UNSUPPORTED: names of accesses that
+   could not be inflated. */
+HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *builder, const hd_memprof_index *index,
+                                              hd_error *err);
+
+/* What was told so far as an index, of LLVM's version 4 when there are callees or accesses, else 3. The builder goes
+   on. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *builder, hd_memprof_index **out, hd_error *err);
+/* Bytes that the builder holds. */
+HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *builder);
+HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *builder);
+
 /* ==================================================================== >>memprof.index.write
    Indexed profiles written to a file. */
 
 typedef struct hd_memprof_index_desc {
     hd_memprof_layout layout;    /* [the index's] */
+    uint32_t llvm;               /* release whose bytes they are to be: 19, of versions 0 to 3, or 22, of 2 to 4 [that
+                                    of the header around the index, where it goes with the version; else the
+                                    latest that has the version] */
     uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
                                     layout is; else all for LLVM's versions 0 and 1, what tells hot from
-                                    cold for 2 and 3, all that there are for the RFC's] */
+                                    cold for 2 to 4, all that there are for the RFC's] */
     const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof
-                                    section, which this becomes. LLVM's [what was read around the index] */
+                                    section, which this becomes [what was read around the index; of the RFC's
+                                    only where there are counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
-/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
-   the bytes that llvm-profdata 19 writes; beside counters of LLVM 22, whose header allows versions 2 and 3
-   alone, those that it writes. In the RFC's layout, a block is only in the function that
-   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
-   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
-   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* An index that was read, and is written as it was, gives the same bytes; one that was built of a raw profile,
+   those that llvm-profdata of the release writes of it. Releases tell themselves by the header: 12 is 19's, 13 is
+   22's, and neither becomes the other beside counters, which are hashed otherwise. Callees and accesses to data are
+   in version 4 alone, and left out of the others; names of data that was accessed are as they were read, else
+   deflated by the hook in hd_options, else stored, which LLVM reads as well. The RFC's layout stands alone, or beside
+   the counters of a base with a header of version 12 or 13 (the RFC's Fig. 3), in a section of version 23, which LLVM
+   refuses. In it, a block is only in the function that allocates, and call sites are not told: LLVM's of it has both
+   again, from the call stacks. Errors: the output's, HD_INVALID (no such layout or release; a field that there is not;
+   columns that do not fit each other; a hook that does not deflate), HD_OVERFLOW (a number too large for its field;
+   lenient: a warning, and the largest that there is),
+   HD_UNSUPPORTED (a version that the release has not, or the header), HD_MALFORMED (the base), HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
@@ -2759,9 +2924,14 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
    each without being told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... Owned by the
    dump. */
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, else NULL. Its one heap is what
-   hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
+/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, or of one that was given an index; else NULL.
+   Its one heap is what hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
+/* For a format of a program's own that holds an index, as YAML does: the index becomes the dump's document, also when
+   this fails, and is what the `write` of that format gets; its heap is added. It is freed with the dump, without the
+   format's `free`. `options` are those of `read`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
+                                                 hd_error *err);
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
@@ -2860,6 +3030,86 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
                                       hd_error *err);
 
 #endif /* HEAPDUMP_NO_PPROF */
+
+#ifndef HEAPDUMP_NO_ROWS
+/* ============================================================================= >>rows.write
+   Rows for SQL engines: one for each cell of a profile (its own bytes) and each entry of a breakdown (cumulative
+   ones). CSV with a line of names (RFC 4180, lines ending in a newline alone), or JSON lines, an object each.
+
+   Columns, in this order: profile; time; the labels of the heaps, by name; process, pid, start_us, dump, allocator,
+   kind, sample_bytes, cumulative ("self", or "cumulative" of an entry); stack, type, then "axis_" and the name of
+   each other axis; bytes, blocks, variance, unlisted, slack, stack_hash. "profile" is a label with a column of its own: by custom, the
+   file that the heap was read from. Times are ISO 8601 in UTC, with microseconds where there are any, and count as
+   since 1970, whatever clock they are of. Variances are in bytes squared, all digits of them; in JSON texts, as most
+   programs lose digits of such numbers. unlisted and slack are those of hd_rows, of a merged breakdown; the latter has
+   a number for each axis of the heap in the order above: in CSV with ";" between, in JSON as an array.
+
+   A path is its names, outermost first. In JSON it is an array. In CSV ";" stands between two names; within a name
+   ";" is "\;" and "\" is "\\", and "\e" is a name of no bytes. Nothing else in a name changes: a text that begins like
+   a formula of a spreadsheet is kept, so that such programs should import these columns as text. Bytes that are not
+   UTF-8 stay as they are in CSV; in JSON such a byte is the character U+10FE00 plus its value, and so is each byte of
+   the characters U+10FE80 to U+10FEFF.
+
+   What a heap does not have is empty in CSV, null in JSON: a label, the process, a time, blocks that are not told, an
+   axis. The root of an axis, and a text of no bytes, are "" in CSV. A heap without cells has one row without bytes.
+
+   stack_hash is the first 16 hexadecimal digits of the MD5 of the names of the stack, outermost first, each as the
+   number of its bytes in decimal, ":" and its bytes: of main;run md5("4:main3:run"). */
+
+typedef enum hd_rows_form {
+    HD_ROWS_CSV = 0,
+    HD_ROWS_JSON
+} hd_rows_form;
+
+/* Rows of heaps, each of which can be freed when it is written. */
+typedef struct hd_rows_writer hd_rows_writer;
+
+/* Uses allocator, limits and progress of the options. NULL on failure. */
+HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out, const hd_options *options,
+                                                   hd_error *err);
+/* Makes columns for the labels and axes of a heap that is to be written later. To be called for all heaps that have
+   others than the first, before that one is written. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (more than
+   HD_MAX_AXES axes or 256 labels in all), HD_INVALID (a label without a name, or called as a column is or with
+   "axis_" in front; after the first rows). */
+HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
+/* Writes the rows of a heap in canonical order: equal heaps give equal bytes. Errors: the output's, those of
+   hd_rows_writer_columns, HD_CANCELLED; HD_LIMIT (also rows of 2^32 bytes, as those of a chain of 100,000 calls that
+   all have bytes); HD_INVALID (labels or axes without columns, two of one name). Nothing of the heap is written when
+   it is not the output that fails. */
+HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
+/* The names of the columns, if no heap was written, and what is buffered. Errors: the output's. */
+HEAPDUMP_API hd_status hd_rows_writer_finish(hd_rows_writer *writer, hd_error *err);
+HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *writer);
+
+/* All rows of these heaps, in their order. Errors: as hd_rows_writer_add. */
+HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows_form form, const hd_options *options,
+                                     hd_out out, hd_error *err);
+
+/* ============================================================================= >>rows.heaps
+   Heaps of rows: >>rows.read. */
+
+/* ============================================================================== >>rows.read
+   Reading is hd_read's (>>dump). Rows that are alike in all that is told of the heap, wherever they stand, are one
+   heap: a profile where they are "self", a breakdown where they are "cumulative"; heaps come in the order of their
+   first rows. Rows of one cell add up. Of an entry there is one row: a second total is that of another breakdown, as
+   where two files were put together. What was written is read as the same heap, and written again as the same bytes;
+   so the rows of hd_merger_finish_parts are the exact partial result of a merge.
+
+   Columns are found by name, in any order. Only bytes has to be there: without stack there is no axis of call stacks;
+   kind is "live", cumulative "self", variance 0 and what else is told of the heap not known. Other columns are labels,
+   whatever is in them; in JSON numbers, too. An axis whose cells are all empty the heap does not have. Times may have
+   a space for the "T", and may lack the "Z" or have "+00" for it, as SQL engines write them. Of JSON, rows may have
+   other columns than the first.
+
+   HD_MALFORMED, or, leniently, a warning and the row is left out: a number of cells that is not that of the columns;
+   quotes that do not end; what is no number, kind or time; a stack that does not match its stack_hash; a last line of
+   CSV without a newline, which is cut off; 0 bytes in a label; an entry that comes twice, but for the total. Likewise,
+   of the whole heap: unlisted or slack of more than all entries together, or 2^56, or without a total. Rows that are
+   cut off as a whole cannot be told.
+   HD_OVERFLOW, likewise: sums that pass 2^64 - 2. Always HD_MALFORMED: columns that come twice, or without a name, or no
+   column of bytes. HD_UNSUPPORTED: more than HD_MAX_AXES axes, or 256 labels. */
+
+#endif /* HEAPDUMP_NO_ROWS */
 
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
@@ -3180,7 +3430,8 @@ static HD__THREAD_LOCAL void *hd__stbds_block;
 #pragma GCC diagnostic push
 #if defined(HEAPDUMP_NO_RECORDER) || defined(HEAPDUMP_NO_GRAPH) || defined(HEAPDUMP_NO_CHROME) || \
     defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF) || \
-    defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8) || defined(HEAPDUMP_NO_PPROF)
+    defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8) || defined(HEAPDUMP_NO_PPROF) || \
+    defined(HEAPDUMP_NO_ROWS)
 #pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
 #endif
 #endif
@@ -5925,7 +6176,7 @@ static const uint32_t *hd__row_nodes(const hd_rows *rows, size_t row) { return r
 /* Columns for `most` rows, from the arena; there are none yet. */
 static hd_status hd__rows_begin(hd__mem *m, hd__arena *arena, uint32_t axis_count, uint32_t most, hd_rows *rows,
                                 hd_error *err) {
-    rows->count = 0;
+    memset(rows, 0, sizeof *rows);
     rows->axis_count = axis_count;
     rows->node = hd__array(uint32_t, m, arena, (size_t)most * axis_count);
     rows->amount = hd__array(hd_amount, m, arena, most);
@@ -5938,12 +6189,30 @@ static void hd__rows_put(hd_rows *rows, const uint32_t *nodes, const hd_amount *
     ((hd_amount *)(uintptr_t)rows->amount)[rows->count++] = *amount;
 }
 
+/* hd__rows_begin, with the columns of bounds that other rows have. */
+static hd_status hd__rows_begin_like(hd__mem *m, hd__arena *arena, const hd_rows *from, uint32_t most, hd_rows *rows,
+                                     hd_error *err) {
+    HD__TRY(hd__rows_begin(m, arena, from->axis_count, most, rows, err));
+    if (from->unlisted) rows->unlisted = hd__zeros(uint64_t, m, arena, most);
+    if (from->slack) rows->slack = hd__zeros(uint64_t, m, arena, (size_t)most * from->axis_count);
+    return !from->unlisted == !rows->unlisted && !from->slack == !rows->slack ? HD_OK : hd__no_memory(m, err);
+}
+
+/* One more row in columns that hd__rows_begin_like made of these. */
+static void hd__rows_copy(hd_rows *to, const hd_rows *from, uint32_t row) {
+    size_t axes = from->axis_count;
+    if (from->unlisted) ((uint64_t *)(uintptr_t)to->unlisted)[to->count] = from->unlisted[row];
+    if (from->slack)
+        memcpy((uint64_t *)(uintptr_t)to->slack + to->count * axes, from->slack + row * axes, axes * sizeof *from->slack);
+    hd__rows_put(to, hd__row_nodes(from, row), &from->amount[row]);
+}
+
 /* The rows that are marked, in new columns. */
 static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
                                  hd_rows *to, hd_error *err) {
-    HD__TRY(hd__rows_begin(m, arena, from->axis_count, from->count, to, err));
+    HD__TRY(hd__rows_begin_like(m, arena, from, from->count, to, err));
     for (uint32_t i = 0; i < from->count; i++)
-        if (listed[i]) hd__rows_put(to, hd__row_nodes(from, i), &from->amount[i]);
+        if (listed[i]) hd__rows_copy(to, from, i);
     return HD_OK;
 }
 
@@ -5978,13 +6247,12 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
     const uint32_t roots[HD_MAX_AXES] = { 0 };
     uint32_t n = from->count, *order;
     hd_status status;
-    HD__TRY(hd__rows_begin(m, arena, from->axis_count, n + (first != NULL), to, err));
+    HD__TRY(hd__rows_begin_like(m, arena, from, n + (first != NULL), to, err));
     order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     if (!order) return hd__no_memory(m, err);
     status = hd__rows_sort(m, from, from->axis_count - 1, order, order + n, err);
     if (first) hd__rows_put(to, roots, first);
-    for (uint32_t i = 0; i < n && !status; i++)
-        hd__rows_put(to, hd__row_nodes(from, order[i]), &from->amount[order[i]]);
+    for (uint32_t i = 0; i < n && !status; i++) hd__rows_copy(to, from, order[i]);
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
@@ -6046,7 +6314,7 @@ typedef struct hd__table {
 } hd__table;
 
 static hd_rows hd__table_rows(const hd__table *t) {
-    hd_rows rows = { (uint32_t)hd__len(t->amount), t->axis_count, t->node, t->amount };
+    hd_rows rows = { (uint32_t)hd__len(t->amount), t->axis_count, t->node, t->amount, NULL, NULL };
     return rows;
 }
 
@@ -6540,6 +6808,12 @@ static hd_status hd__check_kinds(const hd_heap *a, const hd_heap *b, hd_error *e
 }
 
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name) {
+    for (size_t i = 0; i < heap->label_count; i++)
+        if (!strcmp(heap->labels[i].name, name)) return heap->labels[i].value;
+    return NULL;
+}
 
 HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
     hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
@@ -7965,7 +8239,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     hd__mem m = hd__mem_options(options);
     hd__arena arena = { NULL, NULL, 0 };
     hd_cutoff all;
-    hd_rows rows;
+    hd_rows rows, from = b->entries;
     uint8_t *listed;
     double least;
     hd_status status;
@@ -7974,7 +8248,8 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     HD__TRY(hd__check_cutoff(cutoff, err));
     listed = hd__zeros(uint8_t, &m, &arena, b->entries.count);
     status = listed ? hd__cut_run(&m, &arena, b, cutoff, listed, err) : hd__no_memory(&m, err);
-    if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
+    from.slack = NULL;
+    if (!status) status = hd__rows_listed(&m, &arena, &from, listed, &rows, err);
     if (!status)
         status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, true, cutoff, options, &least, out, err);
     hd__arena_free(&m, &arena);
@@ -8227,6 +8502,184 @@ static hd_status hd__seal_profile(const hd_profile *p, hd_breakdown **out, hd_er
     return hd__seal(hd__mem_rest(&p->mem), view.axis, view.entries, NULL, out, err);
 }
 
+/* Bounds. -------------------------------------------------------------------------------------
+
+   What a breakdown does not list holds at most the slack of the nearest entry above it that is listed, on one fixed
+   way: up its last axis to the root, then up the axis before that, and so on to the total, which is always listed.
+   In canonical order an entry is followed by all that have it on their way. Slack along an axis is what an entry
+   holds beyond the entries one step below it. Entries further down, listed without what is between, are not taken
+   away, as what is between may hold them.
+
+   So what one breakdown leaves open at an entry is told by its own entries on the way there: each of them changes it.
+   These changes are added up, 1 + axes of them by row: by how much less is open there than above it; and by axis, how
+   much more is open behind it. So a breakdown costs what its own rows cost. What all leave open at an entry is the sum
+   of the changes on its way, and is asked for once, at the end. Changes may be negative: numbers wrap, and their
+   sums are right again. */
+
+/* An entry on its way to the total. */
+typedef struct hd__way {
+    uint32_t above;              /* the nearest entry */
+    uint8_t axis, last;          /* along which that is reached; the last on which this one is not at the root, or 0 */
+} hd__way;
+
+/* The last axis on which a row is not at the root; 0 for the total. */
+static uint32_t hd__last_axis(const hd_rows *rows, uint32_t row) {
+    const uint32_t *node = hd__row_nodes(rows, row);
+    uint32_t a = rows->axis_count - 1;
+    while (a && !node[a]) a--;
+    return a;
+}
+
+/* The axis along which the way of a row comes to an earlier one, whose last axis is `last`; HD_NONE: it does not. */
+static uint32_t hd__way_axis(const hd_breakdown *b, uint32_t above, uint32_t last, uint32_t row) {
+    const uint32_t *x = hd__row_nodes(&b->entries, above), *y = hd__row_nodes(&b->entries, row);
+    uint32_t a = last;
+    for (uint32_t k = 0; k < last; k++)
+        if (x[k] != y[k]) return HD_NONE;
+    if (y[last] >= b->axis[last].end[x[last]]) return HD_NONE;
+    while (x[a] == y[a]) a++;
+    return a;
+}
+
+/* The ways of all entries, and, unless NULL, their slack: of a breakdown that no merge made, or that was cut since. */
+static void hd__ways_build(const hd_breakdown *b, hd__way *way, uint32_t *stack, uint64_t *slack) {
+    const hd_rows *rows = &b->entries;
+    size_t axes = rows->axis_count;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t most = rows->amount[i].bytes;
+        hd__way w = { 0, 0, (uint8_t)hd__last_axis(rows, i) };
+        uint32_t a = HD_NONE;
+        while (depth && (a = hd__way_axis(b, stack[depth - 1], way[stack[depth - 1]].last, i)) == HD_NONE) depth--;
+        if (depth) w.above = stack[depth - 1], w.axis = (uint8_t)a;
+        way[i] = w;
+        stack[depth++] = i;
+        if (!slack) continue;
+        if (rows->unlisted) hd__sum(&most, rows->unlisted[i]);
+        if (most > rows->amount[0].bytes) most = rows->amount[0].bytes; /* what contradicts itself */
+        for (a = 0; a < axes; a++) slack[i * axes + a] = a < w.last ? 0 : most;
+        if (i && w.axis == w.last &&
+            b->axis[w.last].parent[hd__entry_node(b, i, w.last)] == hd__entry_node(b, w.above, w.last)) {
+            uint64_t *rest = &slack[w.above * axes + w.last];
+            *rest = hd__less(*rest, rows->amount[i].bytes);
+        }
+    }
+}
+
+/* A breakdown with the order of axes that sums have: ways depend on it. */
+static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakdown *from, hd_breakdown *to,
+                                   hd_error *err) {
+    hd_rows rows = from->entries;
+    uint32_t order[HD_MAX_AXES], axes = rows.axis_count, *node;
+    bool same = true;
+    for (uint32_t a = 0; a < axes; a++) {
+        uint32_t at = a;
+        for (; at && hd__compare_axes(from->axis[order[at - 1]].name, from->axis[a].name) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = a;
+        same &= at == a;
+    }
+    *to = *from;
+    if (same) return HD_OK;
+    node = hd__array(uint32_t, m, arena, (size_t)rows.count * axes);
+    if (!node) return hd__no_memory(m, err);
+    for (uint32_t a = 0; a < axes; a++) {
+        to->axis[a] = from->axis[order[a]];
+        for (uint32_t i = 0; i < rows.count; i++) node[(size_t)i * axes + a] = hd__entry_node(from, i, order[a]);
+    }
+    rows.node = node;
+    rows.slack = NULL;           /* of other ways */
+    return hd__rows_order(m, arena, &rows, NULL, &to->entries, err);
+}
+
+/* Changes, an stb_ds array, of so many rows; those of further ones are 0. */
+static bool hd__bounds_room(hd__mem *m, uint64_t **changes, size_t rows, size_t axes) {
+    size_t had = hd__len(*changes), size = rows * (1 + axes);
+    if (had < size) {
+        if (!hd__room(m, *changes, size - had)) return false;
+        memset(*changes + had, 0, (size - had) * sizeof **changes);
+    }
+    hd__arr_resize(*changes, size);
+    return true;
+}
+
+/* Where each axis of a sum is among those of what is added to it; HD_NONE: not there. */
+static void hd__axes_found(const hd_profile *sum, const hd_breakdown *in, uint32_t found[HD_MAX_AXES]) {
+    for (uint32_t k = 0; k < sum->cells.axis_count; k++) {
+        found[k] = HD_NONE;
+        for (uint32_t a = 0; a < in->entries.axis_count; a++)
+            if (!strcmp(in->axis[a].name, sum->tree[k].name)) found[k] = a;
+    }
+}
+
+/* What is known of the rows of a sum, for the same rows in a sum with further axes. Along those, all that a row
+   holds is open. */
+static bool hd__bounds_widen(hd__mem *m, const uint64_t *from, const hd_breakdown *narrow, const hd_profile *wide,
+                             uint64_t **to) {
+    hd_rows rows = hd__table_rows(&wide->cells);
+    size_t axes = rows.axis_count, had = narrow->entries.axis_count;
+    uint32_t found[HD_MAX_AXES];
+    if (!hd__bounds_room(m, to, rows.count, axes)) return false;
+    hd__axes_found(wide, narrow, found);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const uint64_t *known = from + i * (1 + had);
+        uint64_t *change = *to + i * (1 + axes);
+        change[0] = known[0];
+        for (uint32_t a = hd__last_axis(&rows, i); a < axes; a++)
+            change[1 + a] = found[a] == HD_NONE ? rows.amount[i].bytes : known[1 + found[a]];
+    }
+    return true;
+}
+
+/* Adds up what the breakdown that was merged leaves open: along an axis that it lacks, all that it holds. */
+static void hd__bounds_add(uint64_t *to, const hd__merge *x, const hd__way *way, const uint64_t *slack) {
+    const hd_rows *rows = &x->from->entries;
+    size_t axes = x->into->cells.axis_count, from_axes = rows->axis_count;
+    uint32_t found[HD_MAX_AXES];
+    hd__axes_found(x->into, x->from, found);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t unlisted = rows->unlisted ? rows->unlisted[i] : 0, *change = to + x->row[i] * (1 + axes);
+        const uint64_t *own = slack + i * from_axes;
+        if (i) change[0] += slack[way[i].above * from_axes + way[i].axis] - unlisted;
+        for (uint32_t a = i ? x->to[way[i].last] : 0; a < axes; a++)
+            change[1 + a] += found[a] == HD_NONE ? rows->amount[i].bytes : own[found[a]] - unlisted;
+    }
+}
+
+/* Changes as columns, which sealing puts in order. */
+static hd_status hd__bounds_split(hd__mem *m, hd__arena *arena, const uint64_t *changes, hd_rows *rows,
+                                  hd_error *err) {
+    size_t axes = rows->axis_count;
+    uint64_t *unlisted = hd__array(uint64_t, m, arena, rows->count * (1 + axes)), *slack;
+    if (!unlisted) return hd__no_memory(m, err);
+    slack = unlisted + rows->count;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        unlisted[i] = changes[i * (1 + axes)];
+        memcpy(slack + i * axes, changes + i * (1 + axes) + 1, axes * sizeof *slack);
+    }
+    rows->unlisted = unlisted;
+    rows->slack = slack;
+    return HD_OK;
+}
+
+/* Makes bounds of the changes, now in order. */
+static hd_status hd__bounds_settle(hd__mem *m, const hd_breakdown *b, hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    const hd_rows *rows = &b->entries;
+    size_t axes = rows->axis_count;
+    uint64_t *unlisted = (uint64_t *)(uintptr_t)rows->unlisted, *slack = (uint64_t *)(uintptr_t)rows->slack;
+    hd__way *way = hd__array(hd__way, m, &scratch, rows->count);
+    uint32_t *stack = hd__array(uint32_t, m, &scratch, rows->count);
+    hd_status status = way && stack ? HD_OK : hd__no_memory(m, err);
+    if (!status) hd__ways_build(b, way, stack, NULL);
+    for (uint32_t i = 1; i < rows->count && !status; i++) {
+        unlisted[i] = slack[way[i].above * axes + way[i].axis] - unlisted[i];
+        for (uint32_t a = way[i].last; a < axes; a++) slack[i * axes + a] += unlisted[i];
+    }
+    hd__arena_free(m, &scratch);
+    return status;
+}
+
 /* The merger. --------------------------------------------------------------------------------- */
 
 struct hd_merger {
@@ -8234,9 +8687,12 @@ struct hd_merger {
     hd__arena arena;             /* the label's strings */
     hd_options options;
     hd_profile *cells, *entries; /* sums of profiles and breakdowns, in the merger's memory; NULL: none yet */
+    uint64_t *changes;           /* of `entries` */
+    bool bounded;                /* what was added was a sum itself, with bounds */
     hd_heap label;
     uint64_t count, total;       /* of heaps; total: for progress */
 };
+
 
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err) {
     hd_merger *x;
@@ -8250,7 +8706,9 @@ HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *er
 static void hd__merger_clear(hd_merger *x) {
     hd_profile_free(x->cells);
     hd_profile_free(x->entries);
+    hd__arr_free(&x->mem, x->changes);
     x->cells = x->entries = NULL;
+    x->bounded = false;
     x->count = 0;
 }
 
@@ -8269,12 +8727,40 @@ static hd_status hd__merger_rows(hd_profile *into, const hd_breakdown *from, boo
     return hd__merge_run(&x, err);
 }
 
+/* Adds entries, with what they leave open. */
+static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **changes, const hd_breakdown *from,
+                                    hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    uint32_t before = (uint32_t)hd__len(into->cells.amount), n = from->entries.count;
+    uint64_t *slack = NULL;
+    hd__way *way = hd__array(hd__way, m, &scratch, n);
+    hd_breakdown view;
+    hd__merge x = hd__merge_make(into, &view, true);
+    hd_status status = hd__axes_in_order(m, &scratch, from, &view, err);
+    x.cumulative = true;
+    x.row = hd__array(uint32_t, m, &scratch, n);
+    if (!status && !view.entries.slack) slack = hd__array(uint64_t, m, &scratch, (size_t)n * view.entries.axis_count);
+    if (!status && (!way || !x.row || !(slack || view.entries.slack))) status = hd__no_memory(m, err);
+    if (!status) {
+        hd__ways_build(&view, way, x.row, slack); /* where rows are is not known yet */
+        status = hd__merge_run(&x, err);
+    }
+    if (!status && !hd__bounds_room(m, changes, hd__len(into->cells.amount), into->cells.axis_count))
+        status = hd__no_memory(m, err);
+    if (!status) status = hd__merge_amounts(&x, err);
+    if (status) hd__table_truncate(&into->cells, before);
+    else hd__bounds_add(*changes, &x, way, slack ? slack : view.entries.slack);
+    hd__arena_free(m, &scratch);
+    return status;
+}
+
 /* Adds rows to a sum. One that lacks an axis of theirs is made anew with it. */
 static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdown *from, bool cumulative,
                                 hd_error *err) {
     const char *names[HD_MAX_AXES];
     uint32_t axes = 0, had = *sum ? (*sum)->cells.axis_count : 0;
     hd_profile *wider = NULL;
+    uint64_t *wide = NULL, **changes = &x->changes;
     hd_breakdown view;
     hd_status status = HD_OK;
     if (*sum) {
@@ -8287,31 +8773,58 @@ static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdo
         hd__mem_join(&mem, &x->mem);
         HD__TRY(hd__profile_begin(mem, names, axes, hd__records(&x->options.limits), &wider, err));
         if (*sum) status = hd__merger_rows(wider, &view, cumulative, err);
+        if (!status && *sum && cumulative && !hd__bounds_widen(&x->mem, x->changes, &view, wider, &wide))
+            status = hd__no_memory(&x->mem, err);
+        changes = &wide;
     }
-    if (!status) status = hd__merger_rows(wider ? wider : *sum, from, cumulative, err);
+    if (!status && cumulative) status = hd__merger_entries(&x->mem, wider ? wider : *sum, changes, from, err);
+    else if (!status) status = hd__merger_rows(wider ? wider : *sum, from, false, err);
     if (status || !wider) {
+        hd__arr_free(&x->mem, wide);
         hd_profile_free(wider);
         return status;
     }
     hd_profile_free(*sum);
     *sum = wider;
+    if (cumulative) {
+        hd__arr_free(&x->mem, x->changes);
+        x->changes = wide;
+    }
     return HD_OK;
 }
 
 /* The label as the first heap has it. */
 static hd_status hd__merger_label(hd_merger *x, const hd_heap *heap, hd_error *err) {
     const char **text[3] = { &x->label.process, &x->label.dump, &x->label.allocator };
+    hd_label *labels = hd__array(hd_label, &x->mem, &x->arena, heap->label_count);
+    if (!labels) return hd__no_memory(&x->mem, err);
     x->label = *heap;
     x->label.profile = NULL;
     x->label.breakdown = NULL;
+    x->label.labels = labels;
     for (int i = 0; i < 3; i++)
         if (*text[i] && !(*text[i] = hd__arena_str(&x->mem, &x->arena, hd_cstr(*text[i]))))
             return hd__no_memory(&x->mem, err);
+    for (size_t i = 0; i < heap->label_count; i++) {
+        labels[i].name = hd__arena_str(&x->mem, &x->arena, hd_cstr(heap->labels[i].name));
+        labels[i].value = hd__arena_str(&x->mem, &x->arena, hd_cstr(heap->labels[i].value));
+        if (!labels[i].name || !labels[i].value) return hd__no_memory(&x->mem, err);
+    }
     return HD_OK;
 }
 
 static void hd__label_keep(const char **label, const char *other) {
     if (*label && (!other || strcmp(*label, other))) *label = NULL;
+}
+
+/* Keeps those labels that the heap has, too; `own` is the array of them. */
+static void hd__labels_keep(hd_heap *label, hd_label *own, const hd_heap *heap) {
+    size_t n = 0;
+    for (size_t i = 0; i < label->label_count; i++) {
+        const char *value = hd_heap_label(heap, own[i].name);
+        if (value && !strcmp(value, own[i].value)) own[n++] = own[i];
+    }
+    label->label_count = n;
 }
 
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error *err) {
@@ -8323,15 +8836,32 @@ HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error
     if (!hd__go_on(&x->options, x->count, x->total)) return hd__cancelled(err);
     view = hd__view(heap);
     HD__TRY(hd__merger_sum(x, heap->profile ? &x->cells : &x->entries, &view, heap->breakdown != NULL, err));
+    x->bounded |= view.entries.unlisted != NULL;
     hd__label_keep(&label->process, heap->process);
     hd__label_keep(&label->dump, heap->dump);
     hd__label_keep(&label->allocator, heap->allocator);
+    hd__labels_keep(label, (hd_label *)(uintptr_t)label->labels, heap);
     if (label->pid != heap->pid) label->pid = 0;
     if (label->start_us != heap->start_us) label->start_us = 0;
     if (label->time_us != heap->time_us) label->time_us = 0;
-    if (label->sample_bytes != heap->sample_bytes) label->sample_bytes = 0;
+    if (label->sample_bytes < heap->sample_bytes) label->sample_bytes = heap->sample_bytes;
     x->count++;
     return HD_OK;
+}
+
+/* The sum of entries, with bounds unless it is that of one heap that has none. */
+static hd_status hd__merger_seal(hd_merger *x, hd_breakdown **out, hd_error *err) {
+    hd__mem *m = &x->entries->mem;
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view = hd__profile_view(x->entries), *b = NULL;
+    bool bounded = x->bounded || x->count > 1;
+    hd_status status = bounded ? hd__bounds_split(m, &scratch, x->changes, &view.entries, err) : HD_OK;
+    if (!status) status = hd__seal(hd__mem_rest(m), view.axis, view.entries, NULL, &b, err);
+    hd__arena_free(m, &scratch);
+    if (!status && bounded) status = hd__bounds_settle(&((hd__breakdown *)b)->mem, b, err);
+    if (status) hd_breakdown_free(b);
+    else *out = b;
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *x, hd_heap *out, hd_error *err) {
@@ -8349,12 +8879,51 @@ HEAPDUMP_API hd_status hd_merger_finish(hd_merger *x, hd_heap *out, hd_error *er
         x->cells = NULL;
     }
     if (x->cells) HD__TRY(hd_profile_sort(x->cells, err));
-    else HD__TRY(hd__seal_profile(x->entries, &breakdown, err));
+    else HD__TRY(hd__merger_seal(x, &breakdown, err));
     *out = x->label;
     out->profile = x->cells;
     out->breakdown = x->cells ? NULL : breakdown;
     x->cells = NULL;
     hd__merger_clear(x);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *x, hd_heap out[2], size_t *count, hd_error *err) {
+    hd_breakdown *breakdown = NULL;
+    size_t n = 0;
+    if (!x->count) return hd__fail(err, HD_INVALID, "at least one heap expected");
+    if (x->cells) HD__TRY(hd_profile_sort(x->cells, err));
+    if (x->entries) HD__TRY(hd__merger_seal(x, &breakdown, err));
+    if (x->cells) {
+        out[n] = x->label;
+        out[n++].profile = x->cells;
+        x->cells = NULL;
+    }
+    if (breakdown) {
+        out[n] = x->label;
+        out[n++].breakdown = breakdown;
+    }
+    *count = n;
+    hd__merger_clear(x);
+    return HD_OK;
+}
+
+/* What labels the sum has, in its own memory; their strings are those of the heap `from`. */
+static hd_status hd__merge_labels(hd_heap *sum, const hd_heap *from, hd_error *err) {
+    hd__breakdown *b = (hd__breakdown *)(uintptr_t)sum->breakdown;
+    hd_profile *p = (hd_profile *)(uintptr_t)sum->profile;
+    hd__mem *m = p ? &p->mem : &b->mem;
+    hd_label *labels;
+    size_t n = 0;
+    if (!sum->label_count) {
+        sum->labels = NULL;
+        return HD_OK;
+    }
+    labels = hd__array(hd_label, m, p ? &p->arena : &b->arena, sum->label_count);
+    if (!labels) return hd__no_memory(m, err);
+    for (size_t i = 0; i < from->label_count && n < sum->label_count; i++)
+        if (hd_heap_label(sum, from->labels[i].name)) labels[n++] = from->labels[i];
+    sum->labels = labels;
     return HD_OK;
 }
 
@@ -8368,6 +8937,7 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
     x->total = count;
     for (size_t i = 0; i < count && !status; i++) status = hd_merger_add(x, &heaps[i], err);
     if (!status) status = hd_merger_finish(x, &sum, err);
+    if (!status && (status = hd__merge_labels(&sum, &heaps[0], err)) != HD_OK) hd_heap_release(&sum);
     hd_merger_free(x);
     if (status) return status;
     if (sum.process) sum.process = heaps[0].process;
@@ -8905,6 +9475,7 @@ typedef struct hd__pair {
     hd__arena arena;             /* in its memory */
     hd_breakdown *exported[2], *united;
     hd_amount *side[2];          /* by united row */
+    uint64_t *unlisted[2];       /* as in hd_rows; NULL: nothing */
     uint8_t *present[2];
     bool cells, complete[2];     /* complete: what is not listed is not there */
 } hd__pair;
@@ -8946,10 +9517,13 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
     for (int s = 0; s < 2; s++) {
         p->side[s] = hd__zeros(hd_amount, m, &p->arena, n);
         p->present[s] = hd__zeros(uint8_t, m, &p->arena, n);
-        if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
+        if (view[s].entries.unlisted) p->unlisted[s] = hd__zeros(uint64_t, m, &p->arena, n);
+        if (!p->side[s] || !p->present[s] || !p->unlisted[s] != !view[s].entries.unlisted)
+            return hd__no_memory(m, err);
         for (uint32_t i = 0; i < view[s].entries.count; i++) {
             p->side[s][row[s][i]] = view[s].entries.amount[i];
             p->present[s][row[s][i]] = 1;
+            if (p->unlisted[s]) p->unlisted[s][row[s][i]] = view[s].entries.unlisted[i];
         }
     }
     return HD_OK;
@@ -9052,6 +9626,7 @@ typedef struct hd__entries {
     hd__mem *m;
     hd_breakdown *united;
     hd_amount *side[2];          /* by entry */
+    uint64_t *unlisted[2];       /* NULL: nothing */
     uint8_t *present[2];
     uint8_t *bound, *listed;
     hd_amount *change;           /* gross; and as its blocks which entry it is */
@@ -9079,30 +9654,55 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->listed = x->bound + n;
     x->spare = x->order + n;
     x->above = x->spare + n;
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < 2; s++) {
+        x->unlisted[s] = p->unlisted[s] ? hd__array(uint64_t, m, &p->arena, n) : NULL;
+        if (!x->unlisted[s] != !p->unlisted[s]) return hd__no_memory(m, err);
         for (uint32_t e = 0; e < n; e++) {
             size_t from = (size_t)x->united->entries.amount[e].blocks;
             x->side[s][e] = p->side[s][from];
             x->present[s][e] = p->present[s][from];
+            if (x->unlisted[s]) x->unlisted[s][e] = p->unlisted[s][from];
         }
+    }
     return HD_OK;
 }
 
 /* Marks the entries that one heap does not list although what is above them along each axis leaves room
-   for them. */
-static hd_status hd__entries_bounds(hd__entries *x, const hd_amount *side, const uint8_t *present, hd_error *err) {
+   for them, and those that may be more than they are listed with. */
+static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
+    const hd_amount *side = x->side[s];
+    const uint64_t *unlisted = x->unlisted[s];
+    const uint8_t *present = x->present[s];
     const hd_rows *rows = &x->united->entries;
     memset(x->possible, 0, rows->count);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         HD__TRY(hd__listed_above(x->m, x->united, a, present, x->order, x->spare, x->above, err));
-        for (uint32_t e = 0; e < rows->count; e++) x->rest[e] = side[e].bytes;
+        for (uint32_t e = 0; e < rows->count; e++) {
+            x->rest[e] = side[e].bytes;
+            if (unlisted) hd__sum(&x->rest[e], unlisted[e]);
+        }
         for (uint32_t e = 0; e < rows->count; e++)
             if (present[e] && x->above[e] != HD_NONE)
                 x->rest[x->above[e]] = hd__less(x->rest[x->above[e]], side[e].bytes);
         for (uint32_t e = 0; e < rows->count; e++)
             if (!present[e] && (x->above[e] == HD_NONE || x->rest[x->above[e]])) x->possible[e]++;
     }
-    for (uint32_t e = 0; e < rows->count; e++) x->bound[e] |= x->possible[e] == rows->axis_count;
+    for (uint32_t e = 0; e < rows->count; e++)
+        x->bound[e] |= x->possible[e] == rows->axis_count || (unlisted && unlisted[e]);
+    return HD_OK;
+}
+
+/* Has the rows of a diff tell how much more they may be. */
+static hd_status hd__diff_unlisted(hd__diff *d, uint64_t *const unlisted[2], hd_error *err) {
+    const hd_rows *rows = &d->entries->entries;
+    for (int s = 0; s < 2; s++) {
+        uint64_t *column;
+        if (!unlisted[s]) continue;
+        column = hd__array(uint64_t, &d->mem, &d->arena, rows->count);
+        if (!column) return hd__no_memory(&d->mem, err);
+        for (uint32_t i = 0; i < rows->count; i++) column[i] = unlisted[s][(size_t)rows->amount[i].blocks];
+        (s ? &d->shown.after : &d->shown.before)->unlisted = column;
+    }
     return HD_OK;
 }
 
@@ -9131,7 +9731,9 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const
                                      hd_diff **out, hd_error *err) {
     hd__mem *m = &p->both->mem;
     hd_breakdown view = hd__profile_view(p->both);
+    hd_diff *made;
     hd__entries x;
+    hd_status status;
     for (uint32_t i = 0; i < view.entries.count; i++) p->both->cells.amount[i].blocks = i;
     HD__TRY(hd__seal(hd__mem_rest(m), view.axis, view.entries, NULL, &p->united, err));
     hd__mem_join(&((hd__breakdown *)p->united)->mem, m);
@@ -9139,13 +9741,17 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const
     x.united = p->united;
     HD__TRY(hd__entries_take(&x, p, err));
     for (int s = 0; s < 2; s++)
-        if (!p->complete[s]) HD__TRY(hd__entries_bounds(&x, x.side[s], x.present[s], err));
+        if (!p->complete[s]) HD__TRY(hd__entries_bounds(&x, s, err));
     HD__TRY(hd__entries_gross(&x, err));
     x.united->entries.amount = x.change;
     HD__TRY(hd__cut_run(m, &p->arena, x.united, cutoff, x.listed, err));
     HD__TRY(hd__rows_listed(m, &p->arena, &x.united->entries, x.listed, &view.entries, err));
-    return hd__diff_make(hd__mem_rest(m), x.united->axis, view.entries, x.side, x.bound, NULL, cutoff, options, out,
-                         err);
+    HD__TRY(hd__diff_make(hd__mem_rest(m), x.united->axis, view.entries, x.side, x.bound, NULL, cutoff, options, &made,
+                          err));
+    status = hd__diff_unlisted((hd__diff *)made, x.unlisted, err);
+    if (status) hd_diff_free(made);
+    else *out = made;
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
@@ -9246,6 +9852,7 @@ static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd_diff_r
     uint32_t parent = l->entry;
     row->entry = e;
     row->flags = w->diff ? w->diff->flags[e] : 0;
+    for (uint32_t s = 0; s < w->sides; s++) row->unlisted[s] = w->rows[s].unlisted ? w->rows[s].unlisted[e] : 0;
     hd__walk_whole(w, e, row->amount);
     for (uint32_t s = 0; s < w->sides; s++) hd__amount_take(&l->rest[s], &row->amount[s]);
     return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
@@ -9266,6 +9873,7 @@ static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
             return !*fail;
         }
         row->entry = HD_NONE;
+        row->unlisted[0] = row->unlisted[1] = 0;
         row->amount[0] = l->rest[0];
         row->amount[1] = l->rest[1];
         row->flags = w->diff ? hd__diff_flags(&l->rest[0], &l->rest[1]) : 0;
@@ -9283,7 +9891,8 @@ static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
 }
 
 static hd_status hd__walk_tell(const hd__walk *w, const hd_diff_row *from) {
-    hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], w->breakdown };
+    hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], w->breakdown,
+                        from->unlisted[0] };
     return w->row ? w->row(w->user, &row) : w->diff_row(w->user, from);
 }
 
@@ -9383,6 +9992,7 @@ typedef struct hd__print {
     size_t width, blocks_width;  /* of the columns; blocks_width 0: there is none */
     hd__tree_line *above;        /* stb_ds array, by depth */
     bool units, joins, estimates;
+    bool more;                   /* a line may be more */
     hd_sink sink;
 } hd__print;
 
@@ -9479,6 +10089,12 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
         hd__sink_str(s, hd_cstr(", dump "));
         hd__print_name(s, hd_cstr(heap->dump));
     }
+    for (size_t i = 0; i < heap->label_count; i++) {
+        hd__sink_str(s, hd_cstr(", "));
+        hd__print_name(s, hd_cstr(heap->labels[i].name));
+        hd__sink_str(s, hd_cstr("="));
+        hd__print_name(s, hd_cstr(heap->labels[i].value));
+    }
     if (heap->sample_bytes) {
         hd__sink_str(s, hd_cstr(", sampled every "));
         hd__print_size(s, heap->sample_bytes, true, 0);
@@ -9513,6 +10129,24 @@ static void hd__line_name(hd__print *t, const hd_diff_row *row, uint32_t indent)
     if (row->depth) hd__print_name(s, row->name);
 }
 
+/* How much more a line may be, within brackets that are open, or not yet. */
+static void hd__print_more(hd__print *t, uint64_t more, bool open) {
+    hd_sink *s = &t->sink;
+    if (more) {
+        hd__sink_str(s, hd_cstr(open ? ", +" : " (+"));
+        hd__print_size(s, more, t->units, 0);
+        hd__sink_str(s, hd_cstr("?"));
+    }
+    if (more || open) hd__sink_str(s, hd_cstr(")"));
+    t->more |= more > 0;
+}
+
+static void hd__print_legend(hd__print *t) {
+    if (t->more)
+        hd__sink_str(&t->sink, hd_cstr("(+...?): what a line may hold besides, at most, in merged heaps that do not list "
+                                       "it\n"));
+}
+
 /* Bytes, and the error and share of the total that belong to them. */
 static void hd__print_amount(hd__print *t, const hd_amount *a, size_t width) {
     hd__print_size(&t->sink, a->bytes, t->units, width);
@@ -9538,6 +10172,7 @@ static hd_status hd__print_row(void *user, const hd_diff_row *row) {
     if (t->blocks_width) hd__print_blocks(s, row->amount[0].blocks, t->blocks_width + 2);
     hd__line_name(t, row, indent);
     if (!row->depth) hd__print_label(s, t->heap);
+    hd__print_more(t, row->unlisted[0], false);
     hd__sink_str(s, hd_cstr("\n"));
     return s->status;
 }
@@ -9594,6 +10229,8 @@ static hd_status hd__print_diff_row(void *user, const hd_diff_row *row) {
     } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE)) {
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
+    } else if (row->flags & HD_DIFF_BOUND) {
+        hd__sink_str(s, hd_cstr(" (?)"));
     }
     hd__sink_str(s, hd_cstr("\n"));
     return s->status;
@@ -9609,6 +10246,7 @@ static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, cons
     t.units = options && options->units;
     t.joins = !options || !options->every_route;
     status = hd__walk_heaps(heap, after, options, NULL, after ? hd__print_diff_row : hd__print_row, &t, err);
+    if (!status) hd__print_legend(&t);
     return hd__print_end(&t, status, err);
 }
 
@@ -9630,6 +10268,7 @@ typedef struct hd__top {
     hd__strings names;
     hd_axis axis;
     const uint8_t *kind;         /* of a breakdown: by row, an HD__REST_ */
+    const hd_breakdown *merged;  /* of several heaps; NULL: it is not */
     hd_top_row *nodes;           /* by node */
     uint8_t *used;               /* by node: whether cells stand at or below it */
     hd_top_row *rows;            /* by name */
@@ -9687,6 +10326,18 @@ static void hd__preorder(const hd_axis *axis, uint32_t *order, uint32_t *scratch
     }
 }
 
+/* How much more nodes may hold than what is listed of them and below them. */
+static void hd__top_more(hd__top *t, const hd_breakdown *b, uint32_t axis) {
+    const hd_rows *rows = &b->entries;
+    for (uint32_t i = 1; i < rows->count; i++) {
+        hd_top_row *node = &t->nodes[hd__entry_node(b, i, axis)];
+        uint64_t most = rows->amount[i].bytes;
+        if (!hd__same_but(rows, axis, 0, i)) continue;
+        hd__sum(&most, rows->unlisted[i]);
+        node->more = hd__less(most, node->cumulative.bytes);
+    }
+}
+
 static hd_status hd__top_name(hd__top *t, hd_str name, uint32_t *number, hd_error *err) {
     *number = hd__strings_add(&t->mem, &t->arena, &t->names, name);
     return *number == HD_NONE ? hd__no_memory(&t->mem, err) : HD_OK;
@@ -9737,7 +10388,9 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
         hd__amount_add(&t->rows[name].self, &t->nodes[i].self);
         hd__amount_add(&t->rows[name].unlisted, &t->nodes[i].unlisted);
         t->rows[name].self_is_bound |= t->nodes[i].self_is_bound;
-        if (!open[name]++) hd__amount_add(&t->rows[name].cumulative, &t->nodes[i].cumulative);
+        if (open[name]++) continue;
+        hd__amount_add(&t->rows[name].cumulative, &t->nodes[i].cumulative);
+        hd__sum(&t->rows[name].more, t->nodes[i].more);
     }
     return HD_OK;
 }
@@ -9748,6 +10401,7 @@ static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, co
     uint32_t n;
     hd_status status = HD_OK;
     HD__TRY(hd__top_nodes(t, cells, axis, err));
+    if (t->merged) hd__top_more(t, t->merged, options->axis);
     HD__TRY(hd__top_names(t, err));
     n = (uint32_t)hd__len(t->names.strings);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
@@ -9782,6 +10436,7 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
     if (heap->breakdown) {
         status = hd__axis_rows(&t.mem, &t.arena, heap->breakdown, options->axis, &cells, &kind, err);
         t.kind = kind;
+        if (heap->breakdown->entries.unlisted) t.merged = heap->breakdown;
     }
     if (!status)
         status = hd__top_run(&t, &cells, heap->breakdown ? 0 : options->axis, options, emit, user, err);
@@ -9802,10 +10457,11 @@ static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
     if (row->unlisted.bytes) {
         hd__sink_str(s, hd_cstr(" ("));
         hd__print_size(s, row->unlisted.bytes, t->units, 0);
-        hd__sink_str(s, hd_cstr(row->self_is_bound ? " unlisted, self?)" : " unlisted)"));
+        hd__sink_str(s, hd_cstr(row->self_is_bound ? " unlisted, self?" : " unlisted"));
     } else if (row->self_is_bound) {
-        hd__sink_str(s, hd_cstr(" (self?)"));
+        hd__sink_str(s, hd_cstr(" (self?"));
     }
+    hd__print_more(t, row->more, row->unlisted.bytes || row->self_is_bound);
     hd__sink_str(s, hd_cstr("\n"));
     return s->status;
 }
@@ -9816,6 +10472,7 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     hd__print t;
     hd_breakdown view;
     hd_amount total = hd__nothing;
+    hd_status status;
     HD__TRY(hd__check_heap(heap, err));
     view = hd__view(heap);
     for (uint32_t i = 0; i < (heap->breakdown ? 1 : view.entries.count); i++)
@@ -9830,7 +10487,9 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     hd__sink_pad(&t.sink, 2);
     hd__print_label(&t.sink, heap);
     hd__sink_str(&t.sink, hd_cstr("\n"));
-    return hd__print_end(&t, hd_top(heap, options, hd__print_top_row, &t, err), err);
+    status = hd_top(heap, options, hd__print_top_row, &t, err);
+    if (!status) hd__print_legend(&t);
+    return hd__print_end(&t, status, err);
 }
 
 #ifndef HEAPDUMP_NO_GRAPH
@@ -12673,6 +13332,7 @@ struct hd_dump {
     hd__arena arena;
     hd__strings texts;
     const hd_format *format;
+    const hd_format *owner;      /* whose document it is: as a rule the format's */
     void *document;
     uint64_t max_records;
     hd_heap *heaps;              /* stb_ds arrays */
@@ -12723,7 +13383,7 @@ static hd_status hd__dump_make(hd__mem mem, const hd_format *format, const hd_op
 HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     if (!d) return;
     for (size_t i = 0; i < hd__len(d->heaps); i++) hd_heap_release(&d->heaps[i]);
-    if (d->document && d->format->free) d->format->free(d->document);
+    if (d->document && d->owner->free) d->owner->free(d->document);
     hd__arrs_free(&d->mem, &d->heaps, &d->scalars);
     hd__strings_free(&d->mem, &d->texts);
     hd__arena_free(&d->mem, &d->arena);
@@ -12732,6 +13392,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
 
 HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
     d->document = document;
+    d->owner = d->format;
     d->reporter.warning_count += warning_count;
 }
 
@@ -12762,9 +13423,26 @@ static hd_status hd__dump_add_heap(hd_dump *d, hd_heap *heap, hd_error *err) {
     return status;
 }
 
+/* Makes labels the dump's own. */
+static bool hd__dump_labels(hd_dump *d, hd_heap *heap) {
+    hd_label *own;
+    if (!heap->label_count) {
+        heap->labels = NULL;
+        return true;
+    }
+    own = hd__array(hd_label, &d->mem, &d->arena, heap->label_count);
+    if (!own) return false;
+    memcpy(own, heap->labels, heap->label_count * sizeof *own);
+    heap->labels = own;
+    for (size_t i = 0; i < heap->label_count; i++)
+        if (!hd__dump_text(d, &own[i].name) || !hd__dump_text(d, &own[i].value)) return false;
+    return true;
+}
+
 HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
     hd_heap own = *heap;
-    if (hd__dump_text(d, &own.process) && hd__dump_text(d, &own.dump) && hd__dump_text(d, &own.allocator))
+    if (hd__dump_text(d, &own.process) && hd__dump_text(d, &own.dump) && hd__dump_text(d, &own.allocator) &&
+        hd__dump_labels(d, &own))
         return hd__dump_add_heap(d, &own, err);
     hd_heap_release(&own);
     return hd__no_memory(&d->mem, err);
@@ -12788,7 +13466,7 @@ HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, h
 HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *d) { return d->format; }
 
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *d, const hd_format *format) {
-    return d->format == format ? d->document : NULL;
+    return d->owner == format ? d->document : NULL;
 }
 
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
@@ -18968,7 +19646,7 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
                                             hd__trace_free, NULL, NULL, hd_chrome_write, NULL,
-                                            HD_LACKS_AXES, NULL, NULL };
+                                            HD_LACKS_AXES | HD_LACKS_MORE_LABELS, NULL, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -22506,7 +23184,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 #endif /* HEAPDUMP_NO_DART */
 
-#ifndef HEAPDUMP_NO_MEMPROF
+#if !defined(HEAPDUMP_NO_MEMPROF) || !defined(HEAPDUMP_NO_ROWS)
 /* ================================================================================= >>digest
    Hashes that formats name things by: MD5 of bytes, BLAKE3 of numbers, of both the first 8 bytes. One call makes
    one, in time that grows with the bytes, without memory of its own. What is hashed, and why, is left to the formats.
@@ -22548,20 +23226,29 @@ static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
     state[3] += d;
 }
 
-/* The first 8 bytes of the MD5. */
-static uint64_t hd__md5(const void *data, size_t size) {
-    uint32_t state[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
-    const uint8_t *p = (const uint8_t *)data;
+static const uint32_t hd__md5_start[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
+
+/* The first 8 bytes of the MD5 of `size` bytes; `state` is that behind their whole blocks, `rest` what follows these.
+   */
+static uint64_t hd__md5_end(uint32_t state[4], const uint8_t *rest, size_t size) {
     uint8_t last[128];
-    size_t left = size, tail;
-    for (; left >= 64; left -= 64, p += 64) hd__md5_block(state, p);
+    size_t left = size % 64, tail;
     memset(last, 0, sizeof last);
-    if (left) memcpy(last, p, left);
+    if (left) memcpy(last, rest, left);
     last[left] = 0x80;
     tail = left < 56 ? 64 : 128;
     hd__put_le(last + tail - 8, 8, (uint64_t)size << 3);
     for (size_t i = 0; i < tail; i += 64) hd__md5_block(state, last + i);
     return state[0] | (uint64_t)state[1] << 32;
+}
+
+/* The first 8 bytes of the MD5. */
+static uint64_t hd__md5(const void *data, size_t size) {
+    uint32_t state[4];
+    const uint8_t *p = (const uint8_t *)data;
+    memcpy(state, hd__md5_start, sizeof state);
+    for (size_t left = size; left >= 64; left -= 64, p += 64) hd__md5_block(state, p);
+    return hd__md5_end(state, p, size);
 }
 
 enum { HD__BLAKE3_START = 1, HD__BLAKE3_END = 2, HD__BLAKE3_PARENT = 4, HD__BLAKE3_ROOT = 8 };
@@ -22575,8 +23262,8 @@ typedef struct hd__blake3_node {
 static const uint32_t hd__blake3_start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                               0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 
-static void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d, uint32_t x,
-                           uint32_t y) {
+HD__INLINE void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d, uint32_t x,
+                               uint32_t y) {
     s[a] += s[b] + x;
     s[d] = hd__rotate_left(s[d] ^ s[a], 16);
     s[c] += s[d];
@@ -22588,23 +23275,31 @@ static void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsi
 }
 
 static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t chain[8]) {
-    static const uint8_t order[16] = { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 };
-    uint32_t s[16], words[16], next[16];
+    static const uint8_t order[7][16] = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+                                          { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 },
+                                          { 3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1 },
+                                          { 10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6 },
+                                          { 12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4 },
+                                          { 9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7 },
+                                          { 11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13 } };
+    const uint32_t *w = n->words;
+    uint32_t s[16];
     memcpy(s, n->chain, 32);
     memcpy(s + 8, hd__blake3_start, 16);
     s[12] = (uint32_t)n->number;
     s[13] = (uint32_t)(n->number >> 32);
     s[14] = n->length;
     s[15] = n->flags | flags;
-    memcpy(words, n->words, sizeof words);
     for (int round = 0; round < 7; round++) {
-        for (unsigned i = 0; i < 8; i++) { /* columns, then diagonals */
-            unsigned d = i / 4;
-            hd__blake3_mix(s, i % 4, 4 + (i + d) % 4, 8 + (i + 2 * d) % 4, 12 + (i + 3 * d) % 4, words[2 * i],
-                           words[2 * i + 1]);
-        }
-        for (unsigned i = 0; i < 16; i++) next[i] = words[order[i]];
-        memcpy(words, next, sizeof words);
+        const uint8_t *o = order[round];
+        hd__blake3_mix(s, 0, 4, 8, 12, w[o[0]], w[o[1]]); /* columns */
+        hd__blake3_mix(s, 1, 5, 9, 13, w[o[2]], w[o[3]]);
+        hd__blake3_mix(s, 2, 6, 10, 14, w[o[4]], w[o[5]]);
+        hd__blake3_mix(s, 3, 7, 11, 15, w[o[6]], w[o[7]]);
+        hd__blake3_mix(s, 0, 5, 10, 15, w[o[8]], w[o[9]]); /* diagonals */
+        hd__blake3_mix(s, 1, 6, 11, 12, w[o[10]], w[o[11]]);
+        hd__blake3_mix(s, 2, 7, 8, 13, w[o[12]], w[o[13]]);
+        hd__blake3_mix(s, 3, 4, 9, 14, w[o[14]], w[o[15]]);
     }
     for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
 }
@@ -22654,9 +23349,13 @@ static uint64_t hd__blake3(const uint64_t *ids, size_t size) {
     return out[0] | (uint64_t)out[1] << 32;
 }
 
+#endif
+
+#ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
-   Reading holds one profile as bytes and one as columns: sections are found by their offsets, checked against
-   the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
+   Reading holds one profile as columns, and as bytes what the window shows of it: all of them only where sections
+   are in no usual order, or their end is not known. Sections are found by their offsets, checked against the bytes
+   that are there, and taken apart. Strictly read are files that the writer makes again: sections in
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
 
 /* Numbers of up to 8 bytes, in the file's byte order. */
@@ -22839,8 +23538,8 @@ struct hd_memprof_reader {
     hd__mem mem;
     hd_window window;            /* from the profile at hand on */
     hd_reporter report;
-    const uint8_t *p;            /* the profile, as far as it is there */
-    uint64_t size;
+    const uint8_t *p;            /* the profile's bytes from `passed` on, up to `shown` */
+    uint64_t passed, shown, size; /* size: as far as it is there */
     const hd__memprof_shape *shape;
     uint64_t number;             /* of profiles so far */
     uint64_t max_records, seed;
@@ -22889,13 +23588,39 @@ HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r
 static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
     HD__TRY(hd_window_fill(&r->window, want, &r->report.error));
     r->p = r->window.at;
+    r->passed = 0;
     r->size = (uint64_t)(r->window.end - r->window.at);
     if (r->size > want) r->size = want;
+    r->shown = r->size;
     return HD_OK;
 }
 
 static uint64_t hd__memprof_at(const hd_memprof_reader *r, uint64_t at) {
-    return hd_window_offset(&r->window) + at;
+    return hd_window_offset(&r->window) - r->passed + at;
+}
+
+#define HD__MEMPROF_PIECE 65536u
+
+/* Moves on in a profile of which not all is shown. */
+HD__NOINLINE static hd_status hd__memprof_move_on(hd_memprof_reader *r, uint64_t at, uint64_t n) {
+    uint64_t want = n > HD__MEMPROF_PIECE ? n : HD__MEMPROF_PIECE;
+    if (want > r->size - at) want = r->size - at;
+    if (at > r->shown) HD__TRY(hd_window_fill(&r->window, at - r->passed, &r->report.error));
+    if (at - r->passed <= (uint64_t)(r->window.end - r->window.at)) {
+        r->window.at += at - r->passed;
+        r->passed = at;
+        HD__TRY(hd_window_fill(&r->window, want, &r->report.error));
+    }
+    r->p = r->window.at;
+    r->shown = r->passed + (uint64_t)(r->window.end - r->window.at);
+    if (r->shown > r->size) r->shown = r->size;
+    if (at + n <= r->shown) return HD_OK;
+    return hd__fail_at(&r->report.error, HD_IO, hd__memprof_at(r, r->shown), 0, "the input ends in the profile");
+}
+
+/* Shows n bytes of the profile, none of which are before what is shown now. There are as many. */
+HD__INLINE hd_status hd__memprof_show(hd_memprof_reader *r, uint64_t at, uint64_t n) {
+    return at + n <= r->shown ? HD_OK : hd__memprof_move_on(r, at, n);
 }
 
 /* Says what is wrong at an offset into the profile. HD_OK: lenient reading goes on. */
@@ -22916,7 +23641,7 @@ static bool hd__memprof_tick(const hd_memprof_reader *r, uint64_t at) {
 static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->report.error); }
 
 HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
-    return hd__memprof_get(r->p + at, 8, r->raw.big_endian);
+    return hd__memprof_get(r->p + (at - r->passed), 8, r->raw.big_endian);
 }
 
 /* The records of a section: [at, end), and how many. */
@@ -22924,9 +23649,9 @@ typedef struct hd__memprof_section {
     uint64_t offset, at, end, count;
 } hd__memprof_section;
 
+/* Where a section is. */
 static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t offset[3], int k,
-                                          uint64_t least, hd__memprof_section *s) {
-    const char *name = hd__memprof_section_name[k];
+                                          hd__memprof_section *s) {
     s->offset = offset[k];
     s->end = r->size;
     s->count = 0;
@@ -22934,12 +23659,20 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
         s->at = s->end;
         return hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
                                "the %s section expected within the profile's bytes 48 to %u, found at %u",
-                               name, r->size, s->offset);
+                               hd__memprof_section_name[k], r->size, s->offset);
     }
     s->at = s->offset + 8;
     for (int j = 0; j < 3; j++)
         if (offset[j] > s->offset && offset[j] < s->end) s->end = offset[j];
     if (s->end < s->at) s->end = s->at;
+    return HD_OK;
+}
+
+/* How many records a section has, each of so many bytes at least. */
+static hd_status hd__memprof_section_count(hd_memprof_reader *r, int k, uint64_t least, hd__memprof_section *s) {
+    const char *name = hd__memprof_section_name[k];
+    if (s->at != s->offset + 8) return HD_OK; /* it is nowhere */
+    HD__TRY(hd__memprof_show(r, s->offset, 8));
     s->count = hd__memprof_u64(r, s->offset);
     if (s->count > (s->end - s->at) / least) {
         HD__TRY(hd__memprof_bad(r, s->offset, "%u %ss announced where %u bytes are left", s->count, name,
@@ -22960,8 +23693,9 @@ static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__mempr
     if (next != end)
         return hd__memprof_bad(r, s->at, "%s expected at %u, behind the %s section, found at %u", what, end,
                                hd__memprof_section_name[k], next);
-    for (uint64_t i = 0; s->at + i < end && s->at + i < r->size; i++)
-        r->raw.padding[k] |= (uint64_t)r->p[s->at + i] << 8 * i;
+    if (end > r->size) end = r->size;
+    if (s->at < end) HD__TRY(hd__memprof_show(r, s->at, end - s->at));
+    for (uint64_t i = 0; s->at + i < end; i++) r->raw.padding[k] |= (uint64_t)r->p[s->at - r->passed + i] << 8 * i;
     return HD_OK;
 }
 
@@ -22969,9 +23703,11 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
     uint32_t width = r->shape->segment;
     if (!hd__room(&r->mem, r->columns.segments, (size_t)s->count)) return hd__memprof_full(r);
     for (uint64_t i = 0; i < s->count; i++, s->at += width) {
-        const uint8_t *id = r->p + s->at + width - 32;
+        const uint8_t *id;
         hd_memprof_segment segment;
         uint64_t size = 0;
+        HD__TRY(hd__memprof_show(r, s->at, width));
+        id = r->p + (s->at - r->passed) + width - 32;
         segment.start = hd__memprof_u64(r, s->at);
         segment.end = hd__memprof_u64(r, s->at + 8);
         segment.offset = hd__memprof_u64(r, s->at + 16);
@@ -23031,7 +23767,10 @@ static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other)
 static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
     size_t count = (size_t)s->count;
-    if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1))
+    uint64_t most = (s->end - s->at) / 8 - 2 * s->count; /* addresses */
+    if (most > r->max_records) most = r->max_records;
+    if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1) ||
+        !hd__room(&r->mem, c->pc, (size_t)most))
         return hd__memprof_full(r);
     stbds_arrput(c->first, 0u);
     for (uint64_t i = 0; i < s->count; i++) {
@@ -23039,6 +23778,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         uint32_t known;
         if (s->end - at < 16)
             return hd__memprof_bad(r, at, "%u stacks announced, the section ends in number %u", s->count, i);
+        HD__TRY(hd__memprof_show(r, at, 16));
         id = hd__memprof_u64(r, at);
         n = hd__memprof_u64(r, at + 8);
         if (n > (s->end - at - 16) / 8)
@@ -23048,6 +23788,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__fail_at(&r->report.error, HD_LIMIT, hd__memprof_at(r, at), 0,
                                "more addresses than max_records of %u", r->max_records);
         s->at += 16 + 8 * n;
+        HD__TRY(hd__memprof_show(r, at, 16 + 8 * n));
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
         known = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
@@ -23072,6 +23813,7 @@ HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, u
     }
 }
 
+/* Blocks come before the stacks that they name: value[0] is the number meanwhile that the file has for the stack. */
 static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
     const uint32_t last = r->shape->last, width = r->shape->counter;
@@ -23079,48 +23821,68 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
     if (!hd__room(&r->mem, c->blocks, (size_t)s->count)) return hd__memprof_full(r);
     for (uint64_t i = 0; i < s->count; i++) {
         hd_memprof_block *b;
-        uint64_t at = s->at, id, counters;
+        uint64_t at = s->at, counters;
         if (s->end - at < size)
             return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
         if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->report.error);
         b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
-        b->value[0] = 0;
         for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
-        id = hd__memprof_u64(r, at);
-        if (r->raw.big_endian) hd__memprof_mib_get(r->p + at + 8, last, true, b->value);
-        else hd__memprof_mib_get(r->p + at + 8, last, false, b->value);
+        HD__TRY(hd__memprof_show(r, at, size));
+        b->value[0] = hd__memprof_u64(r, at);
+        if (r->raw.big_endian) hd__memprof_mib_get(r->p + (at - r->passed) + 8, last, true, b->value);
+        else hd__memprof_mib_get(r->p + (at - r->passed) + 8, last, false, b->value);
         s->at += size;
         counters = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
         if (counters > (s->end - s->at) / width)
             return hd__memprof_bad(r, at,
                                    "block %u: a histogram of %u counters announced where %u bytes are left",
                                    i, counters, s->end - s->at);
-        /* mostly stacks are in the order of the blocks that have them */
-        b->stack = (uint32_t)i;
-        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id)
-            b->stack = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
-        if (b->stack == HD_NONE) {
-            s->at += counters * width;
-            HD__TRY(hd__memprof_bad(r, at, "block %u: no stack has the id %u", i, id));
-            continue;
-        }
+        b->stack = HD_NONE;
         b->histogram = hd__len(c->counters);
         if (counters && !hd__room(&r->mem, c->counters, (size_t)counters)) return hd__memprof_full(r);
+        if (counters) HD__TRY(hd__memprof_show(r, at, size + counters * width));
         for (; counters; counters--, s->at += width)
-            stbds_arrput(c->counters, hd__memprof_get(r->p + s->at, width, r->raw.big_endian));
+            stbds_arrput(c->counters,
+                         hd__memprof_get(r->p + (s->at - r->passed), width, r->raw.big_endian));
         hd__arr_resize(c->blocks, hd__len(c->blocks) + 1);
     }
     return HD_OK;
 }
 
-/* A profile whose header is there and whose bytes are shown. */
-static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
+/* Finds the stack of each block, the first of which is at `at`. */
+static hd_status hd__memprof_blocks_stacks(hd_memprof_reader *r, uint64_t at) {
+    hd__memprof_columns *c = &r->columns;
+    size_t n = hd__len(c->blocks), kept = 0, counters = 0;
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_block *b = &c->blocks[i];
+        uint64_t id = b->value[0], count = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE], begins = at;
+        at += r->shape->block + count * r->shape->counter;
+        b->value[0] = 0;
+        /* mostly stacks are in the order of the blocks that have them */
+        b->stack = (uint32_t)i;
+        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id)
+            b->stack = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
+        if (b->stack == HD_NONE) {
+            HD__TRY(hd__memprof_bad(r, begins, "block %u: no stack has the id %u", i, id));
+            continue;
+        }
+        if (count && b->histogram != counters)
+            memmove(c->counters + counters, c->counters + b->histogram, (size_t)count * sizeof *c->counters);
+        b->histogram = counters;
+        counters += (size_t)count;
+        if (kept < i) c->blocks[kept] = *b;
+        kept++;
+    }
+    hd__arr_resize(c->blocks, kept);
+    hd__arr_resize(c->counters, counters);
+    return HD_OK;
+}
+
+/* A profile whose header is there, and whose bytes are shown, at least as sections come. */
+static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total, const uint64_t offset[3]) {
     static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
     hd__memprof_section s[3];
-    uint64_t offset[4];
-    uint64_t least[] = { r->shape->segment, r->shape->block, 16 };
-    for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
-    offset[3] = total;
+    uint64_t least[] = { r->shape->segment, r->shape->block, 16 }, blocks = 0;
     if (offset[HD__MEMPROF_SEGMENTS] != HD__MEMPROF_HEADER)
         HD__TRY(hd__memprof_bad(r, 24, "the segment section expected at 48, found at %u", offset[0]));
     for (int k = 1; k < 3; k++)
@@ -23129,12 +23891,21 @@ static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
                                     "the %s section expected behind the %s section, at %u, found at %u",
                                     hd__memprof_section_name[k], hd__memprof_section_name[k - 1],
                                     offset[k - 1], offset[k]));
-    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_open(r, offset, k, least[k], &s[k]));
-    HD__TRY(hd__memprof_segments(r, &s[HD__MEMPROF_SEGMENTS]));
-    HD__TRY(hd__memprof_overlaps(r, offset[HD__MEMPROF_SEGMENTS] + 8));
-    HD__TRY(hd__memprof_stacks(r, &s[HD__MEMPROF_STACKS]));
-    HD__TRY(hd__memprof_blocks(r, &s[HD__MEMPROF_BLOCKS]));
-    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_close(r, &s[k], k, offset[k + 1], next[k]));
+    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_open(r, offset, k, &s[k]));
+    for (int k = 0; k < 3; k++) {
+        HD__TRY(hd__memprof_section_count(r, k, least[k], &s[k]));
+        if (k == HD__MEMPROF_SEGMENTS) {
+            HD__TRY(hd__memprof_segments(r, &s[k]));
+            HD__TRY(hd__memprof_overlaps(r, offset[k] + 8));
+        } else if (k == HD__MEMPROF_BLOCKS) {
+            blocks = s[k].at;
+            HD__TRY(hd__memprof_blocks(r, &s[k]));
+        } else {
+            HD__TRY(hd__memprof_stacks(r, &s[k]));
+            HD__TRY(hd__memprof_blocks_stacks(r, blocks));
+        }
+        HD__TRY(hd__memprof_section_close(r, &s[k], k, k < 2 ? offset[k + 1] : total, next[k]));
+    }
     return HD_OK;
 }
 
@@ -23174,25 +23945,34 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     return HD_OK;
 }
 
+/* Whether a profile can be read as it comes: its sections are in their usual order, and all of it is there. */
+static bool hd__memprof_is_usual(const hd_memprof_reader *r, const uint64_t offset[3], uint64_t total) {
+    if (offset[0] < HD__MEMPROF_HEADER || offset[1] < offset[0] + 8 || offset[2] < offset[1] + 8) return false;
+    return total >= 8 && offset[2] <= total - 8 && hd_window_left(&r->window) >= total;
+}
+
 static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **raw) {
     hd__memprof_columns *c = &r->columns;
-    uint64_t total;
-    if (r->number) r->window.at += r->size;
-    r->size = 0;
+    uint64_t total, offset[3];
+    if (r->number) HD__TRY(hd__memprof_show(r, r->size, 0));
+    if (r->number) r->window.at += r->size - r->passed;
+    r->size = r->passed = r->shown = 0;
     hd__set_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
     HD__MEMPROF_COLUMNS(HD__MEMPROF_EMPTY)
     *raw = NULL;
     if (r->cut) return HD_OK;
     HD__TRY(hd__memprof_header(r, &total));
     if (!total) return HD_OK;
-    HD__TRY(hd__memprof_fetch(r, total));
+    for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
+    if (hd__memprof_is_usual(r, offset, total)) r->size = total;
+    else HD__TRY(hd__memprof_fetch(r, total));
     if (r->size < total) {
         r->cut = true;
         HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced where %u are left", total,
                                 r->size));
     }
     if (!hd__memprof_tick(r, 0)) return hd__cancelled(&r->report.error);
-    HD__TRY(hd__memprof_parse(r, total));
+    HD__TRY(hd__memprof_parse(r, total, offset));
     hd__memprof_columns_show(c, &r->raw);
     *raw = &r->raw;
     return HD_OK;
@@ -23487,7 +24267,7 @@ struct hd_memprof_merger {
     uint32_t *first, *module;    /* stacks: frames of s are module[first[s]] .. module[first[s + 1] - 1] */
     uint64_t *address;
     hd__set stack_index;
-    hd_memprof_block *blocks;    /* by stack; `stack` and `histogram` are not used */
+    hd_memprof_block *blocks;    /* by stack; `stack` is not used, `histogram` is the id that the stack had first */
     uint64_t **counters;         /* by stack, as many as the block says */
     uint32_t *here;              /* of the profile at hand: its stacks, or HD_NONE */
     uint32_t *segment_module;
@@ -23683,7 +24463,7 @@ HD__INLINE void hd__memprof_combine_three(uint64_t *to, const uint64_t *from, ui
     hd__memprof_combine(&to[total + 2], from[total + 2], HD__MEMPROF_MAX);
 }
 
-/* What a block says and what the one after it does, but for histograms. */
+/* Adds the values of a block to those of one that was recorded before it. Histograms are left to the caller. */
 static void hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
         from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
@@ -23715,7 +24495,7 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
         x->counters[stack] = grown;
         have = n;
     }
-    if (to->stack == HD_NONE) *to = *from;
+    if (to->stack == HD_NONE) *to = *from, to->histogram = raw->stack_id[from->stack];
     else hd__memprof_merge_values(to->value, from->value);
     to->stack = stack;
     to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = have;
@@ -23921,6 +24701,27 @@ static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd_error *er
     return HD_OK;
 }
 
+static int hd__memprof_id_order(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* Gives n stacks ids: where they keep their order those that they had, which LLVM hashes, unless two have the same. */
+static void hd__memprof_merged_ids(hd__memprof_layout *l, size_t n) {
+    hd__memprof_columns *c = l->to;
+    bool keeps = l->from->in_order && n;
+    if (keeps) {
+        for (size_t i = 0; i < n; i++) stbds_arrput(c->stack_id, l->from->blocks[i].histogram);
+        qsort(c->stack_id, n, sizeof *c->stack_id, hd__memprof_id_order);
+        for (size_t i = 1; i < n; i++) keeps = keeps && c->stack_id[i] != c->stack_id[i - 1];
+    }
+    hd__arr_resize(c->stack_id, 0);
+    for (size_t i = 0; i < n; i++)
+        stbds_arrput(c->stack_id, keeps ? l->from->blocks[i].histogram : (uint64_t)i + 1);
+}
+
 static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err) {
     const hd_memprof_merger *x = l->from;
     hd__memprof_columns *c = l->to;
@@ -23946,9 +24747,9 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err)
             stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : x->modules[module].bias));
         }
         stbds_arrput(c->blocks, b);
-        stbds_arrput(c->stack_id, (uint64_t)i + 1);
         stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
     }
+    hd__memprof_merged_ids(l, n);
     return HD_OK;
 }
 
@@ -24041,6 +24842,8 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
+#define HD__MEMPROF_LATEST 1024u
+
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
     const hd_memprof_raw *raw;
@@ -24052,6 +24855,10 @@ typedef struct hd__memprof_naming {
     uint32_t *first;             /* and where the frames of each begin */
     hd__set index;
     hd__strings strings;
+    struct {
+        uint64_t pc;
+        uint32_t number;         /* plus one; 0: none */
+    } latest[HD__MEMPROF_LATEST]; /* of the addresses that have one place here, the last that was asked for */
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* frames of `found` that are not zero */
 } hd__memprof_naming;
@@ -24104,7 +24911,7 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
 }
 
 /* The number of an address; HD_NONE: out of memory. */
-static uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
+static uint32_t hd__memprof_number_new(hd__memprof_naming *x, uint64_t pc) {
     hd__mem *m = &x->to->mem;
     uint32_t i = hd__memprof_find(&x->index, x->seed, x->pc, pc);
     if (i != HD_NONE) return i;
@@ -24114,13 +24921,24 @@ static uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
     return (uint32_t)hd__len(x->pc) - 1;
 }
 
+HD__INLINE uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
+    uint32_t at = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) % HD__MEMPROF_LATEST;
+    if (x->latest[at].pc != pc || !x->latest[at].number) {
+        x->latest[at].number = hd__memprof_number_new(x, pc) + 1;
+        x->latest[at].pc = pc;
+    }
+    return x->latest[at].number - 1;
+}
+
 static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options *options, hd_error *err) {
     const hd_memprof_raw *raw = x->raw;
     hd__memprof_named *to = x->to;
     uint64_t most = hd__records(options ? &options->limits : NULL);
     if (!hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
-        !hd__push(&to->mem, x->first, 0u) || !hd__push(&to->mem, to->first, 0u))
+        !hd__push(&to->mem, x->first, 0u) || !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
+        (raw->stack_count && !hd__room(&to->mem, to->frame, raw->first[raw->stack_count] - raw->first[0])))
         return hd__no_memory(&to->mem, err);
+    stbds_arrput(to->first, 0u);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
         HD__TRY(hd__tick(options, s, raw->stack_count, err));
         for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
@@ -24133,7 +24951,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
             if (!hd__room(&to->mem, to->frame, end - i)) return hd__no_memory(&to->mem, err);
             for (; i < end; i++) stbds_arrput(to->frame, i);
         }
-        if (!hd__push(&to->mem, to->first, (uint32_t)hd__len(to->frame))) return hd__no_memory(&to->mem, err);
+        stbds_arrput(to->first, (uint32_t)hd__len(to->frame));
     }
     to->shown.frame_count = (uint32_t)hd__len(to->frames);
     to->shown.frames = to->frames;
@@ -24419,9 +25237,16 @@ static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
     return hd__blake3(values, HD__INDEX_FRAME);
 }
 
+HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location) {
+    uint64_t values[2];
+    values[0] = location->function;
+    values[1] = location->line_offset | (uint64_t)location->column << 32;
+    return hd__blake3(values, sizeof values);
+}
+
 static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
 #define HD__INDEX_LAST 13u       /* the header's latest version, as of LLVM 22: of the shape of */
-#define HD__INDEX_OURS 12u       /* LLVM 19's, which is written where there is none to keep */
+#define HD__INDEX_BEFORE 12u     /* that before, of LLVM 19 */
 #define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
 
 /* Fields of the header that are offsets, and the version that each is there from: functions, memprof, binary ids,
@@ -24481,7 +25306,7 @@ static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index
 }
 
 HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
-    static const char *const names[] = { "unknown", "LLVM 0", "LLVM 1", "LLVM 2", "LLVM 3", "RFC" };
+    static const char *const names[] = { "unknown", "LLVM 0", "LLVM 1", "LLVM 2", "LLVM 3", "LLVM 4", "RFC" };
     return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
 }
 
@@ -24489,7 +25314,10 @@ HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
 #define HD__INDEX_COLUMNS(column)                                                                             \
     column(hd_memprof_location, locations) column(uint64_t, location_id) column(uint64_t, stack_id)           \
     column(uint64_t, function) column(uint64_t, value) column(uint32_t, first) column(uint32_t, location)     \
-    column(uint32_t, block_first) column(uint32_t, site_first) column(uint32_t, block_stack) column(uint32_t, site)
+    column(uint32_t, block_first) column(uint32_t, site_first) column(uint32_t, block_stack) column(uint32_t, site) \
+    column(uint32_t, callee_first) column(uint64_t, callee) column(uint64_t, summary)                         \
+    column(hd_memprof_access, access) column(hd_memprof_access_place, place) column(hd_str, cold_symbol)      \
+    column(uint64_t, cold_literal)
 
 typedef struct hd__index_columns {
     hd_memprof_index shown;
@@ -24497,7 +25325,7 @@ typedef struct hd__index_columns {
     uint64_t seed, warnings;
     hd__set functions;           /* by GUID */
     HD__INDEX_COLUMNS(HD__MEMPROF_DECLARE)
-    uint8_t *around;             /* stb_ds array: what else is in the file */
+    uint8_t *around, *names;     /* stb_ds arrays: what else is in the file; inflated names of accesses */
     hd__arena arena;
 } hd__index_columns;
 
@@ -24506,6 +25334,7 @@ static void hd__index_free(hd__index_columns *c) {
     HD__INDEX_COLUMNS(HD__MEMPROF_FREE)
     hd__set_free(m, &c->functions);
     hd__arr_free(m, c->around);
+    hd__arr_free(m, c->names);
     hd__arena_free(m, &c->arena);
     mem = *m;
     hd__free(&mem, c, sizeof *c);
@@ -24541,6 +25370,11 @@ static hd_memprof_index *hd__index_show(hd__index_columns *c) {
     shown->function_count = (uint32_t)hd__len(c->function);
     shown->block_count = (uint32_t)hd__len(c->block_stack);
     shown->site_count = (uint32_t)hd__len(c->site);
+    shown->summary_count = (uint32_t)hd__len(c->summary);
+    shown->access_count = (uint32_t)hd__len(c->access);
+    shown->place_count = (uint32_t)hd__len(c->place);
+    shown->cold_symbol_count = (uint32_t)hd__len(c->cold_symbol);
+    shown->cold_literal_count = (uint32_t)hd__len(c->cold_literal);
     return shown;
 }
 
@@ -24569,26 +25403,157 @@ static uint32_t hd__index_depth(const hd_memprof_index *x, uint32_t stack) {
     return x->first[stack + 1] - x->first[stack];
 }
 
+/* Buckets of a table of n items. */
+static uint64_t hd__index_buckets(uint64_t n) {
+    uint64_t buckets = 1;
+    while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
+    return buckets;
+}
+
+static void hd__index_rehang(const uint64_t *keys, uint32_t *next, uint32_t *heads, uint32_t *old, size_t from,
+                             size_t to) {
+    memcpy(old, heads, from * sizeof *old);
+    memset(heads, 0xff, to * sizeof *heads);
+    for (size_t b = 0; b < from; b++)
+        for (uint32_t i = old[b], after; i != HD_NONE; i = after) {
+            uint32_t *head = &heads[keys[i] & (to - 1)];
+            after = next[i];
+            next[i] = *head;
+            *head = i;
+        }
+}
+
+/* Makes of numbers of keys, as they are put into LLVM's table, their order in the file: a list for each bucket, the
+   latest first, turned over whenever the buckets are doubled. False: out of memory. */
+static bool hd__index_hang(hd__mem *m, const uint64_t *keys, uint32_t *order, size_t n) {
+    size_t buckets = 64, last = (size_t)hd__index_buckets(n), most = last > 64 ? 2 * last : 128, all = 0, at = 0;
+    uint32_t *next, *heads, *old;
+    for (size_t i = 0; i < n; i++) all = order[i] >= all ? (size_t)order[i] + 1 : all;
+    next = (uint32_t *)hd__calloc(m, all, sizeof *next);
+    heads = (uint32_t *)hd__calloc(m, most, 2 * sizeof *heads);
+    old = heads ? heads + most : NULL;
+    if (heads) memset(heads, 0xff, buckets * sizeof *heads);
+    for (size_t i = 0; next && heads && i < n; i++) {
+        uint32_t *head;
+        if (4 * (i + 1) >= 3 * buckets) {
+            hd__index_rehang(keys, next, heads, old, buckets, 2 * buckets);
+            buckets *= 2;
+        }
+        head = &heads[keys[order[i]] & (buckets - 1)];
+        next[order[i]] = *head;
+        *head = order[i];
+    }
+    if (next && heads && buckets != last) hd__index_rehang(keys, next, heads, old, buckets, last);
+    for (size_t b = 0; next && heads && b < last; b++)
+        for (uint32_t i = heads[b]; i != HD_NONE; i = next[i]) order[at++] = i;
+    if (next) hd__cfree(m, next, all, sizeof *next);
+    if (heads) hd__cfree(m, heads, most, 2 * sizeof *heads);
+    return next && heads;
+}
+
+/* LLVM's hash of a number, of which a hash table in memory takes the low bits. */
+static uint32_t hd__index_mix(uint64_t key) {
+    key *= 0xbf58476d1ce4e5b9u;
+    return (uint32_t)(key ^ key >> 31);
+}
+
+static void hd__index_dense_put(const uint64_t *keys, uint32_t *slots, size_t slot_count, uint32_t number) {
+    size_t mask = slot_count - 1, at = hd__index_mix(keys[number]) & mask;
+    for (size_t step = 1; slots[at] != HD_NONE; step++) {
+        if (keys[slots[at]] == keys[number]) return;
+        at = (at + step) & mask;
+    }
+    slots[at] = number;
+}
+
+/* Makes of n numbers of distinct keys, as they are put into LLVM's DenseMap, the order in which it goes through them:
+   a table that is doubled when three quarters of it are taken. False: out of memory. */
+static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, size_t n) {
+    size_t count = 0, most = 64, at = 0;
+    uint32_t *slots, *spare;
+    while (4 * n >= 3 * most) most *= 2;
+    slots = (uint32_t *)hd__calloc(m, most, 2 * sizeof *slots);
+    if (!slots) return false;
+    spare = slots + most;
+    for (size_t i = 0; i < n; i++) {
+        if (4 * (i + 1) >= 3 * count) {
+            size_t before = count;
+            count = count ? 2 * count : 64;
+            memcpy(spare, slots, before * sizeof *spare);
+            memset(slots, 0xff, count * sizeof *slots);
+            for (size_t k = 0; k < before; k++)
+                if (spare[k] != HD_NONE) hd__index_dense_put(keys, slots, count, spare[k]);
+        }
+        hd__index_dense_put(keys, slots, count, order[i]);
+    }
+    for (size_t k = 0; k < count; k++)
+        if (slots[k] != HD_NONE) order[at++] = slots[k];
+    hd__cfree(m, slots, most, 2 * sizeof *slots);
+    return true;
+}
+
 /* A call stack while the blocks that have it are gone through. */
 typedef struct hd__index_told {
-    uint32_t blocks, copies;     /* blocks so far; as how many LLVM tells each of them where it is allocated */
+    uint32_t function;           /* that has the last of them, plus one; 0: none yet */
+    uint32_t copies;             /* as how many LLVM tells each block there */
+    uint32_t block, count;       /* the last that is no copy, and as how many it is told so far */
+    uint32_t owner;              /* the function by whose record they count, plus one; 0: not looked for */
     uint32_t number;             /* of the stack in what is made of the index, plus one; 0: none yet */
 } hd__index_told;
 
-/* Whether a block is told by the function that allocates, and for the first time. LLVM repeats it there as often as
-   that function is among those inlined at the stack's end, and in each other of these. `told`: by stack. */
-static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
-    uint32_t stack = x->block_stack[block];
-    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
-    told += stack;
-    if (x->layout == HD_MEMPROF_RFC) return true;
-    if (guid != x->function[function]) return false;
-    for (uint32_t i = x->first[stack]; !told->blocks && i < x->first[stack + 1]; i++) {
-        const hd_memprof_location *l = &x->locations[x->location[i]];
-        told->copies += l->function == guid;
+/* How often LLVM tells a block in a function's record: once for each time that it is among those that the call which
+   allocates was inlined into. */
+static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint64_t guid) {
+    uint32_t n = 0;
+    for (uint32_t k = x->first[stack]; k < x->first[stack + 1]; k++) {
+        const hd_memprof_location *l = &x->locations[x->location[k]];
+        n += l->function == guid;
         if (!l->inlined) break;
     }
-    return told->blocks++ % told->copies == 0;
+    return n;
+}
+
+/* Whether a block is LLVM's copy of one before it: of the same function and call stack, and equal. What differs was
+   told by others than LLVM, and is a block of its own. `told`: by stack. */
+static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
+    uint32_t stack = x->block_stack[block];
+    size_t fields = x->field_count;
+    told += stack;
+    if (told->function != function + 1) {
+        told->function = function + 1;
+        told->copies = hd__index_copies(x, stack, x->function[function]);
+        told->count = 0;
+    }
+    if (told->count && told->count < told->copies &&
+        (!fields || !memcmp(x->value + told->block * fields, x->value + block * fields, fields * sizeof *x->value))) {
+        told->count++;
+        return true;
+    }
+    told->block = block;
+    told->count = 1;
+    return false;
+}
+
+/* The function that allocates. */
+static uint64_t hd__index_allocates(const hd_memprof_index *x, uint32_t stack) {
+    return x->locations[x->location[x->first[stack]]].function;
+}
+
+/* Finds by which function's record the blocks of each stack count, as LLVM repeats them in each function that the call was
+   inlined into: that of the one that allocates or, where its record has none of them, the first that has. */
+static void hd__index_find_owners(const hd_memprof_index *x, hd__index_told *told) {
+    for (uint32_t f = 0; f < x->function_count; f++)
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+            uint32_t s = x->block_stack[b];
+            if (!told[s].owner || hd__index_allocates(x, s) == x->function[f]) told[s].owner = f + 1;
+        }
+}
+
+/* Whether a block is to be counted, of all that LLVM tells of it. `told`: by stack, with owners. */
+static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
+    uint32_t owner = told[x->block_stack[block]].owner;
+    if (x->layout == HD_MEMPROF_RFC) return true;
+    return x->function[owner - 1] == x->function[function] && !hd__index_is_copy(x, function, block, told);
 }
 
 /* The first of n numbers that is not below `limit`; n: there is none. */
@@ -24620,6 +25585,13 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
             return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[k]);
         seen |= HD_MEMPROF_FIELD(x->field[k]);
     }
+    for (uint32_t s = 0; x->callee_first && s < x->site_count; s++)
+        if (x->callee_first[s] > x->callee_first[s + 1])
+            return hd__fail(err, HD_INVALID, "call site %u: its callees are none", (uint64_t)s);
+    for (i = 0; i < x->access_count; i++)
+        if (x->access[i].place_first > x->place_count ||
+            x->access[i].place_count > x->place_count - x->access[i].place_first)
+            return hd__fail(err, HD_INVALID, "accesses %u: their places are none", (uint64_t)i);
     return HD_OK;
 }
 
@@ -24635,6 +25607,43 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, ui
                                hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME),
                                hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY),
                                thresholds);
+}
+
+/* Counts a context by its first block. */
+static void hd__index_summary_add(const hd_memprof_index *x, uint32_t block, hd_memprof_summary *sum) {
+    uint64_t size = hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_SIZE);
+    bool cold = hd_memprof_index_heat(x, block, NULL) == HD_MEMPROF_COLD;
+    uint64_t *largest = cold ? &sum->largest_cold : &sum->largest_warm;
+    sum->contexts++;
+    sum->cold += cold;
+    if (size > *largest) *largest = size;
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const hd_options *options,
+                                                hd_memprof_summary *summary, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_summary sum;
+    uint8_t *told;
+    HD__TRY(hd__index_fits(x, err));
+    memset(&sum, 0, sizeof sum);
+    if (x->summary_count) {
+        uint64_t *to[6] = { &sum.contexts,     &sum.cold,         &sum.hot,
+                            &sum.largest_cold, &sum.largest_warm, &sum.largest_hot };
+        for (uint32_t i = 0; i < 6 && i < x->summary_count; i++) *to[i] = x->summary[i];
+        *summary = sum;
+        return HD_OK;
+    }
+    told = (uint8_t *)hd__calloc(&mem, x->stack_count, 1);
+    if (!told) return hd__no_memory(&mem, err);
+    for (uint32_t f = 0; f < x->function_count; f++)
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++)
+            if (!told[x->block_stack[b]]) {
+                told[x->block_stack[b]] = 1;
+                hd__index_summary_add(x, b, &sum);
+            }
+    hd__cfree(&mem, told, x->stack_count, 1);
+    *summary = sum;
+    return HD_OK;
 }
 
 /* Whether a record tells columns of source lines, for a call that allocates or that leads to one. */
@@ -24674,7 +25683,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
 static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_told *told, hd__mem *m,
                                  hd__memprof_columns *to) {
     uint32_t s = x->block_stack[block], n = hd__index_depth(x, s);
-    const uint64_t *values = x->value + (size_t)block * x->field_count;
+    const uint64_t *values = x->value ? x->value + (size_t)block * x->field_count : NULL;
     hd_memprof_block b;
     if (!told->number) {
         told->number = (uint32_t)hd__len(to->stack_id) + 1;
@@ -24703,6 +25712,7 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
     to = &doc->parts->columns;
     told = (hd__index_told *)hd__calloc(m, index->stack_count, sizeof *told);
     whole = told && hd__push(m, to->first, 0u);
+    if (told) hd__index_find_owners(index, told);
     for (uint32_t f = 0; f < index->function_count && whole; f++)
         for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1] && whole; b++)
             whole = !hd__index_is_first(index, f, b, told) ||
@@ -24737,17 +25747,11 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
     return 1;
 }
 
-/* ===================================================================== >>memprof.index.read
-   LLVM's layouts, read: a file's header, counters and names of instrumentation, which are kept as they are, and
-   the memprof section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind
-   how many they are; at the end, where each bucket begins. No byte of a table is read twice, whatever its
-   buckets say, so that time grows with the file; call stacks that share their ends unfold to no more than
-   HD__INDEX_UNFOLD times what they take there. All of the file is in memory while it is read. */
-
 /* A file that is read, in whichever layout, and what becomes of it, whose memory all of it takes. */
 typedef struct hd__index_in {
     const uint8_t *p;
     uint64_t size, max_records;
+    uint64_t origin;             /* offset of p in the file */
     hd_reporter reporter;
     hd_error *err;
     hd__index_columns *to;
@@ -24758,6 +25762,7 @@ static hd_status hd__index_full(hd__index_in *in) { return hd__no_memory(&in->to
 /* HD_OK: lenient reading goes on. */
 HD__NOINLINE static hd_status hd__index_bad(hd__index_in *in, uint64_t at, const char *format, ...) {
     va_list args;
+    if (in->reporter.options.lenient) at += in->origin; /* else who reads at an origin adds it */
     hd__tell(&in->reporter.error, HD_MALFORMED, at, 0, "");
     va_start(args, format);
     hd__tell_more(&in->reporter.error, format, args);
@@ -24770,6 +25775,383 @@ static hd_status hd__index_limit(hd__index_in *in, uint64_t at, uint64_t n, cons
     if (n <= in->max_records) return HD_OK;
     return hd__fail_at(in->err, HD_LIMIT, at, 0, "more %s than max_records of %u", what, in->max_records);
 }
+
+/* =================================================================== >>memprof.index.access
+   How often data was accessed: the end of LLVM's version 4, read and written. All names are in one piece, each once,
+   deflated or stored; records tell them by number. Whatever the piece claims, memory grows with what it gives. What
+   was read is kept as it is as well, so that it is written back without a compressor. */
+
+enum { HD__INDEX_SUMMARY = 6 };  /* numbers of a summary that are known */
+
+typedef struct hd__index_access_in {
+    hd__index_in *in;
+    uint64_t at, end;
+    hd_str *names;               /* stb_ds array: by number; none where they are not inflated */
+    uint64_t name_count, cold_count; /* the last cold_count of these are known cold symbols */
+    const char *wrong;           /* what is, and a number to say; NULL: nothing */
+    uint64_t number;
+} hd__index_access_in;
+
+static bool hd__index_access_wrong(hd__index_access_in *x, const char *wrong, uint64_t number) {
+    x->wrong = wrong;
+    x->number = number;
+    return false;
+}
+
+/* How many items of at least `least` bytes follow; false: not as many as are announced. */
+static bool hd__index_access_count(hd__index_access_in *x, uint64_t least, uint64_t *n) {
+    if (x->end - x->at < 8) return hd__index_access_wrong(x, "accesses to data are cut short", 0);
+    *n = hd__get_le64(x->in->p + x->at);
+    if (*n > (x->end - x->at - 8) / least)
+        return hd__index_access_wrong(x, "%u of them announced, of accesses to data, beyond their end", *n);
+    x->at += 8;
+    return true;
+}
+
+/* Names may be inflated to this many times their bytes: deflate comes to four times as much. */
+#define HD__INDEX_INFLATE 256u
+#define HD__INDEX_INFLATE_LEAST (1u << 20)
+/* Names that a deflated byte may come to: each is in the list once, which takes two bits, and cold ones once more. */
+#define HD__INDEX_INFLATE_NAMES 8u
+
+static uint32_t hd__index_access_adler(const uint8_t *p, size_t size) {
+    uint32_t a = 1, b = 0;
+    for (size_t i = 0; i < size; i++) {
+        a = (a + p[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    return b << 16 | a;
+}
+
+/* Inflates `raw` bytes of a zlib stream, which is handed to the unpacker of gzip as a member of its kind: its sum is
+   checked here. What is behind the names is not looked at. */
+static hd_status hd__index_access_inflate_by(hd__index_access_in *x, const hd_unpacker *gzip, const uint8_t *p,
+                                             uint64_t size, uint64_t raw) {
+    static const uint8_t head[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 }, tail[8] = { 0 };
+    hd__index_columns *d = x->in->to;
+    hd__mem *m = &d->mem;
+    hd_options rest;
+    hd__packed packed;
+    uint8_t *member = NULL;
+    uint32_t sum;
+    hd_status status = HD_OK;
+    int64_t n = 1;
+    if (!hd__bytes_add(m, &member, head, sizeof head) || !hd__bytes_add(m, &member, p + 2, (size_t)size - 6) ||
+        !hd__bytes_add(m, &member, tail, sizeof tail)) {
+        hd__arr_free(m, member);
+        return hd__index_full(x->in);
+    }
+    rest = hd__options_rest(&x->in->reporter.options, m);
+    if (!hd__packed_open(&packed, hd_in_memory(member, hd__len(member)), gzip, &rest)) status = HD_OUT_OF_MEMORY;
+    else hd__mem_join(&packed.mem, m);
+    while (!status && n > 0 && hd__len(d->names) < raw) {
+        uint64_t want = raw - hd__len(d->names), most = 1u << 16;
+        uint8_t *to = hd__bytes_room(m, &d->names, (size_t)(want < most ? want : most));
+        if (!to) status = HD_OUT_OF_MEMORY;
+        else n = gzip->read(packed.stream, to, (size_t)(want < most ? want : most));
+        if (!status && n > 0) hd__bytes_end(d->names, to + n);
+    }
+    if (packed.refused || status) status = hd__packed_no_memory(&packed, x->in->err);
+    if (packed.stream) gzip->close(packed.stream);
+    hd__arr_free(m, member);
+    if (status) return status;
+    p += size - 4;
+    sum = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    if (hd__len(d->names) != raw || hd__index_access_adler(d->names, (size_t)raw) != sum)
+        hd__index_access_wrong(x, "names that inflate to %u bytes expected", raw);
+    else d->shown.access_is_named = true;
+    return HD_OK;
+}
+
+static hd_status hd__index_access_inflate(hd__index_access_in *x, const uint8_t *p, uint64_t size, uint64_t raw) {
+    const hd_options *options = &x->in->reporter.options;
+    const hd_unpacker *gzip = NULL;
+    if (size < 8 || (p[0] & 15) != 8 || (p[0] << 8 | p[1]) % 31 || p[1] & 32) {
+        hd__index_access_wrong(x, "names in a zlib stream expected", 0);
+        return HD_OK;
+    }
+    if (raw > HD__INDEX_INFLATE * size && raw > HD__INDEX_INFLATE_LEAST)
+        return hd__fail_at(x->in->err, HD_LIMIT, x->at, 0, "names of %u bytes are said to inflate to %u", size, raw);
+    for (size_t i = 0; i < options->unpacker_count && !gzip; i++)
+        if (!strcmp(options->unpackers[i].magic, "\x1f\x8b")) gzip = &options->unpackers[i];
+    if (gzip) return hd__index_access_inflate_by(x, gzip, p, size, raw);
+    hd__warn(options, HD_UNSUPPORTED,
+             "names of accesses to data are deflated: set hd_options.unpackers to that of gzip");
+    return HD_OK;
+}
+
+/* Cuts names apart, which stand with one byte, 1, between. */
+static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
+    hd__index_columns *d = x->in->to;
+    uint64_t from = 0;
+    HD__TRY(hd__index_limit(x->in, x->at, x->name_count, "names"));
+    for (uint64_t i = 0; x->name_count && i <= size; i++) {
+        if (i < size && p[i] != 1) continue;
+        if (!hd__push(&d->mem, x->names, hd__bytes_str(p + from, (size_t)(i - from)))) return hd__index_full(x->in);
+        from = i + 1;
+    }
+    if (hd__len(x->names) != x->name_count) hd__index_access_wrong(x, "%u names expected", x->name_count);
+    d->shown.access_is_named = true;
+    return HD_OK;
+}
+
+/* The names, of which the bytes are at `p`, in the arena. */
+static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
+    hd__index_columns *d = x->in->to;
+    const uint8_t *end = p + size;
+    uint64_t raw = 0, packed = 0;
+    if (!size && !x->name_count) return hd__index_access_cut(x, p, 0);
+    if (!hd__varint(&p, end, &raw) || !hd__varint(&p, end, &packed) || (uint64_t)(end - p) != (packed ? packed : raw) ||
+        x->name_count > raw + 1 || (packed && x->name_count > HD__INDEX_INFLATE_NAMES * packed)) {
+        hd__index_access_wrong(x, "names in %u bytes expected", size);
+        return HD_OK;
+    }
+    if (!packed) return hd__index_access_cut(x, p, raw);
+    HD__TRY(hd__index_access_inflate(x, p, packed, raw));
+    return x->wrong || !d->shown.access_is_named ? HD_OK : hd__index_access_cut(x, raw ? d->names : p, raw);
+}
+
+static bool hd__index_access_name(hd__index_access_in *x, uint64_t number, hd_str *name) {
+    if (number >= x->name_count) return hd__index_access_wrong(x, "there is no name %u", number);
+    memset(name, 0, sizeof *name);
+    if (x->names) *name = x->names[number];
+    return true;
+}
+
+/* A record, and where it was accessed. False: *status, or x->wrong, says why. */
+static bool hd__index_access_record(hd__index_access_in *x, hd_status *status) {
+    hd__index_columns *d = x->in->to;
+    const uint8_t *p = x->in->p + x->at;
+    hd_memprof_access a;
+    uint64_t n;
+    memset(&a, 0, sizeof a);
+    if (x->end - x->at < 17) return hd__index_access_wrong(x, "accesses to data are cut short", 0);
+    a.is_literal = p[8] != 0;
+    a.count = hd__get_le64(p + 9);
+    if (p[8] > 1) return hd__index_access_wrong(x, "0 or 1 expected, for a symbol or a literal, %u found", p[8]);
+    if (a.is_literal) a.literal = hd__get_le64(p);
+    else if (!hd__index_access_name(x, hd__get_le64(p), &a.symbol)) return false;
+    x->at += 17;
+    if (!hd__index_access_count(x, 12, &n)) return false;
+    a.place_first = (uint32_t)hd__len(d->place);
+    a.place_count = (uint32_t)n;
+    *status = hd__index_limit(x->in, x->at, hd__len(d->place) + n, "places of accesses");
+    if (!*status && !hd__room(&d->mem, d->place, (size_t)n)) *status = hd__index_full(x->in);
+    for (; n && !*status; n--, x->at += 12) {
+        hd_memprof_access_place place;
+        if (!hd__index_access_name(x, hd__get_le64(x->in->p + x->at), &place.file)) return false;
+        place.line = hd__get_le32(x->in->p + x->at + 8);
+        stbds_arrput(d->place, place);
+    }
+    if (!*status && !hd__push(&d->mem, d->access, a)) *status = hd__index_full(x->in);
+    return !*status;
+}
+
+/* What follows the names. */
+static hd_status hd__index_access_rest(hd__index_access_in *x) {
+    hd__index_columns *d = x->in->to;
+    hd_status status = HD_OK;
+    uint64_t n;
+    for (uint64_t i = x->name_count - x->cold_count; i < x->name_count; i++) {
+        hd_str name = hd_cstr("");
+        if (x->names) name = x->names[i];
+        HD__TRY(hd__index_limit(x->in, x->at, i, "names"));
+        if (!hd__push(&d->mem, d->cold_symbol, name)) return hd__index_full(x->in);
+    }
+    if (!hd__index_access_count(x, 8, &n)) return HD_OK;
+    if (!hd__room(&d->mem, d->cold_literal, (size_t)n)) return hd__index_full(x->in);
+    for (; n; n--, x->at += 8) stbds_arrput(d->cold_literal, hd__get_le64(x->in->p + x->at));
+    if (!hd__index_access_count(x, 25, &n)) return HD_OK;
+    while (n && hd__index_access_record(x, &status)) n--;
+    if (!status && !x->wrong && x->at != x->end)
+        hd__index_access_wrong(x, "%u bytes behind accesses to data", x->end - x->at);
+    return status;
+}
+
+static hd_status hd__index_access_all(hd__index_access_in *x) {
+    hd__index_columns *d = x->in->to;
+    const uint8_t *p = x->in->p + x->at;
+    uint64_t size;
+    hd_str bytes = hd__bytes_str(p, (size_t)(x->end - x->at));
+    if (bytes.len < 24) {
+        hd__index_access_wrong(x, "accesses to data are cut short", 0);
+        return HD_OK;
+    }
+    d->shown.access_bytes.data = hd__arena_str(&d->mem, &d->arena, bytes);
+    if (!d->shown.access_bytes.data) return hd__index_full(x->in);
+    d->shown.access_bytes.len = bytes.len;
+    x->name_count = hd__get_le64(p);
+    x->cold_count = hd__get_le64(p + 8);
+    size = hd__get_le64(p + 16);
+    if (size > bytes.len - 24 || ((size + 7) & ~(uint64_t)7) > bytes.len - 24 ||
+        x->cold_count > x->name_count + x->cold_count || x->name_count + x->cold_count > (UINT64_C(1) << 40)) {
+        hd__index_access_wrong(x, "names of accesses to data within %u bytes expected", bytes.len);
+        return HD_OK;
+    }
+    x->name_count += x->cold_count;
+    HD__TRY(hd__index_access_names(x, (const uint8_t *)d->shown.access_bytes.data + 24, size));
+    if (x->wrong) return HD_OK;
+    x->at += 24 + ((size + 7) & ~(uint64_t)7);
+    return hd__index_access_rest(x);
+}
+
+/* Lenient, what is malformed leaves none of it. */
+static hd_status hd__index_access_read(hd__index_in *in, uint64_t at, uint64_t end) {
+    hd__index_columns *d = in->to;
+    hd__index_access_in x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    x.in = in;
+    x.at = at;
+    x.end = end;
+    status = hd__index_access_all(&x);
+    hd__arr_free(&d->mem, x.names);
+    d->shown.has_accesses = !x.wrong;
+    if (status || !x.wrong) return status;
+    d->shown.access_bytes = hd_cstr("");
+    d->shown.access_is_named = false;
+    hd__arr_resize(d->access, 0);
+    hd__arr_resize(d->place, 0);
+    hd__arr_resize(d->cold_symbol, 0);
+    hd__arr_resize(d->cold_literal, 0);
+    return hd__index_bad(in, x.at, x.wrong, x.number);
+}
+
+/* Names of an index in their order: of each record the symbol, then its files; then the cold symbols; each once. */
+static bool hd__index_access_gather(const hd_memprof_index *x, hd__mem *m, hd__arena *arena, hd__strings *names) {
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        const hd_memprof_access *a = &x->access[i];
+        if (!a->is_literal && hd__strings_add(m, arena, names, a->symbol) == HD_NONE) return false;
+        for (uint32_t k = 0; k < a->place_count; k++)
+            if (hd__strings_add(m, arena, names, x->place[a->place_first + k].file) == HD_NONE) return false;
+    }
+    for (uint32_t i = 0; i < x->cold_symbol_count; i++)
+        if (hd__strings_add(m, arena, names, x->cold_symbol[i]) == HD_NONE) return false;
+    return true;
+}
+
+static void hd__index_access_put(uint8_t **to, unsigned width, uint64_t v) {
+    uint8_t *p = *to + hd__len(*to);
+    hd__bytes_end(*to, hd__put_le(p, width, v));
+}
+
+/* Deflates names by the hook, which may return anything. *n: bytes of the stream; 0: they are stored, as are such as
+   hd__index_access_inflate would refuse. */
+static hd_status hd__index_access_deflate(const hd_options *options, uint8_t *to, size_t capacity, const uint8_t *names,
+                                          size_t raw, size_t *n, hd_error *err) {
+    uint32_t sum;
+    *n = options && options->deflate ? options->deflate(options->deflate_user, to, capacity, names, raw) : 0;
+    if (!*n) return HD_OK;
+    if (*n >= 8 && *n <= capacity) {
+        const uint8_t *p = to + *n - 4;
+        sum = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+        if ((to[0] & 15) == 8 && (to[0] << 8 | to[1]) % 31 == 0 && sum == hd__index_access_adler(names, raw)) {
+            if (raw > HD__INDEX_INFLATE * (uint64_t)*n && raw > HD__INDEX_INFLATE_LEAST) *n = 0;
+            return HD_OK;
+        }
+    }
+    return hd__fail(err, HD_INVALID, "hd_options.deflate: a zlib stream of up to %u bytes expected, %u bytes found",
+                    (uint64_t)capacity, (uint64_t)*n);
+}
+
+/* Room that deflating may take: bytes that do not deflate grow by less than a thousandth. */
+static uint64_t hd__index_access_bound(const hd_options *options, uint64_t raw) {
+    return options && options->deflate ? raw + raw / 256 + 64 : 0;
+}
+
+/* The names, deflated or stored. There is room, also for the names behind what they are deflated to. */
+static hd_status hd__index_access_put_names(const hd_memprof_index *x, const hd__strings *names, uint64_t raw,
+                                            const hd_options *options, uint8_t **to, hd_error *err) {
+    size_t n = hd__len(names->strings), begin, packed, bound = (size_t)hd__index_access_bound(options, raw);
+    uint8_t *p, *deflated, *text;
+    hd__index_access_put(to, 8, n);
+    hd__index_access_put(to, 8, x->cold_symbol_count);
+    hd__index_access_put(to, 8, 0);
+    begin = hd__len(*to);
+    if (!n) return HD_OK;
+    deflated = *to + begin + 2 * HD__VARINT_MAX;
+    p = text = deflated + bound;
+    for (size_t i = 0; i < n + x->cold_symbol_count; i++) {
+        hd_str name = i < n ? names->strings[i] : x->cold_symbol[i - n];
+        if (i) *p++ = 1;
+        if (name.len) memcpy(p, name.data, name.len);
+        p += name.len;
+    }
+    HD__TRY(hd__index_access_deflate(options, deflated, bound, text, (size_t)raw, &packed, err));
+    p = hd__varint_put(*to + begin, raw);
+    p = hd__varint_put(p, packed);
+    n = packed ? packed : (size_t)raw;
+    memmove(p, packed ? deflated : text, n);
+    p += n;
+    hd__put_le(*to + begin - 8, 8, (uint64_t)(p - *to) - begin);
+    while (((size_t)(p - *to) - begin) & 7) *p++ = 0;
+    hd__bytes_end(*to, p);
+    return HD_OK;
+}
+
+static void hd__index_access_put_rest(const hd_memprof_index *x, const hd__strings *names, uint8_t **to) {
+    hd__index_access_put(to, 8, x->cold_literal_count);
+    for (uint32_t i = 0; i < x->cold_literal_count; i++) hd__index_access_put(to, 8, x->cold_literal[i]);
+    hd__index_access_put(to, 8, x->access_count);
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        const hd_memprof_access *a = &x->access[i];
+        uint64_t hash = hd__hash_bytes(names->seed, a->symbol.data, a->symbol.len);
+        hd__index_access_put(to, 8, a->is_literal ? a->literal : hd__strings_find(names, a->symbol, hash));
+        hd__index_access_put(to, 1, a->is_literal);
+        hd__index_access_put(to, 8, a->count);
+        hd__index_access_put(to, 8, a->place_count);
+        for (uint32_t k = 0; k < a->place_count; k++) {
+            hd_str file = x->place[a->place_first + k].file;
+            hash = hd__hash_bytes(names->seed, file.data, file.len);
+            hd__index_access_put(to, 8, hd__strings_find(names, file, hash));
+            hd__index_access_put(to, 4, x->place[a->place_first + k].line);
+        }
+    }
+}
+
+/* What a file has of an index's accesses: as it was read, or made of its columns in *made. */
+static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_options *options, hd__mem *m,
+                                        uint8_t **made, hd_str *bytes, hd_error *err) {
+    hd__arena arena;
+    hd__strings names;
+    uint64_t raw = 0, rest = 16 + 8 * (uint64_t)x->cold_literal_count;
+    size_t n;
+    bool whole, joined = false;
+    hd_status status = HD_OK;
+    *bytes = x->access_bytes;
+    if (bytes->len) return HD_OK;
+    memset(&arena, 0, sizeof arena);
+    memset(&names, 0, sizeof names);
+    names.seed = hd__seed();
+    whole = hd__index_access_gather(x, m, &arena, &names);
+    n = hd__len(names.strings);
+    for (size_t i = 0; i < n; i++) {
+        joined |= names.strings[i].len && memchr(names.strings[i].data, 1, names.strings[i].len);
+        raw += names.strings[i].len + 1;
+    }
+    for (uint32_t i = 0; i < x->cold_symbol_count; i++) raw += x->cold_symbol[i].len + 1;
+    raw -= n ? 1 : 0;
+    for (uint32_t i = 0; i < x->access_count; i++) rest += 25 + 12 * (uint64_t)x->access[i].place_count;
+    whole = whole && !joined && raw + rest < SIZE_MAX / 8 &&
+            hd__room(m, *made, (size_t)(24 + 2 * HD__VARINT_MAX + 8 + hd__index_access_bound(options, raw) + raw +
+                                        rest));
+    if (whole) status = hd__index_access_put_names(x, &names, raw, options, made, err);
+    if (whole && !status) {
+        hd__index_access_put_rest(x, &names, made);
+        *bytes = hd__bytes_str(*made, hd__len(*made));
+    }
+    hd__strings_free(m, &names);
+    hd__arena_free(m, &arena);
+    if (joined) return hd__fail(err, HD_INVALID, "names of accesses to data do not have the byte 1");
+    return whole ? status : hd__no_memory(m, err);
+}
+
+/* ===================================================================== >>memprof.index.read
+   LLVM's layouts, read: a file's header, counters and names of instrumentation, which are kept as they are, and
+   the memprof section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind
+   how many they are; at the end, where each bucket begins. No byte of a table is read twice, whatever its
+   buckets say, so that time grows with the file; call stacks that share their ends unfold to no more than
+   HD__INDEX_UNFOLD times what they take there. All of the file is in memory while it is read. */
 
 enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
 static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
@@ -24787,6 +26169,7 @@ static const hd__index_form hd__index_forms[] = {
     { 2, 2, { HD__INDEX_RECORDS, HD__INDEX_FRAMES, 0 }, { 0, 0, 0 } },
     { 3, 2, { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS }, { 0, 0, 0 } },
     { 3, 1, { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS }, { 0, HD__INDEX_FRAME, 4 } },
+    { 3, 1, { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS }, { 0, HD__INDEX_FRAME, 4 } },
 };
 static unsigned hd__index_words(const hd__index_form *form) { return form->step * (form->parts - 1u) + 1; }
 
@@ -24799,7 +26182,8 @@ typedef struct hd__index_section {
     const hd__index_form *form;
     uint64_t payload[3], table[3], buckets[3], entries[3];
     hd__set locations, stacks;   /* by id; in versions 0 and 1 stacks by what they are */
-    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
+    uint32_t *starts;            /* versions 3 and 4, stb_ds array: where stacks begin */
+    uint64_t accesses;           /* version 4: where they are told; 0: there are none */
     /* the table at hand */
     int k;
     uint64_t bucket, left, at, count;
@@ -24847,6 +26231,23 @@ static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
     return HD_OK;
 }
 
+/* Version 4 tells where accesses to data are, and a summary. */
+static hd_status hd__index_read_summary(hd__index_section *x, uint64_t *at) {
+    hd__index_columns *d = x->in->to;
+    uint64_t n;
+    if (x->end - *at < 12)
+        return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "the section ends before its summary");
+    x->accesses = hd__get_le64(x->p + *at);
+    n = hd__get_le32(x->p + *at + 8);
+    *at += 12;
+    if (n < HD__INDEX_SUMMARY || n > (x->end - *at) / 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, *at - 4, 0,
+                           "a summary of 6 or more numbers in %u bytes expected, of %u found", x->end - *at, n);
+    if (!hd__room(&d->mem, d->summary, (size_t)n)) return hd__index_full(x->in);
+    for (; n; n--, *at += 8) stbds_arrput(d->summary, hd__get_le64(x->p + *at));
+    return HD_OK;
+}
+
 /* Reads what the section begins with. In version 0 that is an offset, which is larger than any version; in the
    others it is the version. */
 static hd_status hd__index_open(hd__index_section *x) {
@@ -24854,20 +26255,17 @@ static hd_status hd__index_open(hd__index_section *x) {
     uint64_t word[5] = { 0 }, at = x->begin, first = 0;
     unsigned words = 0;
     if (x->end - at >= 8) first = hd__get_le64(x->p + at);
-    if (first == 4)
+    if (first > 4 && first < 24)
         return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
-                           "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
-                           "merge the raw profiles with llvm-profdata's --memprof-version=3 instead");
-    if (first > 3 && first < 24)
-        return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
-                           "a memprof section of version 0 to 3 expected, %u found", first);
-    *layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
+                           "a memprof section of version 0 to 4 expected, %u found", first);
+    *layout = first > 4 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
     x->form = &hd__index_forms[*layout];
     if (*layout != HD_MEMPROF_LLVM_0) at += 8;
     words = hd__index_words(x->form);
     if (!first || (x->end - at) / 8 < words)
         return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
     for (unsigned i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(x->p + at);
+    if (*layout == HD_MEMPROF_LLVM_4) HD__TRY(hd__index_read_summary(x, &at));
     HD__TRY(hd__index_schema(x, &at));
     for (unsigned i = 0; i < x->form->parts; i++) {
         const uint64_t *end = &word[x->form->step * i];
@@ -25061,7 +26459,7 @@ static uint32_t hd__index_start(const hd__index_section *x, uint64_t place) {
    follows cannot be found. */
 static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64_t end, uint32_t *stack) {
     hd__index_columns *d = x->in->to;
-    uint64_t width = d->shown.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+    uint64_t width = d->shown.layout >= HD_MEMPROF_LLVM_3 ? 4 : 8, id;
     bool whole;
     *stack = HD_NONE;
     if (end - *at < width) return hd__index_bad(x->in, *at, "the record ends before its last call stack");
@@ -25113,9 +26511,27 @@ static hd_status hd__index_read_block(hd__index_section *x, uint64_t at, uint32_
     return HD_OK;
 }
 
+/* The callees of a call site, of which `stack` is HD_NONE where it is left out. *whole false (lenient): what
+   follows cannot be found. */
+static hd_status hd__index_read_callees(hd__index_section *x, uint64_t *at, uint64_t end, uint32_t stack, bool *whole) {
+    hd__index_columns *d = x->in->to;
+    uint64_t n = 0;
+    *whole = end - *at >= 8;
+    if (*whole) n = hd__get_le64(x->p + *at);
+    *whole = *whole && n <= (end - *at - 8) / 8;
+    if (!*whole) return hd__index_bad(x->in, *at, "%u callees announced where %u bytes are left", n, end - *at);
+    *at += 8;
+    HD__TRY(hd__index_limit(x->in, *at, hd__len(d->callee) + n, "callees"));
+    if (stack != HD_NONE && !hd__room(&d->mem, d->callee, (size_t)n)) return hd__index_full(x->in);
+    for (; n; n--, *at += 8)
+        if (stack != HD_NONE) stbds_arrput(d->callee, hd__get_le64(x->p + *at));
+    return HD_OK;
+}
+
 static hd_status hd__index_read_record(hd__index_section *x, const hd__index_item *item) {
     hd__index_columns *d = x->in->to;
-    uint64_t at = item->at, before, n, width = d->shown.layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    uint64_t at = item->at, before, n, width = d->shown.layout >= HD_MEMPROF_LLVM_3 ? 4 : 8;
+    bool late = d->shown.layout == HD_MEMPROF_LLVM_4, whole = true;
     uint32_t stack;
     HD__TRY(hd__index_read_count(x, &at, item->end, width + x->width, "blocks", &n));
     for (; n; n--) {
@@ -25126,14 +26542,18 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
         if (stack != HD_NONE) HD__TRY(hd__index_read_block(x, at, stack));
         at += x->width;
     }
-    HD__TRY(hd__index_read_count(x, &at, item->end, width, "call sites", &n));
+    HD__TRY(hd__index_read_count(x, &at, item->end, width + (late ? 8 : 0), "call sites", &n));
     for (; n; n--) {
         before = at;
         HD__TRY(hd__index_read_stack(x, &at, item->end, &stack));
         if (at == before) return HD_OK;
+        if (late) HD__TRY(hd__index_read_callees(x, &at, item->end, stack, &whole));
+        if (!whole) return HD_OK;
         if (stack == HD_NONE) continue;
         HD__TRY(hd__index_limit(x->in, at, hd__len(d->site) + 1, "call sites"));
-        if (!hd__push(&d->mem, d->site, stack)) return hd__index_full(x->in);
+        if (!hd__push(&d->mem, d->site, stack) ||
+            (late && !hd__push(&d->mem, d->callee_first, (uint32_t)hd__len(d->callee))))
+            return hd__index_full(x->in);
     }
     return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
 }
@@ -25226,6 +26646,14 @@ static hd_status hd__index_parts(hd__index_section *x) {
                                   hd__index_table_name[k], at, x->payload[k]));
         at = x->table[k] + (x->buckets[k] ? 16 + 8 * x->buckets[k] : 0);
     }
+    if (x->accesses) {
+        if (x->accesses < at || x->accesses > x->end)
+            return hd__fail_at(x->in->err, HD_MALFORMED, x->begin + 32, 0,
+                               "accesses to data expected at %u, found at %u", at, x->accesses);
+        if (x->accesses != at)
+            HD__TRY(hd__index_bad(x->in, at, "%u bytes before the accesses to data", x->accesses - at));
+        return hd__index_access_read(x->in, x->accesses, x->end);
+    }
     if (at != x->end) HD__TRY(hd__index_bad(x->in, at, "%u bytes behind the memprof section", x->end - at));
     return HD_OK;
 }
@@ -25242,7 +26670,8 @@ static hd_status hd__index_sections(hd__index_section *x) {
     HD__TRY(hd_report_progress(&in->reporter, 0, in->size, in->err));
     HD__TRY(hd__index_open(x));
     HD__TRY(hd__index_parts(x));
-    if (d->shown.layout == HD_MEMPROF_LLVM_3) {
+    if (d->shown.layout == HD_MEMPROF_LLVM_4 && !hd__push(&d->mem, d->callee_first, 0u)) return hd__index_full(in);
+    if (d->shown.layout >= HD_MEMPROF_LLVM_3) {
         HD__TRY(hd__index_read_frames(x));
         HD__TRY(hd__index_radix(x));
     } else HD__TRY(hd__index_read_table(x, HD__INDEX_FRAMES));
@@ -25276,17 +26705,23 @@ typedef struct hd__index_pair {
 typedef struct hd__index_building {
     hd__index_columns *to;       /* whose memory all of it takes */
     const hd_memprof_raw *raw;   /* what it is made of; NULL: `from` */
+    hd_memprof *doc;             /* whose columns these are, to be freed on the way; may be NULL */
+    hd_memprof_symbols *symbols; /* of `raw` */
     const hd_memprof_index *from;
     uint32_t block_count, stack_count, frame_count;
     const uint32_t *first, *frame; /* of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1], numbers */
     const uint32_t *number;      /* location of each frame */
-    hd__arena arena;             /* has the columns up to `old`: */
+    hd__arena arena;             /* has the columns up to `stack`: */
+    uint8_t *inlined;            /* by frame: whether it is, into the next one */
+    uint32_t *record;            /* by location: number of its function's record plus one; 0: none yet */
+    uint32_t *raw_stack;         /* by block: number of its raw stack */
+    uint64_t *value;             /* by block: the fields that the index has, where these are few; else NULL */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
     uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
+    uint32_t *length;            /* by first frame of an address, when it has a call site: how many frames it has */
     uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
-    uint32_t *order, *next, *heads, *old;
     hd__set locations, stacks;
-    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here */
+    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here, and value and raw_stack */
     hd__index_columns *addresses; /* of `from`: their stacks are its addresses, each once */
     hd__set runs;                /* of `addresses`: its stacks, by what they are */
     uint32_t *firsts, *frames;   /* of `from`: what `first` and `frame` point to */
@@ -25296,7 +26731,7 @@ typedef struct hd__index_building {
 enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
 
 static uint32_t hd__index_build_raw(const hd__index_building *x, uint32_t block) {
-    return x->raw ? x->raw->blocks[block].stack : x->from->block_stack[block];
+    return x->raw_stack ? x->raw_stack[block] : x->from->block_stack[block];
 }
 
 static uint64_t hd__index_build_value(const hd__index_building *x, uint32_t block, uint32_t field) {
@@ -25316,11 +26751,16 @@ static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
     return (uint32_t)hd__len(d->function) - 1;
 }
 
-static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, uint64_t guid, uint32_t number) {
+/* Pairs a number with the function that a frame is in. */
+static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, uint32_t frame, uint32_t number) {
+    uint32_t location = x->number[frame];
     hd__index_pair pair;
-    pair.function = hd__index_build_function(x, guid);
+    if (!x->record[location])
+        x->record[location] = hd__index_build_function(x, x->to->locations[location].function) + 1;
+    if (!x->record[location]) return false;
+    pair.function = x->record[location] - 1;
     pair.number = number;
-    return pair.function != HD_NONE && hd__push(&x->to->mem, *pairs, pair);
+    return hd__push(&x->to->mem, *pairs, pair);
 }
 
 /* Makes a stack of the locations of n frames: those that `frames` lists, or without it those from number `frame`
@@ -25339,9 +26779,8 @@ static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
     if (!x->stack[raw]) x->stack[raw] = hd__index_build_stack(x, x->frame + from, 0, to - from) + 1;
     if (!x->stack[raw]) return false;
     for (bool inlined = true; from < to && inlined; from++) {
-        const hd_memprof_location *l = hd__index_build_at(x, x->frame[from]);
-        if (!hd__index_build_pair(x, &x->blocks, l->function, block)) return false;
-        inlined = l->inlined;
+        if (!hd__index_build_pair(x, &x->blocks, x->frame[from], block)) return false;
+        inlined = x->inlined[x->frame[from]];
     }
     return true;
 }
@@ -25352,13 +26791,12 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
     if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
     x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
-    if (!x->site[first]) x->site[first] = hd__index_build_stack(x, NULL, first, n) + 1;
-    if (!x->site[first]) return false;
+    x->length[first] = n;
     for (uint32_t k = begin; k < (before ? 1 : n); k++) {
         uint64_t guid = hd__index_build_at(x, first + k)->function;
         uint32_t other = before ? 1 : begin, end = before ? n : k;
         while (other < end && hd__index_build_at(x, first + other)->function != guid) other++;
-        if (other == end && !hd__index_build_pair(x, &x->sites, guid, first)) return false;
+        if (other == end && !hd__index_build_pair(x, &x->sites, first + k, first)) return false;
     }
     return true;
 }
@@ -25366,56 +26804,14 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
 static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     for (uint32_t at = from, n; at < to; at += n) {
-        for (n = 1; at + n < to && hd__index_build_at(x, x->frame[at + n - 1])->inlined; n++) {}
-        if (!hd__index_build_site(x, x->frame[at], n, at == from)) return false;
-    }
-    return true;
-}
-
-/* Functions in the order of LLVM's table: a list for each bucket, the latest first, turned over whenever the
-   buckets are doubled. */
-static void hd__index_rehang(hd__index_building *x, size_t from, size_t to) {
-    memcpy(x->old, x->heads, from * sizeof *x->old);
-    memset(x->heads, 0xff, to * sizeof *x->heads);
-    for (size_t b = 0; b < from; b++)
-        for (uint32_t f = x->old[b], next; f != HD_NONE; f = next) {
-            uint32_t *head = &x->heads[x->to->function[f] & (to - 1)];
-            next = x->next[f];
-            x->next[f] = *head;
-            *head = f;
+        uint32_t first = x->frame[at];
+        if (x->told[first] == HD__INDEX_TOLD_ALL) {
+            n = x->length[first];
+            continue;
         }
-}
-
-/* Buckets of a table of n items. */
-static uint64_t hd__index_buckets(uint64_t n) {
-    uint64_t buckets = 1;
-    while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
-    return buckets;
-}
-
-static bool hd__index_build_order(hd__index_building *x) {
-    hd__mem *m = &x->to->mem;
-    size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
-    size_t most = last > 64 ? 2 * last : 128;
-    x->next = hd__array(uint32_t, m, &x->arena, n);
-    x->order = hd__array(uint32_t, m, &x->arena, n);
-    x->heads = hd__array(uint32_t, m, &x->arena, most);
-    x->old = hd__array(uint32_t, m, &x->arena, most);
-    if (!x->next || !x->order || !x->heads || !x->old) return false;
-    memset(x->heads, 0xff, buckets * sizeof *x->heads);
-    for (uint32_t f = 0; f < n; f++) {
-        uint32_t *head;
-        if (4 * ((size_t)f + 1) >= 3 * buckets) {
-            hd__index_rehang(x, buckets, 2 * buckets);
-            buckets *= 2;
-        }
-        head = &x->heads[x->to->function[f] & (buckets - 1)];
-        x->next[f] = *head;
-        *head = f;
+        for (n = 1; at + n < to && x->inlined[x->frame[at + n - 1]]; n++) {}
+        if (!hd__index_build_site(x, first, n, at == from)) return false;
     }
-    if (buckets != last) hd__index_rehang(x, buckets, last);
-    for (size_t b = 0, i = 0; b < last; b++)
-        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) x->order[i++] = f;
     return true;
 }
 
@@ -25432,18 +26828,39 @@ static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, u
     begin[0] = 0;
 }
 
+/* Makes the stacks of call sites, function by function, these in the order in which they came. */
+static bool hd__index_build_site_stacks(hd__index_building *x) {
+    hd__mem *m = &x->to->mem;
+    size_t n = hd__len(x->to->function), count = hd__len(x->sites);
+    uint32_t *rank = hd__array(uint32_t, m, &x->arena, n), *begin = hd__array(uint32_t, m, &x->arena, n + 1);
+    uint32_t *numbers = hd__array(uint32_t, m, &x->arena, count), functions = 0;
+    if (!rank || !begin || !numbers) return false;
+    memset(rank, 0xff, n * sizeof *rank);
+    for (size_t i = 0; i < count; i++)
+        if (rank[x->sites[i].function] == HD_NONE) rank[x->sites[i].function] = functions++;
+    hd__index_group(x->sites, rank, begin, n, numbers);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t first = numbers[i];
+        if (x->site[first]) continue;
+        x->site[first] = hd__index_build_stack(x, NULL, first, x->length[first]) + 1;
+        if (!x->site[first]) return false;
+    }
+    return true;
+}
+
 /* Functions in order, and what each has. */
 static bool hd__index_build_records(hd__index_building *x) {
     hd__index_columns *d = x->to;
     hd__mem *m = &d->mem;
     size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
     uint64_t *guids = hd__array(uint64_t, m, &x->arena, n);
-    uint32_t *rank, count = 0;
-    if (!guids || !hd__index_build_order(x) || !hd__room(m, d->block_first, n) || !hd__room(m, d->site_first, n) ||
-        !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites))
+    uint32_t *order = hd__array(uint32_t, m, &x->arena, n), *rank = hd__array(uint32_t, m, &x->arena, n);
+    uint32_t count = d->shown.field_count;
+    for (uint32_t f = 0; order && f < n; f++) order[f] = f;
+    if (!guids || !order || !rank || !hd__index_hang(m, d->function, order, n) || !hd__room(m, d->block_first, n) ||
+        !hd__room(m, d->site_first, n) || !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites))
         return false;
-    rank = x->next;              /* no longer needed as lists */
-    for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) rank[order[i]] = (uint32_t)i;
     hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
     hd__index_group(x->sites, rank, d->site_first, n, d->site);
     hd__arr_resize(d->block_first, n + 1);
@@ -25451,18 +26868,19 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__arr_resize(d->block_stack, blocks);
     hd__arr_resize(d->site, sites);
     for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]] - 1;
-    d->shown.fields = x->raw ? x->raw->fields : x->from->fields;
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (d->shown.fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
-    d->shown.field_count = count;
+    hd__arr_free(m, x->blocks);
+    hd__arr_free(m, x->sites);
     if (!hd__room(m, d->value, blocks * count)) return false;
+    hd__arr_resize(d->value, blocks * count);
     for (size_t i = 0; i < blocks; i++) {
         uint32_t block = d->block_stack[i];
         for (uint32_t f = 0; f < count; f++)
-            stbds_arrput(d->value, hd__index_build_value(x, block, d->shown.field[f]));
+            d->value[i * count + f] = d->shown.field[f] == HD_MEMPROF_ACCESS_HISTOGRAM ? 0
+                                      : x->value ? x->value[(size_t)block * count + f]
+                                                 : hd__index_build_value(x, block, d->shown.field[f]);
         d->block_stack[i] = x->stack[hd__index_build_raw(x, block)] - 1;
     }
-    for (size_t i = 0; i < n; i++) guids[i] = d->function[x->order[i]];
+    for (size_t i = 0; i < n; i++) guids[i] = d->function[order[i]];
     hd__set_free(m, &d->functions);
     hd__arr_resize(d->function, 0);
     for (size_t i = 0; i < n; i++)
@@ -25470,16 +26888,16 @@ static bool hd__index_build_records(hd__index_building *x) {
     return true;
 }
 
-/* What is around the section in a file without instrumentation: a header of version 12, the summary's
+/* What is around the section in a file without instrumentation: a header of version 13, the summary's
    cut-offs, no functions; no binary ids, no names of virtual tables. */
 static bool hd__index_surroundings(hd__mem *m, hd__index_columns *d) {
     static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
                                           800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
     uint8_t file[560], *p = file;
-    size_t header = (size_t)hd__index_header_size(HD__INDEX_OURS), begin = sizeof file - 16;
+    size_t header = (size_t)hd__index_header_size(HD__INDEX_LAST), begin = sizeof file - 16;
     memset(file, 0, sizeof file);
     memcpy(p, hd__index_magic, 8);
-    p[8] = HD__INDEX_OURS;
+    p[8] = HD__INDEX_LAST;
     hd__put_le(p + 32, 4, (uint32_t)begin - 24);
     hd__put_le(p + 48, 4, (uint32_t)begin);
     hd__put_le(p + 64, 4, (uint32_t)begin + 8);
@@ -25491,16 +26909,32 @@ static bool hd__index_surroundings(hd__mem *m, hd__index_columns *d) {
     return hd__index_surround(m, d, file, sizeof file, begin, begin);
 }
 
+static void hd__index_build_fields(hd__index_columns *d, uint32_t fields) {
+    uint32_t count = 0;
+    d->shown.fields = fields;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
+    d->shown.field_count = count;
+}
+
 static bool hd__index_build_all(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
     x->told = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
     x->site = (uint32_t *)hd__arena_zeros(m, &x->arena, x->frame_count, sizeof *x->site);
+    x->length = hd__array(uint32_t, m, &x->arena, x->frame_count);
     x->stack = (uint32_t *)hd__arena_zeros(m, &x->arena, x->stack_count, sizeof *x->stack);
-    if (!x->told || !x->site || !x->stack) return false;
+    x->inlined = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
+    x->record = (uint32_t *)hd__arena_zeros(m, &x->arena, hd__len(x->to->locations), sizeof *x->record);
+    if (!x->told || !x->site || !x->length || !x->stack || !x->inlined || !x->record) return false;
+    if (!x->raw) hd__index_build_fields(x->to, x->from->fields);
+    for (uint32_t i = 0; i < x->frame_count; i++) x->inlined[i] = hd__index_build_at(x, i)->inlined;
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_block(x, i)) return false;
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_sites(x, i)) return false;
+    if (!hd__index_build_site_stacks(x)) return false;
+    hd_memprof_symbols_free(x->symbols);
+    x->symbols = NULL;
     return hd__index_build_records(x) && hd__index_surroundings(m, x->to);
 }
 
@@ -25511,6 +26945,9 @@ static hd_status hd__index_build_end(hd__index_building *x, hd_status status) {
     hd__set_free(m, &x->stacks);
     hd__arr_free(m, x->blocks);
     hd__arr_free(m, x->sites);
+    hd__arr_free(m, x->value);
+    hd__arr_free(m, x->raw_stack);
+    hd_memprof_symbols_free(x->symbols);
     hd__arr_free(m, x->firsts);
     hd__arr_free(m, x->frames);
     hd__arena_free(m, &x->arena);
@@ -25528,74 +26965,137 @@ static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_mem
            a->inlined == b->inlined;
 }
 
-/* Frames as locations. Names and files belong to the first frame that is at one. */
-static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
+/* Makes a frame a location, if it is none yet. Names and files belong to the first frame that is at one. */
+static bool hd__index_build_location(hd__index_building *x, const hd_memprof_frame *f, uint32_t *number) {
     hd__index_columns *d = x->to;
-    uint32_t *numbers = hd__array(uint32_t, &d->mem, &x->arena, symbols->frame_count);
-    if (!numbers) return false;
+    hd_memprof_location l;
+    size_t probe = 0;
+    uint64_t hash;
+    memset(&l, 0, sizeof l);
+    l.function = hd_memprof_guid(f->function);
+    l.line_offset = f->line - f->start_line;
+    l.column = f->column;
+    l.inlined = f->inlined;
+    l.line = f->line;
+    l.discriminator = f->discriminator;
+    hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
+    while ((*number = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
+        if (hd__memprof_same_location(&d->locations[*number], &l)) return true;
+    *number = (uint32_t)hd__len(d->locations);
+    l.name.len = f->function.len;
+    l.file.len = f->file.len;
+    l.name.data = hd__arena_str(&d->mem, &d->arena, f->function);
+    l.file.data = hd__arena_str(&d->mem, &d->arena, f->file);
+    return l.name.data && l.file.data && hd__push(&d->mem, d->locations, l) &&
+           hd__set_add(&d->mem, &x->locations, hash, *number);
+}
+
+/* Frames as locations, numbered as llvm-profdata meets them: it goes through a hash table of the call stacks. */
+static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
+    hd__mem *m = &x->to->mem;
+    uint32_t *numbers = hd__array(uint32_t, m, &x->arena, symbols->frame_count);
+    uint32_t *order = hd__array(uint32_t, m, &x->arena, x->stack_count);
+    if (!numbers || !order) return false;
     x->number = numbers;
-    for (uint32_t i = 0; i < symbols->frame_count; i++) {
-        const hd_memprof_frame *f = &symbols->frames[i];
-        hd_memprof_location l;
-        size_t probe = 0;
-        uint64_t hash;
-        memset(&l, 0, sizeof l);
-        l.function = hd_memprof_guid(f->function);
-        l.line_offset = f->line - f->start_line;
-        l.column = f->column;
-        l.inlined = f->inlined;
-        l.line = f->line;
-        l.discriminator = f->discriminator;
-        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
-        while ((numbers[i] = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
-            if (hd__memprof_same_location(&d->locations[numbers[i]], &l)) break;
-        if (numbers[i] != HD_NONE) continue;
-        numbers[i] = (uint32_t)hd__len(d->locations);
-        l.name.len = f->function.len;
-        l.file.len = f->file.len;
-        l.name.data = hd__arena_str(&d->mem, &d->arena, f->function);
-        l.file.data = hd__arena_str(&d->mem, &d->arena, f->file);
-        if (!l.name.data || !l.file.data || !hd__push(&d->mem, d->locations, l) ||
-            !hd__set_add(&d->mem, &x->locations, hash, numbers[i]))
-            return false;
-    }
+    for (uint32_t i = 0; i < symbols->frame_count; i++) numbers[i] = HD_NONE;
+    for (uint32_t s = 0; s < x->stack_count; s++) order[s] = s;
+    if (!hd__index_dense(m, x->raw->stack_id, order, x->stack_count)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        for (uint32_t k = x->first[order[s]]; k < x->first[order[s] + 1]; k++)
+            if (numbers[x->frame[k]] == HD_NONE &&
+                !hd__index_build_location(x, &symbols->frames[x->frame[k]], &numbers[x->frame[k]]))
+                return false;
+    for (uint32_t i = 0; i < symbols->frame_count; i++)
+        if (numbers[i] == HD_NONE && !hd__index_build_location(x, &symbols->frames[i], &numbers[i])) return false;
     return true;
+}
+
+#define HD__INDEX_FEW 8u
+
+/* Sets apart what is needed of blocks: the fields, where they are few, as LLVM has a block in many functions. */
+static bool hd__index_build_blocks(hd__index_building *x) {
+    const hd_memprof_index *shown = &x->to->shown;
+    hd__mem *m = &x->to->mem;
+    uint32_t n = x->block_count, count = shown->field_count;
+    if (!hd__room(m, x->raw_stack, n)) return false;
+    for (uint32_t i = 0; i < n; i++) x->raw_stack[i] = x->raw->blocks[i].stack;
+    if (count > HD__INDEX_FEW) return true;
+    if (!hd__room(m, x->value, (size_t)n * count)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t f = 0; f < count; f++)
+            x->value[(size_t)i * count + f] = x->raw->blocks[i].value[shown->field[f]];
+    if (!x->doc) return true;
+    hd__arr_free(&x->doc->mem, x->doc->parts->columns.blocks);
+    hd__arr_free(&x->doc->mem, x->doc->parts->columns.counters);
+    return true;
+}
+
+static hd_status hd__index_build_raws(hd__index_building *x, const hd_memprof_symbolizer *symbolizer,
+                                      const hd_options *options, hd_error *err) {
+    hd__mem *m = &x->to->mem;
+    hd_options rest = hd__options_rest(options, m);
+    hd_memprof_raw stacks = *x->raw;
+    hd_memprof_symbols *symbols;
+    uint64_t addresses;
+    if (!hd__index_build_blocks(x)) return hd__no_memory(m, err);
+    stacks.block_count = 0;
+    HD__TRY(hd_memprof_symbolize(&stacks, symbolizer, &rest, &symbols, err));
+    if (x->doc) hd__arr_free(&x->doc->mem, x->doc->parts->columns.pc);
+    m->taken += ((hd__memprof_named *)(void *)symbols)->mem.used;
+    x->symbols = symbols;
+    addresses = symbols->addresses;
+    x->frame_count = symbols->frame_count;
+    x->first = symbols->first;
+    x->frame = symbols->frame;
+    if (!hd__index_build_locations(x, symbols) || !hd__index_build_all(x)) return hd__no_memory(m, err);
+    if (x->block_count && !hd__len(x->to->block_stack))
+        return hd__fail(err, HD_UNSUPPORTED, "no call stack is left: the symbolizer knows none of %u addresses",
+                        addresses);
+    x->to->shown.layout = HD_MEMPROF_LLVM_3;
+    return HD_OK;
+}
+
+static hd_status hd__index_build_of(const hd_memprof_raw *raw, uint32_t fields, hd_memprof *doc,
+                                    const hd_memprof_symbolizer *symbolizer, const hd_options *options,
+                                    hd_memprof_index **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_building x;
+    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
+    HD__TRY(hd__memprof_fits(raw, err));
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.doc = doc;
+    x.block_count = raw->block_count;
+    x.stack_count = raw->stack_count;
+    x.to = hd__index_create(&mem);
+    if (!x.to) return hd__no_memory(&mem, err);
+    hd__index_build_fields(x.to, fields);
+    HD__TRY(hd__index_build_end(&x, hd__index_build_raws(&x, symbolizer, options, err)));
+    *out = &x.to->shown;
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
                                               const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out,
                                               hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_memprof_symbols *symbols;
-    hd__index_building x;
-    hd_status status = HD_OK;
-    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
-    HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
-    mem.taken += ((hd__memprof_named *)(void *)symbols)->mem.used;
-    memset(&x, 0, sizeof x);
-    x.raw = raw;
-    x.block_count = raw->block_count;
-    x.stack_count = raw->stack_count;
-    x.frame_count = symbols->frame_count;
-    x.first = symbols->first;
-    x.frame = symbols->frame;
-    x.to = hd__index_create(&mem);
-    if (!x.to) {
-        hd_memprof_symbols_free(symbols);
-        return hd__no_memory(&mem, err);
-    }
-    if (!hd__index_build_locations(&x, symbols) || !hd__index_build_all(&x))
-        status = hd__no_memory(&x.to->mem, err);
-    else if (raw->block_count && !hd__len(x.to->block_stack))
-        status = hd__fail(err, HD_UNSUPPORTED,
-                          "no call stack is left: the symbolizer knows none of %u addresses",
-                          (uint64_t)symbols->addresses);
-    hd_memprof_symbols_free(symbols);
-    HD__TRY(hd__index_build_end(&x, status));
-    x.to->shown.layout = HD_MEMPROF_LLVM_3;
-    *out = &x.to->shown;
-    return HD_OK;
+    return hd__index_build_of(raw, raw->fields, NULL, symbolizer, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *doc, uint32_t fields,
+                                             const hd_memprof_symbolizer *symbolizer, const hd_options *options,
+                                             hd_memprof_index **out, hd_error *err) {
+    hd__memprof_columns *c = &doc->parts->columns;
+    hd_memprof_raw raw = doc->parts->raw;
+    hd_status status = hd__index_build_of(&raw, fields ? raw.fields & fields : raw.fields, doc, symbolizer, options,
+                                          out, err);
+    hd__arr_free(&doc->mem, c->blocks);
+    hd__arr_free(&doc->mem, c->counters);
+    hd__arr_free(&doc->mem, c->pc);
+    hd__arr_free(&doc->mem, c->first);
+    hd__arr_free(&doc->mem, c->stack_id);
+    hd__memprof_columns_show(c, &doc->parts->raw);
+    return status;
 }
 
 /* Cuts a stack into addresses: each has the calls up to one that is not inlined. */
@@ -25658,6 +27158,818 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     return HD_OK;
 }
 
+/* ==================================================================== >>memprof.index.merge
+   Making an index of records that are told one by one, or of other indexes. Locations, call stacks, functions and
+   contexts, that is (function, call stack), are kept once each, by hash; the values of contexts side by side, as many
+   fields of each as there are. In the end all is sorted by what it is, so that neither the order of the inputs nor how
+   they are grouped can be told from the result; a builder that keeps its order skips that. */
+
+typedef struct hd__index_made_context {
+    uint32_t function, stack;
+} hd__index_made_context;
+
+typedef struct hd__index_made_site {
+    uint32_t function, stack;
+    uint32_t callee, last;       /* the first of its callees and the last, numbers plus one; 0: none */
+} hd__index_made_site;
+
+typedef struct hd__index_made_callee {
+    uint64_t guid;
+    uint32_t site;
+    uint32_t next;               /* of its call site, plus one */
+} hd__index_made_callee;
+
+typedef struct hd__index_made_access {
+    hd_memprof_access shown;
+    uint32_t place, last;        /* the first of its places and the last, numbers plus one; 0: none */
+} hd__index_made_access;
+
+typedef struct hd__index_made_place {
+    hd_memprof_access_place shown;
+    uint32_t access, next;
+} hd__index_made_place;
+
+struct hd_memprof_builder {
+    hd__index_columns *to;       /* locations, stacks, functions, strings, cold names; its memory is the builder's */
+    hd_options options;
+    uint64_t max_records;
+    hd_status status;            /* of the calls so far */
+    bool keep, has_blocks, has_accesses;
+    uint32_t function;           /* the record at hand */
+    uint32_t fields;             /* of the result */
+    hd__set locations, stacks, context_index, site_index, callee_index, access_index, place_index, cold_index;
+    hd__strings texts;           /* names and files, each once */
+    hd__index_made_context *contexts; /* stb_ds arrays, as are all here */
+    hd__index_made_site *sites;
+    hd__index_made_callee *callees;
+    hd__index_made_access *accesses;
+    hd__index_made_place *places;
+    uint32_t *location_here;     /* of the index at hand: numbers here plus one; 0: none yet */
+    hd__index_told *stack_here;  /* of the index at hand */
+};
+
+HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
+                                                           const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_columns *to = hd__index_create(&mem);
+    hd_memprof_builder *x = to ? (hd_memprof_builder *)hd__calloc(&to->mem, 1, sizeof *x) : NULL;
+    if (!x) {
+        if (to) mem.over = to->mem.over, hd__index_free(to);
+        return hd__no_memory(&mem, err), (hd_memprof_builder *)NULL;
+    }
+    x->to = to;
+    if (options) x->options = *options;
+    x->keep = desc && desc->keep;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    x->function = HD_NONE;
+    x->texts.seed = to->seed;
+    return x;
+}
+
+HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *x) {
+    hd__index_columns *to;
+    hd__mem *m;
+    if (!x) return;
+    to = x->to;
+    m = &to->mem;
+    hd__set_free(m, &x->locations);
+    hd__set_free(m, &x->stacks);
+    hd__set_free(m, &x->context_index);
+    hd__set_free(m, &x->site_index);
+    hd__set_free(m, &x->callee_index);
+    hd__set_free(m, &x->access_index);
+    hd__set_free(m, &x->place_index);
+    hd__set_free(m, &x->cold_index);
+    hd__strings_free(m, &x->texts);
+    hd__arr_free(m, x->contexts);
+    hd__arr_free(m, x->sites);
+    hd__arr_free(m, x->callees);
+    hd__arr_free(m, x->accesses);
+    hd__arr_free(m, x->places);
+    hd__arr_free(m, x->location_here);
+    hd__arr_free(m, x->stack_here);
+    hd__free(m, x, sizeof *x);
+    hd__index_free(to);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *x) { return x->to->mem.used; }
+
+/* What is around an error that is not the caller's: only freeing is left. */
+static hd_status hd__index_made_end(hd_memprof_builder *x, hd_status status) { return x->status = status; }
+
+static hd_status hd__index_made_full(hd_memprof_builder *x, hd_error *err) {
+    return hd__index_made_end(x, hd__no_memory(&x->to->mem, err));
+}
+
+static hd_status hd__index_made_limit(hd_memprof_builder *x, size_t n, const char *what, hd_error *err) {
+    if (n <= x->max_records) return HD_OK;
+    return hd__index_made_end(x, hd__fail(err, HD_LIMIT, "more %s than max_records of %u", what, x->max_records));
+}
+
+static hd_status hd__index_made_ready(const hd_memprof_builder *x, hd_error *err) {
+    return x->status ? hd__fail(err, x->status, "something before could not be added") : HD_OK;
+}
+
+/* Makes a string one that the columns own, each once. False: out of memory. */
+static bool hd__index_made_text(hd__index_columns *d, hd__strings *texts, hd_str *s) {
+    uint32_t number;
+    if (!s->len) {
+        *s = hd_cstr("");
+        return true;
+    }
+    number = hd__strings_add(&d->mem, &d->arena, texts, *s);
+    if (number != HD_NONE) *s = texts->strings[number];
+    return number != HD_NONE;
+}
+
+static bool hd__index_made_copy(hd_memprof_builder *x, hd_str *s) { return hd__index_made_text(x->to, &x->texts, s); }
+
+/* Of names that several inputs give one place in the source: the first of all, so that the order of inputs does not
+   matter; any name is better than none, and of these one that comes with a file. */
+static bool hd__index_made_is_better(const hd_memprof_location *a, const hd_memprof_location *b) {
+    int order;
+    if (!a->name.len != !b->name.len) return a->name.len != 0;
+    if (!a->file.len != !b->file.len) return a->file.len != 0;
+    order = hd_str_compare(a->name, b->name);
+    if (!order) order = hd_str_compare(a->file, b->file);
+    if (order) return order < 0;
+    return a->line != b->line ? a->line < b->line : a->discriminator < b->discriminator;
+}
+
+/* The number of a location; HD_NONE: out of memory. */
+static uint32_t hd__index_made_location(hd_memprof_builder *x, const hd_memprof_location *l) {
+    hd__index_columns *d = x->to;
+    uint64_t hash = hd__hash_u64(hd__hash_u64(d->seed, l->function) + l->inlined,
+                                 l->line_offset | (uint64_t)l->column << 32);
+    size_t probe = 0;
+    uint32_t i;
+    hd_memprof_location copy = *l;
+    while ((i = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
+        if (hd__memprof_same_location(&d->locations[i], l)) break;
+    if (i != HD_NONE && (x->keep || !hd__index_made_is_better(l, &d->locations[i]))) return i;
+    if (!hd__index_made_copy(x, &copy.name) || !hd__index_made_copy(x, &copy.file)) return HD_NONE;
+    if (i != HD_NONE) {
+        d->locations[i] = copy;
+        return i;
+    }
+    i = (uint32_t)hd__len(d->locations);
+    return hd__push(&d->mem, d->locations, copy) && hd__set_add(&d->mem, &x->locations, hash, i) ? i : HD_NONE;
+}
+
+/* The number of a call stack; HD_NONE: out of memory. */
+static uint32_t hd__index_made_stack(hd_memprof_builder *x, const hd_memprof_location *stack, uint32_t length) {
+    hd__index_columns *d = x->to;
+    if (!hd__room(&d->mem, d->location, length)) return HD_NONE;
+    for (uint32_t k = 0; k < length; k++) {
+        uint32_t i = hd__index_made_location(x, &stack[k]);
+        if (i == HD_NONE) return HD_NONE;
+        stbds_arrput(d->location, i);
+    }
+    return hd__index_stack(d, &x->stacks);
+}
+
+static uint64_t hd__index_made_pair(const hd_memprof_builder *x, uint32_t function, uint32_t stack) {
+    return hd__hash_u64(x->to->seed, (uint64_t)function << 32 | stack);
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *x, uint64_t guid, hd_error *err) {
+    hd__index_columns *d = x->to;
+    HD__TRY(hd__index_made_ready(x, err));
+    x->function = hd__memprof_find(&d->functions, d->seed, d->function, guid);
+    if (x->function != HD_NONE) return HD_OK;
+    HD__TRY(hd__index_made_limit(x, hd__len(d->function) + 1, "functions", err));
+    if (!hd__memprof_add(&d->mem, &d->functions, d->seed, &d->function, guid)) return hd__index_made_full(x, err);
+    x->function = (uint32_t)hd__len(d->function) - 1;
+    return HD_OK;
+}
+
+/* Blocks have a column more for each field that is new. */
+static bool hd__index_made_widen(hd_memprof_builder *x, uint32_t fields) {
+    hd__index_columns *d = x->to;
+    size_t old = d->shown.field_count, now = old, n = hd__len(x->contexts);
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) now += fields >> f & 1;
+    if (!hd__room(&d->mem, d->value, n * (now - old))) return false;
+    hd__arr_resize(d->value, n * now);
+    for (size_t i = n; old != now && i--;) {
+        memmove(d->value + i * now, d->value + i * old, old * sizeof *d->value);
+        memset(d->value + i * now + old, 0, (now - old) * sizeof *d->value);
+    }
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (fields >> f & 1) d->shown.field[d->shown.field_count++] = (uint8_t)f;
+    x->fields |= fields;
+    return true;
+}
+
+/* Takes note of the fields that a block has. */
+static bool hd__index_made_fields(hd_memprof_builder *x, uint32_t fields) {
+    bool whole = true;
+    fields &= (1u << HD_MEMPROF_FIELDS) - 2;
+    if (x->keep || !x->has_blocks) whole = !(fields & ~x->fields) || hd__index_made_widen(x, fields & ~x->fields);
+    else x->fields &= fields;
+    x->has_blocks = true;
+    return whole;
+}
+
+/* Adds values to a context's. */
+static void hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value) {
+    const hd_memprof_index *d = &x->to->shown;
+    uint64_t sum[HD_MEMPROF_FIELDS] = { 0 }, *to = x->to->value;
+    if (!to) return;             /* contexts without fields */
+    to += (size_t)context * d->field_count;
+    for (uint32_t k = 0; k < d->field_count; k++) sum[d->field[k]] = to[k];
+    hd__memprof_merge_values(sum, value);
+    if (value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] > sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE])
+        sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    for (uint32_t k = 0; k < d->field_count; k++) to[k] = sum[d->field[k]];
+}
+
+/* The context of the function at hand and a stack, HD_NONE when it is new. */
+static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t stack, uint64_t hash) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&x->context_index, hash, &probe)) != HD_NONE)
+        if (x->contexts[i].function == x->function && x->contexts[i].stack == stack) break;
+    return i;
+}
+
+static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack, const uint64_t *value, hd_error *err) {
+    hd__index_columns *d = x->to;
+    uint64_t hash = hd__index_made_pair(x, x->function, stack);
+    uint32_t i = x->keep ? HD_NONE : hd__index_made_context_of(x, stack, hash);
+    hd__index_made_context context = { 0, 0 };
+    if (i != HD_NONE) {
+        hd__index_made_sum(x, i, value);
+        return HD_OK;
+    }
+    i = (uint32_t)hd__len(x->contexts);
+    HD__TRY(hd__index_made_limit(x, (size_t)i + 1, "contexts", err));
+    context.function = x->function;
+    context.stack = stack;
+    if (!hd__push(&d->mem, x->contexts, context) || !hd__room(&d->mem, d->value, d->shown.field_count) ||
+        (!x->keep && !hd__set_add(&d->mem, &x->context_index, hash, i)))
+        return hd__index_made_full(x, err);
+    for (uint32_t k = 0; k < d->shown.field_count; k++) stbds_arrput(d->value, value[d->shown.field[k]]);
+    return HD_OK;
+}
+
+static hd_status hd__index_made_stack_of(hd_memprof_builder *x, const hd_memprof_location *stack, uint32_t length,
+                                      uint32_t *number, hd_error *err) {
+    HD__TRY(hd__index_made_ready(x, err));
+    if (x->function == HD_NONE || !length)
+        return hd__fail(err, HD_INVALID, x->function == HD_NONE ? "a function expected first" : "a call stack has no frames");
+    HD__TRY(hd__index_made_limit(x, hd__len(x->to->location) + length, "frames", err));
+    *number = hd__index_made_stack(x, stack, length);
+    return *number == HD_NONE ? hd__index_made_full(x, err) : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *x, const hd_memprof_location *stack,
+                                                uint32_t length, uint32_t fields,
+                                                const uint64_t value[HD_MEMPROF_FIELDS], hd_error *err) {
+    uint32_t number;
+    HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
+    if (!hd__index_made_fields(x, fields)) return hd__index_made_full(x, err);
+    return hd__index_made_add_block(x, number, value, err);
+}
+
+static bool hd__index_made_add_callee(hd_memprof_builder *x, uint32_t number, uint64_t guid) {
+    hd__mem *m = &x->to->mem;
+    hd__index_made_site *site = &x->sites[number];
+    uint64_t hash = hd__hash_u64(hd__hash_u64(x->to->seed, guid), number);
+    hd__index_made_callee c = { 0, 0, 0 };
+    size_t probe = 0;
+    for (uint32_t i; !x->keep && (i = hd__set_next(&x->callee_index, hash, &probe)) != HD_NONE;)
+        if (x->callees[i].site == number && x->callees[i].guid == guid) return true;
+    c.guid = guid;
+    c.site = number;
+    if (!hd__push(m, x->callees, c) ||
+        (!x->keep && !hd__set_add(m, &x->callee_index, hash, (uint32_t)hd__len(x->callees) - 1)))
+        return false;
+    if (site->last) x->callees[site->last - 1].next = (uint32_t)hd__len(x->callees);
+    else site->callee = (uint32_t)hd__len(x->callees);
+    site->last = (uint32_t)hd__len(x->callees);
+    return true;
+}
+
+static hd_status hd__index_made_add_site(hd_memprof_builder *x, uint32_t stack, const uint64_t *callees, uint32_t count,
+                                  hd_error *err) {
+    hd__mem *m = &x->to->mem;
+    uint64_t hash = hd__index_made_pair(x, x->function, stack);
+    hd__index_made_site site = { 0, 0, 0, 0 };
+    size_t probe = 0;
+    uint32_t i = HD_NONE;
+    while (!x->keep && (i = hd__set_next(&x->site_index, hash, &probe)) != HD_NONE)
+        if (x->sites[i].function == x->function && x->sites[i].stack == stack) break;
+    HD__TRY(hd__index_made_limit(x, hd__len(x->sites) + 1, "call sites", err));
+    HD__TRY(hd__index_made_limit(x, hd__len(x->callees) + count, "callees", err));
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(x->sites);
+        site.function = x->function;
+        site.stack = stack;
+        if (!hd__push(m, x->sites, site) || (!x->keep && !hd__set_add(m, &x->site_index, hash, i)))
+            return hd__index_made_full(x, err);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        if (!hd__index_made_add_callee(x, i, callees[k])) return hd__index_made_full(x, err);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *x, const hd_memprof_location *stack,
+                                               uint32_t length, const uint64_t *callees, uint32_t count,
+                                               hd_error *err) {
+    uint32_t number;
+    HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
+    return hd__index_made_add_site(x, number, callees, count, err);
+}
+
+/* Accesses to data. ------------------------------------------------------------------------------- */
+
+static uint64_t hd__index_made_data_hash(const hd_memprof_builder *x, bool is_literal, hd_str symbol, uint64_t literal) {
+    uint64_t seed = x->to->seed;
+    return is_literal ? hd__hash_u64(~seed, literal) : hd__hash_bytes(seed, symbol.data, symbol.len);
+}
+
+static uint32_t hd__index_made_find_access(const hd_memprof_builder *x, bool is_literal, hd_str symbol, uint64_t literal) {
+    uint64_t hash = hd__index_made_data_hash(x, is_literal, symbol, literal);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&x->access_index, hash, &probe)) != HD_NONE) {
+        const hd_memprof_access *a = &x->accesses[i].shown;
+        if (a->is_literal != is_literal) continue;
+        if (is_literal ? a->literal == literal : hd_str_equal(a->symbol, symbol)) break;
+    }
+    return i;
+}
+
+static bool hd__index_made_add_place(hd_memprof_builder *x, uint32_t access, const hd_memprof_access_place *place) {
+    hd__mem *m = &x->to->mem;
+    hd__index_made_access *a = &x->accesses[access];
+    uint64_t hash = hd__hash_u64(hd__hash_bytes(x->to->seed, place->file.data, place->file.len),
+                                 access | (uint64_t)place->line << 32);
+    hd__index_made_place p;
+    size_t probe = 0;
+    for (uint32_t i; !x->keep && (i = hd__set_next(&x->place_index, hash, &probe)) != HD_NONE;)
+        if (x->places[i].access == access && x->places[i].shown.line == place->line &&
+            hd_str_equal(x->places[i].shown.file, place->file))
+            return true;
+    memset(&p, 0, sizeof p);
+    p.shown = *place;
+    p.access = access;
+    if (!hd__index_made_copy(x, &p.shown.file) || !hd__push(m, x->places, p) ||
+        (!x->keep && !hd__set_add(m, &x->place_index, hash, (uint32_t)hd__len(x->places) - 1)))
+        return false;
+    if (a->last) x->places[a->last - 1].next = (uint32_t)hd__len(x->places);
+    else a->place = (uint32_t)hd__len(x->places);
+    a->last = (uint32_t)hd__len(x->places);
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd_memprof_access *access,
+                                                 const hd_memprof_access_place *places, hd_error *err) {
+    hd__mem *m = &x->to->mem;
+    uint32_t i;
+    HD__TRY(hd__index_made_ready(x, err));
+    HD__TRY(hd__index_made_limit(x, hd__len(x->accesses) + 1, "accesses", err));
+    HD__TRY(hd__index_made_limit(x, hd__len(x->places) + access->place_count, "places of accesses", err));
+    x->has_accesses = true;
+    i = hd__index_made_find_access(x, access->is_literal, access->symbol, access->literal);
+    if (i == HD_NONE) {
+        hd__index_made_access a;
+        uint64_t hash = hd__index_made_data_hash(x, access->is_literal, access->symbol, access->literal);
+        memset(&a, 0, sizeof a);
+        a.shown = *access;
+        i = (uint32_t)hd__len(x->accesses);
+        if (!hd__index_made_copy(x, &a.shown.symbol) || !hd__push(m, x->accesses, a) ||
+            !hd__set_add(m, &x->access_index, hash, i))
+            return hd__index_made_full(x, err);
+    } else {
+        x->accesses[i].shown.count = hd__memprof_sum(x->accesses[i].shown.count, access->count);
+    }
+    for (uint32_t k = 0; k < access->place_count; k++)
+        if (!hd__index_made_add_place(x, i, &places[k])) return hd__index_made_full(x, err);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *x, hd_str symbol, hd_error *err) {
+    hd__index_columns *d = x->to;
+    uint64_t hash = hd__index_made_data_hash(x, false, symbol, 0);
+    size_t probe = 0;
+    uint32_t i;
+    HD__TRY(hd__index_made_ready(x, err));
+    x->has_accesses = true;
+    while ((i = hd__set_next(&x->cold_index, hash, &probe)) != HD_NONE)
+        if (!(i & 1) && hd_str_equal(d->cold_symbol[i / 2], symbol)) return HD_OK;
+    HD__TRY(hd__index_made_limit(x, 2 * hd__len(d->cold_symbol) + 2, "cold symbols", err));
+    if (!hd__index_made_copy(x, &symbol) || !hd__push(&d->mem, d->cold_symbol, symbol) ||
+        !hd__set_add(&d->mem, &x->cold_index, hash, 2 * ((uint32_t)hd__len(d->cold_symbol) - 1)))
+        return hd__index_made_full(x, err);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *x, uint64_t literal, hd_error *err) {
+    hd__index_columns *d = x->to;
+    uint64_t hash = hd__index_made_data_hash(x, true, hd_cstr(""), literal);
+    size_t probe = 0;
+    uint32_t i;
+    HD__TRY(hd__index_made_ready(x, err));
+    x->has_accesses = true;
+    while ((i = hd__set_next(&x->cold_index, hash, &probe)) != HD_NONE)
+        if ((i & 1) && d->cold_literal[i / 2] == literal) return HD_OK;
+    HD__TRY(hd__index_made_limit(x, 2 * hd__len(d->cold_literal) + 2, "cold literals", err));
+    if (!hd__push(&d->mem, d->cold_literal, literal) ||
+        !hd__set_add(&d->mem, &x->cold_index, hash, 2 * ((uint32_t)hd__len(d->cold_literal) - 1) + 1))
+        return hd__index_made_full(x, err);
+    return HD_OK;
+}
+
+/* An index. --------------------------------------------------------------------------------------- */
+
+/* The number here of a stack of the index; HD_NONE: out of memory. */
+static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t stack) {
+    hd__index_columns *d = x->to;
+    uint32_t *here = &x->stack_here[stack].number;
+    if (*here) return *here - 1;
+    if (!hd__room(&d->mem, d->location, hd__index_depth(from, stack))) return HD_NONE;
+    for (uint32_t k = from->first[stack]; k < from->first[stack + 1]; k++) {
+        uint32_t *location = &x->location_here[from->location[k]];
+        if (!*location) *location = hd__index_made_location(x, &from->locations[from->location[k]]) + 1;
+        if (!*location) return HD_NONE;
+        stbds_arrput(d->location, *location - 1);
+    }
+    *here = hd__index_stack(d, &x->stacks) + 1;
+    return *here - 1;
+}
+
+static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t f,
+                                          hd_error *err) {
+    uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+    uint32_t stack;
+    HD__TRY(hd_memprof_builder_function(x, from->function[f], err));
+    for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
+        if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;
+        stack = hd__index_made_stack_here(x, from, from->block_stack[b]);
+        if (stack == HD_NONE) return hd__index_made_full(x, err);
+        for (uint32_t k = 0; k < from->field_count; k++)
+            value[from->field[k]] = from->value[(size_t)b * from->field_count + k];
+        value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
+        HD__TRY(hd__index_made_add_block(x, stack, value, err));
+    }
+    for (uint32_t s = from->site_first[f]; s < from->site_first[f + 1]; s++) {
+        uint32_t callee = from->callee_first ? from->callee_first[s] : 0;
+        uint32_t count = from->callee_first ? from->callee_first[s + 1] - callee : 0;
+        stack = hd__index_made_stack_here(x, from, from->site[s]);
+        if (stack == HD_NONE) return hd__index_made_full(x, err);
+        HD__TRY(hd__index_made_add_site(x, stack, count ? from->callee + callee : NULL, count, err));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__index_made_add_accesses(hd_memprof_builder *x, const hd_memprof_index *from, hd_error *err) {
+    x->has_accesses |= from->has_accesses;
+    for (uint32_t i = 0; i < from->access_count; i++)
+        HD__TRY(hd_memprof_builder_access(
+            x, &from->access[i], from->access[i].place_count ? from->place + from->access[i].place_first : NULL, err));
+    for (uint32_t i = 0; i < from->cold_symbol_count; i++)
+        HD__TRY(hd_memprof_builder_cold_symbol(x, from->cold_symbol[i], err));
+    for (uint32_t i = 0; i < from->cold_literal_count; i++)
+        HD__TRY(hd_memprof_builder_cold_literal(x, from->cold_literal[i], err));
+    return HD_OK;
+}
+
+/* Adds one of LLVM's. */
+static hd_status hd__index_made_add_llvm(hd_memprof_builder *x, const hd_memprof_index *from, hd_error *err) {
+    hd__mem *m = &x->to->mem;
+    uint32_t frames = from->stack_count ? from->first[from->stack_count] : 0;
+    HD__TRY(hd__index_made_limit(x, hd__len(x->to->location) + frames, "frames", err));
+    if (!hd__room(m, x->location_here, from->location_count) || !hd__room(m, x->stack_here, from->stack_count))
+        return hd__index_made_full(x, err);
+    hd__arr_resize(x->location_here, from->location_count);
+    hd__arr_resize(x->stack_here, from->stack_count);
+    if (from->location_count) memset(x->location_here, 0, from->location_count * sizeof *x->location_here);
+    if (from->stack_count) memset(x->stack_here, 0, from->stack_count * sizeof *x->stack_here);
+    if (from->block_count && !hd__index_made_fields(x, from->fields)) return hd__index_made_full(x, err);
+    for (uint32_t f = 0; f < from->function_count; f++) {
+        HD__TRY(hd__index_made_add_function(x, from, f, err));
+        if (hd__tick(&x->options, f, from->function_count, err)) return hd__index_made_end(x, HD_CANCELLED);
+    }
+    x->function = HD_NONE;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *x, const hd_memprof_index *index, hd_error *err) {
+    hd__index_columns *unfolded;
+    hd_options rest = hd__options_rest(&x->options, &x->to->mem);
+    hd_status status;
+    HD__TRY(hd__index_made_ready(x, err));
+    HD__TRY(hd__index_fits(index, err));
+    if (index->has_accesses && !index->access_is_named)
+        return hd__fail(err, HD_UNSUPPORTED, "names of accesses to data are deflated: they cannot be added");
+    if (index->layout != HD_MEMPROF_RFC) {
+        HD__TRY(hd__index_made_add_llvm(x, index, err));
+    } else {
+        HD__TRY(hd__index_unfold(index, &rest, &unfolded, err));
+        status = hd__index_made_add_llvm(x, hd__index_show(unfolded), err);
+        hd__index_free(unfolded);
+        HD__TRY(status);
+    }
+    return hd__index_made_add_accesses(x, index, err);
+}
+
+/* The result. ------------------------------------------------------------------------------------- */
+
+typedef struct hd__index_made_result {
+    hd_memprof_builder *from;
+    hd__index_columns *to;       /* whose memory all of it takes */
+    hd__mem *mem;
+    hd__arena arena;
+    hd__strings texts;           /* of the result */
+    uint32_t *location_rank, *stack_rank, *function_rank; /* by number in the builder: that in the result */
+} hd__index_made_result;
+
+static bool hd__index_made_location_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_memprof_location *l = (const hd_memprof_location *)owner;
+    if (l[a].function != l[b].function) return l[a].function < l[b].function;
+    if (l[a].line_offset != l[b].line_offset) return l[a].line_offset < l[b].line_offset;
+    return l[a].column != l[b].column ? l[a].column < l[b].column : l[a].inlined < l[b].inlined;
+}
+
+static bool hd__index_made_stack_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_made_result *r = (const hd__index_made_result *)owner;
+    const hd__index_columns *d = r->from->to;
+    uint32_t i = d->first[a], j = d->first[b], i_end = d->first[a + 1], j_end = d->first[b + 1];
+    for (; i < i_end && j < j_end && d->location[i] == d->location[j]; i++, j++) {}
+    if (i == i_end || j == j_end) return i == i_end && j < j_end;
+    return r->location_rank[d->location[i]] < r->location_rank[d->location[j]];
+}
+
+static bool hd__index_made_function_before(const void *owner, uint32_t a, uint32_t b) {
+    const uint64_t *guid = (const uint64_t *)owner;
+    return guid[a] < guid[b];
+}
+
+static bool hd__index_made_access_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_made_access *x = (const hd__index_made_access *)owner;
+    int order = hd_str_compare(x[a].shown.symbol, x[b].shown.symbol);
+    if (x[a].shown.is_literal != x[b].shown.is_literal) return x[b].shown.is_literal;
+    return order ? order < 0 : x[a].shown.literal < x[b].shown.literal;
+}
+
+static bool hd__index_made_place_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_memprof_access_place *p = (const hd_memprof_access_place *)owner;
+    int order = hd_str_compare(p[a].file, p[b].file);
+    return order ? order < 0 : p[a].line < p[b].line;
+}
+
+static bool hd__index_made_str_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_str *s = (const hd_str *)owner;
+    return hd_str_compare(s[a], s[b]) < 0;
+}
+
+/* Numbers 0 to n - 1, in order unless the builder keeps its own. NULL: out of memory. */
+static uint32_t *hd__index_made_order(hd__index_made_result *r, size_t n,
+                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
+    uint32_t *order = hd__array(uint32_t, r->mem, &r->arena, 2 * n + 1);
+    for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
+    if (order && !r->from->keep) hd__sort(order, order + n, n, before, owner);
+    return order;
+}
+
+static bool hd__index_made_put_locations(hd__index_made_result *r) {
+    const hd__index_columns *d = r->from->to;
+    size_t n = hd__len(d->locations);
+    uint32_t *order = hd__index_made_order(r, n, hd__index_made_location_before, d->locations);
+    r->location_rank = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    if (!order || !r->location_rank || !hd__room(r->mem, r->to->locations, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_location l = d->locations[order[i]];
+        if (!hd__index_made_text(r->to, &r->texts, &l.name) || !hd__index_made_text(r->to, &r->texts, &l.file)) return false;
+        r->location_rank[order[i]] = (uint32_t)i;
+        stbds_arrput(r->to->locations, l);
+    }
+    return true;
+}
+
+/* Orders stacks: by their innermost two frames at once, then each row of those that have them in common. */
+static bool hd__index_made_sort_stacks(hd__index_made_result *r, uint32_t *order, size_t n) {
+    const hd__index_columns *d = r->from->to;
+    hd__keyed *keys = (hd__keyed *)hd__calloc(r->mem, n, 2 * sizeof *keys);
+    if (!keys) return false;
+    for (uint32_t s = 0; s < n; s++) {
+        uint32_t from = d->first[s];
+        keys[s].key = (uint64_t)r->location_rank[d->location[from]] << 32;
+        if (d->first[s + 1] - from > 1) keys[s].key |= r->location_rank[d->location[from + 1]] + 1;
+        keys[s].number = s;
+    }
+    hd__sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++) order[i] = keys[i].number;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && keys[to].key == keys[from].key; to++) {}
+        hd__sort(order + from, order + n, to - from, hd__index_made_stack_before, r);
+    }
+    hd__cfree(r->mem, keys, n, 2 * sizeof *keys);
+    return true;
+}
+
+static bool hd__index_made_put_stacks(hd__index_made_result *r) {
+    const hd__index_columns *d = r->from->to;
+    size_t n = hd__len(d->first) - 1;
+    uint32_t *order = hd__array(uint32_t, r->mem, &r->arena, 2 * n + 1);
+    r->stack_rank = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
+    if (order && !r->from->keep && !hd__index_made_sort_stacks(r, order, n)) return false;
+    if (!order || !r->stack_rank || !hd__room(r->mem, r->to->first, n) ||
+        !hd__room(r->mem, r->to->location, hd__len(d->location)))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        r->stack_rank[order[i]] = (uint32_t)i;
+        for (uint32_t k = d->first[order[i]]; k < d->first[order[i] + 1]; k++)
+            stbds_arrput(r->to->location, r->location_rank[d->location[k]]);
+        stbds_arrput(r->to->first, (uint32_t)hd__len(r->to->location));
+    }
+    return true;
+}
+
+/* Functions stand as in LLVM's table. */
+static bool hd__index_made_put_functions(hd__index_made_result *r) {
+    const hd__index_columns *d = r->from->to;
+    hd__index_columns *to = r->to;
+    size_t n = hd__len(d->function);
+    uint32_t *order = hd__index_made_order(r, n, hd__index_made_function_before, d->function);
+    r->function_rank = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    if (!order || !r->function_rank || !hd__index_hang(r->mem, d->function, order, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        r->function_rank[order[i]] = (uint32_t)i;
+        if (!hd__memprof_add(r->mem, &to->functions, to->seed, &to->function, d->function[order[i]])) return false;
+    }
+    return true;
+}
+
+/* Numbers of contexts or call sites, which have their stack behind their function, in the order of their stacks, unless
+   the builder keeps its own. NULL: out of memory. */
+static uint32_t *hd__index_made_by_stack(hd__index_made_result *r, size_t n, size_t each, const void *items) {
+    size_t stacks = hd__len(r->to->first) - 1;
+    uint32_t *order = hd__index_made_order(r, r->from->keep ? n : 0, NULL, NULL), *begin, stack;
+    if (r->from->keep || !order) return order;
+    order = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    begin = (uint32_t *)hd__arena_zeros(r->mem, &r->arena, stacks + 1, sizeof *begin);
+    if (!order || !begin) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&stack, (const char *)items + i * each + sizeof stack, sizeof stack);
+        begin[r->stack_rank[stack] + 1]++;
+    }
+    for (size_t s = 0; s < stacks; s++) begin[s + 1] += begin[s];
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&stack, (const char *)items + i * each + sizeof stack, sizeof stack);
+        order[begin[r->stack_rank[stack]]++] = (uint32_t)i;
+    }
+    return order;
+}
+
+/* Groups what functions have. `numbers` are those of contexts or call sites in `order`. */
+static bool hd__index_made_group(hd__index_made_result *r, const uint32_t *order, size_t n, size_t each, const void *items,
+                              uint32_t **begin, uint32_t *numbers) {
+    hd__index_pair *pairs = NULL;
+    size_t functions = hd__len(r->to->function);
+    bool whole = hd__room(r->mem, pairs, n) && hd__room(r->mem, *begin, functions);
+    for (size_t i = 0; whole && i < n; i++) {
+        hd__index_pair pair;
+        memcpy(&pair.function, (const char *)items + order[i] * each, sizeof pair.function);
+        pair.number = order[i];
+        stbds_arrput(pairs, pair);
+    }
+    if (whole) {
+        hd__arr_resize(*begin, functions + 1);
+        hd__index_group(pairs, r->function_rank, *begin, functions, numbers);
+    }
+    hd__arr_free(r->mem, pairs);
+    return whole;
+}
+
+static bool hd__index_made_put_blocks(hd__index_made_result *r) {
+    const hd_memprof_builder *x = r->from;
+    const hd_memprof_index *shown = &x->to->shown;
+    hd__index_columns *to = r->to;
+    size_t n = hd__len(x->contexts);
+    uint32_t column[HD_MEMPROF_FIELDS];
+    uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->contexts, x->contexts);
+    uint32_t *numbers = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    if (!order || !numbers || !hd__room(r->mem, to->block_stack, n) || !hd__room(r->mem, to->value, n * shown->field_count) ||
+        !hd__index_made_group(r, order, n, sizeof *x->contexts, x->contexts, &to->block_first, numbers))
+        return false;
+    to->shown.fields = x->fields;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) {
+        uint32_t k = 0;
+        if (!(x->fields >> f & 1)) continue;
+        while (shown->field[k] != f) k++;
+        column[to->shown.field_count] = k;
+        to->shown.field[to->shown.field_count++] = (uint8_t)f;
+    }
+    for (size_t i = 0; i < n; i++) {
+        stbds_arrput(to->block_stack, r->stack_rank[x->contexts[numbers[i]].stack]);
+        for (uint32_t f = 0; f < to->shown.field_count; f++)
+            stbds_arrput(to->value, x->to->value[(size_t)numbers[i] * shown->field_count + column[f]]);
+    }
+    return true;
+}
+
+static int hd__index_made_guid_order(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+static bool hd__index_made_put_sites(hd__index_made_result *r) {
+    const hd_memprof_builder *x = r->from;
+    hd__index_columns *to = r->to;
+    size_t n = hd__len(x->sites);
+    uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->sites, x->sites);
+    uint32_t *numbers = hd__array(uint32_t, r->mem, &r->arena, n + 1);
+    bool has_callees = hd__len(x->callees) > 0;
+    if (!order || !numbers || !hd__room(r->mem, to->site, n) ||
+        !hd__index_made_group(r, order, n, sizeof *x->sites, x->sites, &to->site_first, numbers))
+        return false;
+    if (has_callees && (!hd__room(r->mem, to->callee_first, n + 1) || !hd__room(r->mem, to->callee, hd__len(x->callees))))
+        return false;
+    if (has_callees) stbds_arrput(to->callee_first, 0u);
+    for (size_t i = 0; i < n; i++) {
+        const hd__index_made_site *s = &x->sites[numbers[i]];
+        size_t begin = hd__len(to->callee);
+        stbds_arrput(to->site, r->stack_rank[s->stack]);
+        for (uint32_t k = s->callee; k; k = x->callees[k - 1].next) stbds_arrput(to->callee, x->callees[k - 1].guid);
+        if (!x->keep && hd__len(to->callee) > begin)
+            qsort(to->callee + begin, hd__len(to->callee) - begin, sizeof *to->callee, hd__index_made_guid_order);
+        if (has_callees) stbds_arrput(to->callee_first, (uint32_t)hd__len(to->callee));
+    }
+    return true;
+}
+
+static bool hd__index_made_put_access(hd__index_made_result *r, const hd__index_made_access *a) {
+    hd__index_columns *to = r->to;
+    hd_memprof_access shown = a->shown;
+    if (!hd__index_made_text(to, &r->texts, &shown.symbol)) return false;
+    shown.place_first = (uint32_t)hd__len(to->place);
+    for (uint32_t i = a->place; i; i = r->from->places[i - 1].next) {
+        hd_memprof_access_place place = r->from->places[i - 1].shown;
+        if (!hd__index_made_text(to, &r->texts, &place.file) || !hd__push(r->mem, to->place, place)) return false;
+    }
+    shown.place_count = (uint32_t)hd__len(to->place) - shown.place_first;
+    if (!r->from->keep && shown.place_count &&
+        !hd__sort_array(r->mem, to->place + shown.place_first, shown.place_count, sizeof *to->place,
+                        hd__index_made_place_before))
+        return false;
+    return hd__push(r->mem, to->access, shown);
+}
+
+static bool hd__index_made_put_accesses(hd__index_made_result *r) {
+    const hd_memprof_builder *x = r->from;
+    hd__index_columns *to = r->to, *d = x->to;
+    size_t n = hd__len(x->accesses);
+    uint32_t *order = hd__index_made_order(r, n, hd__index_made_access_before, x->accesses);
+    if (!order) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!hd__index_made_put_access(r, &x->accesses[order[i]])) return false;
+    for (size_t i = 0; i < hd__len(d->cold_symbol); i++) {
+        hd_str s = d->cold_symbol[i];
+        if (!x->keep && hd__index_made_find_access(x, false, s, 0) != HD_NONE) continue;
+        if (!hd__index_made_text(to, &r->texts, &s) || !hd__push(r->mem, to->cold_symbol, s)) return false;
+    }
+    for (size_t i = 0; i < hd__len(d->cold_literal); i++)
+        if ((x->keep || hd__index_made_find_access(x, true, hd_cstr(""), d->cold_literal[i]) == HD_NONE) &&
+            !hd__push(r->mem, to->cold_literal, d->cold_literal[i]))
+            return false;
+    if (!x->keep && hd__len(to->cold_literal))
+        qsort(to->cold_literal, hd__len(to->cold_literal), sizeof *to->cold_literal, hd__index_made_guid_order);
+    to->shown.has_accesses = to->shown.access_is_named = x->has_accesses;
+    return x->keep || hd__len(to->cold_symbol) < 2 ||
+           hd__sort_array(r->mem, to->cold_symbol, hd__len(to->cold_symbol), sizeof *to->cold_symbol, hd__index_made_str_before);
+}
+
+HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *x, hd_memprof_index **out, hd_error *err) {
+    hd__mem rest = hd__mem_rest(&x->to->mem);
+    hd__index_made_result r;
+    hd_status status = HD_OK;
+    HD__TRY(hd__index_made_ready(x, err));
+    memset(&r, 0, sizeof r);
+    r.from = x;
+    r.to = hd__index_create(&rest);
+    if (!r.to) return hd__no_memory(&rest, err);
+    r.mem = &r.to->mem;
+    r.texts.seed = r.to->seed;
+    if (!hd__index_made_put_locations(&r) || !hd__index_made_put_stacks(&r) || !hd__index_made_put_functions(&r) ||
+        !hd__index_made_put_blocks(&r) || !hd__index_made_put_sites(&r) || !hd__index_made_put_accesses(&r) ||
+        !hd__index_surroundings(r.mem, r.to))
+        status = hd__no_memory(r.mem, err);
+    hd__strings_free(r.mem, &r.texts);
+    hd__arena_free(r.mem, &r.arena);
+    if (status) {
+        hd__index_free(r.to);
+        return status;
+    }
+    r.to->shown.layout = x->has_accesses || hd__len(x->callees) ? HD_MEMPROF_LLVM_4 : HD_MEMPROF_LLVM_3;
+    *out = hd__index_show(r.to);
+    return HD_OK;
+}
+
 /* ==================================================================== >>memprof.index.write
    LLVM's layouts, written. A section begins with where its tables are, so that all sizes are told first; then it
    is written as it goes. Of equal indexes, equal files: ties are broken by what things are called, then by
@@ -25678,7 +27990,8 @@ typedef struct hd__index_out {
     const hd_options *options;
     hd_memprof_layout layout;
     const hd__index_form *form;
-    hd_str before, after;
+    uint64_t version;            /* of the header */
+    hd_str before, after, access_bytes;
     uint32_t fields, field_count;
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
     uint64_t width;              /* bytes of a block's fields */
@@ -25692,12 +28005,14 @@ typedef struct hd__index_out {
     uint32_t *order, *spare;     /* stacks */
     uint32_t *ranked;            /* locations in the order of the file, by hd__sorted */
     uint32_t *array, *above;     /* stb_ds arrays */
+    uint8_t *made;               /* stb_ds array: accesses to data, of columns */
     hd__index_plan plan[3];
     hd_sink sink;
     hd_out out;                  /* where the sink leads, unless counting: */
     bool counting;               /* the first of two passes, which writes nothing */
     uint64_t written;            /* bytes that left the sink */
-    uint64_t word[5], end;       /* what the section begins with, and its end */
+    uint64_t word[5], accesses, end; /* what the section begins with, where accesses to data are, and its end */
+    hd_memprof_summary summary;  /* version 4's */
 } hd__index_out;
 
 #define HD__INDEX_ABSENT 0xffu
@@ -25715,17 +28030,12 @@ static hd_status hd__index_out_write(void *user, const void *data, size_t size) 
     return o->counting ? HD_OK : o->out.write(o->out.user, data, size);
 }
 
-/* The version of the header that is written. */
-static uint64_t hd__index_version(const hd__index_out *o) {
-    return hd__index_header_version((const uint8_t *)o->before.data);
-}
-
 /* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
    version 3, which orders by them but does not tell them. */
 static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
-    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
-    bool is_late = hd__index_version(o) > HD__INDEX_OURS;
+    bool kept = x->location_id && o->layout < HD_MEMPROF_LLVM_3;
+    bool is_late = o->version > HD__INDEX_BEFORE;
     uint32_t stacks = o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0, longest = 0;
     uint64_t *ids;
     for (uint32_t s = 0; s < stacks; s++)
@@ -25748,9 +28058,11 @@ static bool hd__index_name(hd__index_out *o) {
     return true;
 }
 
-/* Numbers of distinct keys, of each the first, by bucket, in a bucket by number. False: out of memory. */
-static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint64_t *keys, uint32_t n) {
+/* Numbers of distinct keys, of each the first, by bucket: in a bucket by number or, as_llvm, in the order of a table
+   that LLVM makes of them. False: out of memory. */
+static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint64_t *keys, uint32_t n, bool as_llvm) {
     hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *items);
+    bool whole = true;
     p->keys = keys;
     p->order = hd__array(uint32_t, &o->mem, &o->arena, n);
     if (items && p->order) {
@@ -25764,27 +28076,32 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
         for (uint32_t i = 0; i < n; i++)
             if (p->order[i] != HD_NONE) items[p->kept++].number = i;
         p->mask = hd__index_buckets(p->kept) - 1;
-        for (uint32_t i = 0; i < p->kept; i++) items[i].key = keys[items[i].number] & p->mask;
-        hd__sort_keys(items, items + n, p->kept);
+        for (uint32_t i = 0; i < p->kept && !as_llvm; i++) items[i].key = keys[items[i].number] & p->mask;
+        if (!as_llvm) hd__sort_keys(items, items + n, p->kept);
         for (uint32_t i = 0; i < p->kept; i++) p->order[i] = items[i].number;
+        if (as_llvm && o->version <= HD__INDEX_BEFORE) whole = hd__index_dense(&o->mem, keys, p->order, p->kept);
+        if (as_llvm && whole) whole = hd__index_hang(&o->mem, keys, p->order, p->kept);
         p->offset = hd__array(uint64_t, &o->mem, &o->arena, (size_t)p->mask + 1);
         p->size = hd__array(uint64_t, &o->mem, &o->arena, p->kept);
     }
     if (items) hd__cfree(&o->mem, items, n, 2 * sizeof *items);
-    return p->offset && p->size;
+    return whole && p->offset && p->size;
 }
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
-    if (o->counting) o->written += 8 * (uint64_t)hd__index_depth(x, stack);
-    else
-        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
-            hd__index_put(o, 8, o->location_id[x->location[i]]);
+    uint32_t i = x->first[stack], end = x->first[stack + 1];
+    if (o->counting) o->written += 8 * (uint64_t)(end - i);
+    while (i < end && !o->counting) {
+        uint32_t n = end - i < 64 ? end - i : 64;
+        uint8_t *p = hd__sink_room(&o->sink, 8 * n);
+        for (uint32_t stop = i + n; i < stop; i++, p += 8) hd__put_le(p, 8, o->location_id[x->location[i]]);
+    }
 }
 
 /* A stack of a record. Counting looks at nothing that it need not: most of the time goes to waiting for memory. */
 static void hd__index_put_stack(hd__index_out *o, const uint32_t *stack) {
-    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->counting ? 0 : o->place[*stack]);
+    if (o->layout >= HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->counting ? 0 : o->place[*stack]);
     else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->counting ? 0 : o->stack_id[*stack]);
     else {
         hd__index_put(o, 8, hd__index_depth(o->index, *stack));
@@ -25800,22 +28117,38 @@ static void hd__index_put_location(hd__index_out *o, uint32_t location) {
     hd__index_put(o, 1, l->inlined);
 }
 
+static void hd__index_put_callees(hd__index_out *o, uint32_t site) {
+    const hd_memprof_index *x = o->index;
+    uint32_t from = x->callee_first ? x->callee_first[site] : 0, to = x->callee_first ? x->callee_first[site + 1] : 0;
+    hd__index_put(o, 8, to - from);
+    for (; from < to; from++) hd__index_put(o, 8, x->callee[from]);
+}
+
+static void hd__index_put_values(hd__index_out *o, const uint64_t *values) {
+    uint8_t *p = hd__sink_room(&o->sink, (unsigned)o->width);
+    for (uint32_t i = 0; i < o->field_count; i++) {
+        uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : values[o->source[i]];
+        unsigned width = hd__memprof_mib[o->field[i]].width;
+        if (width == 8) hd__put_le(p, 8, v);
+        else hd__put_le(p, 4, v >> 32 ? UINT32_MAX : v);
+        p += width;
+    }
+}
+
 static void hd__index_put_record(hd__index_out *o, uint32_t function) {
     const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        const uint64_t *values = x->value + (size_t)b * x->field_count;
+        const uint64_t *values = x->value ? x->value + (size_t)b * x->field_count : NULL;
         hd__index_put_stack(o, &x->block_stack[b]);
         if (o->counting) o->written += o->width;
-        for (uint32_t i = 0; i < o->field_count && !o->counting; i++) {
-            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : values[o->source[i]];
-            if (hd__memprof_mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
-            else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
-        }
+        else hd__index_put_values(o, values);
     }
     hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
-    for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++)
+    for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++) {
         hd__index_put_stack(o, &x->site[s]);
+        if (o->layout == HD_MEMPROF_LLVM_4) hd__index_put_callees(o, s);
+    }
 }
 
 static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
@@ -25990,10 +28323,24 @@ static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
 }
 
+/* Version 4's, as the index has it or as it was counted. */
+static void hd__index_put_summary(hd__index_out *o) {
+    const hd_memprof_summary *sum = &o->summary;
+    const uint64_t counted[HD__INDEX_SUMMARY] = { sum->contexts,     sum->cold,         sum->hot,
+                                                  sum->largest_cold, sum->largest_warm, sum->largest_hot };
+    uint32_t n = o->index->summary_count;
+    uint32_t count = n > HD__INDEX_SUMMARY ? n : (uint32_t)HD__INDEX_SUMMARY;
+    hd__index_put(o, 8, o->accesses);
+    hd__index_put(o, 4, count);
+    for (uint32_t i = 0; i < count; i++)
+        hd__index_put(o, 8, i < n ? o->index->summary[i] : counted[i]);
+}
+
 static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
     const hd__index_form *form = o->form;
     if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
     for (unsigned i = 0; i < hd__index_words(form); i++) hd__index_put(o, 8, o->word[i]);
+    if (o->layout == HD_MEMPROF_LLVM_4) hd__index_put_summary(o);
     hd__index_put(o, 8, o->field_count);
     for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
     for (unsigned i = 0; i < form->parts; i++) {
@@ -26007,6 +28354,10 @@ static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
             for (size_t l = hd__len(o->array); l--;) hd__index_put(o, 4, o->array[l]);
         if (form->width[k]) *end = hd__index_at(o);
     }
+    if (o->layout == HD_MEMPROF_LLVM_4 && o->index->has_accesses) {
+        o->accesses = hd__index_at(o);
+        hd__sink_str(&o->sink, o->access_bytes);
+    }
     o->end = hd__index_at(o);
     return HD_OK;
 }
@@ -26014,13 +28365,20 @@ static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
 /* What is where: a pass that counts what the next one writes. */
 static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
-    bool ok, arrays = o->layout == HD_MEMPROF_LLVM_3;
+    bool ok, arrays = o->layout >= HD_MEMPROF_LLVM_3;
     HD__TRY(hd__index_check_size(o, err));
-    ok = hd__index_name(o) && hd__index_plan_table(o, &o->plan[HD__INDEX_RECORDS], x->function, x->function_count);
+    if (o->layout == HD_MEMPROF_LLVM_4) {
+        hd_options rest = hd__options_rest(o->options, &o->mem);
+        HD__TRY(hd_memprof_index_summary(x, &rest, &o->summary, err));
+        if (x->has_accesses) HD__TRY(hd__index_access_bytes(x, o->options, &o->mem, &o->made, &o->access_bytes, err));
+    }
+    ok = hd__index_name(o) &&
+         hd__index_plan_table(o, &o->plan[HD__INDEX_RECORDS], x->function, x->function_count, false);
     if (arrays) ok = ok && hd__index_rank(o) && hd__index_make_radix(o);
-    else ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_FRAMES], o->location_id, x->location_count);
+    else ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_FRAMES], o->location_id, x->location_count,
+                                         !x->location_id);
     if (o->layout == HD_MEMPROF_LLVM_2)
-        ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_STACKS], o->stack_id, x->stack_count);
+        ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_STACKS], o->stack_id, x->stack_count, !x->stack_id);
     if (!ok) return hd__no_memory(&o->mem, err);
     o->counting = true;
     o->written = o->before.len;
@@ -26068,6 +28426,37 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
     return HD_OK;
 }
 
+/* Whether there are counters of functions before the section. */
+static bool hd__index_has_counters(hd_str before) {
+    const uint8_t *p = (const uint8_t *)before.data;
+    uint64_t at = hd__get_le64(p + 32);
+    return at && at <= before.len && before.len - at >= 16 && hd__get_le64(p + at + 8);
+}
+
+/* The version of the header: that which is there, if it goes with the section's and the release, else the other that
+   has the same shape, unless there are counters, which are hashed otherwise. */
+static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc *desc, hd_error *err) {
+    bool first = o->layout < HD_MEMPROF_LLVM_2, last = o->layout == HD_MEMPROF_LLVM_4;
+    uint64_t number = (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), want;
+    o->version = want = hd__index_header_version((const uint8_t *)o->before.data);
+    if (desc->llvm && desc->llvm != 19 && desc->llvm != 22)
+        return hd__fail(err, HD_INVALID, "LLVM 19 or 22 expected, %u found", (uint64_t)desc->llvm);
+    if ((desc->llvm == 22 && first) || (desc->llvm == 19 && last))
+        return hd__fail(err, HD_UNSUPPORTED, "LLVM %u does not write a memprof section of version %u",
+                        (uint64_t)desc->llvm, number);
+    if (desc->llvm) want = desc->llvm == 22 ? HD__INDEX_LAST : HD__INDEX_BEFORE;
+    else if (first && want > HD__INDEX_BEFORE && (desc->base || o->layout != o->index->layout)) want = HD__INDEX_BEFORE;
+    else if (last && want == HD__INDEX_BEFORE && !hd__index_has_counters(o->before) && o->layout != o->index->layout)
+        want = HD__INDEX_LAST;
+    if (want == o->version) return HD_OK;
+    if (o->version < HD__INDEX_BEFORE || hd__index_has_counters(o->before))
+        return hd__fail(err, HD_UNSUPPORTED,
+                        "counters under a header of version %u, not %u, expected beside a memprof section of "
+                        "version %u", want, o->version, number);
+    o->version = want;
+    return HD_OK;
+}
+
 /* What is around the section, its header telling where everything will be. */
 static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
                                       hd__index_columns *around, hd_error *err) {
@@ -26081,18 +28470,14 @@ static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_d
     } else if (!o->index->before.len && !hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
     o->before = around->shown.before;
     o->after = around->shown.after;
-    if (hd__index_version(o) > HD__INDEX_OURS && o->layout < HD_MEMPROF_LLVM_2 &&
-        (desc->base || o->layout != o->index->layout))
-        return hd__fail(err, HD_UNSUPPORTED,
-                        "no compiler reads a memprof section of version %u under a header of version %u",
-                        (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), hd__index_version(o));
-    return HD_OK;
+    return hd__index_choose(o, desc, err);
 }
 
 static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS];
-    size_t size = (size_t)hd__index_header_size(hd__index_version(o));
+    size_t size = (size_t)hd__index_header_size(o->version);
     memcpy(header, o->before.data, size);
+    hd__put_le(header + 8, 4, o->version);
     hd__index_move(header, o->before.len, o->end - o->before.len);
     o->counting = false;
     o->written = 0;
@@ -26726,8 +29111,34 @@ static hd_status hd__rfc_read(hd__index_in *in) {
     return status;
 }
 
+/* What a memprof section begins with that has a whole file of the RFC's layout behind: a version that no LLVM has.
+   LLVM 19 takes 24 and more for an offset, as of version 0, and follows it. */
+#define HD__RFC_BESIDE UINT64_C(23)
+
+/* Finds the memprof section of a file that has the RFC's layout beside counters. */
+static bool hd__rfc_find_beside(const uint8_t *p, uint64_t size, hd__index_header *h) {
+    return hd__memprof_index_detect(p, (size_t)size) && !hd__index_header_get(p, size, h, NULL) && h->there &&
+           h->version >= HD__INDEX_BEFORE && h->end - h->begin >= 8 && hd__get_le64(p + h->begin) == HD__RFC_BESIDE;
+}
+
+static hd_status hd__rfc_read_beside(hd__index_in *in, const hd__index_header *h) {
+    hd__index_in section = *in;
+    hd_status status;
+    section.origin = h->begin + 8;
+    section.p += section.origin;
+    section.size = h->end - section.origin;
+    status = hd__rfc_detect(section.p, section.size)
+                 ? hd__rfc_read(&section)
+                 : hd__fail_at(in->err, HD_MALFORMED, 0, 0, "a file of the RFC's layout expected in the memprof section");
+    in->reporter = section.reporter;
+    if (status && in->err) in->err->offset += section.origin;
+    if (status) return status;
+    return hd__index_surround(&in->to->mem, in->to, in->p, in->size, h->begin, h->end) ? HD_OK : hd__index_full(in);
+}
+
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err) {
+    hd__index_header h;
     hd__mem mem = hd__mem_options(options);
     hd_window window;
     hd__index_in x;
@@ -26742,7 +29153,10 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     status = hd_window_fill(&window, UINT64_MAX, err);
     x.p = window.at;
     x.size = (uint64_t)(window.end - window.at);
-    if (!status) status = hd__rfc_detect(x.p, x.size) ? hd__rfc_read(&x) : hd__index_read(&x);
+    if (!status)
+        status = hd__rfc_detect(x.p, x.size)              ? hd__rfc_read(&x)
+                 : hd__rfc_find_beside(x.p, x.size, &h) ? hd__rfc_read_beside(&x, &h)
+                                                          : hd__index_read(&x);
     hd__window_close(&window);
     x.to->warnings = x.reporter.warning_count;
     if (status) hd__index_free(x.to);
@@ -26782,6 +29196,7 @@ typedef struct hd__rfc_entry {
 
 typedef struct hd__rfc_out {
     const hd_memprof_index *index;
+    const hd__index_out *around; /* counters to write it beside; NULL: none */
     const hd_options *options;
     hd__mem mem;
     uint64_t max_records, seed;
@@ -26811,30 +29226,30 @@ static bool hd__rfc_out_add(hd__rfc_out *o, uint64_t guid, size_t first) {
     return hd__push(&o->mem, o->functions, f);
 }
 
-/* Functions by GUID, of equal ones the first, and their blocks. LLVM's that have none are left out. */
+/* Blocks and the functions that allocate them, by GUID. LLVM's functions that have none are left out. */
 static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    uint32_t n = x->function_count;
-    hd__keyed *order = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *order);
+    const bool is_rfc = x->layout == HD_MEMPROF_RFC;
+    size_t most = (size_t)x->function_count + x->block_count, n = 0;
+    hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, most, 2 * sizeof *items); /* HD_NONE: the function itself */
     bool whole;
     o->told = (hd__index_told *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->told);
-    whole = o->told && order;
-    for (uint32_t i = 0; i < n && whole; i++) {
-        order[i].key = x->function[i];
-        order[i].number = i;
+    whole = o->told && items && hd__room(&o->mem, o->blocks, x->block_count);
+    if (whole && !is_rfc) hd__index_find_owners(x, o->told);
+    for (uint32_t f = 0; whole && f < x->function_count; f++) {
+        if (is_rfc) items[n].key = x->function[f], items[n++].number = HD_NONE;
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+            if (!hd__index_is_first(x, f, b, o->told)) continue;
+            items[n].key = is_rfc ? x->function[f] : hd__index_allocates(x, x->block_stack[b]);
+            items[n++].number = b;
+        }
     }
-    if (whole) hd__sort_keys(order, order + n, n);
-    for (uint32_t i = 0; i < n && whole; i++) {
-        uint32_t f = order[i].number, first = x->block_first[f], end = x->block_first[f + 1];
-        size_t known = hd__len(o->functions), from = hd__len(o->blocks);
-        whole = hd__room(&o->mem, o->blocks, end - first);
-        for (uint32_t b = first; b < end && whole; b++)
-            if (hd__index_is_first(x, f, b, o->told)) stbds_arrput(o->blocks, b);
-        if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) continue;
-        if (!known || o->functions[known - 1].guid != x->function[f])
-            whole = whole && hd__rfc_out_add(o, x->function[f], from);
+    if (whole) hd__sort_keys(items, items + n, n);
+    for (size_t i = 0; whole && i < n; i++) {
+        if (!i || items[i].key != items[i - 1].key) whole = hd__rfc_out_add(o, items[i].key, hd__len(o->blocks));
+        if (items[i].number != HD_NONE) stbds_arrput(o->blocks, items[i].number);
     }
-    if (order) hd__cfree(&o->mem, order, n, 2 * sizeof *order);
+    if (items) hd__cfree(&o->mem, items, most, 2 * sizeof *items);
     return whole && hd__rfc_out_add(o, 0, hd__len(o->blocks)) ? HD_OK : hd__rfc_out_full(o);
 }
 
@@ -27088,6 +29503,27 @@ static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
     return HD_OK;
 }
 
+/* Writes the file beside counters: what is around the section is told where everything will be. */
+static hd_status hd__rfc_put_beside(hd__rfc_out *o, hd_out out) {
+    static const uint8_t zeros[8] = { 0 };
+    uint8_t header[32 + 8 * HD__INDEX_OFFSETS], version[8];
+    const hd__index_out *around = o->around;
+    size_t size = (size_t)hd__index_header_size(around->version), bytes = hd__len(o->bytes), padded = (bytes + 7) & ~(size_t)7;
+    hd_sink sink;
+    memcpy(header, around->before.data, size);
+    hd__put_le(header + 8, 4, around->version);
+    hd__index_move(header, around->before.len, 8 + padded);
+    hd__put_le(version, 8, HD__RFC_BESIDE);
+    hd__sink_begin(&sink, out);
+    hd__sink_put(&sink, (const char *)header, size);
+    hd__sink_put(&sink, around->before.data + size, around->before.len - size);
+    hd__sink_put(&sink, (const char *)version, sizeof version);
+    hd__sink_put(&sink, (const char *)o->bytes, bytes);
+    hd__sink_put(&sink, (const char *)zeros, padded - bytes);
+    hd__sink_str(&sink, around->after);
+    return hd__sink_end(&sink, "the profile", o->err);
+}
+
 static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
     static const uint8_t order[] = { HD__RFC_SCHEMAS, HD__RFC_RECORDS, HD__RFC_FUNCTIONS, HD__RFC_ENTRIES,
                                      HD__RFC_PATHS, HD__RFC_STRINGS, HD__RFC_STACKS, HD__RFC_LOCATIONS };
@@ -27110,16 +29546,19 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
         p = hd__put_le(p, 8, o->at[s]);
         p = hd__put_le(p, 8, o->end[s] - o->at[s]);
     }
+    if (o->around) return hd__rfc_put_beside(o, out);
     status = out.write(out.user, o->bytes, hd__len(o->bytes));
     return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
 }
 
-static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, const hd_options *options,
-                               hd_out out, hd_error *err) {
+/* `around`: what it is written beside; NULL: it stands alone. */
+static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, const hd__index_out *around,
+                               const hd_options *options, hd_out out, hd_error *err) {
     hd__rfc_out o;
     hd_status status;
     memset(&o, 0, sizeof o);
     o.index = index;
+    o.around = around;
     o.options = options;
     o.mem = hd__mem_options(options);
     o.max_records = hd__records(options ? &options->limits : NULL);
@@ -27136,6 +29575,23 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     hd__set_free(&o.mem, &o.paths.numbers);
     hd__arr_free(&o.mem, o.stacks.nodes);
     hd__set_free(&o.mem, &o.stacks.numbers);
+    return status;
+}
+
+/* The RFC's layout: beside the counters of a base, or those that were read around the index, or alone. */
+static hd_status hd__rfc_write_around(hd__index_out *o, const hd_memprof_index_desc *desc, hd_out out, hd_error *err) {
+    hd__index_columns around;
+    bool is_beside = desc->base || (o->index->before.len && (o->index->layout == HD_MEMPROF_RFC ||
+                                                             hd__index_has_counters(o->index->before)));
+    hd_status status;
+    memset(&around, 0, sizeof around);
+    if (!is_beside) return hd__rfc_write(o->index, o->fields, NULL, o->options, out, err);
+    status = hd__index_put_around(o, desc, &around, err);
+    if (!status && o->version < HD__INDEX_BEFORE)
+        status = hd__fail(err, HD_UNSUPPORTED, "counters under a header of version 12 or 13, not %u, expected beside the "
+                          "RFC's layout: LLVM before 19 would take it for its own", o->version);
+    if (!status) status = hd__rfc_write(o->index, o->fields, o, o->options, out, err);
+    hd__arr_free(&o->mem, around.around);
     return status;
 }
 
@@ -27158,11 +29614,12 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
         return hd__fail(err, HD_INVALID, "there is no layout %u", (uint64_t)o.layout);
     HD__TRY(hd__index_fits(index, err));
     HD__TRY(hd__index_fields(&o, desc->fields, err));
-    if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
+    if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write_around(&o, desc, out, err);
     o.form = &hd__index_forms[o.layout];
     HD__TRY(hd__index_check_values(index, o.fields, options, err));
     if (index->layout == HD_MEMPROF_RFC) {
         HD__TRY(hd__index_unfold(index, options, &unfolded, err));
+        if (index->before.len) unfolded->shown.before = index->before, unfolded->shown.after = index->after;
         o.index = &unfolded->shown;
         o.mem.taken += unfolded->mem.used;
     }
@@ -27176,6 +29633,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     hd__arena_free(&o.mem, &o.arena);
     hd__arr_free(&o.mem, o.array);
     hd__arr_free(&o.mem, o.above);
+    hd__arr_free(&o.mem, o.made);
     return status;
 }
 
@@ -27229,14 +29687,14 @@ static int hd__memprof_index_certainty(const uint8_t *p, size_t size) {
     return hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size) ? 100 : 0;
 }
 
-/* Reads an index; adds its one heap when blocks have sizes. */
-static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+/* Makes an index the document, and adds its one heap when blocks have sizes, and these a sum. */
+static hd_status hd__memprof_index_give(hd_dump *dump, hd_memprof_index *doc, const hd_options *options,
+                                        hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;
-    hd_memprof_index *doc = NULL;
     hd_memprof *raw = NULL;
+    hd_error found;
     hd_status status;
-    HD__TRY(hd_memprof_index_read(in, options, &doc, err));
     hd_dump_set_document(dump, doc, hd_memprof_index_warning_count(doc));
     if (!(doc->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
     memset(&namer, 0, sizeof namer);
@@ -27245,9 +29703,18 @@ static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_option
     view.symbolizer.symbolize = hd_memprof_index_frame;
     view.symbolizer.user = &namer;
     HD__TRY(hd_memprof_index_raw(doc, options, &raw, err));
-    status = hd__memprof_add_heap(dump, hd_memprof_part(raw, 0), &view, 1, options, err);
+    status = hd__memprof_add_heap(dump, hd_memprof_part(raw, 0), &view, 1, options, &found);
     hd_memprof_free(raw);
-    return status;
+    if (status && status != HD_OVERFLOW && err) *err = found;
+    if (status != HD_OVERFLOW) return status;
+    hd__warn(options, status, "the sizes of the blocks have no sum: an indexed profile without a heap");
+    return HD_OK;
+}
+
+static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_memprof_index *doc = NULL;
+    HD__TRY(hd_memprof_index_read(in, options, &doc, err));
+    return hd__memprof_index_give(dump, doc, options, err);
 }
 
 static void hd__memprof_index_unload(void *document) { hd_memprof_index_free((hd_memprof_index *)document); }
@@ -27266,6 +29733,13 @@ static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__m
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
+}
+
+HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
+                                                 hd_error *err) {
+    hd_status status = hd__memprof_index_give(dump, index, options, err);
+    dump->owner = &hd__memprof_index_format;
+    return status;
 }
 
 /* What to do with texts that tell of memprof profiles, and are not read: the MemProf runtime's, and the YAML that
@@ -27689,7 +30163,7 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
                                              NULL, NULL, hd__folded_write, NULL,
                                              HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS |
                                                  HD_LACKS_VARIANCE | HD_LACKS_KINDS | HD_LACKS_LABELS |
-                                                 HD_LACKS_TIMES, NULL, NULL };
+                                                 HD_LACKS_TIMES | HD_LACKS_MORE_LABELS, NULL, NULL };
 
 #endif /* HEAPDUMP_NO_FOLDED */
 
@@ -29654,16 +32128,17 @@ typedef struct hd__pprof_ids {
     hd__set set;                 /* of the others */
 } hd__pprof_ids;
 
-/* From a node over a location to a node: a slot of a table, in one line of the processor's cache. */
+/* From a node over one frame, or all of a location that has several, to a node: a slot of a table, in one line of the
+   processor's cache. */
 typedef struct hd__pprof_step {
-    uint64_t key;                /* the node, and the location plus one; 0: a slot that is free */
+    uint64_t key;                /* the node, and what is stepped over plus one; 0: a slot that is free */
     uint32_t to;
 } hd__pprof_step;
 
 /* A tree while it is made: node 0 is the root. */
 typedef struct hd__pprof_tree {
     uint32_t *parent, *name;     /* stb_ds arrays; names are numbers of strings of the document */
-    hd__set set;
+    hd__set set;                 /* of labels; the backtrace's nodes are found by steps */
 } hd__pprof_tree;
 
 /* A heap to be, by columns of the rows. */
@@ -29698,6 +32173,8 @@ typedef struct hd__pprof_in {
     hd__pprof_heap heaps[HD__PPROF_TYPES];
     uint32_t heap_count;
     uint32_t *frames;            /* of locations: names, outermost first */
+    uint32_t *over;              /* of each location, what is stepped over: twice the name of its one frame, or twice
+                                    its number plus one */
     hd__pprof_step *steps;       /* slots, by hash; their number is a power of two */
     size_t step_slots, step_count;
     hd__set rows;                /* with labels */
@@ -29710,7 +32187,7 @@ typedef struct hd__pprof_in {
     double *variances;           /* of each row and heap; none where nothing was sampled */
     uint64_t sample_bytes, known_size[HD__PPROF_KNOWN];
     double known_spread[HD__PPROF_KNOWN]; /* hd__pprof_spread of these sizes */
-    uint32_t *stack, *path;      /* of the sample at hand, and nodes of the one before: leaf first */
+    uint32_t *stack, *path;      /* of the sample at hand, what is stepped over; nodes of the one before: leaf first */
     uint32_t *stack_before;
     uint64_t *values;
     const uint8_t **labels;      /* beginnings and ends */
@@ -30224,7 +32701,7 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     hd__pprof_field f;
     uint64_t v[4];
     bool any = false;
-    uint32_t name, *frame;
+    uint32_t name, over, *frame;
     l->first = (uint32_t)hd__len(x->frames);
     while (at < l->end && hd__pprof_next(&at, l->end, &f)) {
         uint32_t function;
@@ -30247,13 +32724,14 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     l->count = (uint32_t)hd__len(x->frames) - l->first;
     frame = x->frames + l->first;
     for (uint32_t i = 0, k = l->count - 1; i < k; i++, k--) name = frame[i], frame[i] = frame[k], frame[k] = name;
-    return HD_OK;
+    over = l->count == 1 ? 2 * *frame : 2 * (uint32_t)(l - x->locations) + 1;
+    return hd__push(x->m, x->over, over) ? HD_OK : hd__pprof_memory(x);
 }
 
 /* ============================================================================ >>pprof.resolve
-   Samples made into heaps over trees that all of them share. A step of a stack, from a node over a location, is
-   looked up once per number in the file; frames, several where calls were inlined, are made of steps that are new,
-   up to a bound. */
+   Samples made into heaps over trees that all of them share. A step of a stack is looked up once per number in the
+   file: from a node over a frame, which is how nodes are found, or over the frames of a location where calls were
+   inlined, which are stepped over one by one when that is new, up to a bound. */
 
 /* Trees. -------------------------------------------------------------------------------------- */
 
@@ -30265,7 +32743,20 @@ static bool hd__pprof_root(hd__pprof_in *x, uint32_t axis) {
     return hd__push(x->m, x->tree[axis].parent, HD_NONE) && hd__push(x->m, x->tree[axis].name, 0u);
 }
 
-/* The child of a node by the number of its name, made when it is new. */
+static hd_status hd__pprof_new_node(hd__pprof_in *x, hd__pprof_tree *t, uint32_t parent, uint32_t name,
+                                    uint32_t *node) {
+    uint32_t i = (uint32_t)hd__len(t->parent);
+    if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more nodes than max_records of %u", x->most);
+    if (!x->nodes_left)
+        return hd__fail(x->err, HD_LIMIT, "stacks unfold to more than %u frames for each byte of the profile",
+                        (uint64_t)HD__PPROF_UNFOLD / 16);
+    x->nodes_left--;
+    if (!hd__push(x->m, t->parent, parent) || !hd__push(x->m, t->name, name)) return hd__pprof_memory(x);
+    *node = i;
+    return HD_OK;
+}
+
+/* The child of a label's node by the number of its name, made when it is new. */
 static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t parent, uint32_t name, uint32_t *node) {
     uint64_t hash = hd__pprof_hash(x, parent, name);
     size_t probe = 0;
@@ -30275,16 +32766,8 @@ static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t pa
             *node = i;
             return HD_OK;
         }
-    i = (uint32_t)hd__len(t->parent);
-    if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more nodes than max_records of %u", x->most);
-    if (!x->nodes_left)
-        return hd__fail(x->err, HD_LIMIT, "stacks unfold to more than %u frames for each byte of the profile",
-                        (uint64_t)HD__PPROF_UNFOLD / 16);
-    x->nodes_left--;
-    if (!hd__push(x->m, t->parent, parent) || !hd__push(x->m, t->name, name) || !hd__set_add(x->m, &t->set, hash, i))
-        return hd__pprof_memory(x);
-    *node = i;
-    return HD_OK;
+    HD__TRY(hd__pprof_new_node(x, t, parent, name, node));
+    return hd__set_add(x->m, &t->set, hash, *node) ? HD_OK : hd__pprof_memory(x);
 }
 
 /* The slot of a step, or the free one where it goes. */
@@ -30294,37 +32777,57 @@ HD__INLINE hd__pprof_step *hd__pprof_slot(const hd__pprof_in *x, uint64_t key) {
     return &x->steps[i];
 }
 
-/* Makes room for another step: at least half of the slots are free. */
+/* Makes room for another step: at least half of the slots are free. At first there are as many as take between once and
+   twice the bytes of the profile, which mostly is enough. */
 static bool hd__pprof_step_room(hd__pprof_in *x) {
     hd__pprof_step *old = x->steps;
-    size_t n = x->step_slots;
+    size_t n = x->step_slots, more = n ? 2 * n : 64;
     if (2 * x->step_count < n) return true;
-    x->steps = (hd__pprof_step *)hd__calloc(x->m, n ? 2 * n : 64, sizeof *old);
+    while (!n && more < (size_t)(x->end - x->data) / sizeof *old) more *= 2;
+    x->steps = (hd__pprof_step *)hd__calloc(x->m, more, sizeof *old);
     if (!x->steps) {
         x->steps = old;
         return false;
     }
-    x->step_slots = n ? 2 * n : 64;
+    x->step_slots = more;
     for (size_t i = 0; i < n; i++)
         if (old[i].key) *hd__pprof_slot(x, old[i].key) = old[i];
     if (old) hd__cfree(x->m, old, n, sizeof *old);
     return true;
 }
 
-/* A step that is new: the node over the frames of a location. */
-HD__NOINLINE static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
-    const hd__pprof_location *l = &x->locations[over];
+static hd_status hd__pprof_add_step(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t to) {
     hd__pprof_step step;
     step.key = (uint64_t)from << 32 | (over + 1);
-    step.to = from;
+    step.to = to;
     if (x->step_count >= x->most) return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
-    for (uint32_t k = 0; k < l->count; k++)
-        HD__TRY(hd__pprof_child(x, &x->tree[0], step.to, x->frames[l->first + k], &step.to));
     if (!hd__pprof_step_room(x)) return hd__pprof_memory(x);
     *hd__pprof_slot(x, step.key) = step;
     x->step_count++;
-    *to = step.to;
     return HD_OK;
+}
+
+/* The node over one frame, made when it is new. */
+static hd_status hd__pprof_over_frame(hd__pprof_in *x, uint32_t from, uint32_t name, uint32_t *to) {
+    const hd__pprof_step *step = hd__pprof_slot(x, (uint64_t)from << 32 | (2 * name + 1));
+    if (step->key) {
+        *to = step->to;
+        return HD_OK;
+    }
+    HD__TRY(hd__pprof_new_node(x, &x->tree[0], from, name, to));
+    return hd__pprof_add_step(x, from, 2 * name, *to);
+}
+
+/* A step that is new. */
+HD__NOINLINE static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
+    const hd__pprof_location *l;
+    uint32_t node = from;
+    if (!(over & 1)) return hd__pprof_over_frame(x, from, over / 2, to);
+    l = &x->locations[over / 2];
+    for (uint32_t k = 0; k < l->count; k++)
+        HD__TRY(hd__pprof_over_frame(x, node, x->frames[l->first + k], &node));
+    *to = node;
+    return hd__pprof_add_step(x, from, over, node);
 }
 
 HD__INLINE hd_status hd__pprof_take(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
@@ -30492,15 +32995,16 @@ static hd_status hd__pprof_amounts(hd__pprof_in *x, const uint8_t *at, uint64_t 
 static hd_status hd__pprof_add_stack(hd__pprof_in *x, const hd__pprof_field *f, uint64_t *missing) {
     const uint8_t *at = f->data, *end = f->end;
     size_t n = f->wire == HD__PPROF_BYTES ? (size_t)f->value : 1;
-    uint32_t *to;
+    uint32_t *to, number;
     if (!n) return HD_OK;
     if (!hd__room(x->m, x->stack, n)) return hd__pprof_memory(x);
     to = x->stack + hd__len(x->stack);
     do {
         *missing = f->value;
         if (f->wire == HD__PPROF_BYTES && !hd__varint(&at, end, missing)) return HD_MALFORMED;
-        *to = hd__pprof_number(x, &x->ids[HD__PPROF_LOCATION], *missing);
-        if (*to++ == HD_NONE) return HD_INVALID;
+        number = hd__pprof_number(x, &x->ids[HD__PPROF_LOCATION], *missing);
+        if (number == HD_NONE) return HD_INVALID;
+        *to++ = x->over[number];
     } while (at < end);
     hd__arr_resize(x->stack, (size_t)(to - x->stack));
     return HD_OK;
@@ -30705,7 +33209,7 @@ static void hd__pprof_close(hd__pprof_in *x) {
     hd__arr_free(m, x->strings), hd__arr_free(m, x->types), hd__arr_free(m, x->mappings);
     hd__arr_free(m, x->locations), hd__arr_free(m, x->functions), hd__arr_free(m, x->comments);
     for (int i = 0; i < 3; i++) hd__arr_free(m, x->ids[i].id), hd__set_free(m, &x->ids[i].set);
-    hd__arr_free(m, x->frames);
+    hd__arr_free(m, x->frames), hd__arr_free(m, x->over);
     if (x->steps) hd__cfree(m, x->steps, x->step_slots, sizeof *x->steps);
     hd__set_free(m, &x->rows), hd__arr_free(m, x->plain_rows);
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) {
@@ -30754,6 +33258,7 @@ static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.data = doc->bytes.data;
     x.end = x.data + doc->bytes.size;
     x.most = hd__records(&options->limits);
+    if (x.most > HD__PPROF_MOST) x.most = HD__PPROF_MOST; /* a step has a bit beside a number */
     x.seed = doc->names.seed = hd__seed();
     status = hd__pprof_parse(&x);
     doc->whole = !status && !x.reporter->warning_count;
@@ -31550,9 +34055,1986 @@ static int hd__pprof_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__pprof_format = { "pprof", "a pprof profile", hd__pprof_detect, hd__pprof_read,
                                             hd__pprof_free, NULL, hd__pprof_save, hd_pprof_write, NULL,
-                                            HD_LACKS_VARIANCE, hd__pprof_info, hd__pprof_places };
+                                            HD_LACKS_VARIANCE | HD_LACKS_MORE_LABELS, hd__pprof_info, hd__pprof_places };
 
 #endif /* HEAPDUMP_NO_PPROF */
+
+#ifndef HEAPDUMP_NO_ROWS
+/* ============================================================================= >>rows.write
+   A row for each cell of a profile and each entry of a breakdown, in canonical order, so that equal heaps give equal
+   bytes. What all rows of a heap begin with is made once, and a path goes on from that of the row before: both its
+   text and what is hashed of it. All of a heap is looked at before the first byte of it is written; memory is that of
+   one row, and of the order of one heap.
+
+   What is written is what is read (>>rows.read): a cell that is not there, of an axis or a label that the heap does
+   not have, is empty; one that is there and says nothing is "". */
+
+enum {
+    HD__ROWS_PROFILE, HD__ROWS_TIME, HD__ROWS_PROCESS, HD__ROWS_PID, HD__ROWS_START, HD__ROWS_DUMP,
+    HD__ROWS_ALLOCATOR, HD__ROWS_KIND, HD__ROWS_SAMPLE, HD__ROWS_CUMULATIVE, HD__ROWS_STACK, HD__ROWS_TYPE,
+    HD__ROWS_BYTES, HD__ROWS_BLOCKS, HD__ROWS_VARIANCE, HD__ROWS_UNLISTED, HD__ROWS_SLACK, HD__ROWS_HASH,
+    HD__ROWS_FIXED
+};
+
+static const char *const hd__rows_names[HD__ROWS_FIXED] = {
+    "profile", "time", "process", "pid", "start_us", "dump", "allocator", "kind", "sample_bytes", "cumulative",
+    "stack", "type", "bytes", "blocks", "variance", "unlisted", "slack", "stack_hash"
+};
+
+static const char *const hd__rows_self[2] = { "self", "cumulative" };
+
+#define HD__ROWS_AXIS "axis_"
+#define HD__ROWS_COLUMNS 256u                /* labels, at most */
+#define HD__ROWS_MOST ((uint64_t)1 << 32)    /* bytes of the paths of a heap */
+
+/* The column that has this name; HD__ROWS_FIXED: it is none of them. */
+static unsigned hd__rows_fixed(hd_str name) {
+    unsigned i = 0;
+    while (i < HD__ROWS_FIXED && !hd__is(name, hd__rows_names[i])) i++;
+    return i;
+}
+
+/* Whether a column of that name is an axis. */
+static bool hd__rows_is_axis(hd_str name) {
+    const size_t n = sizeof HD__ROWS_AXIS - 1;
+    return name.len >= n && !memcmp(name.data, HD__ROWS_AXIS, n);
+}
+
+/* The hash of a path. -------------------------------------------------------------------------- */
+
+typedef struct hd__rows_state {
+    uint32_t word[4];
+} hd__rows_state;
+
+/* What is hashed, with the state behind each whole block: of a path that goes on from the last one, only what is new
+   is hashed. */
+typedef struct hd__rows_hash {
+    uint8_t *text;               /* stb_ds arrays */
+    hd__rows_state *states;
+} hd__rows_hash;
+
+static void hd__rows_hash_cut(hd__rows_hash *h, size_t size) {
+    hd__arr_resize(h->text, size);
+    if (hd__len(h->states) > size / 64 + 1) hd__arr_resize(h->states, size / 64 + 1);
+}
+
+static bool hd__rows_hash_name(hd__mem *m, hd__rows_hash *h, hd_str name) {
+    char digits[20];
+    return hd__append(m, &h->text, hd__digits(digits, name.len, 10)) && hd__bytes_add(m, &h->text, ":", 1) &&
+           hd__append(m, &h->text, name);
+}
+
+static bool hd__rows_hash_end(hd__mem *m, hd__rows_hash *h, uint64_t *hash) {
+    size_t size = hd__len(h->text), n = hd__len(h->states);
+    hd__rows_state state;
+    if (n) state = h->states[n - 1];
+    else memcpy(state.word, hd__md5_start, sizeof state.word);
+    if (!n && !hd__push(m, h->states, state)) return false;
+    for (n += !n; n <= size / 64; n++) {
+        hd__md5_block(state.word, h->text + 64 * (n - 1));
+        if (!hd__push(m, h->states, state)) return false;
+    }
+    *hash = hd__md5_end(state.word, size ? h->text + size / 64 * 64 : NULL, size);
+    return true;
+}
+
+static void hd__rows_hash_free(hd__mem *m, hd__rows_hash *h) { hd__arrs_free(m, &h->text, &h->states); }
+
+/* Cells. --------------------------------------------------------------------------------------- */
+
+struct hd_rows_writer {
+    hd__mem mem;
+    hd__arena arena;             /* names of columns */
+    hd_options options;
+    hd_sink sink;
+    hd_json quote;               /* strings of JSON, on their way to the row */
+    hd_rows_form form;
+    bool begun, full;            /* full: there was no memory for a row */
+    hd_str *labels;              /* stb_ds arrays; in order */
+    const char *axes[HD_MAX_AXES]; /* in the order of hd__unite_axes */
+    hd_str keys[HD_MAX_AXES];    /* what their columns are called, as JSON has it */
+    uint32_t axis_count;
+    uint8_t *row, *path, *spare;
+    uint32_t *nodes;             /* up from one to the root */
+    hd__rows_hash hash;
+};
+
+/* Where the path of each node ends, in the text and in what is hashed. */
+typedef struct hd__rows_end {
+    size_t text, hash;
+} hd__rows_end;
+
+/* A heap in canonical order. */
+typedef struct hd__rows_heap {
+    const hd_heap *heap;
+    hd_breakdown view;
+    uint32_t column[HD_MAX_AXES]; /* by column: its axis here; HD_NONE: it has none */
+    hd__rows_end *end;           /* by node of the backtrace */
+    uint32_t at;                 /* the node that the path is of */
+    uint64_t hash;
+    uint32_t hashed;             /* the node that this is of; HD_NONE: none yet */
+} hd__rows_heap;
+
+static void hd__rows_add(hd_rows_writer *w, const void *data, size_t size) {
+    if (!w->full) w->full = !hd__bytes_add(&w->mem, &w->row, data, size);
+}
+static void hd__rows_str(hd_rows_writer *w, hd_str s) { hd__rows_add(w, s.data, s.len); }
+
+static hd_status hd__rows_quoted(void *user, const void *data, size_t size) {
+    hd__rows_add((hd_rows_writer *)user, data, size);
+    return HD_OK;
+}
+
+/* What stands in front of a cell. Keys of JSON have what these need escaped. */
+static void hd__rows_key(hd_rows_writer *w, hd_str key) {
+    hd__rows_add(w, ",\"", w->form == HD_ROWS_JSON ? 2 : 1);
+    if (w->form == HD_ROWS_CSV) return;
+    hd__rows_str(w, key);
+    hd__rows_add(w, "\":", 2);
+}
+
+/* Bytes of a character that JSON can hold as it is; 0: the next byte is told as U+10FE00 and what it is. */
+static unsigned hd__rows_character(const unsigned char *p, size_t left) {
+    unsigned n = hd__utf8(p, left);
+    if ((n == 3 && p[0] == 0xed && p[1] >= 0xa0) || (n == 4 && p[0] == 0xf4 && p[1] == 0x8f && (p[2] | 1) == 0xbb))
+        return 0;
+    return n;
+}
+
+static void hd__rows_json_text(hd_rows_writer *w, hd_str text) {
+    const unsigned char *p = (const unsigned char *)text.data;
+    size_t at = 0, n;
+    while (at < text.len && p[at] < 0x80) at++;
+    hd__arr_resize(w->spare, 0);
+    if (at < text.len) {
+        w->full |= !hd__bytes_add(&w->mem, &w->spare, p, at);
+        for (; at < text.len && !w->full; at += n ? n : 1) {
+            char fit[4];
+            n = hd__rows_character(p + at, text.len - at);
+            w->full |= n ? !hd__bytes_add(&w->mem, &w->spare, p + at, n)
+                         : !hd__bytes_add(&w->mem, &w->spare, fit, hd__utf8_put(0x10fe00u + p[at], fit));
+        }
+        text = hd__appended(w->spare);
+    }
+    hd__json_quote(&w->quote, text);
+    hd__sink_flush(&w->quote.sink);
+}
+
+/* A text of CSV, in quotes where these are needed. */
+static void hd__rows_csv_text(hd_rows_writer *w, hd_str text) {
+    const char *p = text.len ? text.data : "", *end = p + text.len, *quote;
+    bool plain = text.len > 0;
+    for (size_t i = 0; i < text.len && plain; i++)
+        plain = p[i] != ',' && p[i] != '"' && p[i] != '\n' && p[i] != '\r';
+    if (plain) {
+        hd__rows_str(w, text);
+        return;
+    }
+    hd__rows_add(w, "\"", 1);
+    for (; text.len && (quote = (const char *)memchr(p, '"', (size_t)(end - p))) != NULL; p = quote + 1) {
+        hd__rows_add(w, p, (size_t)(quote + 1 - p));
+        hd__rows_add(w, "\"", 1);
+    }
+    hd__rows_add(w, p, (size_t)(end - p));
+    hd__rows_add(w, "\"", 1);
+}
+
+static void hd__rows_null(hd_rows_writer *w) {
+    if (w->form == HD_ROWS_JSON) hd__rows_add(w, "null", 4);
+}
+
+static void hd__rows_text(hd_rows_writer *w, const char *text) {
+    if (!text) hd__rows_null(w);
+    else if (w->form == HD_ROWS_JSON) hd__rows_json_text(w, hd_cstr(text));
+    else hd__rows_csv_text(w, hd_cstr(text));
+}
+
+static void hd__rows_number(hd_rows_writer *w, uint64_t value, bool known) {
+    char digits[20];
+    if (known) hd__rows_str(w, hd__digits(digits, value, 10));
+    else hd__rows_null(w);
+}
+
+/* A text that needs no quotes in CSV. */
+static void hd__rows_plain(hd_rows_writer *w, hd_str text) {
+    const char *quote = w->form == HD_ROWS_JSON ? "\"" : "";
+    hd__rows_str(w, hd_cstr(quote));
+    hd__rows_str(w, text);
+    hd__rows_str(w, hd_cstr(quote));
+}
+
+/* 2026-11-22T08:15:02Z, with microseconds where there are any; years of five digits and more, too. */
+static void hd__rows_time(hd_rows_writer *w, uint64_t us) {
+    uint64_t second = us / 1000000, part = us % 1000000, day = second / 86400 + 719468, era = day / 146097;
+    uint64_t of_era = day % 146097, year, month, numbers[7];
+    static const char between[] = "--T::.";
+    char text[40], digits[20];
+    size_t n = 0;
+    if (!us) {
+        hd__rows_null(w);
+        return;
+    }
+    year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    day = of_era - (365 * year + year / 4 - year / 100);
+    month = (5 * day + 2) / 153;
+    numbers[2] = day - (153 * month + 2) / 5 + 1;
+    numbers[1] = month < 10 ? month + 3 : month - 9;
+    numbers[0] = era * 400 + year + (numbers[1] < 3);
+    numbers[3] = second % 86400 / 3600;
+    numbers[4] = second % 3600 / 60;
+    numbers[5] = second % 60;
+    numbers[6] = part;
+    for (unsigned i = 0; i < (part ? 7u : 6u); i++) {
+        hd_str number = hd__digits(digits, numbers[i], 10);
+        for (size_t width = i == 0 ? 4 : i < 6 ? 2 : 6; width > number.len; width--) text[n++] = '0';
+        memcpy(text + n, number.data, number.len);
+        n += number.len;
+        if (i < (part ? 6u : 5u)) text[n++] = between[i];
+    }
+    text[n++] = 'Z';
+    hd__rows_plain(w, hd__bytes_str((const uint8_t *)text, n));
+}
+
+/* All digits of a number of 128 bits. */
+static void hd__rows_wide(hd_rows_writer *w, hd_u128 value) {
+    char digits[40];
+    size_t n = sizeof digits;
+    uint32_t part[4] = { (uint32_t)(value.hi >> 32), (uint32_t)value.hi, (uint32_t)(value.lo >> 32), (uint32_t)value.lo };
+    do {
+        uint64_t rest = 0;
+        for (int i = 0; i < 4; i++) {
+            rest = rest << 32 | part[i];
+            part[i] = (uint32_t)(rest / 10);
+            rest %= 10;
+        }
+        digits[--n] = (char)('0' + rest);
+    } while (part[0] | part[1] | part[2] | part[3]);
+    hd__rows_plain(w, hd__bytes_str((const uint8_t *)digits + n, sizeof digits - n));
+}
+
+/* Columns. ------------------------------------------------------------------------------------- */
+
+static hd_status hd__rows_label_name(const hd_rows_writer *w, hd_str name, hd_error *err) {
+    if (!name.len) return hd__fail(err, HD_INVALID, "a label without a name");
+    if (hd__rows_fixed(name) < HD__ROWS_FIXED || hd__rows_is_axis(name))
+        return hd__fail(err, HD_INVALID, "no label can be called '%S': it is a column of all rows", name);
+    if (hd__len(w->labels) >= HD__ROWS_COLUMNS)
+        return hd__fail(err, HD_UNSUPPORTED, "more than %u labels", (uint64_t)HD__ROWS_COLUMNS);
+    return HD_OK;
+}
+
+/* Where the label is, or belongs. */
+static size_t hd__rows_label_at(const hd_rows_writer *w, hd_str name, bool *found) {
+    size_t i = 0, n = hd__len(w->labels);
+    while (i < n && hd_str_compare(w->labels[i], name) < 0) i++;
+    *found = i < n && hd_str_equal(w->labels[i], name);
+    return i;
+}
+
+static bool hd__rows_is_profile(const char *name) { return !strcmp(name, hd__rows_names[HD__ROWS_PROFILE]); }
+
+HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    hd_breakdown view;
+    uint32_t n = w->axis_count;
+    HD__TRY(hd__check_heap(heap, err));
+    if (w->begun) return hd__fail(err, HD_INVALID, "columns come before the first rows");
+    for (size_t i = 0; i < heap->label_count; i++) {
+        hd_str name = hd_cstr(heap->labels[i].name);
+        bool found;
+        size_t at = hd__rows_label_at(w, name, &found);
+        if (found || hd__rows_is_profile(name.data)) continue;
+        HD__TRY(hd__rows_label_name(w, name, err));
+        if (!hd__room(&w->mem, w->labels, 1)) return hd__no_memory(&w->mem, err);
+        name.data = hd__arena_str(&w->mem, &w->arena, name);
+        if (!name.data) return hd__no_memory(&w->mem, err);
+        stbds_arrput(w->labels, name);
+        memmove(w->labels + at + 1, w->labels + at, (hd__len(w->labels) - 1 - at) * sizeof *w->labels);
+        w->labels[at] = name;
+    }
+    view = hd__view(heap);
+    for (uint32_t a = 0; a < n; a++) names[a] = w->axes[a];
+    HD__TRY(hd__unite_axes(names, &n, &view, err));
+    if (n == w->axis_count) return HD_OK;
+    for (uint32_t a = 0; a < n; a++) {
+        names[a] = hd__arena_str(&w->mem, &w->arena, hd_cstr(names[a]));
+        if (!names[a]) return hd__no_memory(&w->mem, err);
+    }
+    memcpy(w->axes, names, n * sizeof *names);
+    w->axis_count = n;
+    return HD_OK;
+}
+
+/* The column of an axis. */
+static hd_status hd__rows_axis_key(hd_rows_writer *w, uint32_t a, hd_error *err) {
+    hd_str key = hd_cstr(!strcmp(w->axes[a], "backtrace") ? hd__rows_names[HD__ROWS_STACK]
+                         : !strcmp(w->axes[a], "type")    ? hd__rows_names[HD__ROWS_TYPE] : "");
+    if (!key.len) {
+        hd__arr_resize(w->row, 0);
+        hd__rows_str(w, hd_cstr(HD__ROWS_AXIS));
+        hd__rows_str(w, hd_cstr(w->axes[a]));
+        if (w->full) return hd__no_memory(&w->mem, err);
+        key = hd__appended(w->row);
+        key.data = hd__arena_str(&w->mem, &w->arena, key);
+        if (key.data && w->form == HD_ROWS_JSON) {
+            hd__arr_resize(w->row, 0);
+            hd__rows_json_text(w, key);
+            if (w->full) return hd__no_memory(&w->mem, err);
+            key = hd__bytes_str(w->row + 1, hd__len(w->row) - 2);
+            key.data = hd__arena_str(&w->mem, &w->arena, key);
+        }
+        if (!key.data) return hd__no_memory(&w->mem, err);
+    }
+    w->keys[a] = key;
+    return HD_OK;
+}
+
+/* All columns are known: what they are called, in CSV as the first line. "stack" and "type" are always there. */
+static hd_status hd__rows_begin_rows(hd_rows_writer *w, hd_error *err) {
+    const char *both[HD_MAX_AXES] = { "backtrace", "type" };
+    uint32_t n = 2;
+    hd_breakdown view;
+    if (w->begun) return HD_OK;
+    memset(&view, 0, sizeof view);
+    view.entries.axis_count = w->axis_count;
+    for (uint32_t a = 0; a < w->axis_count; a++) view.axis[a].name = w->axes[a];
+    HD__TRY(hd__unite_axes(both, &n, &view, err));
+    memcpy(w->axes, both, n * sizeof *both);
+    w->axis_count = n;
+    for (uint32_t a = 0; a < n; a++) HD__TRY(hd__rows_axis_key(w, a, err));
+    w->begun = true;
+    hd__arr_resize(w->row, 0);
+    if (w->form == HD_ROWS_JSON) return HD_OK;
+    for (unsigned i = 0; i < HD__ROWS_FIXED; i++) {
+        if (i == HD__ROWS_STACK || i == HD__ROWS_TYPE) continue;
+        if (i == HD__ROWS_PROCESS)
+            for (size_t k = 0; k < hd__len(w->labels); k++) {
+                hd__rows_add(w, ",", 1);
+                hd__rows_csv_text(w, w->labels[k]);
+            }
+        if (i == HD__ROWS_BYTES)
+            for (uint32_t a = 0; a < n; a++) {
+                hd__rows_add(w, ",", 1);
+                hd__rows_csv_text(w, w->keys[a]);
+            }
+        if (i) hd__rows_add(w, ",", 1);
+        hd__rows_str(w, hd_cstr(hd__rows_names[i]));
+    }
+    hd__rows_add(w, "\n", 1);
+    if (w->full) return hd__no_memory(&w->mem, err);
+    hd__sink_str(&w->sink, hd__appended(w->row));
+    return HD_OK;
+}
+
+/* Heaps. --------------------------------------------------------------------------------------- */
+
+/* The labels of a heap have columns, each one of its own. */
+static hd_status hd__rows_check(const hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
+    for (size_t i = 0; i < heap->label_count; i++) {
+        const hd_label *l = &heap->labels[i];
+        bool found;
+        hd__rows_label_at(w, hd_cstr(l->name), &found);
+        if (!found && !hd__rows_is_profile(l->name))
+            return hd__fail(err, HD_INVALID, "the rows that were written have no column for the label '%s'", l->name);
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(heap->labels[k].name, l->name))
+                return hd__fail(err, HD_INVALID, "two labels called '%s'", l->name);
+    }
+    return HD_OK;
+}
+
+/* The axes of the heap in the order of the columns. */
+static hd_status hd__rows_columns(const hd_rows_writer *w, hd__rows_heap *x, const hd_breakdown *from, uint32_t *of,
+                                  hd_error *err) {
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < w->axis_count; c++) {
+        x->column[c] = HD_NONE;
+        for (uint32_t a = 0; a < from->entries.axis_count; a++) {
+            if (strcmp(from->axis[a].name, w->axes[c])) continue;
+            if (x->column[c] != HD_NONE) return hd__fail(err, HD_INVALID, "two axes called \"%s\"", w->axes[c]);
+            of[n] = a;
+            x->column[c] = n++;
+        }
+    }
+    if (n == from->entries.axis_count) return HD_OK;
+    return hd__fail(err, HD_INVALID, "the rows that were written have no columns for all axes of the heap");
+}
+
+/* The heap in canonical order, in memory of the arena. */
+static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
+    hd_breakdown from = hd__view(x->heap);
+    hd_rows rows = from.entries;
+    hd_axis axes[HD_MAX_AXES];
+    uint32_t of[HD_MAX_AXES] = { 0 }, *nodes;
+    HD__TRY(hd__rows_columns(w, x, &from, of, err));
+    nodes = hd__array(uint32_t, &w->mem, arena, (size_t)rows.count * rows.axis_count);
+    if (!nodes) return hd__no_memory(&w->mem, err);
+    for (uint32_t i = 0; i < rows.count; i++)
+        for (uint32_t a = 0; a < rows.axis_count; a++)
+            nodes[(size_t)i * rows.axis_count + a] = hd__row_nodes(&from.entries, i)[of[a]];
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        axes[a] = from.axis[of[a]];
+        if (of[a] != a) rows.slack = NULL; /* which depends on the order of axes */
+    }
+    rows.node = nodes;
+    HD__TRY(hd__axes_order(&w->mem, arena, axes, &rows, nodes, false, NULL, x->view.axis, err));
+    return hd__rows_order(&w->mem, arena, &rows, NULL, &x->view.entries, err);
+}
+
+/* Makes room for where paths end, and refuses what comes to more than a text may have. */
+static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
+    uint64_t size = 0;
+    for (uint32_t a = 0; a < x->view.entries.axis_count; a++) {
+        hd_axis axis = x->view.axis[a];
+        uint64_t *length = hd__array(uint64_t, &w->mem, arena, axis.node_count);
+        if (!length) return hd__no_memory(&w->mem, err);
+        length[0] = 0;
+        for (uint32_t i = 1; i < axis.node_count; i++)
+            length[i] = length[axis.parent[i]] + 1 + axis.node_name[i].len;
+        for (uint32_t i = 0; i < x->view.entries.count && size <= HD__ROWS_MOST; i++)
+            size += length[hd__row_nodes(&x->view.entries, i)[a]];
+    }
+    if (size > HD__ROWS_MOST)
+        return hd__fail(err, HD_LIMIT, "rows of more than %u bytes: these repeat the callers of every frame; a trace "
+                        "(chrome, heaps_v2) has each once", HD__ROWS_MOST);
+    if (x->column[0] == HD_NONE) return HD_OK;
+    x->end = hd__zeros(hd__rows_end, &w->mem, arena, x->view.axis[x->column[0]].node_count);
+    return x->end ? HD_OK : hd__no_memory(&w->mem, err);
+}
+
+/* One more name at the end of the row, which is a path from `from` on. */
+static void hd__rows_name(hd_rows_writer *w, size_t from, hd_str name) {
+    const char *p = name.data, *end = p + name.len, *stop;
+    if (w->form == HD_ROWS_JSON) {
+        if (hd__len(w->row) > from) hd__rows_add(w, ",", 1);
+        hd__rows_json_text(w, name);
+        return;
+    }
+    if (hd__len(w->row) > from) hd__rows_add(w, ";", 1);
+    if (!name.len) hd__rows_add(w, "\\e", 2);
+    for (; p < end; p = stop + 1) {
+        for (stop = p; stop < end && *stop != ';' && *stop != '\\'; stop++) {}
+        hd__rows_add(w, p, (size_t)(stop - p));
+        if (stop == end) break;
+        hd__rows_add(w, "\\", 1);
+        hd__rows_add(w, stop, 1);
+    }
+}
+
+/* Goes on to the path of a node of the backtrace: the nodes up to it are in preorder. It is made in the row's place,
+   for which both change places. */
+static void hd__rows_path(hd_rows_writer *w, hd__rows_heap *x, uint32_t node) {
+    hd_axis axis = x->view.axis[x->column[0]];
+    uint8_t *swap = w->row;
+    w->row = w->path;
+    for (; x->at < node && !w->full; x->at++) {
+        uint32_t i = x->at + 1, above = axis.parent[i];
+        hd__arr_resize(w->row, x->end[above].text);
+        hd__rows_hash_cut(&w->hash, x->end[above].hash);
+        hd__rows_name(w, 0, axis.node_name[i]);
+        w->full |= !hd__rows_hash_name(&w->mem, &w->hash, axis.node_name[i]);
+        x->end[i].text = hd__len(w->row);
+        x->end[i].hash = hd__len(w->hash.text);
+    }
+    w->path = w->row;
+    w->row = swap;
+    if (x->hashed == node || w->full) return;
+    w->full = !hd__rows_hash_end(&w->mem, &w->hash, &x->hash);
+    x->hashed = node;
+}
+
+/* The path of a node, at the end of the row. */
+static void hd__rows_climb(hd_rows_writer *w, hd_axis axis, uint32_t node) {
+    size_t from = hd__len(w->row);
+    hd__arr_resize(w->nodes, 0);
+    for (; node && !w->full; node = axis.parent[node]) w->full = !hd__push(&w->mem, w->nodes, node);
+    for (size_t i = hd__len(w->nodes); i-- > 0 && !w->full;) hd__rows_name(w, from, axis.node_name[w->nodes[i]]);
+}
+
+/* The cell of a path: nothing where the heap has no such axis, "" at its root. */
+static void hd__rows_path_cell(hd_rows_writer *w, hd__rows_heap *x, uint32_t row, uint32_t c) {
+    uint32_t a = x->column[c], node;
+    size_t from;
+    hd__rows_key(w, w->keys[c]);
+    if (a == HD_NONE) {
+        hd__rows_null(w);
+        return;
+    }
+    node = hd__row_nodes(&x->view.entries, row)[a];
+    if (!c) hd__rows_path(w, x, node);
+    if (w->form == HD_ROWS_JSON) {
+        hd__rows_add(w, "[", 1);
+        if (c) hd__rows_climb(w, x->view.axis[a], node);
+        else hd__rows_str(w, hd__appended(w->path));
+        hd__rows_add(w, "]", 1);
+    } else if (!c) {
+        hd__rows_csv_text(w, hd__appended(w->path));
+    } else {
+        hd_str path;
+        from = hd__len(w->row);
+        hd__rows_climb(w, x->view.axis[a], node);
+        hd__arr_resize(w->spare, 0);
+        w->full |= !hd__append(&w->mem, &w->spare, hd__bytes_str(w->row + from, hd__len(w->row) - from));
+        path = hd__appended(w->spare);
+        hd__arr_resize(w->row, from);
+        hd__rows_csv_text(w, path);
+    }
+}
+
+static void hd__rows_label_cells(hd_rows_writer *w, const hd_heap *heap) {
+    for (size_t i = 0; i < hd__len(w->labels); i++) {
+        hd__rows_add(w, ",", 1);
+        if (w->form == HD_ROWS_JSON) {
+            hd__rows_json_text(w, w->labels[i]);
+            hd__rows_add(w, ":", 1);
+        }
+        hd__rows_text(w, hd_heap_label(heap, w->labels[i].data));
+    }
+}
+
+/* What all rows of the heap begin with. */
+static void hd__rows_prefix(hd_rows_writer *w, const hd_heap *heap) {
+    hd__arr_resize(w->row, 0);
+    for (unsigned i = 0; i < HD__ROWS_STACK; i++) {
+        if (i == HD__ROWS_PROCESS) hd__rows_label_cells(w, heap);
+        if (i) hd__rows_key(w, hd_cstr(hd__rows_names[i]));
+        else if (w->form == HD_ROWS_JSON) hd__rows_str(w, hd_cstr("{\"profile\":"));
+        switch (i) {
+        case HD__ROWS_PROFILE: hd__rows_text(w, hd_heap_label(heap, hd__rows_names[i])); break;
+        case HD__ROWS_TIME: hd__rows_time(w, heap->time_us); break;
+        case HD__ROWS_PROCESS: hd__rows_text(w, heap->process); break;
+        case HD__ROWS_PID: hd__rows_number(w, heap->pid, heap->pid != 0); break;
+        case HD__ROWS_START: hd__rows_number(w, heap->start_us, heap->start_us != 0); break;
+        case HD__ROWS_DUMP: hd__rows_text(w, heap->dump); break;
+        case HD__ROWS_ALLOCATOR: hd__rows_text(w, heap->allocator); break;
+        case HD__ROWS_KIND: hd__rows_plain(w, hd_cstr(hd_heap_kind_name(heap->kind))); break;
+        case HD__ROWS_SAMPLE: hd__rows_number(w, heap->sample_bytes, true); break;
+        default: hd__rows_plain(w, hd_cstr(hd__rows_self[heap->breakdown != NULL]));
+        }
+    }
+}
+
+/* What a merge left open: a number by axis. */
+static void hd__rows_slack(hd_rows_writer *w, const hd_rows *rows, uint32_t row) {
+    bool json = w->form == HD_ROWS_JSON;
+    char digits[20];
+    if (json) hd__rows_add(w, "[", 1);
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        if (a) hd__rows_add(w, json ? "," : ";", 1);
+        hd__rows_str(w, hd__digits(digits, rows->slack[(size_t)row * rows->axis_count + a], 10));
+    }
+    if (json) hd__rows_add(w, "]", 1);
+}
+
+/* The rest of a row, of bytes and what follows; of a heap that has no cells all is empty. */
+static void hd__rows_amount(hd_rows_writer *w, const hd__rows_heap *x, uint32_t row) {
+    const hd_rows *rows = &x->view.entries;
+    const hd_amount *amount = rows->count ? &rows->amount[row] : NULL;
+    char digits[16];
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_BYTES]));
+    hd__rows_number(w, amount ? amount->bytes : 0, amount != NULL);
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_BLOCKS]));
+    hd__rows_number(w, amount ? amount->blocks : 0, amount && amount->blocks != HD_UNKNOWN);
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_VARIANCE]));
+    if (amount) hd__rows_wide(w, amount->variance);
+    else hd__rows_null(w);
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_UNLISTED]));
+    hd__rows_number(w, rows->unlisted ? rows->unlisted[row] : 0, rows->unlisted != NULL);
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_SLACK]));
+    if (rows->slack) hd__rows_slack(w, rows, row);
+    else hd__rows_null(w);
+    hd__rows_key(w, hd_cstr(hd__rows_names[HD__ROWS_HASH]));
+    if (x->column[0] == HD_NONE) {
+        hd__rows_null(w);
+    } else {
+        for (unsigned i = 0; i < 16; i++) digits[i] = "0123456789abcdef"[x->hash >> (8 * (i / 2) + (i % 2 ? 0 : 4)) & 15];
+        hd__rows_plain(w, hd__bytes_str((const uint8_t *)digits, sizeof digits));
+    }
+    if (w->form == HD_ROWS_JSON) hd__rows_add(w, "}", 1);
+    hd__rows_add(w, "\n", 1);
+}
+
+static hd_status hd__rows_lines(hd_rows_writer *w, hd__rows_heap *x, hd_error *err) {
+    uint32_t n = x->view.entries.count;
+    size_t prefix;
+    hd__rows_prefix(w, x->heap);
+    prefix = hd__len(w->row);
+    for (uint32_t i = 0; (i < n || !i) && !w->sink.status; i++) {
+        HD__TRY(hd__tick(&w->options, i, n, err));
+        hd__arr_resize(w->row, prefix);
+        for (uint32_t c = 0; c < w->axis_count; c++) {
+            if (n) {
+                hd__rows_path_cell(w, x, i, c);
+                continue;
+            }
+            hd__rows_key(w, w->keys[c]);
+            if (x->column[c] == HD_NONE) hd__rows_null(w);
+            else hd__rows_add(w, w->form == HD_ROWS_JSON ? "[]" : "\"\"", 2);
+        }
+        if (!n && x->column[0] != HD_NONE) w->full |= !hd__rows_hash_end(&w->mem, &w->hash, &x->hash);
+        hd__rows_amount(w, x, i);
+        if (w->full) return hd__no_memory(&w->mem, err);
+        hd__sink_str(&w->sink, hd__appended(w->row));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
+    hd__arena arena = { NULL, NULL, 0 };
+    hd__rows_heap x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    x.heap = heap;
+    x.hashed = HD_NONE;
+    w->full = false;
+    HD__TRY(hd__check_heap(heap, err));
+    if (!w->begun) HD__TRY(hd_rows_writer_columns(w, heap, err));
+    HD__TRY(hd__rows_begin_rows(w, err));
+    hd__arr_resize(w->path, 0);
+    hd__rows_hash_cut(&w->hash, 0);
+    status = hd__rows_check(w, heap, err);
+    if (!status) status = hd__rows_sorted(w, &x, &arena, err);
+    if (!status) status = hd__rows_measure(w, &x, &arena, err);
+    if (!status) status = hd__rows_lines(w, &x, err);
+    hd__arena_free(&w->mem, &arena);
+    return status ? status : w->sink.status ? hd__sink_end(&w->sink, "rows", err) : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_rows_writer_finish(hd_rows_writer *w, hd_error *err) {
+    w->full = false;
+    HD__TRY(hd__rows_begin_rows(w, err));
+    return hd__sink_end(&w->sink, "rows", err);
+}
+
+HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out, const hd_options *options,
+                                                   hd_error *err) {
+    hd_rows_writer *w;
+    if (hd__new(hd_rows_writer, &w, hd__mem_options(options), err)) return NULL;
+    if (options) w->options = *options;
+    w->form = form;
+    hd__sink_begin(&w->sink, out);
+    hd_json_begin(&w->quote, hd_out_callback(hd__rows_quoted, w));
+    return w;
+}
+
+HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *w) {
+    if (!w) return;
+    hd__rows_hash_free(&w->mem, &w->hash);
+    hd__arrs_free(&w->mem, &w->labels, &w->row, &w->path, &w->spare, &w->nodes);
+    hd__arena_free(&w->mem, &w->arena);
+    hd__delete(w);
+}
+
+HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows_form form, const hd_options *options,
+                                     hd_out out, hd_error *err) {
+    hd_error found;
+    hd_rows_writer *w = hd_rows_writer_create(form, out, options, err ? err : (err = &found));
+    hd_status status = HD_OK;
+    if (!w) return err->status;
+    for (size_t i = 0; i < count && !status; i++) status = hd_rows_writer_columns(w, &heaps[i], err);
+    for (size_t i = 0; i < count && !status; i++) status = hd_rows_writer_add(w, &heaps[i], err);
+    if (!status) status = hd_rows_writer_finish(w, err);
+    hd_rows_writer_free(w);
+    return status;
+}
+
+/* ============================================================================= >>rows.heaps
+   Rows, of which >>rows.read has found the cells, become heaps. A path goes on from that of the row before, in the
+   same heap: its names are looked up, and hashed, from there on where it differs. A heap's axes are those that its
+   rows were seen to have; one that turns up later costs a copy. A row that is wrong leaves its heap as it was, but for
+   nodes without cells. */
+
+/* What a column is, beside those with a name of their own. */
+enum { HD__ROWS_LABEL = HD__ROWS_FIXED, HD__ROWS_PATH };
+
+/* A column, and its cell in the row at hand. */
+typedef struct hd__rows_column {
+    hd_str name;
+    unsigned what;
+    uint32_t axis;               /* of a path: its number in hd__rows_in.path */
+    bool there, copied;          /* there: not empty, and not null; copied: `at` is in scratch memory */
+    const uint8_t *data;
+    size_t at, len;
+    uint64_t row;                /* that the cell is of */
+} hd__rows_column;
+
+/* A name of a path: where it ends in the text, and in what is hashed. */
+typedef struct hd__rows_frame {
+    size_t end, hash;
+    uint32_t node;
+} hd__rows_frame;
+
+/* An axis, with the path that was looked up last. */
+typedef struct hd__rows_walk {
+    const char *axis;
+    uint8_t *text;               /* stb_ds arrays */
+    hd__rows_frame *frames;
+} hd__rows_walk;
+
+/* A heap. */
+typedef struct hd__rows_sum {
+    hd_heap label;
+    hd_profile *cells;           /* NULL: no row was taken yet */
+    bool cumulative;
+    uint32_t axes;               /* a bit for each path that it has */
+    uint32_t axis[HD_MAX_AXES];  /* by path: which one of the cells' it is */
+    size_t key, key_end;
+    uint32_t first, last;        /* sums of this key; `last`: of the first, which one rows go to */
+    bool unbounded;              /* not all rows tell bounds */
+    uint64_t *unlisted, *slack;  /* stb_ds arrays; by entry, the latter `slacks` each */
+    size_t slacks;
+} hd__rows_sum;
+
+/* An object of JSON that is looked at. */
+typedef struct hd__rows_object {
+    bool found;                  /* it begins as the row before does: it is of that heap */
+    bool again;                  /* but something else in it tells of the heap */
+    bool apart;                  /* what tells of the heap is not all at its beginning */
+    size_t next;                 /* the column that is likely the next one */
+    const uint8_t *lead;         /* where what tells of the heap ends */
+    const uint8_t *before;       /* where the member at hand begins, with its comma */
+} hd__rows_object;
+
+typedef struct hd__rows_in {
+    hd_dump *dump;
+    hd_window *w;
+    hd_reporter *report;
+    const hd_options *options;
+    hd__mem *m;
+    hd__arena arena;
+    bool json, full;             /* full: there was no memory for a row */
+    hd__rows_column *columns;    /* stb_ds arrays */
+    uint32_t of[HD__ROWS_FIXED]; /* the column of that name; HD_NONE: there is none */
+    hd__rows_walk path[HD_MAX_AXES];
+    uint32_t path_count, label_count;
+    hd__rows_sum *sums;
+    hd__set index;               /* of sums, by their keys */
+    uint64_t seed, row;
+    uint8_t *keys, *key, *lead, *scratch, *name;
+    uint32_t sum;                /* of the row before; HD_NONE: none */
+    uint32_t looked_up;          /* the sum that paths were looked up in */
+    uint32_t lead_columns;       /* columns that `lead` has, which tell of the heap */
+    bool leads;                  /* no others do */
+    const uint8_t *next;         /* behind the row at hand */
+    const char *expected;        /* what is wrong with its form */
+    const uint8_t *found;
+    hd__rows_hash hash;          /* of the stack that was looked up last */
+    uint64_t hashed;
+    bool hash_is_known;
+} hd__rows_in;
+
+/* Reports what is wrong with the row at hand. HD_OK: it is left out. `what` may be NULL. */
+HD__NOINLINE static hd_status hd__rows_bad(hd__rows_in *x, hd_status status, const hd__rows_column *column,
+                                           const char *expected, hd_str found, hd_error *err) {
+    uint64_t offset = hd_window_offset(x->w), line = hd_window_line(x->w, offset);
+    hd_error e;
+    if (found.len > 60) found.len = 60;
+    if (column) hd__tell(&e, status, offset, line, "line %u, %S: %s expected, found '%S'", line, column->name, expected, found);
+    else if (found.len) hd__tell(&e, status, offset, line, "line %u: %s expected, found '%S'", line, expected, found);
+    else hd__tell(&e, status, offset, line, "line %u: %s expected", line, expected);
+    return hd_report(x->report, &e, err);
+}
+
+static hd_str hd__rows_cell(const hd__rows_in *x, const hd__rows_column *c) {
+    return hd__bytes_str(!c->len ? (const uint8_t *)"" : c->copied ? x->scratch + c->at : c->data, c->len);
+}
+
+/* The cell of a column that has a name of its own; NULL: the row has none, or it is empty. */
+static const hd__rows_column *hd__rows_named(const hd__rows_in *x, unsigned what) {
+    const hd__rows_column *c = x->of[what] == HD_NONE ? NULL : &x->columns[x->of[what]];
+    return c && c->row == x->row && c->there ? c : NULL;
+}
+
+/* Columns. ------------------------------------------------------------------------------------- */
+
+/* Makes an axis of a column; *axis is its number. */
+static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what, uint32_t *axis, hd_error *err) {
+    const size_t n = sizeof HD__ROWS_AXIS - 1;
+    hd_str called = what == HD__ROWS_STACK ? hd_cstr("backtrace") : what == HD__ROWS_TYPE ? name : hd__bytes_str(
+                    (const uint8_t *)name.data + n, name.len - n);
+    hd__rows_walk *path = &x->path[x->path_count];
+    if (x->path_count == HD_MAX_AXES)
+        return hd__fail_at(err, HD_UNSUPPORTED, hd_window_offset(x->w), 0, "rows of more than %u axes", (uint64_t)HD_MAX_AXES);
+    if (what == HD__ROWS_PATH && (hd__is(called, "backtrace") || hd__is(called, "type")))
+        return hd__fail_at(err, HD_MALFORMED, hd_window_offset(x->w), 0, "the column '%S' is called %s", name,
+                           hd__is(called, "type") ? "type" : "stack");
+    path->axis = hd__arena_str(x->m, &x->arena, called);
+    if (!path->axis) return hd__no_memory(x->m, err);
+    *axis = x->path_count++;
+    return HD_OK;
+}
+
+/* One more column. */
+static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name, hd_error *err) {
+    uint64_t offset = hd_window_offset(x->w), line = hd_window_line(x->w, offset);
+    hd__rows_column c;
+    memset(&c, 0, sizeof c);
+    if (!name.len || memchr(name.data, 0, name.len))
+        return hd__fail_at(err, HD_MALFORMED, offset, line, "column %u: a name expected", (uint64_t)hd__len(x->columns) + 1);
+    for (size_t i = 0; i < hd__len(x->columns); i++)
+        if (hd_str_equal(x->columns[i].name, name))
+            return hd__fail_at(err, HD_MALFORMED, offset, line, "the column '%S' comes twice", name);
+    c.what = hd__rows_fixed(name);
+    if (c.what == HD__ROWS_FIXED) c.what = hd__rows_is_axis(name) ? HD__ROWS_PATH : HD__ROWS_LABEL;
+    if (c.what == HD__ROWS_LABEL && x->label_count++ == HD__ROWS_COLUMNS)
+        return hd__fail_at(err, HD_UNSUPPORTED, offset, line, "rows of more than %u labels", (uint64_t)HD__ROWS_COLUMNS);
+    if (!hd__room(x->m, x->columns, 1)) return hd__no_memory(x->m, err);
+    c.name.len = name.len;
+    c.name.data = hd__arena_str(x->m, &x->arena, name);
+    if (!c.name.data) return hd__no_memory(x->m, err);
+    c.axis = HD_NONE;
+    if (c.what == HD__ROWS_STACK || c.what == HD__ROWS_TYPE || c.what == HD__ROWS_PATH)
+        HD__TRY(hd__rows_path_column(x, name, c.what, &c.axis, err));
+    if (c.what < HD__ROWS_FIXED) x->of[c.what] = (uint32_t)hd__len(x->columns);
+    stbds_arrput(x->columns, c);
+    return HD_OK;
+}
+
+/* Whether a column tells of the heap. */
+static bool hd__rows_tells(const hd__rows_column *c) { return c->what < HD__ROWS_STACK || c->what == HD__ROWS_LABEL; }
+
+/* Values. -------------------------------------------------------------------------------------- */
+
+static bool hd__rows_u64(hd_str text, uint64_t *value) {
+    uint64_t v = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (uint8_t)text.data[i] - (unsigned)'0';
+        if (digit > 9 || v > (UINT64_MAX - digit) / 10) return false;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return text.len != 0;
+}
+
+static bool hd__rows_u128(hd_str text, hd_u128 *value) {
+    hd_u128 v = { 0, 0 };
+    for (size_t i = 0; i < text.len; i++) {
+        hd_u128 low = hd__mul(v.lo, 10), high = hd__mul(v.hi, 10), digit = { 0, 0 };
+        digit.lo = (uint8_t)text.data[i] - (unsigned)'0';
+        if (digit.lo > 9 || high.hi || high.lo > UINT64_MAX - low.hi) return false;
+        v.lo = low.lo + digit.lo;
+        v.hi = high.lo + low.hi;
+        if (v.lo < digit.lo && !++v.hi) return false;
+    }
+    *value = v;
+    return text.len != 0;
+}
+
+/* So many digits, or more where `more`; 0 or above: what they say, below that they are none. */
+static int64_t hd__rows_digits(hd_str *text, size_t width, bool more) {
+    int64_t v = 0;
+    size_t n = 0;
+    for (; n < text->len && (unsigned)(text->data[n] - '0') < 10 && (n < width || more) && n < 6; n++)
+        v = v * 10 + (text->data[n] - '0');
+    text->data += n;
+    text->len -= n;
+    return n < width ? -1 : v;
+}
+
+static bool hd__rows_mark(hd_str *text, char mark) {
+    if (!text->len || *text->data != mark) return false;
+    text->data++;
+    text->len--;
+    return true;
+}
+
+/* As hd__rows_time writes it, and as SQL engines do. */
+static bool hd__rows_parse_time(hd_str text, uint64_t *us) {
+    static const uint8_t days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    int64_t year = 0, month = 1, day = 1, hour = -1, minute = -1, second = -1, part = 0, before;
+    hd_u128 time;
+    bool fits = (year = hd__rows_digits(&text, 4, true)) >= 1970 && hd__rows_mark(&text, '-') &&
+                (month = hd__rows_digits(&text, 2, false)) >= 1 && month <= 12 && hd__rows_mark(&text, '-') &&
+                (day = hd__rows_digits(&text, 2, false)) >= 1 && day <= days[month - 1] &&
+                (month != 2 || day < 29 || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))) &&
+                (hd__rows_mark(&text, 'T') || hd__rows_mark(&text, ' ')) &&
+                (hour = hd__rows_digits(&text, 2, false)) >= 0 && hour < 24 && hd__rows_mark(&text, ':') &&
+                (minute = hd__rows_digits(&text, 2, false)) >= 0 && minute < 60 && hd__rows_mark(&text, ':') &&
+                (second = hd__rows_digits(&text, 2, false)) >= 0 && second < 60;
+    if (!fits) return false;
+    if (hd__rows_mark(&text, '.')) {
+        size_t n = text.len;
+        part = hd__rows_digits(&text, 1, true);
+        if (part < 0) return false;
+        for (n -= text.len; n < 6; n++) part *= 10;
+        while (hd__rows_mark(&text, '0')) {}
+    }
+    if (text.len && !hd__is(text, "Z") && !hd__is(text, "+00") && !hd__is(text, "+00:00") && !hd__is(text, "+0000"))
+        return false;
+    before = year - (month < 3);
+    day += (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 - 1 + before * 365 + before / 4 - before / 100 +
+           before / 400 - 719468;
+    time = hd__mul((uint64_t)(day * 86400 + hour * 3600 + minute * 60 + second), 1000000);
+    *us = time.lo + (uint64_t)part;
+    return !time.hi && *us >= time.lo;
+}
+
+/* Heaps. --------------------------------------------------------------------------------------- */
+
+/* A number that may be missing. */
+static hd_status hd__rows_count(hd__rows_in *x, unsigned what, uint64_t *value, bool *fits, hd_error *err) {
+    const hd__rows_column *c = hd__rows_named(x, what);
+    if (!c || hd__rows_u64(hd__rows_cell(x, c), value)) return HD_OK;
+    *fits = false;
+    return hd__rows_bad(x, HD_MALFORMED, c, "a number of at most 64 bits", hd__rows_cell(x, c), err);
+}
+
+/* Which of some words a cell is. */
+static hd_status hd__rows_word(hd__rows_in *x, unsigned what, const char *const *words, unsigned n, const char *expected,
+                               unsigned *word, bool *fits, hd_error *err) {
+    const hd__rows_column *c = hd__rows_named(x, what);
+    *word = 0;
+    while (c && *word < n && !hd__is(hd__rows_cell(x, c), words[*word])) ++*word;
+    if (*word < n) return HD_OK;
+    *fits = false;
+    return hd__rows_bad(x, HD_MALFORMED, c, expected, hd__rows_cell(x, c), err);
+}
+
+/* What the row tells of its heap, but for texts. *fits is false where that is wrong, and told. */
+static hd_status hd__rows_describe(hd__rows_in *x, hd_heap *label, bool *cumulative, bool *fits, hd_error *err) {
+    static const char *const kinds[] = { "live", "peak", "total", "temporary" };
+    const hd__rows_column *time = hd__rows_named(x, HD__ROWS_TIME);
+    unsigned word = 0;
+    memset(label, 0, sizeof *label);
+    *fits = true;
+    if (time && !hd__rows_parse_time(hd__rows_cell(x, time), &label->time_us)) {
+        *fits = false;
+        return hd__rows_bad(x, HD_MALFORMED, time, "a time of ISO 8601, from 1970 on,", hd__rows_cell(x, time), err);
+    }
+    HD__TRY(hd__rows_count(x, HD__ROWS_PID, &label->pid, fits, err));
+    if (*fits) HD__TRY(hd__rows_count(x, HD__ROWS_START, &label->start_us, fits, err));
+    if (*fits) HD__TRY(hd__rows_count(x, HD__ROWS_SAMPLE, &label->sample_bytes, fits, err));
+    if (*fits) HD__TRY(hd__rows_word(x, HD__ROWS_KIND, kinds, 4, "live, peak, total or temporary", &word, fits, err));
+    label->kind = (hd_heap_kind)word;
+    if (*fits)
+        HD__TRY(hd__rows_word(x, HD__ROWS_CUMULATIVE, hd__rows_self, 2, "self or cumulative", &word, fits, err));
+    *cumulative = word == 1;
+    return HD_OK;
+}
+
+static bool hd__rows_key_add(hd__rows_in *x, const void *data, size_t size) {
+    return hd__bytes_add(x->m, &x->key, data, size);
+}
+
+/* What heaps are told apart by: the numbers, then texts with their lengths, by column. */
+static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cumulative, bool *fits, hd_error *err) {
+    uint64_t numbers[6];
+    numbers[0] = label->time_us;
+    numbers[1] = label->pid;
+    numbers[2] = label->start_us;
+    numbers[3] = label->sample_bytes;
+    numbers[4] = (uint64_t)label->kind;
+    numbers[5] = cumulative;
+    hd__arr_resize(x->key, 0);
+    if (!hd__rows_key_add(x, numbers, sizeof numbers)) return hd__no_memory(x->m, err);
+    for (size_t i = 0; i < hd__len(x->columns); i++) {
+        const hd__rows_column *c = &x->columns[i];
+        hd_str text;
+        uint64_t head[2];
+        if (c->row != x->row || !c->there) continue;
+        if (c->what != HD__ROWS_PROFILE && c->what != HD__ROWS_PROCESS && c->what != HD__ROWS_DUMP &&
+            c->what != HD__ROWS_ALLOCATOR && c->what != HD__ROWS_LABEL) continue;
+        text = hd__rows_cell(x, c);
+        if (text.len && memchr(text.data, 0, text.len)) {
+            *fits = false;
+            return hd__rows_bad(x, HD_MALFORMED, c, "a text without bytes of 0", text, err);
+        }
+        head[0] = i;
+        head[1] = text.len;
+        if (!hd__rows_key_add(x, head, sizeof head) || !hd__rows_key_add(x, text.data, text.len))
+            return hd__no_memory(x->m, err);
+    }
+    return HD_OK;
+}
+
+/* A copy of a cell's text; NULL where the row has none. */
+static bool hd__rows_copied(hd__rows_in *x, unsigned what, const char **text) {
+    const hd__rows_column *c = hd__rows_named(x, what);
+    *text = c ? hd__arena_str(x->m, &x->arena, hd__rows_cell(x, c)) : NULL;
+    return !c || *text;
+}
+
+/* Keeps the texts of the row's heap. */
+static bool hd__rows_texts(hd__rows_in *x, hd_heap *label) {
+    hd_label *labels = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < hd__len(x->columns); i++)
+        n += x->columns[i].row == x->row && x->columns[i].there;
+    if (n && !(labels = hd__array(hd_label, x->m, &x->arena, n))) return false;
+    label->labels = labels;
+    for (size_t i = 0; i < hd__len(x->columns); i++) {
+        const hd__rows_column *c = &x->columns[i];
+        hd_label *l;
+        if (c->row != x->row || !c->there || (c->what != HD__ROWS_LABEL && c->what != HD__ROWS_PROFILE)) continue;
+        l = &labels[label->label_count];
+        l->name = c->name.data;
+        l->value = hd__arena_str(x->m, &x->arena, hd__rows_cell(x, c));
+        if (!l->value) return false;
+        label->label_count++;
+    }
+    return hd__rows_copied(x, HD__ROWS_PROCESS, &label->process) && hd__rows_copied(x, HD__ROWS_DUMP, &label->dump) &&
+           hd__rows_copied(x, HD__ROWS_ALLOCATOR, &label->allocator);
+}
+
+/* The heap with the key at hand, a new one if there is none. */
+static hd_status hd__rows_sum_of(hd__rows_in *x, const hd_heap *label, bool cumulative, hd_error *err) {
+    size_t size = hd__len(x->key), probe = 0;
+    uint64_t hash = hd__hash_bytes(x->seed, x->key, size);
+    hd__rows_sum s;
+    uint32_t i;
+    while ((i = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
+        if (x->sums[i].key_end - x->sums[i].key == size && !memcmp(x->keys + x->sums[i].key, x->key, size)) {
+            x->sum = x->sums[i].last;
+            return HD_OK;
+        }
+    memset(&s, 0, sizeof s);
+    s.label = *label;
+    s.cumulative = cumulative;
+    s.key = hd__len(x->keys);
+    s.key_end = s.key + size;
+    i = (uint32_t)hd__len(x->sums);
+    if (i >= x->dump->max_records)
+        return hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", x->dump->max_records);
+    s.first = s.last = i;
+    if (!hd__rows_texts(x, &s.label) || !hd__bytes_add(x->m, &x->keys, x->key, size) || !hd__room(x->m, x->sums, 1) ||
+        !hd__set_add(x->m, &x->index, hash, i))
+        return hd__no_memory(x->m, err);
+    stbds_arrput(x->sums, s);
+    x->sum = i;
+    return HD_OK;
+}
+
+/* Another heap of which the same is told as of the one at hand. */
+static hd_status hd__rows_again(hd__rows_in *x, hd_error *err) {
+    hd__rows_sum s, *of = &x->sums[x->sum];
+    uint32_t i = (uint32_t)hd__len(x->sums);
+    if (i >= x->dump->max_records)
+        return hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", x->dump->max_records);
+    memset(&s, 0, sizeof s);
+    s.label = of->label;
+    s.cumulative = of->cumulative;
+    s.key = of->key;
+    s.key_end = of->key_end;
+    s.first = of->first;
+    if (!hd__push(x->m, x->sums, s)) return hd__no_memory(x->m, err);
+    x->sum = x->sums[s.first].last = i;
+    return HD_OK;
+}
+
+/* Finds the heap that the row at hand is of. */
+static hd_status hd__rows_find(hd__rows_in *x, bool *fits, hd_error *err) {
+    bool cumulative = false;
+    hd_heap label;
+    HD__TRY(hd__rows_describe(x, &label, &cumulative, fits, err));
+    if (*fits) HD__TRY(hd__rows_make_key(x, &label, cumulative, fits, err));
+    return *fits ? hd__rows_sum_of(x, &label, cumulative, err) : HD_OK;
+}
+
+/* Gives a heap these axes, too; without any it has that of the backtrace. */
+static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    uint32_t n = 0, of[HD_MAX_AXES];
+    hd_profile *wider;
+    hd_status status = HD_OK;
+    x->looked_up = HD_NONE;
+    for (uint32_t p = 0; p < x->path_count; p++) {
+        uint32_t at = n;
+        if (!(axes >> p & 1)) continue;
+        for (; at && hd__compare_axes(x->path[p].axis, names[at - 1]) < 0; at--) {
+            names[at] = names[at - 1];
+            of[at] = of[at - 1];
+        }
+        names[at] = x->path[p].axis;
+        of[at] = p;
+        n++;
+    }
+    for (uint32_t a = 0; a < n; a++) s->axis[of[a]] = a;
+    if (!n) names[n++] = "backtrace";
+    HD__TRY(hd__profile_begin(hd__mem_options(x->options), names, n, hd__records(&x->options->limits), &wider, err));
+    if (s->cells) {
+        hd_breakdown view = hd__profile_view(s->cells);
+        status = hd__merger_rows(wider, &view, s->cumulative, err);
+    }
+    if (status) {
+        hd_profile_free(wider);
+        return status;
+    }
+    hd_profile_free(s->cells);
+    s->cells = wider;
+    s->axes = axes;
+    return HD_OK;
+}
+
+/* Paths. --------------------------------------------------------------------------------------- */
+
+/* A name, its escapes undone. False: one is wrong. */
+static bool hd__rows_unescape(hd__rows_in *x, hd_str *name) {
+    const char *p = name->data, *end = p + name->len, *stop;
+    if (!name->len || !memchr(p, '\\', name->len)) return true;
+    hd__arr_resize(x->name, 0);
+    if (hd__is(*name, "\\e")) {
+        name->len = 0;
+        return true;
+    }
+    for (; (stop = (const char *)memchr(p, '\\', (size_t)(end - p))) != NULL; p = stop + 2) {
+        if (stop + 1 == end || (stop[1] != ';' && stop[1] != '\\')) return false;
+        x->full |= !hd__bytes_add(x->m, &x->name, p, (size_t)(stop - p)) || !hd__bytes_add(x->m, &x->name, stop + 1, 1);
+    }
+    x->full |= !hd__bytes_add(x->m, &x->name, p, (size_t)(end - p));
+    *name = hd__appended(x->name);
+    return true;
+}
+
+/* How many bytes two texts begin with alike. */
+static size_t hd__rows_alike(const char *a, const char *b, size_t n) {
+    size_t i = 0;
+    for (; n - i >= 32 && !memcmp(a + i, b + i, 32); i += 32) {}
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
+
+/* Goes back to the names that a path has in common with the last one; where the next begins. */
+static size_t hd__rows_back(hd__rows_walk *path, hd_str text) {
+    size_t size = hd__len(path->text), least = size < text.len ? size : text.len;
+    size_t alike = hd__rows_alike((const char *)path->text, text.data, least), n = hd__len(path->frames);
+    while (n && (path->frames[n - 1].end > alike ||
+                 (path->frames[n - 1].end < text.len && text.data[path->frames[n - 1].end] != ';')))
+        n--;
+    hd__arr_resize(path->frames, n);
+    hd__arr_resize(path->text, n ? path->frames[n - 1].end : 0);
+    return n ? path->frames[n - 1].end + 1 : 0;
+}
+
+/* Forgets the last paths: nodes are those of another heap. */
+static void hd__rows_forget(hd__rows_in *x) {
+    for (uint32_t p = 0; p < x->path_count; p++) {
+        hd__arr_resize(x->path[p].text, 0);
+        hd__arr_resize(x->path[p].frames, 0);
+    }
+    hd__rows_hash_cut(&x->hash, 0);
+    x->hash_is_known = false;
+    x->looked_up = HD_NONE;
+}
+
+/* The node of a path. *fits is false where an escape is wrong. */
+static hd_status hd__rows_look_up(hd__rows_in *x, const hd__rows_sum *s, uint32_t p, hd_str text, bool hashed,
+                                  uint32_t *node, bool *fits, hd_error *err) {
+    hd__rows_walk *path = &x->path[p];
+    size_t at = hd__rows_back(path, text), n = hd__len(path->frames), from = hd__len(path->text);
+    bool more = n ? from < text.len : text.len > 0;
+    *node = n ? path->frames[n - 1].node : 0;
+    if (hashed) {
+        size_t begins = n ? path->frames[n - 1].hash : 0;
+        x->hash_is_known = x->hash_is_known && !more && hd__len(x->hash.text) == begins;
+        hd__rows_hash_cut(&x->hash, begins);
+    }
+    if (!hd__bytes_add(x->m, &path->text, text.data + from, text.len - from)) return hd__no_memory(x->m, err);
+    while (more) {
+        hd__rows_frame frame;
+        hd_str name;
+        size_t stop = at;
+        while (stop < text.len && text.data[stop] != ';') stop += text.data[stop] == '\\' && stop + 1 < text.len ? 2 : 1;
+        name = hd__bytes_str((const uint8_t *)text.data + at, stop - at);
+        if (!(*fits = hd__rows_unescape(x, &name))) return HD_OK;
+        if (x->full || (hashed && !hd__rows_hash_name(x->m, &x->hash, name))) return hd__no_memory(x->m, err);
+        HD__TRY(hd_profile_node(s->cells, s->axis[p], *node, name, node, err));
+        frame.end = stop;
+        frame.hash = hd__len(x->hash.text);
+        frame.node = *node;
+        if (!hd__push(x->m, path->frames, frame)) return hd__no_memory(x->m, err);
+        more = stop < text.len;
+        at = stop + 1;
+    }
+    return HD_OK;
+}
+
+/* Whether the stack that was looked up last has the hash of this text. */
+static bool hd__rows_hash_is(hd__rows_in *x, hd_str text) {
+    uint64_t found = 0;
+    if (text.len != 16) return false;
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned digit = hd__hex_digit((uint8_t)text.data[i]);
+        if (digit > 15) return false;
+        found |= (uint64_t)digit << (8 * (i / 2) + (i % 2 ? 0 : 4));
+    }
+    if (!x->hash_is_known) x->full |= !hd__rows_hash_end(x->m, &x->hash, &x->hashed);
+    x->hash_is_known = !x->full;
+    return x->hashed == found;
+}
+
+/* Rows. ---------------------------------------------------------------------------------------- */
+
+/* The bounds of a row; HD_UNKNOWN, and no slack, where it tells none. */
+static hd_status hd__rows_bounds(hd__rows_in *x, uint64_t *unlisted, uint64_t slack[HD_MAX_AXES], size_t *slacks,
+                                 bool *fits, hd_error *err) {
+    const hd__rows_column *c = hd__rows_named(x, HD__ROWS_SLACK);
+    hd_str left, number;
+    *slacks = 0;
+    *unlisted = HD_UNKNOWN;
+    HD__TRY(hd__rows_count(x, HD__ROWS_UNLISTED, unlisted, fits, err));
+    if (!c || !*fits) return HD_OK;
+    for (left = hd__rows_cell(x, c); *fits && left.len; ) {
+        const char *stop = (const char *)memchr(left.data, ';', left.len);
+        number = left;
+        if (stop) number.len = (size_t)(stop - left.data);
+        *fits = *slacks < HD_MAX_AXES && hd__rows_u64(number, &slack[*slacks]);
+        ++*slacks;
+        left.data += number.len + (stop != NULL);
+        left.len -= number.len + (stop != NULL);
+        *fits &= !stop || left.len;
+    }
+    return *fits ? HD_OK : hd__rows_bad(x, HD_MALFORMED, c, "a number for each axis", hd__rows_cell(x, c), err);
+}
+
+/* Keeps the bounds of the entry that was added last. Those that are not whole are left out at the end. */
+static hd_status hd__rows_bound(hd__rows_in *x, hd__rows_sum *s, uint64_t unlisted, const uint64_t *slack, size_t slacks,
+                                hd_error *err) {
+    if (unlisted == HD_UNKNOWN) s->unbounded = true;
+    if (s->unbounded) return HD_OK;
+    if (!hd__len(s->unlisted)) s->slacks = slacks;
+    if (s->slacks != slacks) s->slacks = 0;
+    if (!hd__push(x->m, s->unlisted, unlisted)) return hd__no_memory(x->m, err);
+    for (size_t a = 0; a < s->slacks; a++)
+        if (!hd__push(x->m, s->slack, slack[a])) return hd__no_memory(x->m, err);
+    return HD_OK;
+}
+
+/* Adds an entry. A total that is there already begins another heap. */
+static hd_status hd__rows_add_entry(hd__rows_in *x, const uint32_t *nodes, bool root, const hd_amount *amount,
+                                    hd_error *err) {
+    hd__rows_sum *s = &x->sums[x->sum];
+    bool there = hd__table_find(&s->cells->cells, nodes) != HD_NONE, fits = true;
+    uint64_t unlisted, slack[HD_MAX_AXES];
+    uint32_t axes = s->axes;
+    size_t slacks;
+    if (there && !root) return hd__rows_bad(x, HD_MALFORMED, NULL, "each entry of a heap once", hd_cstr(""), err);
+    HD__TRY(hd__rows_bounds(x, &unlisted, slack, &slacks, &fits, err));
+    if (!fits) return HD_OK;
+    if (there) {
+        HD__TRY(hd__rows_again(x, err));
+        s = &x->sums[x->sum];
+        HD__TRY(hd__rows_widen(x, s, axes, err));
+    }
+    HD__TRY(hd__rows_bound(x, s, unlisted, slack, slacks, err));
+    return hd__table_add(&s->cells->mem, &s->cells->cells, s->cells->max_records, nodes, amount, err);
+}
+
+/* What the row holds; *any is false where it says that its heap has no cells. */
+static hd_status hd__rows_take_amount(hd__rows_in *x, hd_amount *amount, bool *any, bool *fits, hd_error *err) {
+    const hd__rows_column *bytes = hd__rows_named(x, HD__ROWS_BYTES), *c = hd__rows_named(x, HD__ROWS_VARIANCE);
+    *amount = hd__nothing;
+    amount->blocks = HD_UNKNOWN;
+    *any = bytes != NULL;
+    HD__TRY(hd__rows_count(x, HD__ROWS_BYTES, &amount->bytes, fits, err));
+    if (*fits) HD__TRY(hd__rows_count(x, HD__ROWS_BLOCKS, &amount->blocks, fits, err));
+    if (!*fits) return HD_OK;
+    if (c && !hd__rows_u128(hd__rows_cell(x, c), &amount->variance)) {
+        *fits = false;
+        return hd__rows_bad(x, HD_MALFORMED, c, "a number of at most 128 bits", hd__rows_cell(x, c), err);
+    }
+    if (amount->bytes == UINT64_MAX || (amount->blocks == HD_UNKNOWN && hd__rows_named(x, HD__ROWS_BLOCKS))) {
+        *fits = false;
+        return hd__rows_bad(x, HD_OVERFLOW, NULL, "bytes and blocks of at most 2^64 - 2", hd_cstr(""), err);
+    }
+    return HD_OK;
+}
+
+/* Looks up where the row stands. *root: at the roots of all axes. */
+static hd_status hd__rows_nodes(hd__rows_in *x, const hd__rows_sum *s, uint32_t *nodes, bool *root, bool *fits,
+                                hd_error *err) {
+    const hd__rows_column *hash = hd__rows_named(x, HD__ROWS_HASH);
+    for (size_t i = 0; i < hd__len(x->columns) && *fits; i++) {
+        const hd__rows_column *c = &x->columns[i];
+        bool hashed = c->what == HD__ROWS_STACK && x->of[HD__ROWS_HASH] != HD_NONE, there = c->row == x->row && c->there;
+        uint32_t node = 0;
+        if (c->axis == HD_NONE || !(s->axes >> c->axis & 1)) continue;
+        HD__TRY(hd__rows_look_up(x, s, c->axis, there ? hd__rows_cell(x, c) : hd_cstr(""), hashed, &node, fits, err));
+        if (!*fits) return hd__rows_bad(x, HD_MALFORMED, c, "\\;, \\\\ or \\e", hd__rows_cell(x, c), err);
+        if (hashed && hash && !hd__rows_hash_is(x, hd__rows_cell(x, hash))) {
+            if (x->full) return hd__no_memory(x->m, err);
+            *fits = false;
+            return hd__rows_bad(x, HD_MALFORMED, hash, "the hash of the stack", hd__rows_cell(x, hash), err);
+        }
+        nodes[s->axis[c->axis]] = node;
+        *root &= !node;
+    }
+    return HD_OK;
+}
+
+/* Adds the row at hand to its heap, or leaves it out. */
+static hd_status hd__rows_take(hd__rows_in *x, bool found, hd_error *err) {
+    uint32_t nodes[HD_MAX_AXES] = { 0 }, axes = 0;
+    bool fits = true, any = false, root = true;
+    hd_amount amount;
+    hd__rows_sum *s;
+    hd_error told;
+    hd_status status;
+    if (!found) HD__TRY(hd__rows_find(x, &fits, err));
+    if (!fits) hd__arr_resize(x->lead, 0); /* which may be that of a row whose heap is not known */
+    if (fits) HD__TRY(hd__rows_take_amount(x, &amount, &any, &fits, err));
+    if (!fits) return HD_OK;
+    s = &x->sums[x->sum];
+    for (size_t i = 0; i < hd__len(x->columns); i++) {
+        const hd__rows_column *c = &x->columns[i];
+        bool there = c->row == x->row && c->there;
+        if (c->axis != HD_NONE && (there || (c->what == HD__ROWS_STACK && hd__rows_named(x, HD__ROWS_HASH))))
+            axes |= 1u << c->axis; /* what has a hash has a stack: an empty one, where it is missing */
+    }
+    if (!s->cells || (axes & ~s->axes)) HD__TRY(hd__rows_widen(x, s, axes | s->axes, err));
+    if (x->looked_up != x->sum) hd__rows_forget(x);
+    x->looked_up = x->sum;
+    HD__TRY(hd__rows_nodes(x, s, nodes, &root, &fits, err));
+    if (!fits) return HD_OK;
+    if (!any && root && amount.blocks == HD_UNKNOWN) return HD_OK;
+    if (!any) return hd__rows_bad(x, HD_MALFORMED, NULL, "a number of bytes", hd_cstr(""), err);
+    if (s->cumulative) return hd__rows_add_entry(x, nodes, root, &amount, err);
+    status = hd_profile_add_amount(s->cells, nodes, &amount, &told);
+    if (status == HD_OVERFLOW)
+        return hd__rows_bad(x, status, NULL, "a sum of at most 2^64 - 2 bytes and blocks", hd_cstr(""), err);
+    if (status) *err = told;
+    return status;
+}
+
+/* ============================================================================== >>rows.read
+   One pass over the rows, for the cells of each. Those of a heap begin alike, mostly: what tells of the heap is looked
+   at where the bytes differ from those of the row before. Cells lie in the window, or, where they had to be changed, in
+   scratch memory. A row that is broken is left out up to the end of its line. */
+
+/* Where the line ends that begins at p, behind its newline; `end` when none does. */
+static const uint8_t *hd__rows_line_end(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *newline = (const uint8_t *)memchr(p, '\n', (size_t)(end - p));
+    return newline ? newline + 1 : end;
+}
+
+/* CSV. ----------------------------------------------------------------------------------------- */
+
+enum { HD__ROWS_CELL, HD__ROWS_LAST, HD__ROWS_MORE, HD__ROWS_BROKEN };
+
+typedef struct hd__rows_raw {
+    const uint8_t *data;
+    size_t len;
+    bool quoted, doubled;        /* doubled: it has quotes, twice each */
+} hd__rows_raw;
+
+/* What is behind a cell: *at is behind that then. */
+static int hd__rows_behind(const uint8_t **at, const uint8_t *p, const uint8_t *end) {
+    *at = p;
+    if (p == end || (*p == '\r' && p + 1 == end)) return HD__ROWS_MORE;
+    *at = p + 1 + (*p == '\r');
+    if (*p == ',') return HD__ROWS_CELL;
+    if ((*at)[-1] == '\n') return HD__ROWS_LAST;
+    *at = p;
+    return HD__ROWS_BROKEN;
+}
+
+/* The next cell. *at is behind its comma, or the end of the line; where it is broken; or as it was. */
+static int hd__rows_next_cell(const uint8_t **at, const uint8_t *end, hd__rows_raw *cell) {
+    const uint8_t *p = *at;
+    cell->quoted = p < end && *p == '"';
+    cell->doubled = false;
+    if (!cell->quoted) {
+        while (p < end && *p != ',' && *p != '\n' && *p != '"') p++;
+        cell->data = *at;
+        if (p < end && *p == '\n' && p > *at && p[-1] == '\r') p--;
+        cell->len = (size_t)(p - *at);
+        return hd__rows_behind(at, p, end);
+    }
+    cell->data = ++p;
+    for (;; p += 2) {
+        p = (const uint8_t *)memchr(p, '"', (size_t)(end - p));
+        if (!p || p + 1 == end) return HD__ROWS_MORE;
+        if (p[1] != '"') break;
+        cell->doubled = true;
+    }
+    cell->len = (size_t)(p - cell->data);
+    return hd__rows_behind(at, p + 1, end);
+}
+
+/* The text of a cell, of which quotes were doubled; at the end of scratch memory. */
+static void hd__rows_undouble(hd__rows_in *x, const hd__rows_raw *raw) {
+    const uint8_t *p = raw->data, *end = p + raw->len, *quote;
+    for (; (quote = (const uint8_t *)memchr(p, '"', (size_t)(end - p))) != NULL; p = quote + 2)
+        x->full |= !hd__bytes_add(x->m, &x->scratch, p, (size_t)(quote + 1 - p));
+    x->full |= !hd__bytes_add(x->m, &x->scratch, p, (size_t)(end - p));
+}
+
+static void hd__rows_set_cell(hd__rows_in *x, hd__rows_column *c, const hd__rows_raw *raw) {
+    c->row = x->row;
+    c->there = raw->len || raw->quoted;
+    c->copied = raw->doubled;
+    c->data = raw->data;
+    c->len = raw->len;
+    if (!raw->doubled) return;
+    c->at = hd__len(x->scratch);
+    hd__rows_undouble(x, raw);
+    c->len = hd__len(x->scratch) - c->at;
+}
+
+/* The names of the columns. */
+static hd_status hd__rows_header(hd__rows_in *x, hd_error *err) {
+    hd_window *w = x->w;
+    const uint8_t *at = w->at;
+    int got = HD__ROWS_MORE;
+    for (;;) {                   /* until all of it is in the window */
+        hd__rows_raw raw;
+        at = w->at;
+        if (w->end - at >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3;
+        do got = hd__rows_next_cell(&at, w->end, &raw);
+        while (got == HD__ROWS_CELL);
+        if (got != HD__ROWS_MORE || w->ended) break;
+        HD__TRY(hd_window_fill(w, (uint64_t)(w->end - w->at) + 1, err));
+    }
+    if (got != HD__ROWS_LAST)
+        return hd__fail_at(err, HD_MALFORMED, hd_window_offset(w), 1, "line 1: a line of names of columns expected");
+    x->next = at;
+    at = w->at;
+    if (w->end - at >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3;
+    while (at < x->next) {
+        hd__rows_raw raw;
+        got = hd__rows_next_cell(&at, x->next, &raw);
+        hd__arr_resize(x->scratch, 0);
+        hd__rows_undouble(x, &raw);
+        if (x->full) return hd__no_memory(x->m, err);
+        HD__TRY(hd__rows_column_add(x, hd__appended(x->scratch), err));
+        if (got == HD__ROWS_CELL && at == x->next) HD__TRY(hd__rows_column_add(x, hd_cstr(""), err));
+    }
+    w->at = x->next;
+    if (x->of[HD__ROWS_BYTES] == HD_NONE)
+        return hd__fail_at(err, HD_MALFORMED, 0, 1, "line 1: a column called bytes expected");
+    x->leads = true;
+    for (size_t i = 0; i < hd__len(x->columns); i++) {
+        bool tells = hd__rows_tells(&x->columns[i]);
+        if (tells && x->lead_columns == i) x->lead_columns++;
+        else if (tells) x->leads = false;
+    }
+    return HD_OK;
+}
+
+/* Finds the cells of the row at the window's beginning, and x->next. *found: it is of the heap of the row before. */
+static int hd__rows_split(hd__rows_in *x, bool *found) {
+    const uint8_t *from = x->w->at, *at = from, *end = x->w->end, *lead = NULL;
+    size_t n = hd__len(x->columns), c = 0, leads = hd__len(x->lead);
+    int got;
+    x->row++;
+    hd__arr_resize(x->scratch, 0);
+    *found = leads && (size_t)(end - from) >= leads && !memcmp(from, x->lead, leads);
+    if (*found) {
+        at += leads;
+        c = x->lead_columns;
+    }
+    do {
+        hd__rows_raw raw;
+        if (c == x->lead_columns) lead = at;
+        got = hd__rows_next_cell(&at, end, &raw);
+        if (got == HD__ROWS_CELL || got == HD__ROWS_LAST) {
+            if (c < n) hd__rows_set_cell(x, &x->columns[c], &raw);
+            c++;
+        }
+    } while (got == HD__ROWS_CELL);
+    x->next = at;
+    if (got == HD__ROWS_LAST && c != n) {
+        x->expected = c < n ? "a cell for each column, fewer found" : "a cell for each column, more found";
+        return HD__ROWS_BROKEN;
+    }
+    if (got == HD__ROWS_BROKEN) x->expected = "a comma or the end of the line behind a cell, and quotes around quotes";
+    if (got != HD__ROWS_LAST || *found || !x->leads || !x->lead_columns) return got;
+    hd__arr_resize(x->lead, 0);
+    x->full |= !hd__bytes_add(x->m, &x->lead, from, (size_t)(lead - from));
+    return got;
+}
+
+/* Reads the row at the window's beginning. */
+static hd_status hd__rows_csv_row(hd__rows_in *x, hd_error *err) {
+    hd_window *w = x->w;
+    bool found = false;
+    int got;
+    if (w->end - w->at < 2) HD__TRY(hd_window_fill(w, 2, err));
+    if (*w->at == '\n' || (*w->at == '\r' && w->end - w->at > 1 && w->at[1] == '\n')) {
+        x->next = w->at + 1 + (*w->at == '\r');
+        return HD_OK;
+    }
+    while ((got = hd__rows_split(x, &found)) == HD__ROWS_MORE && !w->ended)
+        HD__TRY(hd_window_fill(w, (uint64_t)(w->end - w->at) + 1, err));
+    if (x->full) return hd__no_memory(x->m, err);
+    if (got == HD__ROWS_LAST) return hd__rows_take(x, found, err);
+    if (got == HD__ROWS_MORE) x->expected = "a whole row, and the end of its line,";
+    hd__arr_resize(x->lead, 0);
+    while (!(memchr(w->at, '\n', (size_t)(w->end - w->at))) && !w->ended)
+        HD__TRY(hd_window_fill(w, (uint64_t)(w->end - w->at) + 1, err));
+    x->next = hd__rows_line_end(w->at, w->end);
+    return hd__rows_bad(x, HD_MALFORMED, NULL, x->expected,
+                        hd__bytes_str(w->at, (size_t)(x->next - w->at) < 40 ? (size_t)(x->next - w->at) : 40), err);
+}
+
+/* JSON. ---------------------------------------------------------------------------------------- */
+
+static const uint8_t *hd__rows_blank(const uint8_t *p, const uint8_t *end) {
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    return p;
+}
+
+/* Four hexadecimal digits; 0xffffffff: they are none. */
+static uint32_t hd__rows_unit(const uint8_t *p, const uint8_t *end) {
+    uint32_t unit = 0;
+    if (end - p < 4) return HD_NONE;
+    for (int i = 0; i < 4; i++) {
+        if (hd__hex_digit(p[i]) > 15) return HD_NONE;
+        unit = unit << 4 | hd__hex_digit(p[i]);
+    }
+    return unit;
+}
+
+/* What stands behind a backslash: as bytes, how many these are; 0: it is wrong. *at moves on. */
+static size_t hd__rows_escape(const uint8_t **at, const uint8_t *end, char bytes[4]) {
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *plain = *at < end && **at ? strchr(from, **at) : NULL;
+    uint32_t unit, low;
+    if (plain) {
+        bytes[0] = to[plain - from];
+        ++*at;
+        return 1;
+    }
+    unit = *at < end && **at == 'u' ? hd__rows_unit(*at + 1, end) : HD_NONE;
+    if (unit == HD_NONE) return 0;
+    *at += 5;
+    if (unit >= 0xd800 && unit < 0xdc00 && end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u') {
+        low = hd__rows_unit(*at + 2, end);
+        if (low >= 0xdc00 && low < 0xe000) {
+            unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            *at += 6;
+        }
+    }
+    return hd__utf8_put(unit, bytes);
+}
+
+/* Turns characters that stand for bytes into these; how many bytes there are then. */
+static size_t hd__rows_bytes(uint8_t *p, size_t size) {
+    uint8_t *to = (uint8_t *)memchr(p, 0xf4, size), *end = p + size;
+    if (!to) return size;
+    for (uint8_t *from = to; from < end;) {
+        bool byte = end - from >= 4 && from[0] == 0xf4 && from[1] == 0x8f && (from[2] | 1) == 0xbb &&
+                    (from[3] & 0xc0) == 0x80;
+        *to++ = byte ? (uint8_t)((from[2] & 3) << 6 | (from[3] & 0x3f)) : *from;
+        from += byte ? 4 : 1;
+    }
+    return (size_t)(to - p);
+}
+
+/* What a string says, at the end of an array. *at: behind its first quote, then behind its last. */
+static bool hd__rows_string(hd__rows_in *x, const uint8_t **at, const uint8_t *end, uint8_t **to) {
+    size_t from = hd__len(*to);
+    const uint8_t *p = *at;
+    for (;;) {
+        const uint8_t *stop = hd__string_special(p, end);
+        char bytes[4];
+        size_t n;
+        x->full |= !hd__bytes_add(x->m, to, p, (size_t)(stop - p));
+        p = stop + 1;
+        if (stop == end) return x->expected = "a string that ends", false;
+        if (*stop == '"') break;
+        n = hd__rows_escape(&p, end, bytes);
+        if (!n) return x->expected = "an escape", false;
+        x->full |= !hd__bytes_add(x->m, to, bytes, n);
+    }
+    *at = p;
+    if (hd__len(*to) > from) hd__arr_resize(*to, from + hd__rows_bytes(*to + from, hd__len(*to) - from));
+    return true;
+}
+
+/* A name of a path, as CSV has it, at the end of scratch memory. */
+static void hd__rows_escaped(hd__rows_in *x, hd_str name) {
+    const char *p = name.len ? name.data : "", *end = p + name.len, *stop;
+    if (!name.len) x->full |= !hd__bytes_add(x->m, &x->scratch, "\\e", 2);
+    for (; p < end; p = stop + 1) {
+        for (stop = p; stop < end && *stop != ';' && *stop != '\\'; stop++) {}
+        x->full |= !hd__bytes_add(x->m, &x->scratch, p, (size_t)(stop - p));
+        if (stop == end) break;
+        x->full |= !hd__bytes_add(x->m, &x->scratch, "\\", 1) || !hd__bytes_add(x->m, &x->scratch, stop, 1);
+    }
+}
+
+/* An array of numbers, its bracket passed, as CSV has it. */
+static bool hd__rows_numbers(hd__rows_in *x, const uint8_t **at, const uint8_t *end) {
+    const uint8_t *p = hd__rows_blank(*at, end), *number;
+    x->expected = "an array of numbers";
+    while (p < end && *p != ']') {
+        for (number = p; p < end && (unsigned)(*p - '0') <= 9; p++) {}
+        x->full |= !hd__bytes_add(x->m, &x->scratch, number, (size_t)(p - number));
+        p = hd__rows_blank(p, end);
+        if (p == end || (*p != ',' && *p != ']')) return false;
+        if (*p == ']') break;
+        x->full |= !hd__bytes_add(x->m, &x->scratch, ";", 1);
+        p = hd__rows_blank(p + 1, end);
+    }
+    *at = p + 1;
+    return p < end;
+}
+
+/* An array of names, its bracket passed. */
+static bool hd__rows_names_array(hd__rows_in *x, const uint8_t **at, const uint8_t *end) {
+    const uint8_t *p = hd__rows_blank(*at, end);
+    bool first = true;
+    x->expected = "an array of names";
+    for (; p < end && *p != ']'; first = false) {
+        if (!first && *p++ != ',') return false;
+        p = hd__rows_blank(p, end);
+        if (p == end || *p++ != '"') return false;
+        hd__arr_resize(x->name, 0);
+        if (!hd__rows_string(x, &p, end, &x->name)) return false;
+        if (!first) x->full |= !hd__bytes_add(x->m, &x->scratch, ";", 1);
+        hd__rows_escaped(x, hd__appended(x->name));
+        p = hd__rows_blank(p, end);
+    }
+    *at = p + 1;
+    return p < end;
+}
+
+/* The value of a member. */
+static bool hd__rows_value(hd__rows_in *x, hd__rows_column *c, const uint8_t **at, const uint8_t *end) {
+    const uint8_t *p = *at;
+    size_t n = 0;
+    c->row = x->row;
+    c->there = c->copied = true;
+    c->at = hd__len(x->scratch);
+    if (p < end && *p == '[') {
+        ++*at;
+        if (c->axis == HD_NONE && c->what != HD__ROWS_SLACK) return x->expected = "no array", false;
+        if (!(c->axis == HD_NONE ? hd__rows_numbers(x, at, end) : hd__rows_names_array(x, at, end))) return false;
+        c->len = hd__len(x->scratch) - c->at;
+        return true;
+    }
+    if (p < end && *p == '"' && c->axis == HD_NONE) {
+        ++*at;
+        if (!hd__rows_string(x, at, end, &x->scratch)) return false;
+        c->len = hd__len(x->scratch) - c->at;
+        return true;
+    }
+    while (p + n < end && (hd__is_number_byte(p[n]) || (p[n] >= 'a' && p[n] <= 'z'))) n++;
+    c->copied = false;
+    c->data = p;
+    c->len = n;
+    *at += n;
+    c->there = !hd__is(hd__rows_cell(x, c), "null");
+    x->expected = c->axis == HD_NONE ? "a string, a number, true, false or null" : "an array of names, or null";
+    if (!c->there) return true;
+    return n && c->axis == HD_NONE && (hd__is_number_byte(*p) || hd__is(hd__rows_cell(x, c), "true") ||
+                                       hd__is(hd__rows_cell(x, c), "false"));
+}
+
+/* The column of a key, whose quote is passed; `next` is likely it. A new one is made. */
+static hd_status hd__rows_member(hd__rows_in *x, const uint8_t **at, const uint8_t *end, size_t next, uint32_t *column,
+                                 hd_error *err) {
+    hd_str key;
+    *column = HD_NONE;
+    if (next < hd__len(x->columns)) {
+        key = x->columns[next].name;
+        if ((size_t)(end - *at) > key.len && !memcmp(*at, key.data, key.len) && (*at)[key.len] == '"') {
+            *at += key.len + 1;
+            *column = (uint32_t)next;
+            return HD_OK;
+        }
+    }
+    hd__arr_resize(x->name, 0);
+    if (!hd__rows_string(x, at, end, &x->name)) return HD_OK;
+    if (x->full) return hd__no_memory(x->m, err);
+    key = hd__appended(x->name);
+    for (size_t i = 0; i < hd__len(x->columns); i++)
+        if (hd_str_equal(x->columns[i].name, key)) {
+            *column = (uint32_t)i;
+            return HD_OK;
+        }
+    HD__TRY(hd__rows_column_add(x, key, err));
+    hd__rows_forget(x);
+    *column = (uint32_t)hd__len(x->columns) - 1;
+    return HD_OK;
+}
+
+/* One member of the object: its key, of which the quote is passed, and its value. */
+static hd_status hd__rows_pair(hd__rows_in *x, const uint8_t **at, const uint8_t *end, hd__rows_object *o, bool *fits,
+                               hd_error *err) {
+    hd__rows_column *c;
+    uint32_t column;
+    *fits = false;
+    HD__TRY(hd__rows_member(x, at, end, o->next, &column, err));
+    if (column == HD_NONE) return HD_OK;
+    c = &x->columns[column];
+    o->next = column + 1;
+    if (hd__rows_tells(c)) {
+        o->again = o->found;
+        o->apart |= o->lead != NULL;
+    } else if (!o->lead) {
+        o->lead = o->before;
+        x->lead_columns = column;
+    }
+    x->expected = "a colon";
+    *at = hd__rows_blank(*at, end);
+    if (*at == end || *(*at)++ != ':') return HD_OK;
+    *at = hd__rows_blank(*at, end);
+    x->expected = "no name twice";
+    *fits = c->row != x->row && hd__rows_value(x, c, at, end);
+    return HD_OK;
+}
+
+/* Finds the cells of the object between these. *fits: it is one. */
+static hd_status hd__rows_split_object(hd__rows_in *x, const uint8_t *from, const uint8_t *end, hd__rows_object *o,
+                                       bool *fits, hd_error *err) {
+    const uint8_t *p = hd__rows_blank(from, end);
+    size_t leads = hd__len(x->lead);
+    memset(o, 0, sizeof *o);
+    x->row++;
+    hd__arr_resize(x->scratch, 0);
+    *fits = false;
+    o->found = leads && (size_t)(end - from) > leads && from[leads] == ',' && !memcmp(from, x->lead, leads);
+    x->expected = "an object";
+    if (o->found) {
+        p = from + leads;
+        o->next = x->lead_columns;
+    } else if (p == end || *p++ != '{') {
+        return HD_OK;
+    }
+    for (bool first = !o->found;; first = false) {
+        p = hd__rows_blank(p, end);
+        o->before = p;
+        x->expected = "a comma, or the end of the object";
+        if (p < end && *p == '}') break;
+        if (!first && (p == end || *p++ != ',')) return HD_OK;
+        p = hd__rows_blank(p, end);
+        x->expected = "a name in quotes";
+        if (p == end || *p++ != '"') return HD_OK;
+        HD__TRY(hd__rows_pair(x, &p, end, o, fits, err));
+        if (!*fits || o->again) return HD_OK;
+        o->apart |= first && o->lead;
+        *fits = false;
+    }
+    x->expected = "nothing behind the object";
+    if (hd__rows_blank(p + 1, end) < end) return HD_OK;
+    x->expected = "a member called bytes";
+    *fits = x->of[HD__ROWS_BYTES] != HD_NONE && x->columns[x->of[HD__ROWS_BYTES]].row == x->row;
+    return HD_OK;
+}
+
+/* Reads the row at the window's beginning. */
+static hd_status hd__rows_json_row(hd__rows_in *x, hd_error *err) {
+    hd_window *w = x->w;
+    const uint8_t *from, *end;
+    hd__rows_object o;
+    size_t searched = 0;
+    bool fits = false;
+    while (!memchr(w->at + searched, '\n', (size_t)(w->end - w->at) - searched) && !w->ended) {
+        searched = (size_t)(w->end - w->at);
+        HD__TRY(hd_window_fill(w, (uint64_t)searched + 1, err));
+    }
+    from = w->at;
+    end = x->next = hd__rows_line_end(from, w->end);
+    if (end > from && end[-1] == '\n') end--;
+    if (hd__rows_blank(from, end) == end) return HD_OK;
+    HD__TRY(hd__rows_split_object(x, from, end, &o, &fits, err));
+    if (o.again) {               /* what tells of the heap comes again: all of it is looked at */
+        hd__arr_resize(x->lead, 0);
+        HD__TRY(hd__rows_split_object(x, from, end, &o, &fits, err));
+    }
+    if (x->full) return hd__no_memory(x->m, err);
+    if (!fits) {
+        hd__arr_resize(x->lead, 0);
+        return hd__rows_bad(x, HD_MALFORMED, NULL, x->expected,
+                            hd__bytes_str(from, end - from < 40 ? (size_t)(end - from) : 40), err);
+    }
+    if (!o.found) {
+        hd__arr_resize(x->lead, 0);
+        if (!o.apart && o.lead && !hd__bytes_add(x->m, &x->lead, from, (size_t)(o.lead - from)))
+            return hd__no_memory(x->m, err);
+    }
+    return hd__rows_take(x, o.found, err);
+}
+
+/* Files. --------------------------------------------------------------------------------------- */
+
+static hd_status hd__rows_all(hd__rows_in *x, hd_error *err) {
+    hd_window *w = x->w;
+    HD__TRY(hd_window_fill(w, HD_DETECT_FIRST, err));
+    x->json = hd__detect_from(w->at, (size_t)(w->end - w->at)) < (size_t)(w->end - w->at) &&
+              w->at[hd__detect_from(w->at, (size_t)(w->end - w->at))] == '{';
+    if (!x->json) HD__TRY(hd__rows_header(x, err));
+    else if (w->end - w->at >= 3 && !memcmp(w->at, "\xef\xbb\xbf", 3)) w->at += 3;
+    for (;; w->at = x->next) {
+        if (w->at == w->end) HD__TRY(hd_window_fill(w, 1, err));
+        HD__TRY(hd_report_progress(x->report, hd_window_offset(w), hd__in_total(&w->in), err));
+        if (w->at == w->end) return HD_OK;
+        HD__TRY(x->json ? hd__rows_json_row(x, err) : hd__rows_csv_row(x, err));
+    }
+}
+
+/* Whether bounds can be true. What is open anywhere is of some entry, and the total is exact; sums of 256 do not wrap. */
+static bool hd__rows_bounds_fit(const hd__rows_sum *s) {
+    const uint32_t nodes[HD_MAX_AXES] = { 0 };
+    uint32_t total = hd__table_find(&s->cells->cells, nodes);
+    uint64_t most = 0;
+    bool fits = total != HD_NONE && !s->unlisted[total];
+    for (size_t i = 0; i < hd__len(s->cells->cells.amount); i++) hd__sum(&most, s->cells->cells.amount[i].bytes);
+    if (most >> 56) most = (uint64_t)1 << 56;
+    for (size_t i = 0; i < hd__len(s->unlisted); i++) fits &= s->unlisted[i] <= most;
+    for (size_t i = 0; i < hd__len(s->slack); i++) fits &= s->slack[i] <= most;
+    return fits;
+}
+
+/* Makes a breakdown of entries; none where their bounds are wrong, and that was told. */
+static hd_status hd__rows_seal(hd__rows_in *x, const hd__rows_sum *s, hd_breakdown **out, hd_error *err) {
+    hd_breakdown view = hd__profile_view(s->cells);
+    size_t n = view.entries.count;
+    if (!s->unbounded && n) {
+        if (!hd__rows_bounds_fit(s))
+            return hd__rows_bad(x, HD_MALFORMED, NULL, "of each heap up to here a total, and unlisted and slack of what it lists,",
+                                hd_cstr(""), err);
+        view.entries.unlisted = s->unlisted;
+        if (s->slacks == view.entries.axis_count && hd__len(s->slack) == n * s->slacks) view.entries.slack = s->slack;
+    }
+    return hd__seal(hd__mem_options(x->options), view.axis, view.entries, NULL, out, err);
+}
+
+/* Gives the heaps to the dump. */
+static hd_status hd__rows_finish(hd__rows_in *x, hd_error *err) {
+    for (size_t i = 0; i < hd__len(x->sums); i++) {
+        hd__rows_sum *s = &x->sums[i];
+        hd_heap heap = s->label;
+        hd_breakdown *entries = NULL;
+        if (!s->cells) continue;
+        if (s->cumulative) {
+            HD__TRY(hd__rows_seal(x, s, &entries, err));
+            hd_profile_free(s->cells);
+            s->cells = NULL;
+            if (!entries) continue;
+            heap.breakdown = entries;
+        } else {
+            heap.profile = s->cells;
+        }
+        s->cells = NULL;
+        HD__TRY(hd_dump_add_heap(x->dump, &heap, err));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rows_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd__rows_in x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    x.dump = dump;
+    x.w = hd_dump_window(dump, in);
+    x.w->text = true;
+    x.report = hd_dump_reporter(dump);
+    x.options = options;
+    x.m = &dump->mem;
+    x.seed = hd__seed();
+    x.sum = x.looked_up = HD_NONE;
+    for (unsigned i = 0; i < HD__ROWS_FIXED; i++) x.of[i] = HD_NONE;
+    status = hd__rows_all(&x, err);
+    if (!status) status = hd__rows_finish(&x, err);
+    if (status && !err->line) err->line = hd_window_line(x.w, hd_window_offset(x.w));
+    for (size_t i = 0; i < hd__len(x.sums); i++) {
+        hd_profile_free(x.sums[i].cells);
+        hd__arrs_free(x.m, &x.sums[i].unlisted, &x.sums[i].slack);
+    }
+    for (uint32_t p = 0; p < HD_MAX_AXES; p++) hd__arrs_free(x.m, &x.path[p].text, &x.path[p].frames);
+    hd__arrs_free(x.m, &x.columns, &x.sums, &x.keys, &x.key, &x.lead, &x.scratch, &x.name);
+    hd__set_free(x.m, &x.index);
+    hd__rows_hash_free(x.m, &x.hash);
+    hd__arena_free(x.m, &x.arena);
+    return status;
+}
+
+/* The rows of the registry. -------------------------------------------------------------------- */
+
+/* Names of columns that were seen in the first bytes. */
+typedef struct hd__rows_seen {
+    unsigned count, known;
+    bool of[HD__ROWS_FIXED], axis;
+} hd__rows_seen;
+
+static void hd__rows_see(hd__rows_seen *s, hd_str name) {
+    unsigned what = hd__rows_fixed(name);
+    s->count++;
+    s->known += what < HD__ROWS_FIXED;
+    if (what < HD__ROWS_FIXED) s->of[what] = true;
+    s->axis |= hd__rows_is_axis(name);
+}
+
+/* How sure these names are: of a table that is none of ours some may be the same. `whole`: there are no more. */
+static int hd__rows_sure(const hd__rows_seen *s, bool whole) {
+    bool first = s->of[HD__ROWS_PROFILE] && s->of[HD__ROWS_TIME], path = s->of[HD__ROWS_STACK] || s->axis;
+    if (!whole) return first ? 80 : s->known > 3 && path ? 60 : 0;
+    if (!s->of[HD__ROWS_BYTES]) return 0;
+    return first || path || s->of[HD__ROWS_CUMULATIVE] || (s->of[HD__ROWS_TYPE] && s->of[HD__ROWS_KIND]) ? 80 : 0;
+}
+
+static int hd__rows_detect(const uint8_t *p, size_t size) {
+    const uint8_t *at = p, *end = p + size;
+    hd__rows_seen seen;
+    hd__rows_raw raw;
+    int got;
+    memset(&seen, 0, sizeof seen);
+    if (size >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3;
+    while ((got = hd__rows_next_cell(&at, end, &raw)) == HD__ROWS_CELL || got == HD__ROWS_LAST) {
+        hd__rows_see(&seen, hd__bytes_str(raw.data, raw.len));
+        if (got == HD__ROWS_LAST) break;
+    }
+    return got == HD__ROWS_BROKEN ? 0 : hd__rows_sure(&seen, got == HD__ROWS_LAST);
+}
+
+/* Behind a string, an array of strings, or another value of a member; `end`, where that is not there. NULL: it is
+   none of a row. */
+static const uint8_t *hd__rows_skip(const uint8_t *p, const uint8_t *end) {
+    bool array = p < end && *p == '[';
+    for (p += array; p < end; p++) {
+        if (*p == '{' || *p == '[' || *p == '\n') return NULL;
+        if (*p == '"')
+            for (p++; p < end && *p != '"'; p++) p += *p == '\\';
+        else if (*p == (array ? ']' : ',')) return p + array;
+        else if (*p == '}') return array ? NULL : p;
+    }
+    return end;
+}
+
+static int hd__rows_json_detect(const uint8_t *p, size_t size) {
+    const uint8_t *end = p + size, *name;
+    hd__rows_seen seen;
+    memset(&seen, 0, sizeof seen);
+    p += hd__detect_from(p, size);
+    if (p == end || *p++ != '{') return 0;
+    for (;; p++) {
+        p = hd__rows_blank(p, end);
+        if (p == end || *p != '"') break;
+        name = ++p;
+        while (p < end && *p != '"') p += *p == '\\' && end - p > 1 ? 2 : 1;
+        if (p == end) break;
+        hd__rows_see(&seen, hd__bytes_str(name, (size_t)(p - name)));
+        p = hd__rows_blank(p + 1, end);
+        if (p == end) break;
+        if (*p != ':') return 0;
+        p = hd__rows_skip(hd__rows_blank(p + 1, end), end);
+        if (!p) return 0;
+        p = hd__rows_blank(p, end);
+        if (p == end || *p != ',') break;
+    }
+    if (p < end && *p != '}') return 0;
+    return hd__rows_sure(&seen, p < end);
+}
+
+static hd_status hd__rows_write_csv(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                                    hd_error *err) {
+    return hd_rows_write(heaps, count, HD_ROWS_CSV, options, out, err);
+}
+
+static hd_status hd__rows_write_json(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                                     hd_error *err) {
+    return hd_rows_write(heaps, count, HD_ROWS_JSON, options, out, err);
+}
+
+static const hd_format hd__rows_format = { "rows", "rows of heaps (CSV)", hd__rows_detect, hd__rows_load, NULL, NULL,
+                                           NULL, hd__rows_write_csv, NULL, 0, NULL, NULL };
+static const hd_format hd__rows_json_format = { "rows-json", "rows of heaps (JSON lines)", hd__rows_json_detect,
+                                                hd__rows_load, NULL, NULL, NULL, hd__rows_write_json, NULL, 0, NULL,
+                                                NULL };
+
+#endif /* HEAPDUMP_NO_ROWS */
 
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
@@ -31579,6 +36061,9 @@ static const hd_format *const hd__formats[] = {
 #endif
 #ifndef HEAPDUMP_NO_V8
     &hd__v8_format,
+#endif
+#ifndef HEAPDUMP_NO_ROWS
+    &hd__rows_format, &hd__rows_json_format,
 #endif
     NULL
 };

@@ -39,6 +39,8 @@ inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -509,10 +511,82 @@ void add_growing(const char *who, size_t n) {
     compare(live(n) + "bytes each", who, [=](State &s) { register_account<Map>(s, n); })->Iterations(1);
 }
 
+// What a real program asked of malloc, as register_traces.py recorded it.
+struct Trace {
+    std::string name;
+    std::vector<Block> events;  // size UINT64_MAX: the block is freed
+    size_t most = 0, peak = 0;  // the most live blocks, and after how many events they were
+
+    explicit Trace(const std::filesystem::path &path) : name(path.stem()), events(std::filesystem::file_size(path) / sizeof(Block)) {
+        std::ifstream in(path, std::ios::binary);
+        in.read(reinterpret_cast<char *>(events.data()), static_cast<std::streamsize>(events.size() * sizeof(Block)));
+        must(in.good(), "a trace cannot be read");
+        Boost live;
+        Value freed;
+        for (size_t i = 0; i < events.size(); i++) {
+            if (events[i].size == UINT64_MAX) live.remove(events[i].address, &freed);
+            else live.insert(events[i], 0);
+            if (live.count() > most) most = live.count(), peak = i + 1;
+        }
+    }
+};
+
+// Read when the first benchmark needs them; none when no place is told.
+const std::vector<Trace> &traces() {
+    static const std::vector<Trace> all = [] {
+        std::vector<Trace> found;
+        const char *place = std::getenv("HEAPDUMP_TRACES");
+        if (!place) return found;
+        for (const auto &file : std::filesystem::directory_iterator(place))
+            if (file.path().extension() == ".trace") found.emplace_back(file.path());
+        return found;
+    }();
+    return all;
+}
+
+template <class Map>
+void replay(Map &map, const Trace &t, size_t events) {
+    Value freed;
+    for (size_t i = 0; i < events; i++) {
+        if (t.events[i].size == UINT64_MAX) map.remove(t.events[i].address, &freed);
+        else map.insert(t.events[i], 0);
+    }
+    benchmark::DoNotOptimize(freed);
+}
+
+template <class Map>
+void register_trace(benchmark::State &state, const Trace &t) {
+    Map map;
+    malloc_trim(0);
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(t.events.size()))) replay(map, t, t.events.size());
+}
+
+template <class Map>
+void register_trace_account(benchmark::State &state, const Trace &t) {
+    Map map;
+    const size_t before = map.bytes();
+    for (auto _ : state) replay(map, t, t.peak);
+    must(map.count() == t.most, "blocks are missing");
+    state.counters["bytes"] = static_cast<double>(map.bytes() - before) / static_cast<double>(t.most);
+}
+
+template <class Map>
+void add_traces(const char *who) {
+    using State = benchmark::State;
+    for (const Trace &t : traces()) {
+        const std::string what = "register, trace of " + t.name;
+        compare(what, who, [&t](State &s) { register_trace<Map>(s, t); })
+            ->Iterations(static_cast<benchmark::IterationCount>(t.events.size()))->Repetitions(5);
+        compare(what + ", bytes each of " + std::to_string(t.most), who, [&t](State &s) { register_trace_account<Map>(s, t); })
+            ->Iterations(1);
+    }
+}
+
 template <class Map>
 void add_map(const char *who) {
     for (size_t n : {kFew, kMany}) add_register<Map>(who, n);
     for (size_t n : {kFew, kMost}) add_growing<Map>(who, n);
+    add_traces<Map>(who);
 }
 
 // ------------------------------------------------------------------------------- synthetic heap

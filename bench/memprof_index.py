@@ -2,11 +2,15 @@
 """heapdump index beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler from what
 a large C++ program recorded, and the sizes of what they write.
 
-    make bench-index                                      two minutes, most of it compiling
+    make bench-index                                      a few minutes, most of them llvm-profdata's
     make bench-index INDEX_ARGS='--functions 400 --walks 20000'    a smaller program
+    make bench-index INDEX_ARGS='--many 10,50,500'        as many raw profiles, too: a quarter of an hour more
 
 The program is made up: layers of functions that call each other in many ways and allocate through the standard
-library, in call stacks that hardly ever come twice. Times are the fastest of the rounds, which take turns.
+library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as
+clang 22 does, against llvm-profdata-22. Many profiles are of runs of it that are a twentieth as long, each of another
+part of the walks; llvm-profdata takes them once a row. Times are the fastest of the rounds, which take turns; memory
+is the most of them.
 """
 
 import argparse, os, random, shutil, subprocess, sys, time
@@ -16,6 +20,7 @@ parser.add_argument("--build", default="build", help="where heapdump is")
 parser.add_argument("--functions", type=int, default=2000)
 parser.add_argument("--walks", type=int, default=60000, help="call stacks")
 parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--many", default="10,50", help="so many raw profiles at once")
 options = parser.parse_args()
 tool = os.path.abspath(options.build) + "/heapdump"
 work = os.path.abspath(options.build) + "/bench-index"
@@ -73,70 +78,100 @@ def program(place):
     for f in sources:
         f.close()
     with open(place + "/main.cc", "w") as f:
-        f.write('#include "calls.h"\n#include <cstdlib>\nint main(int, char **argv) {\n    uint64_t walk = 1;\n    size_t sum = 0;\n'
+        f.write('#include "calls.h"\n#include <cstdlib>\nint main(int, char **argv) {\n    uint64_t walk = strtoull(argv[2], nullptr, 0);\n    size_t sum = 0;\n'
                 "    for (int i = atoi(argv[1]); i--;) {\n        walk = walk * 6364136223846793005u + 1442695040888963407u;\n"
                 "        sum += layer0::call0(walk >> 20);\n    }\n    return sum == 0;\n}\n")
     return ["main.cc"] + ["part%d.cc" % i for i in range(FILES)]
 
 
-def build(place):
+def record(place, walks, start, name):
+    subprocess.run(["./big", str(walks), str(start)], cwd=place, check=True,
+                   env={**os.environ, "MEMPROF_OPTIONS": "log_path=%s/%s:print_text=0" % (place, name)})
+    raw = [f for f in os.listdir(place) if f.startswith(name + ".")]
+    os.rename(place + "/" + raw[0], place + "/" + name)
+
+
+def build(place, clang):
     jobs, objects = [], []
     for source in program(place):
         objects.append(source[:-2] + "o")
-        jobs.append(subprocess.Popen(["clang++-19", *FLAGS, "-c", source, "-o", objects[-1]], cwd=place))
+        jobs.append(subprocess.Popen([clang, *FLAGS, "-c", source, "-o", objects[-1]], cwd=place))
         if len(jobs) >= (os.cpu_count() or 1):
             if jobs.pop(0).wait():
-                sys.exit("memprof_index.py: clang++-19 failed")
+                sys.exit("memprof_index.py: %s failed" % clang)
     if any(job.wait() for job in jobs):
-        sys.exit("memprof_index.py: clang++-19 failed")
-    subprocess.run(["clang++-19", "-fmemory-profile", "-no-pie", "-Wl,-build-id", *objects, "-o", "big"], cwd=place, check=True)
-    subprocess.run(["./big", str(options.walks)], cwd=place, check=True,
-                   env={**os.environ, "MEMPROF_OPTIONS": "log_path=%s/big.raw:print_text=0" % place})
-    raw = [f for f in os.listdir(place) if f.startswith("big.raw.")]
-    os.rename(place + "/" + raw[0], place + "/big.raw")
+        sys.exit("memprof_index.py: %s failed" % clang)
+    subprocess.run([clang, "-fmemory-profile", "-no-pie", "-Wl,-build-id", *objects, "-o", "big"], cwd=place, check=True)
+    record(place, options.walks, 1, "big.raw")
 
 
 def run(command):
-    """Seconds, and MiB at the peak."""
+    """Seconds, and MiB at the peak: by time, for of a child of ours it would be what we take ourselves, at least."""
+    if "-o" in command and os.path.exists(command[command.index("-o") + 1]):
+        os.unlink(command[command.index("-o") + 1])  # writing over a file costs more
     start = time.monotonic()
-    process = subprocess.Popen(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = status
-    if status:
-        sys.exit("memprof_index.py: %s: %s" % (" ".join(command), said.strip().split("\n")[-1]))
-    return time.monotonic() - start, used.ru_maxrss / 1024
+    process = subprocess.run(["/usr/bin/time", "-o", "memory", "-f", "%M", *command], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    seconds = time.monotonic() - start
+    if process.returncode:
+        sys.exit("memprof_index.py: %s: %s" % (" ".join(command), process.stderr.strip().split("\n")[-1]))
+    with open("memory") as f:
+        return seconds, int(f.read().split()[-1]) / 1024
 
 
 def size(name):
-    return os.path.getsize(work + "/" + name)
+    return os.path.getsize(name)
+
+
+def row(title, ours, llvm, rounds):
+    mine, theirs = [], []
+    for turn in range(options.rounds):
+        mine.append(run(ours))
+        if turn < rounds:
+            theirs.append(run(llvm))
+    t, u = min(x[0] for x in mine), min(x[0] for x in theirs)
+    m, n = max(x[1] for x in mine), max(x[1] for x in theirs)
+    print("%-32s %8.3f s %8.3f s %8.2f %10.1f MiB %10.1f MiB %8.2f" % (title, t, u, u / t, m, n, n / m), flush=True)
+
+
+def release(number, versions):
+    place = work + "/" + number
+    os.makedirs(place)
+    os.chdir(place)
+    build(place, "clang++-" + number)
+    profdata = "llvm-profdata-" + number
+    print("\nclang %s: a program of %.1f MB, a raw profile of %.1f MB: " % (number, size("big") / 1e6, size("big.raw") / 1e6), end="")
+    told = subprocess.run([tool, "info", "big.raw"], capture_output=True, text=True).stdout.split("\n")[1]
+    print(", ".join(told.split(", ")[3:6]))
+    print("%-32s %10s %10s %8s %14s %14s %8s" % ("", "ours", "llvm", "times", "ours, peak", "llvm, peak", "times"))
+    merge = lambda version: [profdata, "merge", "--failure-mode=warn", "--profiled-binary", "big", "--memprof-version=" + version, "-o", "llvm"]
+    index = lambda version: [tool, "index", "--binary", "big", "--memprof-version", version, "-o", "ours"]
+    for version in versions:
+        row("index, version " + version, [*index(version), "big.raw"], [*merge(version), "big.raw"], options.rounds)
+    counts = [int(n) for n in options.many.split(",") if n]
+    files = ["run.%d" % i for i in range(max(counts, default=0))]
+    for i, name in enumerate(files):
+        record(place, options.walks // 20, 977 * i + 1, name)
+    for count in counts:
+        row("index of %d, version %s" % (count, versions[-1]), [*index(versions[-1]), *files[:count]], [*merge(versions[-1]), *files[:count]], 1)
+        row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(versions[-1]), *files[:count]], 1)
+    if number != "19":
+        return
+    print("\n%-22s %14s %14s %14s" % ("bytes", "hot and cold", "all fields", "llvm's"))
+    for version in [*versions, "rfc"]:
+        sizes = []
+        for schema in "--hot-cold-schema", "--full-schema":
+            run([tool, "index", "--binary", "big", "--memprof-version", version, schema, "-o", "ours", "big.raw"])
+            sizes.append(str(size("ours")))
+        if version != "rfc":
+            run([*merge(version), "big.raw"])
+            sizes.append(str(size("llvm")))
+        print("%-22s %14s %14s %14s" % ("RFC" if version == "rfc" else "version " + version, *(sizes + ["-"])[:3]))
 
 
 shutil.rmtree(work, ignore_errors=True)
-os.makedirs(work)
-build(work)
-print("a program of %.1f MB, a raw profile of %.1f MB: " % (size("big") / 1e6, size("big.raw") / 1e6), end="")
-told = subprocess.run([tool, "info", "big.raw"], cwd=work, capture_output=True, text=True).stdout.split("\n")[1]
-print(", ".join(told.split(", ")[3:6]))
-
-versions = ["0", "1", "2", "3"]
-print("\n%-22s %10s %10s %8s %14s %14s %8s" % ("", "ours", "llvm", "times", "ours, peak", "llvm, peak", "times"))
-for version in versions:
-    ours, llvm = [], []
-    for _ in range(options.rounds):
-        ours.append(run([tool, "index", "--binary", "big", "--memprof-version", version, "-o", "ours", "big.raw"]))
-        llvm.append(run(["llvm-profdata-19", "merge", "--profiled-binary", "big", "--memprof-version=" + version, "-o", "llvm", "big.raw"]))
-    (t, m), (u, n) = min(ours), min(llvm)
-    m, n = max(x[1] for x in ours), max(x[1] for x in llvm)
-    print("%-22s %8.3f s %8.3f s %8.2f %10.1f MiB %10.1f MiB %8.2f" % ("index, version " + version, t, u, u / t, m, n, n / m))
-
-print("\n%-22s %14s %14s %14s" % ("bytes", "hot and cold", "all fields", "llvm's"))
-for version in versions + ["rfc"]:
-    row = []
-    for schema in "--hot-cold-schema", "--full-schema":
-        run([tool, "index", "--binary", "big", "--memprof-version", version, schema, "-o", "ours", "big.raw"])
-        row.append(str(size("ours")))
-    if version != "rfc":
-        run(["llvm-profdata-19", "merge", "--profiled-binary", "big", "--memprof-version=" + version, "-o", "llvm", "big.raw"])
-        row.append(str(size("llvm")))
-    print("%-22s %14s %14s %14s" % ("RFC" if version == "rfc" else "version " + version, *(row + ["-"])[:3]))
+for number, versions in ("19", "0123"), ("22", "234"):
+    if shutil.which("clang++-" + number) and shutil.which("llvm-profdata-" + number):
+        release(number, list(versions))
+    else:
+        print("\nSKIP: no clang++-%s or llvm-profdata-%s" % (number, number))

@@ -6,11 +6,15 @@
 #include "pieces.h"
 #include "../examples/heapdump/formats/heap_text.c"
 #include "../examples/heapdump/formats/heaptrack.c"
+#include "../examples/heapdump/formats/memprof_report.c"
+#include "../examples/heapdump/formats/memprof_yaml.c"
 
 /* The tool's own. */
 static const hd_format formats[] = {
     { .name = "heap-text", .detect = heap_text_detect, .read = heap_text_read },
     { .name = "heaptrack", .detect = heaptrack_detect, .read = heaptrack_read },
+    { .name = "memprof-report", .detect = memprof_report_detect, .read = memprof_report_read },
+    { .name = "memprof-yaml", .detect = memprof_yaml_detect, .read = memprof_yaml_read },
 };
 
 typedef struct run {

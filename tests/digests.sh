@@ -91,7 +91,7 @@ on_memprof() {
 }
 on_writers() {
   local to trace=tests/data/trace-viewer/two-dumps.json
-  for to in chrome heaps_v2 folded pprof speedscope netcf dart heapsnapshot memprof-raw memprof-index; do
+  for to in chrome heaps_v2 folded pprof rows rows-json speedscope netcf dart heapsnapshot memprof-raw memprof-index memprof-yaml; do
     printf '%s -o out F\n' "convert --to $to" "convert --strict --to $to"
   done
   for to in '--top 2' '--entries 3' '--output-bytes 400' '--min-share 0.3' '--invert' '--drop a' "--add-to $trace" "--strict --top 1 --add-to $trace"; do

@@ -35,6 +35,7 @@ memprof  memprof
 folded   folded
 pprof    pprof
 v8       v8
+rows     rows
 '
 
 # Tags, and the words of which one follows hd__ or HD__ in private names. A room is ruled by the row of its own
@@ -51,6 +52,7 @@ memprof.rfc    memprof rfc
 folded         folded
 pprof          pprof
 v8             v8
+rows           rows
 '
 
 # KIND ROOM NAME[,NAME...] REASON: what may stay. NAME is what the violation is about: a name, or the room again.

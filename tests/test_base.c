@@ -8,7 +8,7 @@
 /* hd__mix is compiled here without the compiler's 128-bit integers, so that its other branch can be
    compared with them. */
 #if defined(__SIZEOF_INT128__)
-__extension__ typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 uint128;
 #define HAVE_WIDE
 #undef __SIZEOF_INT128__
 #endif
@@ -431,7 +431,7 @@ static void mixing_needs_no_wide_integers(void **state) {
         uint64_t a = hd__test_random(&seed) >> hd__test_below(&seed, 64), b = hd__test_random(&seed);
         if (i % 3 == 0) b |= 0xffffffff00000000u; /* carries */
         if (i % 5 == 0) a |= 0xffffffffu;
-        wide product = (wide)a * b;
+        uint128 product = (uint128)a * b;
         assert_true(hd__mix(a, b) == ((uint64_t)product ^ (uint64_t)(product >> 64)));
     }
 #endif

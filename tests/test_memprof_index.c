@@ -50,8 +50,9 @@ static hd_memprof_index *read_name(const char *name) {
     return x;
 }
 
+static uint32_t release;         /* of LLVM, for `written` */
 static hd_buffer written(const hd_memprof_index *x, hd_memprof_layout layout, uint32_t fields) {
-    hd_memprof_index_desc desc = { .layout = layout, .fields = fields };
+    hd_memprof_index_desc desc = { .layout = layout, .fields = fields, .llvm = release };
     hd_buffer out = { 0 };
     hd_error err = { 0 };
     if (hd_memprof_index_write(x, &desc, NULL, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
@@ -170,7 +171,7 @@ static void versions_become_each_other(void **state) {
     hd_memprof_index *two = read_name("memprof-19-v2.profdata");
     for (size_t i = 0; i < 4; i++) {
         hd_memprof_index *x = read_name(llvm_files[i]), *y;
-        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_3; layout++) {
+        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
             hd_buffer out = written(x, (hd_memprof_layout)layout, HD_MEMPROF_HOT_COLD), again;
             y = read_bytes(out.data, out.size, NULL);
             assert_int_equal(y->layout, layout);
@@ -183,7 +184,9 @@ static void versions_become_each_other(void **state) {
                 for (int k = 0; k < 2; k++) qsort(ids[k], y->stack_count, 8, compare_u64);
                 assert_memory_equal(ids[0], ids[1], 8 * y->stack_count);
             }
+            release = 19;
             again = written(y, HD_MEMPROF_LLVM_3, 0);
+            release = 0;
             assert_int_equal(again.size, v3.size);
             assert_memory_equal(again.data, v3.data, v3.size);
             hd_buffer_free(&again);
@@ -251,6 +254,7 @@ static hd_memprof_index *built(const hd_memprof_raw *raw, const hd_options *opti
 static void a_raw_profile_becomes_llvms_bytes(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
+    release = 19;
     hd_memprof *raw = sample_raw(), *merged = NULL;
     hd_memprof_index *x = built(hd_memprof_part(raw, 0), NULL);
     hd_buffer out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
@@ -279,6 +283,26 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
     }
     hd_memprof_free(raw);
     free(v3.data);
+    release = 0;
+}
+
+/* What llvm-profdata 19 writes of the sample, in every version. */
+static void a_raw_profile_becomes_llvms_bytes_in_every_version(void **state) {
+    (void)state;
+    hd_memprof *raw = sample_raw();
+    hd_memprof_index *x = built(hd_memprof_part(raw, 0), NULL);
+    release = 19;
+    for (int i = 0; i < 4; i++) {
+        file f = load(llvm_files[i]);
+        hd_buffer out = written(x, (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + i), i < 2 ? 0 : HD_MEMPROF_HOT_COLD);
+        assert_int_equal(out.size, f.size);
+        assert_memory_equal(out.data, f.data, f.size);
+        hd_buffer_free(&out);
+        free(f.data);
+    }
+    release = 0;
+    hd_memprof_index_free(x);
+    hd_memprof_free(raw);
 }
 
 static uint32_t knows_nothing(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
@@ -297,6 +321,48 @@ static void building_needs_names(void **state) {
     assert_string_equal(err.message, "no call stack is left: the symbolizer knows none of 12 addresses");
     assert_null(x);
     hd_memprof_free(raw);
+}
+
+/* Of a document that is taken comes what is built of it, and its segments stay. */
+static void a_document_is_taken(void **state) {
+    static const uint32_t fields[] = { 0, HD_MEMPROF_HOT_COLD, HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) };
+    hd_memprof_symbolizer by = { .symbolize = sample_names };
+    (void)state;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        hd_memprof *doc = sample_raw(), *whole = sample_raw();
+        hd_memprof_raw raw = *hd_memprof_part(whole, 0);
+        const hd_memprof_raw *left = hd_memprof_part(doc, 0);
+        hd__faults f = { 0 };
+        hd_memprof_index *x = NULL, *y;
+        raw.fields &= fields[i] ? fields[i] : UINT32_MAX;
+        y = built(&raw, NULL);
+        assert_int_equal(hd_memprof_index_take(doc, fields[i], &by, NULL, &x, NULL), HD_OK);
+        hd_buffer out = written(x, HD_MEMPROF_LLVM_2, raw.fields), same = written(y, HD_MEMPROF_LLVM_2, raw.fields);
+        assert_int_equal(out.size, same.size);
+        assert_memory_equal(out.data, same.data, same.size);
+        assert_int_equal(left->segment_count, raw.segment_count);
+        assert_memory_equal(left->segments, raw.segments, raw.segment_count * sizeof *raw.segments);
+        assert_int_equal(left->block_count + left->stack_count + left->counter_count, 0);
+        hd_memprof_free(doc);
+        hd_memprof_index_free(x);
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            doc = sample_raw();
+            x = NULL;
+            hd_status status = hd_memprof_index_take(doc, fields[i], &by, &options, &x, NULL);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            assert_int_equal(hd_memprof_part(doc, 0)->segment_count, raw.segment_count);
+            assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
+            hd_memprof_free(doc);
+            hd_memprof_index_free(x);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        hd_memprof_index_free(y);
+        hd_memprof_free(whole);
+        hd_buffer_free(&out);
+        hd_buffer_free(&same);
+    }
 }
 
 /* The RFC's partial call graph: A and C call B, which calls malloc; and in another binary B is inlined into A. */
@@ -404,6 +470,23 @@ static void blocks_of_inlined_recursion_count_once(void **state) {
     hd_memprof_index_free(x);
 }
 
+static void addresses_of_counters_are_not_kept(void **state) {
+    (void)state;
+    uint64_t pc = 2, id = 1;
+    uint32_t first[2] = { 0, 1 };
+    hd_memprof_block block = { .stack = 0 };
+    hd_memprof_raw raw = { .version = 4, .fields = hd_memprof_version_fields(4), .block_count = 1, .stack_count = 1,
+                           .blocks = &block, .stack_id = &id, .first = first, .pc = &pc };
+    hd_memprof_symbolizer by = { .symbolize = recursive_names };
+    hd_memprof_index *x = NULL;
+    block.value[HD_MEMPROF_TOTAL_SIZE] = 10;
+    block.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0x603000000010;
+    assert_int_equal(hd_memprof_index_build(&raw, &by, NULL, &x, NULL), HD_OK);
+    assert_int_equal(hd_memprof_index_value(x, 0, HD_MEMPROF_TOTAL_SIZE), 10);
+    assert_int_equal(hd_memprof_index_value(x, 0, HD_MEMPROF_ACCESS_HISTOGRAM), 0);
+    hd_memprof_index_free(x);
+}
+
 /* Random columns: functions, stacks and locations as they come. */
 typedef struct model {
     hd_memprof_index x;
@@ -508,7 +591,7 @@ static void random_indexes_are_kept_in_every_version(void **state) {
     static model m;
     for (int round = 0; round < 60; round++) {
         random_model(&m, &seed);
-        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_3; layout++) {
+        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
             /* a schema of no fields cannot be asked for: 0 is the default */
             hd_buffer out = written(&m.x, (hd_memprof_layout)layout, m.x.fields ? m.x.fields : HD_MEMPROF_HOT_COLD);
             hd_memprof_index *x = read_bytes(out.data, out.size, NULL);
@@ -662,7 +745,8 @@ static void bad_input_is_told(void **state) {
     bad(v3, 40, 1 << 20, HD_MALFORMED, "an offset within bytes 72 to");
     bad(v3, 40, 71, HD_MALFORMED, "an offset within bytes 72 to");
     bad(v3, 40, 80, HD_MALFORMED, "behind the functions");
-    bad(v3, SECTION, 4, HD_UNSUPPORTED, "a memprof section of version 0 to 3 expected, 4 found");
+    bad(v3, SECTION, 5, HD_UNSUPPORTED, "a memprof section of version 0 to 4 expected, 5 found");
+    bad(v3, SECTION, 4, HD_MALFORMED, "a summary of 6 or more numbers in");
     bad(v3, SECTION, 0, HD_MALFORMED, "cut short");
     bad(v3, SECTION + 8, stacks + 1, HD_MALFORMED, "the frame array expected within");
     bad(v3, SECTION + 8, 1, HD_MALFORMED, "the frame array expected within");
@@ -818,7 +902,7 @@ static void faults_are_passed_up(void **state) {
         }
         f.fail_at = 0;
         x = read_bytes(in.data, in.size, NULL);
-        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_3; layout++) {
+        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
             hd_memprof_index_desc desc = { .layout = (hd_memprof_layout)layout, .base = i % 2 ? in.data : NULL,
                                            .base_size = in.size };
             HD__EACH_FAULT(f) {
@@ -1027,9 +1111,12 @@ int main(void) {
         cmocka_unit_test(versions_become_each_other),
         cmocka_unit_test(ids_do_not_order_version_3),
         cmocka_unit_test(a_raw_profile_becomes_llvms_bytes),
+        cmocka_unit_test(a_raw_profile_becomes_llvms_bytes_in_every_version),
         cmocka_unit_test(building_needs_names),
+        cmocka_unit_test(a_document_is_taken),
         cmocka_unit_test(contexts_match_as_in_the_rfc),
         cmocka_unit_test(blocks_of_inlined_recursion_count_once),
+        cmocka_unit_test(addresses_of_counters_are_not_kept),
         cmocka_unit_test(random_indexes_are_kept_in_every_version),
         cmocka_unit_test(what_is_beside_the_section_is_kept),
         cmocka_unit_test(an_indexed_file_is_a_heap),

@@ -231,6 +231,36 @@ static void contexts_are_told_apart_by_their_callers(void **state) {
     mp_close(&n);
 }
 
+/* LLVM orders stacks by a hash of their ids; two of one id would be one stack. */
+static void stacks_in_their_order_keep_ids_that_differ(void **state) {
+    (void)state;
+    for (int is_same = 0; is_same < 2; is_same++) {
+        hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+        hd_memprof *doc;
+        mp_model m, n;
+        simple(&m, 2);
+        simple(&n, 2);
+        m.stack_id[0] = 900;
+        m.stack_id[1] = 800;
+        n.stack_id[0] = 42; /* is m's, which came first */
+        n.stack_id[1] = is_same ? 900 : 700;
+        n.pc[1] = 0x403000;
+        hd_memprof_merger_keep_order(x);
+        assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+        assert_int_equal(hd_memprof_merger_add(x, &n.raw, NULL), HD_OK);
+        assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
+        const hd_memprof_raw *r = hd_memprof_part(doc, 0);
+        assert_int_equal(r->stack_count, 3);
+        assert_int_equal(r->stack_id[0], is_same ? 1 : 900);
+        assert_int_equal(r->stack_id[1], is_same ? 2 : 800);
+        assert_int_equal(r->stack_id[2], is_same ? 3 : 700);
+        hd_memprof_free(doc);
+        hd_memprof_merger_free(x);
+        mp_close(&m);
+        mp_close(&n);
+    }
+}
+
 /* Later allocated before the earlier was freed; on the same CPU; histograms of 3 and 2 counters. */
 static void fields_merge_by_their_rules(void **state) {
     (void)state;
@@ -467,6 +497,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_plain_model),
         cmocka_unit_test(contexts_are_told_apart_by_their_callers),
+        cmocka_unit_test(stacks_in_their_order_keep_ids_that_differ),
         cmocka_unit_test(fields_merge_by_their_rules),
         cmocka_unit_test(modules_get_out_of_each_others_way),
         cmocka_unit_test(segments_without_build_ids_are_told_apart),

@@ -10,6 +10,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
+#include "load.h"
 #include "memprof.h"
 #include "indexes.h"
 
@@ -829,6 +830,82 @@ static void changed_bytes_are_survived(void **state) {
     hd_buffer_free(&out);
 }
 
+/* The sample beside the counters of a file. */
+static void sample_beside(const char *base, hd_buffer *out) {
+    hd_memprof_index_desc desc = { .layout = HD_MEMPROF_RFC };
+    hd_memprof_index *x;
+    hd_buffer alone = { 0 };
+    uint8_t *counters = NULL;
+    hd_error err = { 0 };
+    sample(&alone);
+    load(base, &counters, &desc.base_size);
+    desc.base = counters;
+    assert_int_equal(read_index(alone.data, alone.size, NULL, &x, &err), HD_OK);
+    if (hd_memprof_index_write(x, &desc, NULL, hd_out_memory(out), &err)) fail_msg("%s", err.message);
+    hd_memprof_index_free(x);
+    free(counters);
+    hd_buffer_free(&alone);
+}
+
+static void it_stands_beside_counters(void **state) {
+    static const char *const bases[] = { "counters-19.profdata", "counters-22.profdata", "counters-22-memprof-v4.profdata" };
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        hd_memprof_index_desc desc = { .layout = HD_MEMPROF_RFC };
+        hd_memprof_index *x, *y;
+        hd_buffer out = { 0 }, again = { 0 }, llvm = { 0 };
+        hd_error err = { 0 };
+        uint64_t section;
+        sample_beside(bases[i], &out);
+        section = hd__get_le64(out.data + 40);
+        assert_int_equal(hd__get_le64(out.data + section), 23); /* a version that LLVM 19 and 22 refuse */
+        assert_int_equal(read_index(out.data, out.size, NULL, &x, &err), HD_OK);
+        assert_int_equal(x->layout, HD_MEMPROF_RFC);
+        assert_int_equal(x->before.len, section);
+        write_index(x, 0, &again); /* as it was */
+        assert_int_equal(again.size, out.size);
+        assert_memory_equal(again.data, out.data, out.size);
+        desc.layout = HD_MEMPROF_LLVM_3; /* the counters stay beside LLVM's layouts */
+        if (hd_memprof_index_write(x, &desc, &(hd_options){ .lenient = true }, hd_out_memory(&llvm), &err))
+            fail_msg("%s", err.message); /* lenient: numbers beyond LLVM's fields are the largest there */
+        assert_int_equal(read_index(llvm.data, llvm.size, NULL, &y, &err), HD_OK);
+        assert_int_equal(y->before.len, x->before.len);
+        assert_memory_equal(y->before.data + 80, x->before.data + 80, x->before.len - 80);
+        assert_int_equal(y->after.len, x->after.len);
+        hd_buffer_free(&again);
+        desc.layout = HD_MEMPROF_RFC; /* and beside the RFC's again */
+        if (hd_memprof_index_write(y, &desc, NULL, hd_out_memory(&again), &err)) fail_msg("%s", err.message);
+        assert_int_equal(hd__get_le64(again.data + hd__get_le64(again.data + 40)), 23);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&again);
+        hd_buffer_free(&llvm);
+        out.data[section + 8 + 12] = 0; /* a number of sections, told with its place in the whole file */
+        out.data[section + 8 + 8] = 9;
+        assert_int_equal(read_index(out.data, out.size, NULL, &x, &err), HD_UNSUPPORTED);
+        assert_in_range(err.offset, section + 8, section + 8 + 16);
+        hd_buffer_free(&out);
+    }
+}
+
+static void bad_input_beside_counters_is_survived(void **state) {
+    hd_buffer out = { 0 };
+    (void)state;
+    sample_beside("counters-22.profdata", &out);
+    for (size_t size = 0; size < out.size; size++) {
+        hd_status status = survives(out.data, size, false);
+        if (size < out.size - 16) assert_int_not_equal(status, HD_OK); /* behind the section nothing is looked at */
+        survives(out.data, size, true);
+    }
+    for (size_t at = 0; at < out.size; at++) {
+        out.data[at] ^= (uint8_t)(1u << at % 8);
+        survives(out.data, out.size, false);
+        survives(out.data, out.size, true);
+        out.data[at] ^= (uint8_t)(1u << at % 8);
+    }
+    hd_buffer_free(&out);
+}
+
 static void functions_are_found(void **state) {
     (void)state;
     hd_buffer out = { 0 };
@@ -1190,6 +1267,8 @@ int main(void) {
         cmocka_unit_test(bad_input_is_told),
         cmocka_unit_test(truncated_files_are_told),
         cmocka_unit_test(changed_bytes_are_survived),
+        cmocka_unit_test(it_stands_beside_counters),
+        cmocka_unit_test(bad_input_beside_counters_is_survived),
         cmocka_unit_test(functions_are_found),
         cmocka_unit_test(guids_are_found),
         cmocka_unit_test(faults_are_passed_up),

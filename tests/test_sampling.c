@@ -365,6 +365,32 @@ static void trees_print_standard_errors(void **state) {
     hd_profile_free(p);
 }
 
+/* What was sampled stays so in a sum, whatever it is added to: errors add up as variances do. */
+static void sums_are_as_sparse_as_their_sparsest_part(void **state) {
+    (void)state;
+    static const uint64_t rates[][3] = { { 2048, 2048, 2048 }, { 2048, 0, 2048 }, { 0, 2048, 2048 }, { 512, 4096, 4096 },
+                                         { 4096, 512, 4096 }, { 0, 0, 0 } };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        hd_profile *p = profile_new(1), *q = profile_new(1);
+        hd_heap heaps[2] = { { .allocator = "malloc", .sample_bytes = rates[i][0], .profile = p },
+                             { .allocator = "malloc", .sample_bytes = rates[i][1], .profile = q } }, sum;
+        hd_buffer text = { 0 };
+        uint32_t a = path_node(p, 0, "/A"), b = path_node(q, 0, "/A");
+        assert_int_equal(add_estimate(p, &a, 3000, 30, rates[i][0] ? 900 : 0), HD_OK);
+        assert_int_equal(add_estimate(q, &b, 1000, 10, rates[i][1] ? 1600 : 0), HD_OK);
+        assert_int_equal(hd_merge(heaps, 2, NULL, &sum, NULL), HD_OK);
+        assert_int_equal(sum.sample_bytes, rates[i][2]);
+        assert_int_equal(hd_print_tree(&sum, NULL, hd_out_memory(&text), NULL), HD_OK);
+        assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
+        assert_int_equal(strstr((const char *)text.data, rates[i][0] && rates[i][1] ? "±1.3%" : rates[i][0] ? "±0.8%"
+                                                         : rates[i][1] ? "±1.0%" : "4000") != NULL, 1);
+        assert_int_equal(strstr((const char *)text.data, "sampled every") != NULL, rates[i][2] > 0);
+        hd_buffer_free(&text);
+        hd_heap_release(&sum);
+        hd_profile_free(p), hd_profile_free(q);
+    }
+}
+
 /* As a profile in heaps_v2 and as a breakdown in the new format. */
 static void traces_keep_errors_and_the_rate(void **state) {
     (void)state;
@@ -479,6 +505,7 @@ int main(void) {
         cmocka_unit_test(variances_add_up_as_bytes_do),
         cmocka_unit_test(totals_of_cumulative_estimates),
         cmocka_unit_test(trees_print_standard_errors),
+        cmocka_unit_test(sums_are_as_sparse_as_their_sparsest_part),
         cmocka_unit_test(traces_keep_errors_and_the_rate),
         cmocka_unit_test(exact_heaps_say_nothing_of_errors),
         cmocka_unit_test(threads_sample_on_their_own),

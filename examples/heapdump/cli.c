@@ -107,26 +107,16 @@ bool on_progress(void *user, uint64_t done, uint64_t total) {
     return r->shown = progress_shown = true;
 }
 
-int64_t read_stdin(void *user, void *buffer, size_t capacity) {
-    ssize_t n;
-    (void)user;
-    do n = read(STDIN_FILENO, buffer, capacity);
-    while (n < 0 && errno == EINTR);
-    return n;
-}
-
 hd_options reading_options(const arguments *a, reading *r) {
     hd_options options = {
         .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS,
-        .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
+        .lenient = !a->strict, .warning = a->quiet ? NULL : on_warning, .progress = on_progress,
         .warning_user = r, .progress_user = r, .decimal_sizes = a->decimal, .format = a->format,
         .formats = tool_formats, .format_count = tool_format_count
     };
     clock_gettime(CLOCK_MONOTONIC, &r->began);
     return options;
 }
-
-const char *input_name(const char *file) { return strcmp(file, "-") ? file : "standard input"; }
 
 static int64_t read_counted(void *user, void *buffer, size_t capacity) {
     reading *r = user;
@@ -137,19 +127,17 @@ static int64_t read_counted(void *user, void *buffer, size_t capacity) {
 
 hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err) {
     reading *r = options->progress_user;
-    bool is_file = strcmp(file, "-") != 0;
     struct stat st;
     hd_status status;
     hd_in in;
-    r->in = hd_in_callback(read_stdin, NULL);
-    if (is_file && hd_in_open(file, &r->in, err)) return err->status;
+    if (input_open(file, &r->in, err)) return err->status;
     r->size = r->in.size;
-    if (!is_file && !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode)) r->size = (uint64_t)st.st_size;
+    if (!strcmp(file, "-") && !fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode)) r->size = (uint64_t)st.st_size;
     in = r->in;
     in.read = read_counted;
     in.user = r;
     status = hd_read(in, options, dump, err);
-    if (is_file) hd_in_close(&r->in);
+    input_close(&r->in);
     progress_end();
     return status;
 }
@@ -158,12 +146,15 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = input_name(file) };
     hd_options options = reading_options(a, &r);
     const hd_graph *graph;
+    const hd_memprof_index *index;
     hd_error err;
     hd_status status = read_input(file, &options, dump, &err);
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     graph = status ? NULL : hd_dump_graph(*dump);
+    index = status ? NULL : hd_dump_memprof_index(*dump); /* has no heap when its sizes have no sum */
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
-        !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1))) {
+        !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1)) &&
+        !(index && index->block_count)) {
         display(stderr, "heapdump: %s (%s): nothing could be read\n", r.file, hd_dump_format(*dump)->name);
         hd_dump_free(*dump);
         return BAD_INPUT;
@@ -221,6 +212,24 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
+enum { GATHERED = 1 << 17 };
+
+static hd_status write_out(output *o) {
+    size_t size = o->gathered_size;
+    o->gathered_size = 0;
+    return size ? hd_file_out(&o->file).write(&o->file, o->gathered, size) : HD_OK;
+}
+
+/* Many small pieces cost less in one system call. */
+static hd_status write_gathered(void *user, const void *data, size_t size) {
+    output *o = user;
+    hd_status status = size > GATHERED - o->gathered_size ? write_out(o) : HD_OK;
+    if (status || size > GATHERED) return status ? status : hd_file_out(&o->file).write(&o->file, data, size);
+    memcpy(o->gathered + o->gathered_size, data, size);
+    o->gathered_size += size;
+    return HD_OK;
+}
+
 static hd_status write_told(void *user, const void *data, size_t size) {
     output *o = user;
     hd_status status = o->told_to.write(o->told_to.user, data, size);
@@ -235,6 +244,8 @@ int output_open_as(output *o, const char *path, bool is_default) {
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
     o->is_file = path && strcmp(path, "-");
     o->packing = NULL;
+    o->gathered = NULL;
+    o->gathered_size = 0;
     if (!o->is_file) {
         o->out = hd_out_file(stdout);
         return DONE;
@@ -245,7 +256,8 @@ int output_open_as(output *o, const char *path, bool is_default) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
-    o->packing = packing_open(path, hd_file_out(&o->file), &o->out);
+    o->gathered = needed(malloc(GATHERED));
+    o->packing = packing_open(path, hd_out_callback(write_gathered, o), &o->out);
     o->told = (reading){ .file = path, .writes = true };
     if (isatty(STDERR_FILENO)) o->told_to = o->out, o->out = hd_out_callback(write_told, o);
     return DONE;
@@ -264,6 +276,8 @@ int output_close(output *o, const char *path, int status) {
     progress_end();
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
+        if (!status && !ended) ended = write_out(o);
+        free(o->gathered);
         if (ended && !o->file.status) o->file.status = ended; /* told by the commit */
         status = output_settle(o, status);
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
@@ -308,6 +322,10 @@ void json_label(hd_json *j, const hd_heap *heap) {
     json_text(j, "allocator", heap->allocator);
     json_text(j, "kind", hd_heap_kind_name(heap->kind));
     json_u64(j, "sample_bytes", heap->sample_bytes);
+    if (!heap->label_count) return;
+    json_object(j, "labels");
+    for (size_t i = 0; i < heap->label_count; i++) json_text(j, heap->labels[i].name, heap->labels[i].value);
+    hd_json_end(j);
 }
 
 /* Answers. ------------------------------------------------------------------------------------- */

@@ -60,6 +60,10 @@ typedef struct arguments {
     bool last_dump;              /* of each process, where no other is asked for */
     bool live_kind;              /* what is live, where no other kind is asked for and the file has it */
     const char *to, *add_to;     /* convert */
+    bool json_lines;             /* rows */
+    hd_label *labels;            /* what heaps are labelled with */
+    int label_count;
+    bool quiet;                  /* warnings were told before */
     const char *before, *after;  /* diff: ids of dumps */
     double max_growth;           /* check: a share; less than 0: not given */
     uint64_t max_total;          /* 0: not given */
@@ -73,7 +77,14 @@ typedef struct arguments {
     bool average;
     const char *memprof_version; /* to write; NULL: as it is, or usual */
     const char *base;            /* an indexed profile to put it into */
-    bool full_schema, hot_cold_schema, hints;
+    const char *like;            /* release of LLVM whose bytes to write; NULL: the latest that goes */
+    bool full_schema, hot_cold_schema, hints, yaml;
+    const char *clang;           /* release whose hints these are; NULL: the latest */
+    bool hints_diff;
+    const char *effect;          /* the profile whose hints are judged */
+    bool prune;
+    double prune_cold;           /* share of cold bytes to leave out */
+    uint64_t prune_bytes;        /* and contexts below */
     double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
     const char **binaries;       /* to name its functions with */
     int binary_count;
@@ -112,7 +123,9 @@ typedef struct output {
     hd_file file;
     bool is_file;
     hd_out out;
-    packing *packing;            /* in front of the file; NULL: none */
+    char *gathered;              /* in front of the file: what a write takes to it at once */
+    size_t gathered_size;
+    packing *packing;            /* in front of that; NULL: none */
     hd_out told_to;              /* in front of these, what a terminal is told of */
     reading told;
 } output;
@@ -121,7 +134,6 @@ typedef struct output {
 typedef struct unpacked {
     hd_in in;
     hd_in file;
-    bool is_file;                /* which is closed with this */
     uint8_t first[8];            /* bytes that were looked at */
     size_t size, at;
     uint64_t taken;              /* packed bytes */
@@ -142,11 +154,25 @@ typedef struct answer {
     int open;                    /* of the object and the list of answer_open: what has not ended */
 } answer;
 
+/* input.c */
+/* A file as messages call it. */
+const char *input_name(const char *file);
+/* Whether its bytes come once: standard input, pipes, devices. */
+bool input_is_pipe(const char *file);
+/* Opens a file by name, or standard input for "-". */
+hd_status input_open(const char *file, hd_in *in, hd_error *err);
+void input_close(hd_in *in);
+/* The first bytes of a file, what is packed in them where it `unpacks`: how many there are. A pipe is read from its
+   beginning after that all the same. */
+size_t input_look(const char *file, bool unpacks, uint8_t first[HD_DETECT_FIRST]);
+
 /* unpack.c: for hd_options.unpackers */
 enum { TOOL_UNPACKERS = 4 };
 extern const hd_unpacker tool_unpackers[TOOL_UNPACKERS];
 /* For what is no dump to be read: `in` of it is read, once. Stays where it is until it is closed. */
 hd_status unpacked_open(unpacked *u, const char *path, hd_error *err);
+/* The same of an input that is open, and is closed with this. */
+void unpacked_from(unpacked *u, hd_in in);
 /* What was wrong with it, in place of HD_IO: the packing is damaged. */
 void unpacked_explain(const unpacked *u, hd_error *err);
 void unpacked_close(unpacked *u);
@@ -155,6 +181,8 @@ void unpacked_close(unpacked *u);
 packing *packing_open(const char *path, hd_out to, hd_out *out);
 /* Ends what is packed, if that is whole. NULL is fine. */
 hd_status packing_close(packing *p, bool whole);
+/* hd_options.deflate, with LLVM's level. */
+size_t tool_deflate(void *user, void *to, size_t capacity, const void *data, size_t size);
 
 /* csv.c: writes as a table what is JSON of an answer, whole. */
 void csv_write(const char *json, FILE *out);
@@ -175,11 +203,8 @@ bool on_progress(void *user, uint64_t done, uint64_t total);
 void progress_end(void);         /* its line is empty again, for what else is told */
 /* How `r->file` is read: leniently unless --strict, warnings and progress told by `r`. */
 hd_options reading_options(const arguments *a, reading *r);
-/* A file as messages call it. */
-const char *input_name(const char *file);
 hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err);
 int read_dump(const char *file, const arguments *a, hd_dump **dump);
-int64_t read_stdin(void *user, void *buffer, size_t capacity);
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
 /* What is made for other programs is not written to a terminal unasked: WRONG_USAGE, told. */

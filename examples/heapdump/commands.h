@@ -69,6 +69,9 @@ int run_info(const arguments *a);
 /* convert.c */
 int run_convert(const arguments *a);
 
+/* rows.c */
+int run_rows(const arguments *a);
+
 /* classes.c */
 int run_classes(const arguments *a);
 int run_retained(const arguments *a);

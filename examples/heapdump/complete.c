@@ -47,7 +47,7 @@ static void add_literals(completed *o, const char *value) {
 
 static void add_values(completed *o, const char *value) {
     const hd_format *format;
-    o->files |= !strcmp(value, "FILE") || !strcmp(value, "TRACE");
+    o->files |= !strcmp(value, "FILE") || !strcmp(value, "TRACE") || !strcmp(value, "HINTS");
     add_literals(o, value);
     if (!strcmp(o->name, "by")) add_words(o, "size lifetime heat binary", " ");
     if (!strcmp(o->name, "to")) add_words(o, formats_written(), ", ");

@@ -31,7 +31,7 @@ static uint32_t holds(const hd_heap *heap) {
            (heap->breakdown ? HD_LACKS_CUMULATIVE : 0u) | (blocks && blocks != HD_UNKNOWN ? HD_LACKS_BLOCKS : 0u) |
            (has_variance(heap) ? HD_LACKS_VARIANCE : 0u) | (heap->kind != HD_HEAP_LIVE ? HD_LACKS_KINDS : 0u) |
            (heap->pid || heap->process || heap->dump || heap->allocator ? HD_LACKS_LABELS : 0u) |
-           (heap->time_us ? HD_LACKS_TIMES : 0u);
+           (heap->time_us ? HD_LACKS_TIMES : 0u) | (heap->label_count ? HD_LACKS_MORE_LABELS : 0u);
 }
 
 static bool has_names(const hd_graph *graph) {
@@ -58,7 +58,8 @@ static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
 static void tell_lost(const char *to, uint32_t lost, size_t scalars, size_t facts) {
     static const char *const words[] = {
         "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
-        "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references"
+        "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references",
+        "further labels of heaps"
     };
     const char *between = "";
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
@@ -108,6 +109,7 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
     if (status) return status;
     heap->profile = profile;
     if (whole && profile) return HD_OK;
+    if (whole && !(format->lacks & HD_LACKS_CUMULATIVE)) return hd_merge(from, 1, NULL, heap, err); /* as it is */
     status = hd_heap_break_down(heap, &cutoff, NULL, &breakdown, err);
     hd_profile_free(profile);
     heap->profile = NULL;
@@ -115,10 +117,11 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
     return status;
 }
 
-/* Gives heaps of one dump, as heaptrack's peak and end are, the last of their times: formats have one for each.
+/* Gives heaps of one dump, as heaptrack's peak and end are, the last of their times: most formats have one for each.
    False: they had. */
-static bool put_at_one_time(hd_heap *heaps, size_t count) {
+static bool put_at_one_time(const arguments *a, hd_heap *heaps, size_t count) {
     bool lost = false;
+    if (!heaps_format(a)->lacks) return false;
     for (size_t i = 0, end; i < count; i = end) {
         uint64_t last = heaps[i].time_us;
         for (end = i + 1; end < count && heaps[end].pid == heaps[i].pid && same_text(heaps[end].dump, heaps[i].dump); end++)
@@ -210,7 +213,7 @@ int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd
     size_t count = 0;
     uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
-    bool lost_times = put_at_one_time(condensed, count);
+    bool lost_times = put_at_one_time(a, condensed, count);
     if (!status) status = write_heaps(a, condensed, count, places, a->output, false);
     for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
@@ -275,7 +278,10 @@ int run_convert(const arguments *a) {
         return usage("convert needs --to FORMAT (%s)", formats_written());
     if (a->file_count != 1) return usage("convert takes one file");
     if (file_is_named(a)) return WRONG_USAGE;
-    if (index_is_asked(a->to)) return index_convert(a);
+    if (index_is_asked(a->to)) return run_index(a);
+    if (yaml_is_asked(a->to)) return yaml_convert(a);
+    status = index_check_none(a, memprof_is_raw(a->to));
+    if (status) return status;
     if (memprof_is_raw(a->to)) return memprof_convert(a);
     if (format && format->write_graph) return convert_graph(a, format);
     status = check_to(a);

@@ -246,7 +246,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
         c->count++;
     }
     if (!status && a->last_dump && !a->all && !a->dump) keep_last(c);
-    if (!status && format_has_addresses(hd_dump_format(dump))) tell_newer(file, a->names ? a->names : &c->names);
+    if (!status && !a->quiet && format_has_addresses(hd_dump_format(dump))) tell_newer(file, a->names ? a->names : &c->names);
     if (!status && !c->count) {
         display(stderr, "heapdump: %s (%s): no heap dump%s\n", file, hd_dump_format(dump)->name,
                 all ? " matches" : " in it");
@@ -286,10 +286,22 @@ bool same_text(const char *x, const char *y) { return !compare_texts(x, y); }
 
 int compare_numbers(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
 
-/* 0: heaps of one process, allocator and kind, which can be compared. Processes are told apart by number, or, of
-   two files, by name. */
+/* Labels in the order that they have. */
+static int compare_labels(const hd_heap *x, const hd_heap *y) {
+    int order = compare_numbers(x->label_count, y->label_count);
+    for (size_t i = 0; i < x->label_count && !order; i++) {
+        order = strcmp(x->labels[i].name, y->labels[i].name);
+        if (!order) order = strcmp(x->labels[i].value, y->labels[i].value);
+    }
+    return order;
+}
+
+/* 0: heaps of one process, allocator and kind, which can be compared. Processes are told apart by number and
+   labels, or, of two files and without a number, by name. */
 int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name) {
-    int order = by_name ? compare_texts(x->process, y->process) : compare_numbers(x->pid, y->pid);
+    int order = by_name ? 0 : compare_numbers(x->pid, y->pid);
+    if (by_name || (!order && !x->pid)) order = compare_texts(x->process, y->process);
+    if (!order && !by_name) order = compare_labels(x, y);
     if (!order) order = compare_texts(x->allocator, y->allocator);
     return order ? order : compare_numbers(x->kind, y->kind);
 }
@@ -317,6 +329,13 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
     return sorted;
 }
 
+/* Whether two heaps that can be compared are parts of one sum, as rows have it: its profile and its breakdown, or what
+   was sampled at other distances. */
+static bool same_sum(const hd_heap *x, const hd_heap *y) {
+    return (!x->profile != !y->profile || x->sample_bytes != y->sample_bytes) && x->time_us == y->time_us &&
+           same_text(x->dump, y->dump);
+}
+
 /* Marks the heaps of the dump to work on: that of the id, else the first or last of each process. */
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
     size_t n;
@@ -324,10 +343,11 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
     for (size_t i = 0; i < c->count; i++) picked[i] = id && same_text(c->heaps[i].dump, id);
     if (id) return;
     sorted = sorted_heaps(c->heaps, c->count, NULL, by_pid, &n);
-    for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = sorted[i], *next = i + 1 < n ? sorted[i + 1] : NULL;
-        const hd_heap *beside = last ? next : i ? sorted[i - 1] : NULL;
-        if (!beside || compare_heaps(heap, beside, false) || !same_start(heap, beside))
+    for (size_t k = 0; k < n; k++) {
+        size_t i = last ? n - 1 - k : k;
+        const hd_heap *heap = sorted[i], *beside = !k ? NULL : sorted[last ? i + 1 : i - 1];
+        if (!beside || compare_heaps(heap, beside, false) || !same_start(heap, beside) ||
+            (picked[beside - c->heaps] && same_sum(heap, beside)))
             picked[heap - c->heaps] = true;
     }
     free(sorted);

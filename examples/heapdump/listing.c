@@ -87,7 +87,8 @@ static hd_status add_line(listing *l, const line *from, const place *p) {
 
 static hd_status add_tree_row(void *user, const hd_tree_row *row) {
     const place p = { row->breakdown->axis, &row->breakdown->entries, 0, row->entry };
-    return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis }, &p);
+    return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis,
+                                .more = row->unlisted }, &p);
 }
 
 static hd_status add_diff_row(void *user, const hd_diff_row *row) {
@@ -570,8 +571,19 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
     free(calls), free(text), free(of);
 }
 
+void put_besides(FILE *out, const arguments *a, uint64_t more, bool open) {
+    if (more) display(out, open ? ", +" : " (+"), put_bytes(out, a, more, 0), display(out, "?");
+    if (more || open) display(out, ")");
+}
+
+void put_besides_legend(FILE *out, const screen *s) {
+    put_style(out, s, FAINT);
+    display(out, "(+...?): what a line may hold besides, at most, in merged heaps that do not list it\n");
+    put_style(out, s, PLAIN);
+}
+
 static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) {
-    enum { INDENT_MOST = 200 };
+    enum { INDENT_MOST = 200, MORE_COLUMNS = 16 };
     const line *x = &l->lines[i];
     int used = (c->compares ? put_changes : put_amount)(out, c, x);
     int indent = 2 * (int)(x->indent < INDENT_MOST / 2 ? x->indent : INDENT_MOST / 2);
@@ -579,12 +591,18 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
     if (room && indent > room / 3) indent = room / 3;
     display(out, "%*s", 2 + indent, "");
     if (x->indent > INDENT_MOST / 2) display(out, "[%u] ", x->depth);
-    const char *change = x->flags & HD_DIFF_NEW ? " (new" : x->flags & HD_DIFF_GONE ? " (gone" : "";
+    const char *change = x->flags & HD_DIFF_NEW ? " (new" : x->flags & HD_DIFF_GONE ? " (gone" :
+                         x->flags & HD_DIFF_BOUND ? " (" : "";
     if (x->entry == HD_NONE) change = "";
-    if (room) room -= used + indent + 3 + (*change ? 8 : 0);
+    if (room) room -= used + indent + 3 + (*change ? 8 : 0) + (x->more ? MORE_COLUMNS : 0);
     if (c->screen->columns && room < 12) room = 12;
     put_names(out, c, l, i, room);
     if (*change) display(out, "%s%s)", change, x->flags & HD_DIFF_BOUND ? "?" : "");
+    if (x->more) {
+        put_style(out, c->screen, FAINT);
+        put_besides(out, c->a, x->more, false);
+        put_style(out, c->screen, PLAIN);
+    }
     display(out, "\n");
 }
 
@@ -595,6 +613,7 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
                  const hd_heap *after) {
     const hd_amount *x = &l->lines[0].amount[0], *y = &l->lines[0].amount[1];
     uint64_t blocks = x->blocks;
+    bool more = false;
     int used;
     columns c = { .a = a, .screen = s, .compares = after != NULL, .total = x->bytes };
     if (after && blocks != HD_UNKNOWN) blocks = y->blocks == HD_UNKNOWN || y->blocks > blocks ? y->blocks : blocks;
@@ -605,8 +624,12 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     used = (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
     display(out, "  "), put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
     display(out, "\n");
-    for (uint32_t i = 1; i < l->count; i++)
-        if (!l->lines[i].dropped && l->lines[i].head == i) put_line(out, &c, l, i);
+    for (uint32_t i = 1; i < l->count; i++) {
+        if (l->lines[i].dropped || l->lines[i].head != i) continue;
+        put_line(out, &c, l, i);
+        more |= l->lines[i].more > 0;
+    }
+    if (more) put_besides_legend(out, s);
 }
 
 static int by_size(const void *x, const void *y) {

@@ -17,6 +17,7 @@ typedef struct line {
     hd_amount amount[2];         /* of one heap: [0] */
     uint32_t depth, axis;
     unsigned flags;              /* HD_DIFF_ */
+    uint64_t more;               /* bytes that it may hold besides, of a merged heap */
     uint32_t entry;              /* HD_NONE: <other> */
     bool dropped;                /* says next to nothing */
     uint32_t parent, only;       /* lines; only: the one child, HD_NONE when there is none or there are several */
@@ -41,6 +42,10 @@ void listing_repeat(listing *l, const repeats *again);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after);
 void listing_free(listing *l);
+
+/* How much more a line may hold, within brackets that are open or not yet; and what that means, at the end. */
+void put_besides(FILE *out, const arguments *a, uint64_t more, bool open);
+void put_besides_legend(FILE *out, const screen *s);
 
 /* show.c: what a listing leaves out, and how to see it. */
 /* A heap, or two that are compared: what it holds, or by how much they differ. */

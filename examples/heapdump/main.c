@@ -126,8 +126,13 @@ static const command commands[] = {
       .help = "Adds heaps of the same allocator up, over files and processes, and writes a trace. Of a process that\n"
               "dumped several times its last dump counts. When the first FILE is a raw MemProf profile, or with\n"
               "--to memprof-raw, all profiles of all files are added up call stack by call stack, held one at a\n"
-              "time, and written as one raw profile.",
-      .options = "all to memprof-version add-to" CUTOFFS("all is listed") WORK NAMES HEAPS },
+              "time, and written as one raw profile. When one of the files is an indexed MemProf profile, or with\n"
+              "--to memprof-index, raw and indexed ones of any version are added up into an indexed one: a block\n"
+              "for each call stack of a function, with callees and accesses to data; raw ones need --binary.\n"
+              "Of pipes the first alone is looked at for that: where another decides, --to has to say it.\n"
+              "With --to rows, the sum is written so that it can be merged on, exactly. A file that cannot be read is\n"
+              "told and left out, and the exit status is 1.",
+      .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to" CUTOFFS("all is listed") WORK NAMES HEAPS },
     { .name = "info", .run = run_info,
       .summary = "list what a file holds: processes, dumps, allocators",
       .usage = "[OPTIONS] FILE...",
@@ -150,14 +155,27 @@ static const command commands[] = {
       .usage = "--to FORMAT [OPTIONS] FILE",
       .help = "Writes another format: chrome, cumulative sizes for the trace viewer; heaps_v2, self sizes; folded, bytes\n"
               "of call stacks, a line each, as flame graphs are drawn from; pprof, for go tool pprof and others, of one\n"
-              "dump of a process; or one of those that --to lists. What the format has no place for is told in a\n"
+              "dump of a process; rows, for SQL engines; or one of those that --to lists. What the format has no place for is told in a\n"
               "sentence.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
               "Of objects: netcf, dart or heapsnapshot, as they are; others, what retains what. A file of the format\n"
               "that it has is written as it was, without what was left out when it was read; so is a raw MemProf\n"
               "profile as memprof-raw.",
-      .options = "to memprof-version full-schema hot-cold-schema base add-to"
+      .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("all is listed") WORK NAMES HEAPS },
+    { .name = "rows", .run = run_rows,
+      .summary = "a table of all heaps for SQL engines, a row per call stack and type",
+      .usage = "[OPTIONS] FILE...",
+      .help = "Writes rows of all heaps of all files: of a profile one per call stack and type, with its own bytes, of a\n"
+              "condensed heap one per entry, with cumulative ones. CSV, or JSON lines; the columns are in the manual.\n"
+              "DuckDB, ClickHouse and others read them as they are. heapdump reads them again, exactly: they are heaps\n"
+              "as those of any file, and those of `merge --to rows` partial results, to be merged on. A file that cannot\n"
+              "be read is told and left out, and the exit status is 1; with --strict nothing is written then. Files are\n"
+              "read twice, for the columns first, but for pipes.",
+      .options = "label json-lines" WORK NAMES HEAPS,
+      .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
+                  "heapdump rows -o fleet.jsonl host*/*.json\n"
+                  "heapdump merge --to rows -o part1.csv host1*.pb; heapdump merge -o all.json part*.csv" },
     { .name = "classes", .run = run_classes,
       .heading = "of files that say what is alive and who holds it, instead of who allocated it",
       .summary = "objects, bytes and what they hold, class by class",
@@ -219,15 +237,20 @@ static const command commands[] = {
               "from that where the function begins. All raw profiles of all files are added up; an indexed one\n"
               "stands alone. Without --binary, frames are BUILDID+0xOFFSET, or GUIDs when indexed; with it, frames\n"
               "of raw profiles that it does not name are left out, and stacks of no others.\n"
-              "With --hints, what clang 19 makes of each allocation, which it reads of calls of operator new: cold,\n"
+              "With --hints, what clang makes of each allocation, which it reads of calls of operator new: cold,\n"
               "not cold or hot, or ambiguous, when that depends on the callers; then it makes copies of functions,\n"
               "and the callers that tell contexts apart are shown. Densities and lifetimes are averages of the\n"
-              "allocations. clang 22 has the same thresholds, but calls nothing hot without\n"
-              "-mllvm -memprof-use-hot-hints.",
-      .options = "hints cold-density cold-lifetime hot-density all json" NAMES " format strict output",
+              "allocations. clang 22 marks all cold contexts, and of the others those that say how many callers\n"
+              "tell cold ones apart; hot are there only allocations of which all contexts are.\n"
+              "With --effect, whether the hints were right: of what the compiler was told cold, how much was cold\n"
+              "again in a later run of the same source, and which call stacks were not. FILE has to be of a program\n"
+              "that is instrumented again: clang does not instrument what it gives hints to.",
+      .options = "hints diff effect clang cold-density cold-lifetime hot-density all json yaml full-schema" NAMES " format strict output",
       .examples = "heapdump memprof --binary app app.memprofraw\n"
                   "heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n"
-                  "heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw" },
+                  "heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw\n"
+                  "heapdump memprof --hints --diff --binary app run1.memprofraw run2.memprofraw\n"
+                  "heapdump memprof --effect app.memprof --binary app run2.memprofraw" },
     { .name = "index", .run = run_index,
       .summary = "make the file that clang's -fmemory-profile-use reads",
       .usage = "--binary FILE [--binary FILE...] -o OUT [OPTIONS] RAW...",
@@ -235,10 +258,11 @@ static const command commands[] = {
               "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
               "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
               "another version.",
-      .options = "binary memprof-version full-schema hot-cold-schema base format strict output",
+      .options = "binary memprof-version like full-schema hot-cold-schema prune base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
-                  "heapdump index --memprof-version 0 -o old.memprof app.memprof" }
+                  "heapdump index --memprof-version 0 -o old.memprof app.memprof\n"
+                  "heapdump index --like 19 --memprof-version 3 --binary app -o app.memprof app.memprofraw" }
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

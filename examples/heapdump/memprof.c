@@ -1,9 +1,7 @@
 /* MemProf profiles as heaps; their binaries; raw ones in info, merge and convert. */
 
+#include "formats/formats.h"
 #include "memprof.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 static const char *const memprof_splits[] = { "none", "lifetime", "size", "heat", "binary" };
 enum { MEMPROF_SPLITS = sizeof memprof_splits / sizeof *memprof_splits };
@@ -105,6 +103,14 @@ void memprof_build_id(char text[65], const hd_memprof_segment *s) {
     for (uint32_t i = 0; i < s->build_id_size && i < 32; i++) sprintf(text + 2 * i, "%02x", s->build_id[i]);
 }
 
+uint64_t index_sum(uint64_t x, uint64_t y) { return y > UINT64_MAX - x ? UINT64_MAX : x + y; }
+
+/* A hash with another id in it. */
+uint64_t index_hash(uint64_t hash, uint64_t id) {
+    hash = (hash ^ id) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 /* What merging all blocks gives for a field that is a count, total, minimum or maximum; others: false. */
 static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
     const char *name = hd_memprof_field_name(field);
@@ -115,7 +121,7 @@ static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *t
     for (uint32_t i = 0; i < raw->block_count; i++) {
         uint64_t v = raw->blocks[i].value[field];
         if (least ? v < *total : most && v > *total) *total = v;
-        if (!least && !most) *total = v > UINT64_MAX - *total ? UINT64_MAX : *total + v;
+        if (!least && !most) *total = index_sum(*total, v);
     }
     return true;
 }
@@ -197,118 +203,142 @@ void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
 
 /* merge, convert -------------------------------------------------------------------------------- */
 
+/* The files as messages call them. */
+const char *memprof_files_name(const arguments *a) {
+    return a->file_count == 1 ? input_name(a->files[0]) : "merging";
+}
+
 hd_options memprof_options(const arguments *a, reading *r, const char *file) {
-    hd_options options = { .lenient = !a->strict, .warning = on_warning, .warning_user = r };
+    hd_options options = { .lenient = !a->strict, .warning = on_warning, .warning_user = r,
+                           .deflate = tool_deflate };
     memset(r, 0, sizeof *r);
     r->file = file;
     return options;
 }
 
-/* Whether a file begins as a raw profile does, `packed`: once it is unpacked; standard input is left alone. */
+/* Whether a file begins as a raw profile does, `packed`: once it is unpacked. */
 bool memprof_begins(const arguments *a, const char *file, bool packed) {
-    static const unsigned char magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff };
-    unsigned char found[8];
-    struct stat st;
-    bool asked = strcmp(file, "-") && (!a->format || !strcmp(a->format, "memprof"));
-    int little = 0, big = 0, fd = asked ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, found, 8) == 8;
-    unpacked u;
-    hd_error err;
-    if (fd >= 0) close(fd);
-    if (is_file && packed && !unpacked_open(&u, file, &err)) {
-        size_t n = 0;
-        for (int64_t got = 1; n < 8 && got > 0; n += got > 0 ? (size_t)got : 0)
-            got = u.in.read(u.in.user, found + n, 8 - n);
-        is_file = n == 8;
-        unpacked_close(&u);
-    }
-    for (int i = 0; is_file && i < 8; i++) {
-        little += found[i] == magic[i];
-        big += found[i] == magic[7 - i];
-    }
-    return little == 8 || big == 8;
+    const hd_format *format = format_named("memprof");
+    uint8_t first[HD_DETECT_FIRST];
+    if (!format || (a->format && strcmp(a->format, format->name))) return false;
+    return format->detect(first, input_look(file, packed, first)) > 0;
 }
 
-/* What is added up, and the fields that any of it had. */
-typedef struct memprof_sum {
-    hd_memprof_merger *merger;
-    uint32_t fields;
-    uint32_t version;            /* the latest */
-} memprof_sum;
+/* Notes which fields a file has and has not. */
+static void memprof_note_fields(memprof_sum *sum, const char *file, uint32_t fields) {
+    sum->fields |= fields;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (!(fields >> f & 1) && !sum->lacking[f]) sum->lacking[f] = file;
+}
 
-static hd_status memprof_add_raw(memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
-    sum->fields |= raw->fields;
+static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
+    memprof_note_fields(sum, file, raw->fields);
     if (raw->version > sum->version) sum->version = raw->version;
+    if (sum->older && raw->version < 3) {
+        if (!sum->older_file) sum->older_file = file;
+        return hd_memprof_merger_add(sum->older, raw, err);
+    }
+    if (!sum->later_file) sum->later_file = file;
     return hd_memprof_merger_add(sum->merger, raw, err);
 }
 
-/* Tells which fields the sum lacks, because not all profiles have them. */
-static void memprof_tell_lost(uint32_t had, uint32_t has) {
-    const char *between = "heapdump: not all profiles are of one version: left out is what some lack,";
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if ((had & ~has) >> f & 1) display(stderr, "%s %s", between, hd_memprof_field_name(f)), between = ",";
-    if (had & ~has) fputc('\n', stderr);
+/* Tells which fields a sum lacks, because not all profiles have them; of many, which are left. */
+void memprof_tell_lost(uint32_t had, uint32_t has) {
+    uint32_t lost = had & ~has, shown = lost;
+    uint32_t count = 0;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) count += lost >> f & 1;
+    if (!count) return;
+    if (count > 6) {
+        display(stderr, "heapdump: %u fields that not all profiles have are left out; kept:", count);
+        shown = has;
+    } else {
+        display(stderr, "heapdump: fields that not all profiles have are left out:");
+    }
+    for (uint32_t f = 1, first = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (shown >> f & 1) display(stderr, "%s %s", first ? "" : ",", hd_memprof_field_name(f)), first = 0;
+    fputc('\n', stderr);
 }
 
 /* The profiles of a file one by one, holding one at a time. */
 static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum) {
     reading r;
-    hd_options options = memprof_options(a, &r, file);
+    hd_options options = memprof_options(a, &r, input_name(file));
     const hd_memprof_raw *raw = NULL;
     hd_memprof_reader *reader = NULL;
     hd_error err;
     hd_in in;
-    hd_status status = hd_in_open(file, &in, &err);
+    hd_status status = input_open(file, &in, &err);
+    file = input_name(file);
     if (status) return complain(file, &err, ""), BAD_INPUT;
     status = hd_memprof_open(in, &options, &reader, &err);
     while (!status) {
         status = hd_memprof_next(reader, &raw, &err);
         if (status || !raw) break;
-        status = memprof_add_raw(sum, raw, &err);
+        status = memprof_add_raw(file, sum, raw, &err);
     }
     hd_memprof_close(reader);
-    hd_in_close(&in);
+    input_close(&in);
     if (status) err.format = "memprof", complain(file, &err, "");
     return status ? BAD_INPUT : DONE;
 }
 
-/* Adds the profiles of a file that was read as a whole: it is packed, or comes by a pipe. */
-static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum) {
+/* Adds what a file holds that was read as a whole: it is indexed, is packed, or comes by a pipe. */
+int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     const hd_memprof *memprof = hd_dump_memprof(dump);
+    const hd_memprof_index *index = hd_dump_memprof_index(dump);
+    hd_status failed = HD_OK;
     hd_error err;
-    if (!memprof) {
-        display(stderr, "heapdump: %s (%s) is no %sMemProf profile\n", file, hd_dump_format(dump)->name,
-                hd_dump_memprof_index(dump) ? "raw " : "");
+    file = input_name(file);
+    if (!memprof && !(index && sum->builder)) {
+        display(stderr, "heapdump: %s (%s) is no %s\n", file, hd_dump_format(dump)->name,
+                index ? "raw MemProf profile: merge --to memprof-index makes one of both" : "MemProf profile");
         return BAD_INPUT;
     }
-    for (size_t i = 0; i < hd_memprof_part_count(memprof); i++)
-        if (memprof_add_raw(sum, hd_memprof_part(memprof, i), &err))
-            return complain(file, &err, ""), BAD_INPUT;
-    return DONE;
+    if (index && sum->builder) {
+        sum->indexed++;
+        if (index->block_count) memprof_note_fields(sum, file, index->fields);
+        sum->functions += index_counters(index);
+        if (index->layout < HD_MEMPROF_RFC && index->layout > sum->layout) sum->layout = index->layout;
+        failed = hd_memprof_builder_add(sum->builder, index, &err);
+    }
+    sum->raw += memprof != NULL;
+    for (size_t i = 0; memprof && i < hd_memprof_part_count(memprof) && !failed; i++)
+        failed = memprof_add_raw(file, sum, hd_memprof_part(memprof, i), &err);
+    if (failed) complain(file, &err, "");
+    return failed ? BAD_INPUT : DONE;
 }
 
-static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
+/* Adds the profiles of a file, raw ones one at a time. */
+int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     int status;
-    if (memprof_begins(a, file, false)) return memprof_stream(a, file, sum);
+    if (memprof_begins(a, file, false)) {
+        sum->raw++;
+        return memprof_stream(a, file, sum);
+    }
     if (read_dump(file, a, &dump)) return BAD_INPUT;
-    status = memprof_whole(file, dump, sum);
+    status = memprof_add_dump(file, dump, sum);
     hd_dump_free(dump);
     return status;
 }
 
-/* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come;
-   *version (may be NULL): the latest among them. */
-int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
-                   uint32_t *version) {
+/* Whether there is a profile in what was read; what is malformed may have been left out as a whole. */
+int memprof_check_read(const char *name, const memprof_sum *sum) {
+    if (sum->later_file || sum->older_file || sum->indexed) return DONE;
+    display(stderr, "heapdump: %s: nothing could be read\n", name);
+    return BAD_INPUT;
+}
+
+/* All raw files added up; `first`: the first of them, when it was read before; *version (may be NULL): the latest among
+   them. */
+int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version) {
     hd_error err;
     memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
     if (!sum.merger) return complain("merging", &err, ""), BAD_INPUT;
-    if (in_order) hd_memprof_merger_keep_order(sum.merger);
     for (int i = 0; i < a->file_count && !status; i++)
-        status = i || !first ? memprof_add(a, a->files[i], &sum)
-                             : memprof_whole(a->files[0], first, &sum);
+        status = i || !first ? memprof_add(a, a->files[i], &sum) : memprof_add_dump(a->files[0], first, &sum);
+    if (!status) status = memprof_check_read(memprof_files_name(a), &sum);
     if (!status && hd_memprof_merger_finish(sum.merger, result, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
@@ -360,7 +390,7 @@ bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-raw"); }
 int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
     int status = memprof_check_whole(a);
-    if (!status) status = memprof_add_up(a, NULL, false, &sum, NULL);
+    if (!status) status = memprof_add_up(a, NULL, &sum, NULL);
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status)

@@ -17,15 +17,42 @@ typedef struct index_names {
     char *text;                  /* of the last index_text_of */
 } index_names;
 
-/* What the files are: raw profiles, which become an index, or one that is indexed. */
+/* What the files are: one that is indexed, or profiles, raw and indexed, that become one index. */
 typedef struct index_source {
     hd_dump *dump;
-    hd_memprof *raw;
-    hd_memprof_index *built;
+    hd_memprof_index *built;     /* NULL: it is the dump's */
     const hd_memprof_index *index;
+    int indexed;                 /* files among those it was built of */
+    const char *name;            /* of the file, or of what is done with several */
+    const char *lacking[HD_MEMPROF_FIELDS]; /* of several, the first that has not the field */
+    hd_memprof_layout layout;    /* to write where no other is asked for */
 } index_source;
 
+/* What a file has that was written. */
+typedef struct index_counts {
+    uint32_t functions, blocks, sites, stacks;
+    uint32_t lost_sites;         /* that the source has, and the layout does not tell */
+    bool base_lost;              /* the base had a MemProf profile of its own */
+} index_counts;
+
+/* MemProf profiles while they are added up. */
+typedef struct memprof_sum {
+    hd_memprof_merger *merger;   /* raw ones */
+    hd_memprof_merger *older;    /* those of versions 1 and 2, whose addresses do not go with later ones'; NULL: they are in
+                                    the former, or refused */
+    hd_memprof_builder *builder; /* indexed ones; NULL: they are refused */
+    int raw, indexed;            /* files */
+    const char *later_file, *older_file; /* the first of either merger; NULL: none */
+    uint32_t fields;             /* that any of them had */
+    const char *lacking[HD_MEMPROF_FIELDS]; /* the first that has not the field */
+    uint32_t version;            /* the latest of raw ones */
+    hd_memprof_layout layout;    /* the latest of LLVM's among indexed ones */
+    uint64_t functions;          /* counters beside indexed ones, which are left */
+} memprof_sum;
+
 /* memprof.c */
+uint64_t index_sum(uint64_t x, uint64_t y); /* or the largest that there is */
+uint64_t index_hash(uint64_t hash, uint64_t id);
 hd_memprof_split memprof_split(const arguments *a);
 bool memprof_take_metric(arguments *a, const char *text);
 bool memprof_counted(const arguments *a);
@@ -43,10 +70,14 @@ void memprof_totals_json(hd_json *j, const hd_memprof_raw *raw);
 void memprof_info_text(FILE *out, const hd_memprof *memprof);
 void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw);
 void memprof_info_json(hd_json *j, const hd_memprof *memprof);
+const char *memprof_files_name(const arguments *a);
 hd_options memprof_options(const arguments *a, reading *r, const char *file);
 bool memprof_begins(const arguments *a, const char *file, bool packed);
-int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
-                   uint32_t *version);
+int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum);
+int memprof_check_read(const char *name, const memprof_sum *sum);
+int memprof_add(const arguments *a, const char *file, memprof_sum *sum);
+void memprof_tell_lost(uint32_t had, uint32_t has);
+int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version);
 int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof);
 bool memprof_is_raw(const char *to);
 int memprof_merge(const arguments *a);
@@ -65,11 +96,35 @@ hd_status index_heap(const arguments *a, const hd_memprof_index *index, hd_heap 
 int index_info_text(FILE *out, const char *file, const hd_memprof_index *index);
 int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index);
 void index_close(index_source *s);
-int index_build(const arguments *a, const hd_memprof_raw *from, bool skips_new, index_source *s);
+uint64_t index_counters(const hd_memprof_index *index);
+uint32_t index_callees(const hd_memprof_index *index);
+bool index_is_full(const arguments *a);
+const char *index_version(const arguments *a);
+int index_build(const arguments *a, const char *file, const hd_memprof_raw *from, hd_memprof *doc, bool skips_new,
+                hd_memprof_index **out);
 int index_open(const arguments *a, index_source *s);
-int index_write_to(const arguments *a, const index_source *s, const char *path);
+void index_replace(index_source *s, hd_memprof_index *made);
+int index_unite(index_source *s);
+bool index_is_merged(const arguments *a);
+int index_merge(const arguments *a);
 bool index_is_asked(const char *to);
-int index_convert(const arguments *a);
+int index_check(const arguments *a);
+int index_check_none(const arguments *a, bool takes_version);
+
+/* memprof_written.c */
+int index_write_to(const arguments *a, const index_source *s, const char *path, index_counts *counts);
+int index_finish(const arguments *a, index_source *s);
+
+/* memprof_prune.c */
+bool parse_bytes(const char *s, uint64_t *n); /* options.c */
+bool prune_parse(arguments *a, const char *text);
+int index_prune(const arguments *a, index_source *s);
+
+/* memprof_yaml.c */
+bool yaml_is_asked(const char *to);
+bool yaml_is_source(const index_source *s);
+int yaml_show(const arguments *a);
+int yaml_convert(const arguments *a);
 
 /* memprof_hints.c */
 bool index_is_usual(const arguments *a);

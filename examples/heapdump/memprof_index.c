@@ -1,6 +1,7 @@
 /* Indexed MemProf profiles: names for their functions, heaps, info, making and writing them. */
 
 #include "commands.h"
+#include "formats/formats.h"
 #include "memprof.h"
 
 #include <fcntl.h>
@@ -22,8 +23,14 @@ static void index_take_name(void *user, const char *name) {
     if (found && !found->name.len) found->name = hd_cstr(name);
 }
 
+/* How many functions the call sites call, as far as that is told. */
+uint32_t index_callees(const hd_memprof_index *index) {
+    return index->callee_first ? index->callee_first[index->site_count] : 0;
+}
+
 void index_names_make(const arguments *a, const hd_memprof_index *index, index_names *n) {
-    size_t all = (size_t)index->location_count + index->function_count, kept = 0;
+    size_t functions = (size_t)index->location_count + index->function_count, kept = 0;
+    size_t callees = index_callees(index), all = functions + callees;
     memset(n, 0, sizeof *n);
     n->index = index;
     n->names = needed(calloc(all + 1, sizeof *n->names));
@@ -33,6 +40,7 @@ void index_names_make(const arguments *a, const hd_memprof_index *index, index_n
     }
     for (uint32_t f = 0; f < index->function_count; f++)
         n->names[index->location_count + f].guid = index->function[f];
+    for (size_t i = 0; i < callees; i++) n->names[functions + i].guid = index->callee[i];
     if (all) qsort(n->names, all, sizeof *n->names, index_name_order);
     for (size_t i = 0; i < all; i++) {
         if (!kept || n->names[kept - 1].guid != n->names[i].guid) n->names[kept++] = n->names[i];
@@ -114,15 +122,59 @@ static index_header index_header_of(const hd_memprof_index *index) {
     enum { VERSION = 8, FUNCTIONS = 32 }; /* offsets of the version, and of the offset of a table */
     index_header h = { 0 };
     uint64_t table;
-    if (index->layout == HD_MEMPROF_RFC) return h;
+    if (!index->before.len) return h;
     h.version = (unsigned)index_u64(index->before, VERSION); /* flags are above */
     table = index_u64(index->before, FUNCTIONS);
     if (table && table < UINT64_MAX - 8) h.functions = index_u64(index->before, table + 8);
     return h;
 }
 
+/* Functions that have counters beside the section. */
+uint64_t index_counters(const hd_memprof_index *index) { return index_header_of(index).functions; }
+
 static const char *index_is_of(const index_header *h) {
     return h->functions ? "with counters of functions beside it" : "without counters of functions";
+}
+
+/* What LLVM tells of the whole: in the file from version 4 on, else counted as it would be. */
+static hd_memprof_summary index_summary(const hd_memprof_index *index) {
+    hd_memprof_summary sum;
+    memset(&sum, 0, sizeof sum);
+    if (hd_memprof_index_summary(index, NULL, &sum, NULL)) needed(NULL);
+    return sum;
+}
+
+/* The summary, and what is in files of version 4 alone. */
+static void index_late_text(FILE *out, const hd_memprof_index *index) {
+    hd_memprof_summary sum = index_summary(index);
+    uint32_t callees = index_callees(index);
+    display(out, "\n%llu contexts, %llu cold, %llu hot; the largest of %llu bytes cold, %llu warm, %llu hot",
+            (unsigned long long)sum.contexts, (unsigned long long)sum.cold, (unsigned long long)sum.hot,
+            (unsigned long long)sum.largest_cold, (unsigned long long)sum.largest_warm,
+            (unsigned long long)sum.largest_hot);
+    if (callees) display(out, "\n%u callees of call sites", callees);
+    if (!index->has_accesses) return;
+    display(out, "\naccesses to data: %u symbols and string literals, %u known cold symbols, %u known cold string "
+            "literals", index->access_count, index->cold_symbol_count, index->cold_literal_count);
+}
+
+static void index_late_json(hd_json *j, const hd_memprof_index *index) {
+    hd_memprof_summary sum = index_summary(index);
+    hd_json_key(j, "summary"), hd_json_object(j);
+    json_u64(j, "contexts", sum.contexts);
+    json_u64(j, "cold", sum.cold);
+    json_u64(j, "hot", sum.hot);
+    json_u64(j, "largest_cold_bytes", sum.largest_cold);
+    json_u64(j, "largest_warm_bytes", sum.largest_warm);
+    json_u64(j, "largest_hot_bytes", sum.largest_hot);
+    hd_json_end(j);
+    json_u64(j, "callees", index_callees(index));
+    if (!index->has_accesses) return;
+    hd_json_key(j, "accesses"), hd_json_object(j);
+    json_u64(j, "records", index->access_count);
+    json_u64(j, "known_cold_symbols", index->cold_symbol_count);
+    json_u64(j, "known_cold_literals", index->cold_literal_count);
+    hd_json_end(j);
 }
 
 int index_info_text(FILE *out, const char *file, const hd_memprof_index *index) {
@@ -137,6 +189,7 @@ int index_info_text(FILE *out, const char *file, const hd_memprof_index *index) 
             index->location_count);
     for (uint32_t f = 0; f < index->field_count; f++)
         display(out, " %s", hd_memprof_field_name(index->field[f]));
+    index_late_text(out, index);
     if (hd_memprof_index_raw(index, NULL, &raw, &err)) {
         fputc('\n', out);
         complain(file, &err, "");
@@ -162,6 +215,7 @@ int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index)
     json_array(j, "fields");
     for (uint32_t f = 0; f < index->field_count; f++) hd_json_cstr(j, hd_memprof_field_name(index->field[f]));
     hd_json_end(j);
+    index_late_json(j, index);
     if (hd_memprof_index_raw(index, NULL, &raw, &err)) {
         complain(file, &err, "");
         return BAD_INPUT;
@@ -197,63 +251,95 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
     return 0;
 }
 
-static void index_tell(const index_symbols *x) {
-    if (x->names && (x->absent || x->unnamed || x->outside))
-        display(stderr, "heapdump: of %u addresses %u are in no binary at hand, %u have no name in theirs, "
-                "%u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
+/* Where `missing` addresses are that no binary is given for: "build id 0a1b (3)". */
+static void index_tell_segment(const hd_memprof_segment *s, uint32_t missing) {
+    char id[65];
+    memprof_build_id(id, s);
+    if (*id) display(stderr, "build id %s (%u)", id, missing);
+    else display(stderr, "no build id, from %#llx to %#llx (%u)", (unsigned long long)s->start,
+                 (unsigned long long)s->end, missing);
+}
+
+/* Tells what binaries to give, a line each. */
+static void index_tell_binaries(const index_symbols *x) {
     for (uint32_t s = 0; s < x->raw->segment_count; s++) {
-        char id[65];
         if (!x->missing[s]) continue;
-        memprof_build_id(id, &x->raw->segments[s]);
-        display(stderr, "heapdump: no binary for %u addresses in what has build id %s\n", x->missing[s],
-                *id ? id : "<None>");
+        display(stderr, "heapdump: no binary has ");
+        index_tell_segment(&x->raw->segments[s], x->missing[s]);
+        fputc('\n', stderr);
     }
+}
+
+/* Tells what has no name, in one line; of what no binary is given for, where the most addresses are. */
+static void index_tell(index_symbols *x) {
+    enum { LISTED = 8 };
+    uint32_t nameless = x->absent + x->unnamed + x->outside, left = x->absent;
+    if (!nameless) return;
+    display(stderr, "heapdump: %u of %u addresses have no name", nameless, x->addresses);
+    if (x->outside) display(stderr, ", %u are in no module", x->outside);
+    if (x->unnamed) display(stderr, ", %u have none in their binary", x->unnamed);
+    for (uint32_t n = 0; left && n < LISTED; n++) {
+        uint32_t most = 0;
+        for (uint32_t s = 1; s < x->raw->segment_count; s++)
+            if (x->missing[s] > x->missing[most]) most = s;
+        display(stderr, n ? ", " : "; no binary has ");
+        index_tell_segment(&x->raw->segments[most], x->missing[most]);
+        left -= x->missing[most];
+        x->missing[most] = 0;
+    }
+    if (left) display(stderr, ", and others (%u)", left);
+    fputc('\n', stderr);
 }
 
 void index_close(index_source *s) {
     hd_memprof_index_free(s->built);
-    hd_memprof_free(s->raw);
     hd_dump_free(s->dump);
 }
 
-/* Whether fields beyond those that tell hot from cold are asked for. */
-static bool index_is_full(const arguments *a) {
-    const char *v = a->memprof_version;
-    if (a->hints || a->hot_cold_schema) return false;
-    return a->full_schema || (v && strcmp(v, "2") && strcmp(v, "3"));
+/* The version that is asked for; NULL: none. */
+const char *index_version(const arguments *a) {
+    return !a->memprof_version && a->like ? (strcmp(a->like, "19") ? "3" : "0") : a->memprof_version;
 }
 
-int index_build(const arguments *a, const hd_memprof_raw *from, bool skips_new, index_source *s) {
+/* Whether fields beyond those that tell hot from cold are asked for. */
+bool index_is_full(const arguments *a) {
+    const char *v = index_version(a);
+    if (a->hints || a->hot_cold_schema) return false;
+    return a->full_schema || (v && strcmp(v, "2") && strcmp(v, "3") && strcmp(v, "4"));
+}
+
+/* An index of the raw profile of `file`, which is taken out of the document that has it, unless that is NULL. */
+int index_build(const arguments *a, const char *file, const hd_memprof_raw *raw, hd_memprof *doc, bool skips_new,
+                hd_memprof_index **out) {
     hd_memprof_symbolizer by = { .symbolize = index_linked };
-    hd_memprof_raw raw = *from;
-    index_symbols x = { .names = a->names, .raw = &raw, .skips_new = skips_new };
+    index_symbols x = { .names = a->names, .raw = raw, .skips_new = skips_new };
     hd_memprof_symbols *found = NULL;
     hd_error err;
     int status = DONE;
     by.user = &x;
-    if (!index_is_full(a)) raw.fields &= HD_MEMPROF_HOT_COLD;
-    x.missing = needed(calloc((size_t)raw.segment_count + 1, sizeof *x.missing));
+    x.missing = needed(calloc((size_t)raw->segment_count + 1, sizeof *x.missing));
     if (!x.names) {
-        usage("%s needs --binary FILE, of each module that was profiled", a->files[0]);
+        usage("%s needs --binary FILE, of each module that was profiled", file);
         status = WRONG_USAGE;
-        if (!hd_memprof_symbolize(&raw, &by, NULL, &found, &err)) index_tell(&x);
+        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) index_tell_binaries(&x);
         hd_memprof_symbols_free(found);
     } else {
-        hd_status failed = hd_memprof_index_build(&raw, &by, NULL, &s->built, &err);
+        hd_status failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
+                               : hd_memprof_index_build(raw, &by, NULL, out, &err);
         index_tell(&x);
-        if (failed) complain(a->files[0], &err, ""), status = BAD_INPUT;
+        if (failed) complain(file, &err, ""), status = BAD_INPUT;
     }
-    s->index = s->built;
     free(x.missing);
     return status;
 }
 
-/* Whether a file is one raw profile alone, which is taken as it is. */
-static bool index_is_alone(const char *file) {
+/* Whether a file is one raw profile alone, and not packed, which is taken as it is. */
+static bool index_is_alone(const arguments *a, const char *file) {
     unsigned char header[24];
     struct stat st;
     uint64_t total = 0;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    bool may_be = !input_is_pipe(file) && memprof_begins(a, file, false);
+    int fd = may_be ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     bool found = fd >= 0 && !fstat(fd, &st) && read(fd, header, sizeof header) == (ssize_t)sizeof header;
     if (fd >= 0) close(fd);
     for (int i = 0; found && i < 8; i++) total = total << 8 | header[*header == 0x81 ? 23 - i : 16 + i];
@@ -270,120 +356,171 @@ static int index_read_alone(const arguments *a, const char *file, hd_memprof **o
         status = hd_memprof_read(in, &options, out, &err);
         hd_in_close(&in);
     }
-    if (status) complain(file, &err, "");
-    return status ? BAD_INPUT : DONE;
+    if (status) return complain(file, &err, ""), BAD_INPUT;
+    if (hd_memprof_part_count(*out)) return DONE;
+    hd_memprof_free(*out);
+    *out = NULL;
+    return memprof_check_read(file, &(memprof_sum){ 0 });
 }
 
-int index_open(const arguments *a, index_source *s) {
-    const char *file = a->files[0];
-    bool is_raw = memprof_begins(a, file, false);
-    int status;
-    memset(s, 0, sizeof *s);
-    if (a->file_count == 1 && !is_raw) {
-        status = read_dump(file, a, &s->dump);
-        if (status) return status;
-        s->index = hd_dump_memprof_index(s->dump);
-        if (s->index) return DONE;
-    }
-    if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
-    else status = memprof_add_up(a, s->dump, true, &s->raw, NULL);
-    if (!status) status = index_build(a, hd_memprof_part(s->raw, 0), false, s);
-    if (status) {
-        index_close(s);
-        return status;
-    }
-    hd_memprof_free(s->raw);
-    s->raw = NULL;
-    return DONE;
-}
-
-/* Whether options go with each other. */
-static int index_check(const arguments *a) {
-    const char *v = a->memprof_version;
-    if (v && strcmp(v, "rfc") && (*v < '0' || *v > '3' || v[1]))
-        return usage("indexed profiles have versions 0, 1, 2, 3 and rfc, not '%s'", v);
-    if (a->full_schema && a->hot_cold_schema)
-        return usage("--full-schema and --hot-cold-schema do not go together");
-    return DONE;
-}
-
-/* [version 3, or what the file has] */
-static hd_memprof_layout index_layout(const arguments *a, const index_source *s) {
-    const char *v = a->memprof_version;
-    if (!v) return s->built ? HD_MEMPROF_LLVM_3 : s->index->layout;
-    return strcmp(v, "rfc") ? (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + (*v - '0')) : HD_MEMPROF_RFC;
-}
-
-/* The fields to write; 0: as it is. A file that was read without some does not get them. */
-static bool index_fields(const arguments *a, const index_source *s, hd_memprof_layout layout,
-                         uint32_t *fields) {
-    const uint32_t all = (1u << HD_MEMPROF_FIELDS) - 2, rest = HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM) |
-        HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM_SIZE), has = s->index->fields;
-    bool is_small = layout == HD_MEMPROF_LLVM_2 || layout == HD_MEMPROF_LLVM_3;
-    bool is_rfc = layout == HD_MEMPROF_RFC;
-    *fields = 0;
-    if (a->full_schema) {
-        *fields = is_rfc ? has : all;
-        return s->built || !(all & ~rest & ~has);
-    }
-    if (!a->hot_cold_schema && !s->built && layout == s->index->layout) return true;
-    *fields = a->hot_cold_schema || (is_small && s->built) ? has & HD_MEMPROF_HOT_COLD
-              : is_rfc || !s->built                        ? has
-                                                           : all;
-    return !a->hot_cold_schema || *fields;
-}
-
-int index_write_to(const arguments *a, const index_source *s, const char *path) {
-    hd_memprof_index_desc desc = { .base = NULL };
-    reading r;
-    hd_options options = memprof_options(a, &r, a->files[0]);
-    hd_buffer base = { .data = NULL };
+/* One raw file as llvm-profdata has it: its profiles are added up by address, and call stacks that are the same only
+   when they are named stay apart. */
+static int index_open_raw(const arguments *a, index_source *s) {
+    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(NULL, NULL)) };
+    hd_memprof *file = NULL;
+    hd_memprof_raw raw;
     hd_error err;
-    output o;
     int status;
-    desc.layout = index_layout(a, s);
-    if (a->base && desc.layout == HD_MEMPROF_RFC)
-        return usage("the RFC's layout stands alone, without --base");
-    if (!index_fields(a, s, desc.layout, &desc.fields)) {
-        display(stderr, "heapdump: %s has not the fields that --%s-schema asks for\n", a->files[0],
-                a->full_schema ? "full" : "hot-cold");
-        return BAD_INPUT;
-    }
-    if (a->base) {
-        unpacked profile;
-        hd_status failed = unpacked_open(&profile, a->base, &err);
-        if (!failed) {
-            failed = hd_in_load(profile.in, &options, &base, &err);
-            if (failed) unpacked_explain(&profile, &err);
-            unpacked_close(&profile);
-        }
-        if (failed) return complain(a->base, &err, ""), BAD_INPUT;
-        desc.base = base.data ? base.data : (const uint8_t *)"";
-        desc.base_size = base.size;
-    }
-    status = output_open_as(&o, path, a->default_output);
-    if (!status) {
-        hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
-        if (failed) {
-            const char *what = failed != HD_IO ? (a->base ? a->base : a->files[0])
-                               : path          ? path
-                                               : "standard output";
-            display(stderr, "heapdump: %s: %s\n", what, output_error(&o, &err));
-            status = BAD_INPUT;
-        }
-        status = output_close(&o, path, status);
-    }
-    hd_buffer_free(&base);
+    hd_memprof_merger_keep_order(sum.merger);
+    if (index_is_alone(a, a->files[0])) status = index_read_alone(a, a->files[0], &file);
+    else status = memprof_add(a, a->files[0], &sum);
+    if (!status && !file) status = memprof_check_read(s->name, &sum);
+    if (!status && !file && hd_memprof_merger_finish(sum.merger, &file, &err))
+        complain(s->name, &err, ""), status = BAD_INPUT;
+    hd_memprof_merger_free(sum.merger);
+    if (status) return status;
+    raw = *hd_memprof_part(file, 0);
+    if (!index_is_full(a)) raw.fields &= HD_MEMPROF_HOT_COLD;
+    status = index_build(a, s->name, &raw, file, false, &s->built);
+    s->layout = HD_MEMPROF_LLVM_3;
+    hd_memprof_free(file);
     return status;
 }
 
-/* Tells which fields are written, where most are not and nobody said so. */
-static void index_tell_fields(const arguments *a, const index_source *s) {
-    if (!s->built || a->hot_cold_schema || index_is_full(a)) return;
-    for (uint32_t f = 0; f < s->index->field_count; f++)
-        display(stderr, "%s %s", f ? "," : "heapdump: fields kept:",
-                hd_memprof_field_name(s->index->field[f]));
-    display(stderr, " (--full-schema keeps all)\n");
+/* Whether a function has several blocks of one call stack. */
+static bool index_repeats(const hd_memprof_index *x) {
+    /* By stack: a function that has it, plus 1. */
+    uint32_t *last = needed(calloc((size_t)x->stack_count + 1, sizeof *last));
+    bool found = false;
+    for (uint32_t f = 0; f < x->function_count && !found; f++)
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+            found |= last[x->block_stack[b]] == f + 1;
+            last[x->block_stack[b]] = f + 1;
+        }
+    free(last);
+    return found;
+}
+
+/* Adds raw profiles, `all` or else what a merger has, to the indexed ones. Beside these they keep all fields. `file`: the
+   first of them. */
+static int index_add_raw(const arguments *a, memprof_sum *sum, const char *file, hd_memprof_merger **merger,
+                         hd_memprof *all, hd_memprof_index **only) {
+    bool is_one = sum->raw == 1 && !sum->indexed && !(sum->later_file && sum->older_file);
+    hd_memprof_index *built = NULL;
+    hd_error err;
+    hd_memprof_raw raw;
+    int status;
+    if (!all && hd_memprof_merger_finish(*merger, &all, &err)) return complain("merging", &err, ""), BAD_INPUT;
+    hd_memprof_merger_free(*merger);
+    *merger = NULL;
+    raw = *hd_memprof_part(all, 0);
+    if (!index_is_full(a) && (!sum->indexed || a->hints || a->hot_cold_schema)) raw.fields &= HD_MEMPROF_HOT_COLD;
+    status = index_build(a, file, &raw, all, false, &built);
+    if (!status && is_one && !index_repeats(built)) *only = built, built = NULL;
+    else if (!status && hd_memprof_builder_add(sum->builder, built, &err))
+        complain("merging", &err, ""), status = BAD_INPUT;
+    hd_memprof_index_free(built);
+    hd_memprof_free(all);
+    return status;
+}
+
+/* All files added up, raw and indexed ones: a block for each context. The source may have the first as a dump. */
+static int index_add_up(const arguments *a, index_source *s) {
+    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(NULL, NULL)),
+                        .older = needed(hd_memprof_merger_create(NULL, NULL)),
+                        .builder = needed(hd_memprof_builder_create(NULL, NULL, NULL)) };
+    reading merging = { .doing = "merging" };
+    hd_memprof *alone = NULL;
+    hd_error err;
+    int status = DONE;
+    hd_memprof_merger_keep_order(sum.merger);
+    hd_memprof_merger_keep_order(sum.older);
+    clock_gettime(CLOCK_MONOTONIC, &merging.began);
+    for (int i = 0; i < a->file_count && !status; i++) {
+        if (a->file_count > 1) on_progress(&merging, (uint64_t)i, (uint64_t)a->file_count);
+        if (!i && s->dump) status = memprof_add_dump(a->files[0], s->dump, &sum);
+        else if (a->file_count > 1 || !index_is_alone(a, a->files[0]))
+            status = memprof_add(a, a->files[i], &sum);
+        else sum.raw++, sum.later_file = s->name, status = index_read_alone(a, a->files[0], &alone);
+    }
+    progress_end();
+    if (!status) status = memprof_check_read(s->name, &sum);
+    if (!status && sum.later_file) status = index_add_raw(a, &sum, sum.later_file, &sum.merger, alone, &s->built);
+    if (!status && sum.older_file) status = index_add_raw(a, &sum, sum.older_file, &sum.older, NULL, &s->built);
+    if (!status && !s->built && hd_memprof_builder_finish(sum.builder, &s->built, &err))
+        complain("merging", &err, ""), status = BAD_INPUT;
+    if (!status && sum.indexed) memprof_tell_lost(sum.fields, s->built->fields);
+    if (!status && sum.functions && !a->base)
+        display(stderr, "heapdump: counters of %llu functions, beside the profiles, are left out: --base FILE keeps "
+                "those of one\n", (unsigned long long)sum.functions);
+    s->indexed = sum.indexed;
+    memcpy(s->lacking, sum.lacking, sizeof s->lacking);
+    if (!status) s->layout = s->built->layout > sum.layout ? s->built->layout : sum.layout;
+    hd_memprof_builder_free(sum.builder);
+    hd_memprof_merger_free(sum.merger);
+    hd_memprof_merger_free(sum.older);
+    return status;
+}
+
+/* Whether the bytes of LLVM are asked for, which are those of one raw file. */
+static bool index_is_like(const arguments *a) {
+    return a->like && a->file_count == 1 && memprof_begins(a, a->files[0], true);
+}
+
+int index_open(const arguments *a, index_source *s) {
+    bool is_like = index_is_like(a);
+    int status;
+    *s = (index_source){ .name = memprof_files_name(a) };
+    if (!is_like && a->file_count == 1 && !memprof_begins(a, a->files[0], false)) {
+        status = read_dump(a->files[0], a, &s->dump);
+        if (status) return status;
+        s->index = hd_dump_memprof_index(s->dump);
+        if (s->index) return s->layout = s->index->layout, DONE;
+    }
+    status = is_like ? index_open_raw(a, s) : index_add_up(a, s);
+    s->index = s->built;
+    if (status) index_close(s);
+    return status;
+}
+
+/* Another index in place of a source's, which it was made of; beside the same counters. */
+void index_replace(index_source *s, hd_memprof_index *made) {
+    if (s->dump && index_counters(s->index)) made->before = s->index->before, made->after = s->index->after;
+    s->indexed += !s->built;
+    hd_memprof_index_free(s->built);
+    s->index = s->built = made;
+}
+
+/* Makes one block of those of a context, which LLVM's files may have several of, by each function once. */
+int index_unite(index_source *s) {
+    hd_memprof_builder *to = needed(hd_memprof_builder_create(NULL, NULL, NULL));
+    hd_memprof_index *united = NULL;
+    hd_error err;
+    hd_status status = hd_memprof_builder_add(to, s->index, &err);
+    if (!status) status = hd_memprof_builder_finish(to, &united, &err);
+    hd_memprof_builder_free(to);
+    if (status) return complain(s->name, &err, ""), BAD_INPUT;
+    index_replace(s, united);
+    return DONE;
+}
+
+/* Whether options go with an indexed profile, and with each other. */
+int index_check(const arguments *a) {
+    const char *v = a->memprof_version;
+    if (a->has_cutoff || a->add_to || a->keep.text || a->drop.text || a->root.text || a->invert || a->dump ||
+        a->allocator || a->has_pid)
+        return usage("indexed profiles are written whole, and by themselves");
+    if (v && strcmp(v, "rfc") && (*v < '0' || *v > '4' || v[1]))
+        return usage("indexed profiles have versions 0, 1, 2, 3, 4 and rfc, not '%s'", v);
+    if (a->like && strcmp(a->like, "19") && strcmp(a->like, "22"))
+        return usage("indexed profiles are written like LLVM's of 19 or 22, not '%s'", a->like);
+    if (a->like && v && !strcmp(v, "rfc"))
+        return usage("the RFC's layout is of no release: --like does not go with it");
+    if (a->like && v && (a->like[0] == '1' ? *v > '3' : *v < '2'))
+        return usage("LLVM %s does not write version %s", a->like, v);
+    if (a->full_schema && a->hot_cold_schema)
+        return usage("--full-schema and --hot-cold-schema do not go together");
+    return DONE;
 }
 
 int run_index(const arguments *a) {
@@ -391,22 +528,57 @@ int run_index(const arguments *a) {
     int status = file_is_named(a);
     if (!status) status = index_check(a);
     if (!status) status = index_open(a, &s);
-    if (status) return status;
-    status = index_write_to(a, &s, a->output);
-    if (!status) {
-        index_tell_fields(a, &s);
-        display(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n",
-                s.index->function_count, s.index->block_count, s.index->site_count, s.index->stack_count);
+    return status ? status : index_finish(a, &s);
+}
+
+/* Whether a file begins as an indexed profile does, as YAML too. */
+static bool index_begins(const arguments *a, const char *file) {
+    const hd_format *format = format_named("memprof-index"), *yaml = format_named("memprof-yaml");
+    uint8_t first[HD_DETECT_FIRST];
+    size_t n;
+    if (!format || !yaml) return false;
+    if (a->format) return !strcmp(a->format, format->name) || !strcmp(a->format, yaml->name);
+    n = input_look(file, true, first);
+    return format->detect(first, n) > 0 || yaml->detect(first, n) > 0;
+}
+
+/* Whether merging makes an indexed profile: one of the files is one, or it is asked for. Of pipes the first alone is
+   looked at: who writes another may wait until that is read. */
+bool index_is_merged(const arguments *a) {
+    bool has_pipe = false;
+    if (a->to || a->add_to) return index_is_asked(a->to);
+    for (int i = 0; i < a->file_count; i++) {
+        bool is_pipe = input_is_pipe(a->files[i]);
+        if (!(is_pipe && has_pipe) && index_begins(a, a->files[i])) return true;
+        has_pipe |= is_pipe;
     }
-    index_close(&s);
-    return status;
+    return false;
 }
 
 bool index_is_asked(const char *to) { return to && !strcmp(to, "memprof-index"); }
 
-int index_convert(const arguments *a) {
-    if (a->has_cutoff || a->add_to || a->keep.text || a->drop.text || a->root.text || a->invert || a->dump ||
-        a->allocator || a->has_pid)
-        return usage("indexed profiles are written whole, and by themselves");
-    return run_index(a);
+/* Refuses options of indexed profiles where another format is written, which `takes_version` of memprof-raw. */
+int index_check_none(const arguments *a, bool takes_version) {
+    const char *name = a->prune             ? "prune"
+                       : a->base            ? "base"
+                       : a->like            ? "like"
+                       : a->full_schema     ? "full-schema"
+                       : a->hot_cold_schema ? "hot-cold-schema"
+                                            : NULL;
+    if (!name && a->memprof_version && !takes_version) name = "memprof-version";
+    return name ? usage("--%s is of indexed profiles, and here none is written: --to memprof-index writes one", name)
+                : DONE;
+}
+
+int index_merge(const arguments *a) {
+    index_source s = { .name = memprof_files_name(a) };
+    int status = index_check(a);
+    if (!status) status = index_is_like(a) ? index_open_raw(a, &s) : index_add_up(a, &s);
+    s.index = s.built;
+    if (status) {
+        index_close(&s);
+        return status;
+    }
+    display(stderr, "heapdump: %d file%s merged\n", a->file_count, a->file_count == 1 ? "" : "s");
+    return index_finish(a, &s);
 }

@@ -101,14 +101,14 @@ static hd_status raw_fill(recording *r, const process *p, raw_columns *c, hd_mem
 /* One profile of all processes, with names, in the RFC's layout. */
 static int write_rfc(const recording *r, const hd_memprof_raw *raw) {
     arguments to = *r->a;
-    index_source s = { .dump = NULL };
-    char *path = r->file.path;
+    index_source s = { .name = r->file.path };
+    index_counts counts;
     int status;
     to.names = (symbols *)(uintptr_t)&r->names;
-    to.files = &path;
     to.memprof_version = "rfc";
-    status = index_build(&to, raw, true, &s);
-    if (!status) status = index_write_to(&to, &s, path);
+    status = index_build(&to, s.name, raw, NULL, true, &s.built);
+    s.index = s.built;
+    if (!status) status = index_write_to(&to, &s, s.name, &counts);
     index_close(&s);
     return status;
 }

@@ -224,11 +224,11 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     memprof_records r = { 0 };
     hd_memprof *sum = NULL;
     hd_error err;
-    int status = memprof_add_up(a, first, false, &sum, &r.version);
+    int status = memprof_add_up(a, first, &sum, &r.version);
     if (status) return status;
     r.raw = hd_memprof_part(sum, 0);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
-        complain(a->files[0], &err, "");
+        complain(memprof_files_name(a), &err, "");
         status = BAD_INPUT;
     } else {
         memprof_collect(&r);
@@ -281,6 +281,96 @@ void index_guid_json(hd_json *j, uint64_t guid) {
     json_text(j, "GUID", hex);
 }
 
+static void index_callees_text(FILE *out, const hd_memprof_index *index, index_names *names, uint32_t site) {
+    uint32_t from = index->callee_first ? index->callee_first[site] : 0;
+    uint32_t to = index->callee_first ? index->callee_first[site + 1] : 0;
+    if (from == to) return;
+    display(out, "      Callees:");
+    for (; from < to; from++) display(out, " "), put_name(out, index_name_of(names, index->callee[from]));
+    display(out, "\n");
+}
+
+/* Of each call site of a function, what it calls. */
+static void index_callees_json(hd_json *j, const hd_memprof_index *index, index_names *names, uint32_t function) {
+    json_array(j, "Callees");
+    for (uint32_t s = index->site_first[function]; s < index->site_first[function + 1]; s++) {
+        hd_json_array(j);
+        for (uint32_t i = index->callee_first[s]; i < index->callee_first[s + 1]; i++)
+            hd_json_str(j, index_name_of(names, index->callee[i]));
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static int access_order(const void *a, const void *b, void *index) {
+    const hd_memprof_access *access = ((const hd_memprof_index *)index)->access;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint64_t n = access[x].count, m = access[y].count;
+    return n != m ? (n < m ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+/* Numbers of accesses, the most frequent first; to be freed. */
+static uint32_t *index_accesses(const hd_memprof_index *index) {
+    uint32_t *order = needed(calloc((size_t)index->access_count + 1, sizeof *order));
+    for (uint32_t i = 0; i < index->access_count; i++) order[i] = i;
+    if (index->access_count)
+        qsort_r(order, index->access_count, sizeof *order, access_order, (void *)(uintptr_t)index);
+    return order;
+}
+
+static void index_accesses_text(FILE *out, const hd_memprof_index *index) {
+    uint32_t *order = index_accesses(index);
+    display(out, "  DataAccessProfiles:\n    SampledRecords:\n");
+    for (uint32_t i = 0; i < index->access_count; i++) {
+        const hd_memprof_access *x = &index->access[order[i]];
+        display(out, "    -\n");
+        if (x->is_literal) display(out, "      Hash: %llu\n", (unsigned long long)x->literal);
+        else display(out, "      Symbol: "), put_name(out, x->symbol), display(out, "\n");
+        display(out, "      AccessCount: %llu\n", (unsigned long long)x->count);
+        for (uint32_t k = 0; k < x->place_count; k++) {
+            const hd_memprof_access_place *place = &index->place[x->place_first + k];
+            display(out, "      Location: "), put_name(out, place->file), display(out, ":%u\n", place->line);
+        }
+    }
+    if (index->cold_symbol_count) display(out, "    KnownColdSymbols:\n");
+    for (uint32_t i = 0; i < index->cold_symbol_count; i++)
+        display(out, "    - "), put_name(out, index->cold_symbol[i]), display(out, "\n");
+    if (index->cold_literal_count) display(out, "    KnownColdStrHashes:\n");
+    for (uint32_t i = 0; i < index->cold_literal_count; i++)
+        display(out, "    - %llu\n", (unsigned long long)index->cold_literal[i]);
+    free(order);
+}
+
+static void index_accesses_json(hd_json *j, const hd_memprof_index *index) {
+    uint32_t *order = index_accesses(index);
+    hd_json_key(j, "DataAccessProfiles"), hd_json_object(j);
+    json_array(j, "SampledRecords");
+    for (uint32_t i = 0; i < index->access_count; i++) {
+        const hd_memprof_access *x = &index->access[order[i]];
+        json_line(j);
+        if (x->is_literal) json_u64(j, "Hash", x->literal);
+        else json_str(j, "Symbol", x->symbol);
+        json_u64(j, "AccessCount", x->count);
+        json_array(j, "Locations");
+        for (uint32_t k = 0; k < x->place_count; k++) {
+            const hd_memprof_access_place *place = &index->place[x->place_first + k];
+            hd_json_object(j);
+            json_str(j, "FileName", place->file);
+            json_u64(j, "Line", place->line);
+            hd_json_end(j);
+        }
+        hd_json_end(j), hd_json_end(j);
+    }
+    hd_json_end(j);
+    json_array(j, "KnownColdSymbols");
+    for (uint32_t i = 0; i < index->cold_symbol_count; i++) hd_json_str(j, index->cold_symbol[i]);
+    hd_json_end(j);
+    json_array(j, "KnownColdStrHashes");
+    for (uint32_t i = 0; i < index->cold_literal_count; i++) hd_json_u64(j, index->cold_literal[i]);
+    hd_json_end(j), hd_json_end(j);
+    free(order);
+}
+
 static void index_records_text(FILE *out, const hd_memprof_index *index, index_names *names,
                                const hd_memprof_symbols *frames) {
     hd_memprof_raw fields = { .fields = index->fields };
@@ -307,8 +397,10 @@ static void index_records_text(FILE *out, const hd_memprof_index *index, index_n
             display(out, "    -\n");
             frame = index_stack(index, index->site[s], &n);
             memprof_frames_text(out, frames, frame, n, 0);
+            index_callees_text(out, index, names, s);
         }
     }
+    if (index->has_accesses) index_accesses_text(out, index);
 }
 
 static void index_records_json(hd_json *j, const hd_memprof_index *index, index_names *names,
@@ -340,9 +432,12 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
             frame = index_stack(index, index->site[s], &n);
             memprof_frames_json(j, frames, frame, n, 0);
         }
-        hd_json_end(j), hd_json_end(j);
+        hd_json_end(j);
+        if (index_callees(index)) index_callees_json(j, index, names, f);
+        hd_json_end(j);
     }
     hd_json_end(j);
+    if (index->has_accesses) index_accesses_json(j, index);
 }
 
 static int index_show_records(const arguments *a, const hd_memprof_index *index) {
@@ -367,9 +462,13 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
 int run_memprof(const arguments *a) {
     hd_dump *first;
     int status;
-    if (!a->hints && !index_is_usual(a))
-        return usage("thresholds are for --hints");
-    if (a->hints) return index_hints_of(a);
+    bool hints = a->hints || a->effect;
+    if (!hints && (!index_is_usual(a) || a->clang || a->hints_diff))
+        return usage("thresholds, --clang and --diff are for --hints");
+    if (a->effect && a->hints_diff) return usage("--diff and --effect do not go together");
+    if (a->yaml && (hints || a->json)) return usage("--yaml goes neither with --hints nor with --json");
+    if (hints) return index_hints_of(a);
+    if (a->yaml) return yaml_show(a);
     if (memprof_begins(a, a->files[0], false)) return memprof_raw_records(a, NULL);
     status = read_dump(a->files[0], a, &first);
     if (status) return status;

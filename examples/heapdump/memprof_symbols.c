@@ -159,20 +159,17 @@ void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
     SYMBOLS_WORK;
     symbols_taking to = { take, user };
     for (size_t i = 0; i < s->count; i++) {
-        Dwfl_Module *module = s->objects[i].module;
-        Dwarf_Addr bias;
-        Dwarf *dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
-        Dwarf_CU *cu = NULL;
-        Dwarf_Die die, split;
+        symbols_object *o = &s->objects[i];
+        Dwfl_Module *module = o->module;
         int n = module ? dwfl_module_getsymtab(module) : 0;
-        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
-            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function,
-                           &to, 0);
+        if (module) symbols_read_units(o);
+        for (size_t u = 0; u < o->unit_count; u++)
+            dwarf_getfuncs(symbols_tree(o, &o->units[u]), symbols_take_function, &to, 0);
         for (int k = 1; k < n; k++) {
             GElf_Sym symbol;
             const char *name = dwfl_module_getsym(module, k, &symbol, NULL);
             if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) take(user, name);
         }
-        s->objects[i].used = true;
+        o->used = true;
     }
 }

@@ -7,14 +7,20 @@
 #include "heaps.h"
 #include "memprof.h"
 
+typedef struct group_name {
+    char *allocator;
+    hd_heap_kind kind;
+    size_t number;
+} group_name;
+
 /* The heaps of one allocator and kind. */
 typedef struct group {
+    const group_name *name;
     hd_merger *sum;
-    uint64_t sample_bytes;       /* the largest */
     size_t count;
 } group;
 
-/* All groups, in the order of their first heaps, and found by name. */
+/* All groups, found by name. */
 typedef struct groups {
     group *group;
     size_t count, room;
@@ -22,16 +28,14 @@ typedef struct groups {
     reading merging;             /* of which progress is told */
 } groups;
 
-typedef struct group_name {
-    char *allocator;
-    hd_heap_kind kind;
-    size_t number;
-} group_name;
-
 static int by_allocator(const void *a, const void *b) {
     const group_name *x = a, *y = b;
     int order = compare_texts(x->allocator, y->allocator);
     return order ? order : compare_numbers(x->kind, y->kind);
+}
+
+static int by_name(const void *a, const void *b) {
+    return by_allocator(((const group *)a)->name, ((const group *)b)->name);
 }
 
 static void group_name_free(void *name) {
@@ -57,18 +61,24 @@ static group *group_of(groups *m, const hd_heap *heap) {
             m->room = 2 * m->room + 1;
             m->group = needed(realloc(m->group, m->room * sizeof *m->group));
         }
-        m->group[m->count++] = (group){ .sum = needed(hd_merger_create(NULL, NULL)) };
+        m->group[m->count++] = (group){ .name = found, .sum = needed(hd_merger_create(NULL, NULL)) };
     }
     return &m->group[found->number];
 }
 
-/* The dump and time are those of a file. */
+/* The dump and time are those of a file, and so is the label that rows have for that. */
 static hd_status group_add(group *m, const hd_heap *heap, hd_error *err) {
+    hd_label *labels = needed(calloc(heap->label_count + 1, sizeof *labels));
+    hd_status status;
     hd_heap plain = { .process = heap->process, .kind = heap->kind, .allocator = heap->allocator,
-                      .profile = heap->profile, .breakdown = heap->breakdown };
-    if (heap->sample_bytes > m->sample_bytes) m->sample_bytes = heap->sample_bytes;
+                      .sample_bytes = heap->sample_bytes, .profile = heap->profile, .breakdown = heap->breakdown,
+                      .labels = labels };
+    for (size_t i = 0; i < heap->label_count; i++)
+        if (strcmp(heap->labels[i].name, "profile")) labels[plain.label_count++] = heap->labels[i];
     m->count++;
-    return hd_merger_add(m->sum, &plain, err);
+    status = hd_merger_add(m->sum, &plain, err);
+    free(labels);
+    return status;
 }
 
 static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
@@ -87,46 +97,71 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
     return status;
 }
 
-int run_merge(const arguments *a) {
-    groups m = { 0 };
-    hd_places *places;
-    hd_heap *heaps;
-    hd_error err;
-    int status;
-    if (file_is_named(a)) return WRONG_USAGE;
-    if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true))) return memprof_merge(a);
-    status = check_to(a);
-    places = status ? NULL : places_create(a);
-    m.merging.doing = "merging";
-    clock_gettime(CLOCK_MONOTONIC, &m.merging.began);
+/* Adds up all files. One that cannot be read is left out, unless --strict is given, and *bad says so. */
+static int merge_files(const arguments *a, hd_places *places, groups *m, int *bad) {
+    int status = DONE;
+    m->merging.doing = "merging";
+    clock_gettime(CLOCK_MONOTONIC, &m->merging.began);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;
-        on_progress(&m.merging, (uint64_t)i, (uint64_t)a->file_count);
-        status = choose(a, a->files[i], &c);
-        if (status) break;
-        status = merge_chosen(a, &c, &m);
+        on_progress(&m->merging, (uint64_t)i, (uint64_t)a->file_count);
+        if (choose(a, a->files[i], &c)) {
+            *bad = BAD_INPUT;
+            if (a->strict) status = BAD_INPUT;
+            continue;
+        }
+        status = merge_chosen(a, &c, m);
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
     }
     progress_end();
-    heaps = needed(calloc(m.count + 1, sizeof *heaps));
-    for (size_t g = 0; g < m.count && !status; g++) {
-        const group *from = &m.group[g];
-        if (hd_merger_finish(from->sum, &heaps[g], &err)) {
+    return !status && !m->count ? BAD_INPUT : status;
+}
+
+/* The sums by their names, whichever file came first. Rows tell those of profiles and of breakdowns apart. */
+static int finish_groups(const arguments *a, groups *m, hd_heap *heaps, size_t *count) {
+    bool parts = a->to && !strncmp(a->to, "rows", 4);
+    qsort(m->group, m->count, sizeof *m->group, by_name);
+    for (size_t g = 0; g < m->count; g++) {
+        const group *from = &m->group[g];
+        hd_heap *heap = &heaps[*count];
+        size_t n = 1;
+        hd_error err;
+        if (parts ? hd_merger_finish_parts(from->sum, heap, &n, &err) : hd_merger_finish(from->sum, heap, &err)) {
             display(stderr, "heapdump: %s\n", err.message);
-            status = BAD_INPUT;
-            break;
+            return BAD_INPUT;
         }
-        heaps[g].sample_bytes = from->sample_bytes;
-        display(stderr, "heapdump: %s%s%s: %zu heap%s merged\n", heaps[g].allocator ? heaps[g].allocator : "-",
-                heaps[g].kind == HD_HEAP_LIVE ? "" : ", ", heaps[g].kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heaps[g].kind),
+        *count += n;
+        display(stderr, "heapdump: %s%s%s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
+                heap->kind == HD_HEAP_LIVE ? "" : ", ", heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind),
                 from->count, from->count == 1 ? "" : "s");
     }
-    if (!status) status = write_condensed(a, heaps, m.count, places, 0, 0);
-    for (size_t g = 0; g < m.count; g++) hd_heap_release(&heaps[g]);
+    return DONE;
+}
+
+int run_merge(const arguments *a) {
+    groups m = { 0 };
+    hd_places *places;
+    hd_heap *heaps;
+    size_t count = 0;
+    bool is_raw;
+    int status, bad = DONE;
+    if (file_is_named(a)) return WRONG_USAGE;
+    if (index_is_merged(a)) return index_merge(a);
+    is_raw = memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true));
+    status = index_check_none(a, is_raw);
+    if (status) return status;
+    if (is_raw) return memprof_merge(a);
+    status = check_to(a);
+    if (status) return status;
+    places = places_create(a);
+    status = merge_files(a, places, &m, &bad);
+    heaps = needed(calloc(2 * m.count + 1, sizeof *heaps));
+    if (!status) status = finish_groups(a, &m, heaps, &count);
+    if (!status) status = write_condensed(a, heaps, count, places, 0, 0);
+    for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
     hd_places_free(places);
     free(heaps);
-    return status;
+    return status ? status : bad;
 }
-

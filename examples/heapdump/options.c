@@ -32,7 +32,7 @@ static bool take_text(const option_row *o, arguments *a, const char *text) {
     return true;
 }
 
-static bool parse_bytes(const char *s, uint64_t *n) {
+bool parse_bytes(const char *s, uint64_t *n) {
     char *end;
     int shift = 0;
     errno = 0;
@@ -159,10 +159,30 @@ static bool take_metric(const option_row *o, arguments *a, const char *text) {
     return memprof_take_metric(a, text);
 }
 
+static bool take_prune(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    return prune_parse(a, text);
+}
+
 static bool take_binary(const option_row *o, arguments *a, const char *text) {
     (void)o;
     a->binaries = needed(realloc(a->binaries, ((size_t)a->binary_count + 1) * sizeof *a->binaries));
     a->binaries[a->binary_count++] = text;
+    return true;
+}
+
+/* NAME=VALUE; a value may have a '=' itself. */
+static bool take_label(const option_row *o, arguments *a, const char *text) {
+    const char *value = strchr(text, '=');
+    hd_label *l;
+    (void)o;
+    if (!value || value == text) return false;
+    a->labels = needed(realloc(a->labels, ((size_t)a->label_count + 1) * sizeof *a->labels));
+    l = &a->labels[a->label_count];
+    *l = (hd_label){ needed(strndup(text, (size_t)(value - text))), value + 1 };
+    for (int i = 0; i < a->label_count; i++)
+        if (!strcmp(a->labels[i].name, l->name)) return false;
+    a->label_count++;
     return true;
 }
 
@@ -308,35 +328,54 @@ static const option_row rows[] = {
     { "", "garbage", NULL, take_flag, AT(garbage), "count what no root holds too, instead of live strings alone" },
 
     /* What is written. */
+    { "", "json-lines", NULL, take_flag, AT(json_lines),
+      "JSON lines instead of CSV [where the name of -o ends in .jsonl, .ndjson or\n.json]" },
+    { "", "label", "NAME=VALUE", take_label, AT(labels),
+      "give all rows this label, in a column of its own; may be given again. One\n"
+      "called profile is told instead of the file" },
     { "merge", "to", "FORMAT", take_text, AT(to), 
-      "chrome, heaps_v2 with all of it, another format of heaps, or memprof-raw\n"
-      "[chrome]" },
+      "chrome, heaps_v2 with all of it, another format of heaps, memprof-raw, or\n"
+      "memprof-index [chrome; of MemProf profiles raw, or indexed when one is]" },
     { "convert", "to", "FORMAT", take_text, AT(to), NULL },
     { "merge", "add-to", "TRACE", take_text, AT(add_to), "write TRACE with the result added" },
     { "convert", "add-to", "TRACE", take_text, AT(add_to),
       "write TRACE with the heaps added; all else in it stays as it is" },
     { "merge", "memprof-version", "N", take_text, AT(memprof_version),
-      "of memprof-raw: write version 1 to 5 [the first that has the fields of all]" },
+      "of memprof-raw: write version 1 to 5 [the first that has the fields of all];\n"
+      "of memprof-index see heapdump index, as for the five that follow" },
     { "convert", "memprof-version", "N", take_text, AT(memprof_version),
       "of memprof-raw: write version 1 to 5 [as it is]; of memprof-index see\n"
-      "heapdump index, as for the three that follow" },
+      "heapdump index, as for the five that follow" },
     { "index", "memprof-version", "N", take_text, AT(memprof_version),
-      "0 to 3, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
+      "0 to 4, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
       "read [3, or that of the indexed profile]" },
+    { "", "like", "RELEASE", take_text, AT(like),
+      "write what llvm-profdata of this release writes of one raw file: 19,\n"
+      "versions 0 to 3 [0], or 22, versions 2 to 4 [3]; 19 reads nothing of 22, 22\n"
+      "no version before 2 [22, where it has the version]" },
     { "", "full-schema", NULL, take_flag, AT(full_schema),
       "all fields [versions 0, 1 and rfc; of an indexed profile what it has]" },
     { "", "hot-cold-schema", NULL, take_flag, AT(hot_cold_schema),
       "those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
-      "TotalLifetimeAccessDensity [versions 2 and 3 of raw profiles]" },
+      "TotalLifetimeAccessDensity [versions 2 to 4 of raw profiles]" },
+    { "", "prune", "WHAT", take_prune, AT(prune),
+      "leave contexts out, and tell how much that is: min-bytes=N, those that\n"
+      "allocated less, cold=P%, the smallest cold ones that together have at most P%\n"
+      "of all cold bytes, or both with a comma between. What is not cold stays at\n"
+      "places where something cold does, so that nothing becomes cold by it" },
     { "", "base", "FILE", take_text, AT(base),
-      "put it into this indexed profile, beside its counters of functions; beside\n"
-      "those of LLVM 22, in version 2 or 3" },
+      "put it into this indexed profile, beside its counters of functions, instead\n"
+      "of the MemProf profile that may be there; beside counters of LLVM 22, in\n"
+      "versions 2 to 4 or rfc" },
 
     /* MemProf. */
     { "", "binary", "FILE", take_binary, AT(binaries),
       "of MemProf profiles: the program, or a library of it, to name functions with\n"
       "(matched by build id; may be given again) [frames are BUILDID+0xOFFSET]; of\n"
-      "heap profiles as text: where a mapped file is now (matched by its name)" },
+      "heap profiles as text: where a mapped file is now (matched by its name).\n"
+      "Debug information may be in it, in FILE.debug or what .gnu_debuglink names\n"
+      "beside it, under /usr/lib/debug/.build-id, at the servers of DEBUGINFOD_URLS\n"
+      "(none are asked without), in .dwo files, or in FILE.dwp" },
     { "index", "binary", "FILE", take_binary, AT(binaries),
       "the program, and each library of it that was profiled (by build id)" },
     { "", "keep-unresolved", NULL, take_flag, AT(keep_unresolved),
@@ -345,11 +384,21 @@ static const option_row rows[] = {
       "keep frames of what recorded: with --binary, of MemProf's runtime; of heap\n"
       "profiles as text, those of the allocator" },
     { "", "hints", NULL, take_flag, AT(hints),
-      "instead of the records, what the compiler makes of them (clang 19)" },
+      "instead of the records, what the compiler makes of them" },
+    { "", "diff", NULL, take_flag, AT(hints_diff),
+      "of --hints, and two files: what changes for the compiler from OLD to NEW" },
+    { "", "effect", "HINTS", take_text, AT(effect),
+      "instead, judge the hints that the compiler took of this profile by the later\n"
+      "run that FILE is of" },
+    { "", "clang", "RELEASE", take_text, AT(clang), "the compiler's: 19 or 22 [22]" },
+    { "", "yaml", NULL, take_flag, AT(yaml),
+      "the records as YAML, what llvm-profdata show --memory prints of an indexed profile,\n"
+      "and llvm-profdata merge and this tool read" },
     { "", "cold-density", "D", take_limit, AT(limit[0]), "cold: less than D accesses a byte and second [0.05], and" },
     { "", "cold-lifetime", "S", take_limit, AT(limit[1]), "living for S seconds or longer [200]" },
     { "", "hot-density", "D", take_limit, AT(limit[2]),
-      "hot: more than D accesses a byte and second [1000]; of clang, these are\n"
+      "hot: more than D accesses a byte and second [of clang 19 1000, of 22 nothing\n"
+      "is hot without -mllvm -memprof-use-hot-hints]; of clang, these are\n"
       "-mllvm -memprof-lifetime-access-density-cold-threshold,\n"
       "-memprof-ave-lifetime-cold-threshold and\n"
       "-memprof-min-ave-lifetime-access-density-hot-threshold" },

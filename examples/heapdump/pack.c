@@ -115,3 +115,9 @@ hd_status packing_close(packing *p, bool whole) {
     free(p);
     return status;
 }
+
+size_t tool_deflate(void *user, void *to, size_t capacity, const void *data, size_t size) {
+    uLongf n = (uLongf)capacity;
+    (void)user;
+    return compress2(to, &n, data, (uLong)size, Z_BEST_COMPRESSION) == Z_OK ? (size_t)n : 0;
+}

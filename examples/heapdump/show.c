@@ -26,6 +26,7 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
     json_text(j, "axis", row->depth ? row->breakdown->axis[row->axis].name : NULL);
     json_str(j, "name", row->name);
     json_amount(j, "bytes", "blocks", "error", &row->amount);
+    if (row->unlisted) json_u64(j, "more_bytes", row->unlisted);
     hd_json_end(j);
     return HD_OK;
 }
@@ -76,6 +77,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
     json_bool(j, "self_is_bound", row->self_is_bound);
     json_u64(j, "unlisted_bytes", row->unlisted.bytes);
     json_known(j, "unlisted_blocks", row->unlisted.blocks);
+    if (row->more) json_u64(j, "more_bytes", row->more);
     hd_json_end(j);
     return HD_OK;
 }
@@ -87,7 +89,7 @@ typedef struct top_list {
     const screen *screen;
     uint64_t total;
     int bytes, blocks;           /* widths */
-    bool estimates;
+    bool estimates, more;        /* more: a line may be more */
 } top_list;
 
 /* Bytes, with their error, and their share; "<=" before a bound. */
@@ -101,14 +103,14 @@ static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
 }
 
 static hd_status put_top_row(void *user, const hd_top_row *row) {
-    enum { UNLISTED_COLUMNS = 22 };
+    enum { UNLISTED_COLUMNS = 22, MORE_COLUMNS = 16 };
     top_list *t = user;
     int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + 2;
     bool unlisted = row->unlisted.bytes > t->total / 100;
     int room;
     char *name;
     if (t->blocks) used += t->blocks + 2;
-    room = t->screen->columns ? t->screen->columns - used - 1 : 0;
+    room = t->screen->columns ? t->screen->columns - used - 1 - (row->more ? MORE_COLUMNS : 0) : 0;
     if (room && unlisted && room - UNLISTED_COLUMNS < 24 && room - UNLISTED_COLUMNS < columns_of(row->name))
         unlisted = false;        /* the name says more */
     if (room && unlisted) room -= UNLISTED_COLUMNS;
@@ -116,11 +118,14 @@ static hd_status put_top_row(void *user, const hd_top_row *row) {
     if (t->blocks && row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
     else if (t->blocks) display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
     display(t->out, "  %s", name);
-    if (unlisted) {
+    if (unlisted || row->more) {
         put_style(t->out, t->screen, FAINT);
-        display(t->out, " ("), put_bytes(t->out, t->a, row->unlisted.bytes, 0), display(t->out, " unlisted)");
+        if (unlisted)
+            display(t->out, " ("), put_bytes(t->out, t->a, row->unlisted.bytes, 0), display(t->out, " unlisted");
+        put_besides(t->out, t->a, row->more, unlisted);
         put_style(t->out, t->screen, PLAIN);
     }
+    t->more |= row->more > 0;
     display(t->out, "\n");
     if (!t->first) t->first = pattern_of(row->name);
     free(name);
@@ -151,6 +156,7 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
             !options.axis ? "function" : memprof_split(s->a) ? "type" : s->a->by);
     put_style(t.out, &s->screen, PLAIN);
     status = hd_top(heap, &options, put_top_row, &t, err);
+    if (t.more) put_besides_legend(t.out, &s->screen);
     free(s->first);
     s->first = t.first;
     return status;

@@ -590,6 +590,15 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     free(chain);
 }
 
+/* The standard error of what it holds, or grew by. */
+static void put_suspect_error(FILE *out, const arguments *a, const suspect *p) {
+    uint32_t last = p->s->counted - 1;
+    double error = sqrt(p->at[last].variance + (last ? p->at[0].variance : 0));
+    if (error <= 0) return;
+    if (last) display(out, " \xc2\xb1"), put_bytes(out, a, (uint64_t)error, 0);
+    else display(out, " \xc2\xb1%5.1f%%", 100 * error / fmax(p->bytes, 1));
+}
+
 static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t number) {
     const series *s = p->s;
     uint32_t steps = s->counted - 1;
@@ -600,9 +609,11 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
     display(out, "\n      ");
     if (!steps) {
         put_bytes(out, a, (uint64_t)p->bytes, 0);
+        put_suspect_error(out, a, p);
         display(out, ", %.1f%% of all, %.0f blocks\n", 100 * p->bytes / fmax(s->total[0].bytes, 1), p->blocks);
     } else {
         put_signed(out, a, p->trend.growth);
+        put_suspect_error(out, a, p);
         if (grown > 0) display(out, " (%.0f%% of all growth)", 100 * p->trend.growth / grown);
         display(out, ", %+.0f blocks; ", p->blocks_grown);
         if (steps > 1) put_signed(out, a, p->trend.growth / steps), display(out, " a step");
@@ -661,6 +672,11 @@ static void suspect_json(hd_json *j, const suspect *p) {
     json_array(j, "blocks");
     for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)p->at[t].blocks);
     hd_json_end(j);
+    if (p->at[s->counted - 1].variance > 0 || p->at[0].variance > 0) {
+        json_array(j, "errors");
+        for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)round(sqrt(p->at[t].variance)));
+        hd_json_end(j);
+    }
     if (s->counted > 1) {
         hd_json_key(j, "growth"), hd_json_i64(j, (int64_t)p->trend.growth);
         hd_json_key(j, "per_step"), hd_json_i64(j, (int64_t)(p->trend.growth / (s->counted - 1)));

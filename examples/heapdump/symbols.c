@@ -3,6 +3,8 @@
 #include "symbols.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <search.h>
 #include <sys/stat.h>
 
@@ -58,7 +60,7 @@ uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_fram
 }
 
 /* The items, which may have moved, with room for one more. */
-static void *symbols_room(void *items, size_t count, size_t *capacity, size_t size) {
+void *symbols_room(void *items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return items;
     *capacity = *capacity ? 2 * *capacity : 16;
     return needed(realloc(items, *capacity * size));
@@ -116,20 +118,98 @@ static uint32_t symbols_at(const symbols_ranges *r, Dwarf_Addr address) {
     return low ? r->range[low - 1].number : HD_NONE;
 }
 
-static void symbols_read_units(symbols_object *o) {
+/* Where the .dwo file of a unit is; what begins with `from`. */
+static char *symbols_split_file(Dwarf_Die *die, hd_str from) {
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr(die, DW_AT_dwo_name, &attribute));
+    char *file;
+    if (!name) name = dwarf_formstring(dwarf_attr(die, DW_AT_GNU_dwo_name, &attribute));
+    if (!name) return NULL;
+    if (*name == '/') from.len = 0;
+    if (asprintf(&file, "%.*s%s%s", (int)from.len, from.data, from.len ? "/" : "", name) < 0) needed(NULL);
+    return file;
+}
+
+static hd_str symbols_directory(Dwarf_Die *die) {
+    Dwarf_Attribute attribute;
+    const char *directory = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute));
+    return hd_cstr(directory ? directory : "");
+}
+
+/* Tells, once, of a unit whose debug information is in a .dwo file that is not there, or not of this program. */
+static void symbols_miss(symbols_object *o, Dwarf_Die *die) {
+    char *file = symbols_split_file(die, symbols_directory(die));
+    const char *packed = symbols_dwp_path(o->dwp);
+    if (!o->missed++ && file)
+        display(stderr, "heapdump: %s: debug information is in %s, which %s%s%s%s\n", o->path, file,
+                access(file, R_OK) ? "is not there" : "is of another program, or not for libdw to read",
+                packed ? "; " : "", packed ? packed : "", packed ? " has nothing of it" : "");
+    free(file);
+}
+
+/* The tree of a unit whose skeleton libdw takes for none: one of DWARF 4 that has inlined functions itself. */
+static uint32_t symbols_inlining(symbols_object *o, Dwarf_CU *cu, Dwarf_Die *die) {
+    const char *slash = strrchr(o->path, '/');
+    hd_str beside = { o->path, slash ? (size_t)(slash - o->path) : 0 };
+    char *file = symbols_split_file(die, slash ? beside : hd_cstr("."));
+    uint32_t number;
+    if (file && access(file, R_OK)) {
+        free(file);
+        file = symbols_split_file(die, symbols_directory(die));
+    }
+    number = symbols_dwp_add(o->dwp, cu, file && !access(file, R_OK) ? file : NULL);
+    free(file);
+    return number;
+}
+
+static void symbols_add_unit(symbols_object *o, Dwarf_CU *cu, uint8_t type, Dwarf_Die die, Dwarf_Die tree) {
+    symbols_unit unit = { .die = die, .tree = die, .split = HD_NONE };
+    bool inlining = type != DW_UT_skeleton && dwarf_hasattr(&die, DW_AT_GNU_dwo_name);
+    bool is_split = inlining || type == DW_UT_skeleton; /* of DWARF 4 as well: DW_TAG_compile_unit there */
+    if (tree.addr) unit.tree = tree;
+    else if (is_split) {
+        if (!o->dwp) o->dwp = symbols_dwp_open(o, dwfl_module_getdwarf(o->module, &o->dwarf_bias));
+        unit.split = inlining ? symbols_inlining(o, cu, &die) : symbols_dwp_add(o->dwp, cu, NULL);
+        if (unit.split == HD_NONE) {
+            symbols_miss(o, &die);
+            if (inlining) unit.split = symbols_dwp_add(o->dwp, cu, "");
+        }
+    }
+    symbols_add_ranges(&o->ranges, &die, (uint32_t)o->unit_count);
+    o->units = symbols_room(o->units, o->unit_count, &o->unit_capacity, sizeof *o->units);
+    o->units[o->unit_count++] = unit;
+}
+
+/* Tells of what dwz has put into another file, where that is not there. */
+static void symbols_miss_alternate(const symbols_object *o, Dwarf *dwarf) {
+    const char *name;
+    const void *id;
+    if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) > 0 && !dwarf_getalt(dwarf))
+        display(stderr, "heapdump: %s: debug information is in %s, which is not there\n", o->path, name);
+}
+
+void symbols_read_units(symbols_object *o) {
     Dwarf *dwarf = dwfl_module_getdwarf(o->module, &o->dwarf_bias);
     Dwarf_CU *cu = NULL;
     Dwarf_Die die, tree;
-    while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &tree) == 0) {
+    uint8_t type;
+    if (o->has_units) return;
+    if (dwarf) symbols_miss_alternate(o, dwarf);
+    while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &tree) == 0) {
         int tag = dwarf_tag(&die);
-        if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) continue;
-        o->units = symbols_room(o->units, o->unit_count, &o->unit_capacity, sizeof *o->units);
-        o->units[o->unit_count] = (symbols_unit){ .die = die };
-        o->units[o->unit_count].tree = tag == DW_TAG_skeleton_unit ? tree : die;
-        symbols_add_ranges(&o->ranges, &die, (uint32_t)o->unit_count++);
+        if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit || tag == DW_TAG_partial_unit)
+            symbols_add_unit(o, cu, type, die, tree);
     }
     symbols_flatten(&o->ranges);
     o->has_units = true;
+}
+
+/* What a unit says of its functions; where that is not to be had, what its skeleton says. */
+Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit) {
+    uint32_t number = unit->split;
+    unit->split = HD_NONE;
+    if (number != HD_NONE) symbols_dwp_read(o->dwp, number, unit);
+    return &unit->tree;
 }
 
 static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around) {
@@ -150,12 +230,12 @@ static bool symbols_holds_code(int tag) {
 }
 
 /* All functions of a unit that have code. */
-static void symbols_read_unit(symbols_unit *unit) {
+static void symbols_read_unit(symbols_object *o, symbols_unit *unit) {
     size_t depth = 0, capacity = 0;
     symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs from the unit down */
     symbols_scope next = { .around = HD_NONE };
     unit->read = true;
-    if (dwarf_child(&unit->tree, &next.die) == 0) path[depth++] = next;
+    if (dwarf_child(symbols_tree(o, unit), &next.die) == 0) path[depth++] = next;
     while (depth) {
         Dwarf_Die *die = &path[depth - 1].die;
         int tag = dwarf_tag(die);
@@ -182,23 +262,31 @@ static void symbols_read_build_id(symbols_object *o) {
     o->build_id_size = (uint32_t)n;
 }
 
+static int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
+                                  const char *file, const char *link, GElf_Word crc, char **found) {
+    return symbols_unpacked(dwfl_standard_find_debuginfo(module, user, name, base, file, link, crc, found));
+}
+
 /* Opens what an object is in: `file`, where its path leads elsewhere now. */
 static void symbols_open(symbols_object *o, const char *file) {
     static char *debuginfo_path;
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .find_debuginfo = symbols_find_debuginfo,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debuginfo_path
     };
     SYMBOLS_WORK;
     GElf_Addr bias = 0;
     struct stat st;
+    int fd;
     bool is_file = *file == '/' && !stat(file, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
     o->dwfl = is_file ? dwfl_begin(&callbacks) : NULL;
     if (!o->dwfl) return;
     dwfl_report_begin(o->dwfl);
-    o->module = dwfl_report_offline(o->dwfl, o->path, file, -1);
+    fd = symbols_unpacked(open(file, O_RDONLY | O_CLOEXEC));
+    o->module = fd >= 0 ? dwfl_report_offline(o->dwfl, o->path, file, fd) : NULL;
+    if (fd >= 0 && !o->module) close(fd);
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
@@ -325,12 +413,12 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
     symbols_frame at;
     symbols_unit *unit;
     Dwarf_Files *files = NULL;
-    if (!o->has_units) symbols_read_units(o);
+    symbols_read_units(o);
     address -= o->dwarf_bias;
     number = symbols_at(&o->ranges, address);
     if (number == HD_NONE) return 0;
     unit = &o->units[number];
-    if (!unit->read) symbols_read_unit(unit);
+    if (!unit->read) symbols_read_unit(o, unit);
     at = symbols_line(unit, address);
     dwarf_getsrcfiles(&unit->die, &files, NULL);
     number = symbols_at(&unit->ranges, address);
@@ -429,6 +517,7 @@ void symbols_free(symbols *s) {
     for (size_t i = 0; i < s->count; i++) {
         symbols_object *o = &s->objects[i];
         tdestroy(o->places, symbols_place_free);
+        symbols_dwp_close(o->dwp);
         if (o->dwfl) dwfl_end(o->dwfl);
         for (size_t u = 0; u < o->unit_count; u++) {
             free(o->units[u].scopes);

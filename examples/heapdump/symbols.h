@@ -37,6 +37,7 @@ typedef struct symbols_scope {
 
 typedef struct symbols_unit {
     Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
+    uint32_t split;              /* its number, where symbols_dwp.c is to be asked for the tree; or HD_NONE */
     bool read;
     symbols_scope *scopes;
     size_t count, capacity;
@@ -58,6 +59,8 @@ typedef struct symbols_place {
     char **shown;                /* as people read them */
 } symbols_place;
 
+typedef struct symbols_dwp symbols_dwp;
+
 typedef struct symbols_object {
     char *path;
     Dwfl *dwfl;
@@ -69,7 +72,9 @@ typedef struct symbols_object {
     symbols_unit *units;
     size_t unit_count, unit_capacity;
     symbols_ranges ranges;       /* of units */
+    symbols_dwp *dwp;            /* of split units that libdw does not find; NULL: not asked for */
     void *places;                /* a tree of <search.h> */
+    size_t missed;               /* units whose .dwo files are not there */
     unsigned char build_id[32];  /* of what was loaded, where that could not be opened */
     uint32_t build_id_size;
     bool used, has_functions, has_units;
@@ -106,6 +111,20 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
                         uint32_t capacity);
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
 void symbols_free(symbols *s);
+void *symbols_room(void *items, size_t count, size_t *capacity, size_t size);
+void symbols_read_units(symbols_object *o);
+Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit);
+
+/* symbols_packed.c */
+bool symbols_write(int fd, const void *data, size_t size, size_t at);
+int symbols_unpacked(int fd);
+
+/* symbols_dwp.c */
+symbols_dwp *symbols_dwp_open(const symbols_object *o, Dwarf *program);
+const char *symbols_dwp_path(const symbols_dwp *d);
+uint32_t symbols_dwp_add(symbols_dwp *d, Dwarf_CU *cu, const char *file);
+void symbols_dwp_read(symbols_dwp *d, uint32_t number, symbols_unit *to);
+void symbols_dwp_close(symbols_dwp *d);
 
 /* memprof_symbols.c */
 void symbols_place_free(void *p);

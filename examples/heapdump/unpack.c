@@ -152,12 +152,10 @@ static int64_t read_unpacked(void *user, void *buffer, size_t capacity) {
     return u->unpacker->read(u->stream, buffer, capacity);
 }
 
-hd_status unpacked_open(unpacked *u, const char *path, hd_error *err) {
+void unpacked_from(unpacked *u, hd_in in) {
     int64_t n = 1;
     memset(u, 0, sizeof *u);
-    u->is_file = strcmp(path, "-") != 0;
-    u->file = hd_in_callback(read_stdin, NULL);
-    if (u->is_file && hd_in_open(path, &u->file, err)) return err->status;
+    u->file = in;
     for (; u->size < sizeof u->first && n > 0; u->size += n > 0 ? (size_t)n : 0)
         n = u->file.read(u->file.user, u->first + u->size, sizeof u->first - u->size);
     u->failed = n < 0;
@@ -167,10 +165,16 @@ hd_status unpacked_open(unpacked *u, const char *path, hd_error *err) {
         size_t length = strlen(tool_unpackers[i].magic);
         if (u->size >= length && !memcmp(u->first, tool_unpackers[i].magic, length)) u->unpacker = &tool_unpackers[i];
     }
-    if (!u->unpacker) return HD_OK;
+    if (!u->unpacker) return;
     u->stream = needed(u->unpacker->open(u->unpacker->user, (hd_allocator){ take_memory, NULL }, read_all, u));
     u->in = hd_in_callback(read_unpacked, u);
-    return HD_OK;
+}
+
+hd_status unpacked_open(unpacked *u, const char *path, hd_error *err) {
+    hd_in in;
+    hd_status status = input_open(path, &in, err);
+    if (!status) unpacked_from(u, in);
+    return status;
 }
 
 void unpacked_explain(const unpacked *u, hd_error *err) {
@@ -182,5 +186,5 @@ void unpacked_explain(const unpacked *u, hd_error *err) {
 
 void unpacked_close(unpacked *u) {
     if (u->stream) u->unpacker->close(u->stream);
-    if (u->is_file) hd_in_close(&u->file);
+    input_close(&u->file);
 }

@@ -224,18 +224,18 @@ for compiler in "$c99" "$cxx11"; do
   check "$compiler: quick start" quick_start "$compiler"
   check "$compiler: HD_SCOPE takes literals" literals_only "$compiler"
 done
-rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF FOLDED PPROF V8)
+rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF FOLDED PPROF V8 ROWS)
 symbols=('^hd_(tracker|register|record|recorder|contexts)_' '^hd_(graph|netcf|dart|v8|dominators)_' '^hd_(chrome|memory_dump|deduplicator)_' \
-  '^hd_netcf_' '^hd_dart_' '^hd_memprof_' '^hd__folded_' '^hd_pprof_' '^hd_v8_')
+  '^hd_netcf_' '^hd_dart_' '^hd_memprof_' '^hd__folded_' '^hd_pprof_' '^hd_v8_' '^hd_rows_')
 for compiler in "$c99" "$cxx11"; do
   for i in "${!rooms[@]}"; do
     check "$compiler: HEAPDUMP_NO_${rooms[i]}" leaves_out "$compiler" "${symbols[i]}" "${rooms[i]}"
   done
   check "$compiler: a recorder alone" leaves_out "$compiler" '^hd_(graph|netcf|dart|v8|chrome|memory_dump|memprof|pprof)_' GRAPH CHROME MEMPROF PPROF
   check "$compiler: readers alone" leaves_out "$compiler" '^hd_(tracker|register|record|recorder|contexts)_' RECORDER
-  check "$compiler: all rooms left out that can be" leaves_out "$compiler" '^hd_(tracker|register|record|graph|netcf|dart|v8|chrome|memory_dump|memprof|_folded|pprof)_' "${rooms[@]}"
+  check "$compiler: all rooms left out that can be" leaves_out "$compiler" '^hd_(tracker|register|record|graph|netcf|dart|v8|chrome|memory_dump|memprof|_folded|pprof|rows)_' "${rooms[@]}"
 done
-has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99" '^hd_(tracker|register|record|graph|netcf|dart|v8|chrome|memory_dump|memprof|_folded|pprof)_' "${rooms[@]}"
+has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99" '^hd_(tracker|register|record|graph|netcf|dart|v8|chrome|memory_dump|memprof|_folded|pprof|rows)_' "${rooms[@]}"
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done

@@ -148,7 +148,7 @@ static int use(void) {
     hd_dump *dump = NULL;
     hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
     hd_buffer more = { NULL, 0, 0, { NULL, NULL } };
-    hd_heap heap = { 1, 0, "process", "0x1", 0, HD_HEAP_LIVE, "malloc", 0, NULL, NULL };
+    hd_heap heap = { 1, 0, "process", "0x1", 0, HD_HEAP_LIVE, "malloc", 0, NULL, NULL, NULL, 0 };
     hd_scalar scalar = { 1, "process", "0x2", 5, "malloc", "size", "bytes", 10000, NULL };
     hd_chrome_dumps dumps = { NULL, 0, NULL, 1, HD_LIGHT, NULL };
     uint32_t node = 0, nodes[2] = { 0, 0 };

@@ -67,6 +67,14 @@ check "... and the other side is said to be missing" "malloc, app, pid 1, dump 0
   "$("$tool" diff a.json c.json | sed -n 's/.*  \(.* -> .*\)/\1/p' | paste -sd,)"
 check "... in JSON too" "app null,null other" \
   "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(if .before then .before.process else null end) \(if .after then .after.process else null end)"' | paste -sd,)"
+
+# Rows of an SQL engine: processes without a number are told apart by name, and parts sampled unlike are no earlier dumps.
+printf 'process,stack,bytes\napp,f,100\nother,f,10\n' > processes.csv
+check "rows: all processes without a number are merged" 110 "$("$tool" merge --to rows-json processes.csv 2> /dev/null | jq .bytes)"
+check "... and shown" "100,10" "$("$tool" tree --json processes.csv | jq -r '.heaps[].rows[0].bytes' | paste -sd,)"
+printf 'sample_bytes,stack,bytes\n4096,f,100\n512,f,10\n' > distances.csv
+check "rows: parts that were sampled unlike are merged" "110 4096" "$("$tool" merge --to rows-json distances.csv 2> /dev/null | jq -r '"\(.bytes) \(.sample_bytes)"')"
+
 trace 1 app 0x2 1 2 3 | sed 's/"malloc":{"nodes"/"other":{"nodes"/' > d.json
 jq -c -n --slurpfile a a.json --slurpfile d d.json '{traceEvents: ($a[0].traceEvents + $d[0].traceEvents)}' > ad.json
 check "... of one file, which dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \

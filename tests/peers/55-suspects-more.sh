@@ -100,6 +100,13 @@ mkdir more
 ./check_aa more 1 4000 65536 > out
 check "sampled: those that grew most are" yes "$("$tool" suspects --json aa/0.a.json more/0.a.json | jq -r 'if [.series[0].suspects[].site] | index("site 9") != null and index("site 8") != null then "yes" else . end')"
 
+check "sampled: how sure that is" yes "$("$tool" suspects aa/0.a.json more/0.a.json | grep -qE '^ +\+[0-9.]+ [KM]iB ±[0-9.]+ [KMG]?i?B' && echo yes)"
+check "sampled: of one dump, too, as top has it" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | 100 * .self_error / .self_bytes' | awk '{ printf "±%5.1f%%\n", $1 }')" \
+  "$("$tool" suspects "$data/pprof-go.pb" | grep -o '±[ 0-9.]*%' | head -n 1)"
+check "sampled: the same as top says, in bytes" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | "\(.self_bytes) \(.self_error)"')" \
+  "$("$tool" suspects --json "$data/pprof-go.pb" | jq -r '.series[0].suspects[0] | "\(.bytes[0]) \(.errors[0])"')"
+check "exact: nothing of that" "0 null" "$("$tool" suspects three.json | grep -c '±') $("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].errors')"
+
 # One screen, whatever the names are.
 jq -c 'walk(if type == "string" and startswith("leak ") then "leak<" + ("x, " * 3000) + ">(int) (a.c:1)" else . end)' three.json > wide.json
 check "one screen of 8 KB" yes "$([ "$("$tool" suspects wide.json | wc -c)" -le 8192 ] && echo yes)"

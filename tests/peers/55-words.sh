@@ -54,6 +54,9 @@ gzip -k trace.json
 cp "$data/trace-viewer/two-dumps.json" server.json
 for f in before between after; do cp "$data/node-small.heapsnapshot" $f.heapsnapshot; done
 for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
+mkdir host3 && cp trace.json host3
+cp "$data/pprof-go.pb" host1a.pb
+gzip -k host1a.pb
 sed -n '/^define demo_program/,/^endef/p' "$root/Makefile" | sed '1d; $d' > fill_database.py
 rm err app.c libapp.c
 cd "$work"

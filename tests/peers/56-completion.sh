@@ -24,7 +24,7 @@ cases() {
   check "$shell: words of a value" "live peak temporary total" "$($1 heapdump top --kind '' | sort | xargs)"
   check "$shell: forms of a value" "every= exit peak signal" "$($1 heapdump record --at '' | sort | xargs)"
   check "$shell: names of formats" "heap-text heapsnapshot heaptrack" "$($1 heapdump info --format hea | sort | xargs)"
-  check "$shell: what is written" "memprof-index memprof-raw" "$($1 heapdump convert --to memprof- | sort | xargs)"
+  check "$shell: what is written" "memprof-index memprof-raw memprof-yaml" "$($1 heapdump convert --to memprof- | sort | xargs)"
   check "$shell: a file" "some.dartheap" "$($1 heapdump retained so)"
   check "$shell: a file of an option" "other.json" "$($1 heapdump merge --add-to ot)"
   check "$shell: shells" "bash fish zsh" "$($1 heapdump --completion '' | sort | xargs)"

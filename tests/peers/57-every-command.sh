@@ -13,6 +13,8 @@ printf 'a 2 x 0\no 7cb42 1 8 1\nr 7cb42\nc x 1\n' > small.log
 "$tool" index --memprof-version rfc -o small.rfc "$data/memprof-19-v3.profdata" 2> err
 "$tool" convert --to speedscope -o speedscope.json "$data/go-heap.folded" 2> err
 gzip -c "$data/go-heap.folded" > packed.gz
+"$tool" rows --label host=a1 -o small.csv "$data/pprof-go.pb" "$data/trace-viewer/two-dumps.json" 2> err
+"$tool" rows -o small.jsonl "$data/go-heap.folded" 2> err
 
 # What a file is: heaps, objects, raw or indexed MemProf profiles; and an object of it.
 inputs="chrome heaps - $data/trace-viewer/two-dumps.json
@@ -21,6 +23,8 @@ folded heaps - $data/go-heap.folded
 folded heaps - packed.gz
 pprof heaps - $data/pprof-go.pb
 pprof heaps - $data/pprof-node.pb
+rows heaps - small.csv
+rows-json heaps - small.jsonl
 heap-text heaps - $data/heap-go.txt
 heap-text heaps - $data/heap-jemalloc.txt
 heap-text heaps - $data/heap-tcmalloc.txt
@@ -30,7 +34,9 @@ dart objects 1 $data/small.dartheap
 heapsnapshot objects 1 $data/node-small.heapsnapshot
 memprof raw - $data/memprof-19.raw
 memprof-index indexed - $data/memprof-19-v3.profdata
-memprof-index indexed - small.rfc"
+memprof-index indexed - small.rfc
+memprof-yaml indexed - $data/memprof-22-listing.yaml
+memprof-report heaps - $data/memprof-22-report.txt"
 # Formats that are recognised to tell what to do instead, and those of others that only say what the file is.
 no_input="memprof-text"
 
@@ -45,6 +51,8 @@ merge heaps,objects,raw,indexed merge -o out F F
 convert heaps,objects,raw,indexed convert --to chrome -o out F
 convert heaps,objects,raw,indexed convert --to folded -o out F
 convert objects convert --to dart -o out F
+convert heaps,objects,raw,indexed convert --to rows -o out F
+rows heaps,objects,raw,indexed rows -o out F
 classes objects classes F
 retained objects retained F
 path objects path --id I F

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Raw profiles that programs compiled by clang 14, 16 and 19 write, against llvm-profdata of the same version: every
+# Raw profiles that programs compiled by clang 14, 16, 19 and 22 write, against llvm-profdata of the same version: every
 # allocation site of every function, frame by frame, every field of every block; ours being symbolized by
 # llvm-symbolizer through the library's hook. What llvm-profdata 14 shows has no blocks.
 #
@@ -64,7 +64,7 @@ shown() {
     fail "$1: $(cat "$out.result")"
 }
 
-for version in 14 16 19; do
+for version in 14 16 19 22; do
   need clang-$version llvm-$version libclang-rt-$version-dev libstdc++-12-dev || { echo "SKIP: clang $version cannot be installed here"; continue; }
   for program in small threads recursion templates; do
     source=tests/peers/memprof_$program.cc

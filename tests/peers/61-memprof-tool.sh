@@ -28,7 +28,7 @@ compare() {
 }
 
 any=
-for v in 19 16; do
+for v in 22 19 16; do
   if ! need clang-$v llvm-$v libclang-rt-$v-dev; then
     echo "SKIP: clang-$v cannot be had"
     continue
@@ -45,6 +45,8 @@ done
 if [ -x inline-19 ]; then
   compile clang++-19 $source/memprof_inline.cc histogram-19 -mllvm -memprof-histogram
   compare 19 histogram-19
+  compile clang++-19 $source/memprof_inline.cc packed-19 -gz=zstd
+  compare 19 packed-19
   # several profiles in one file, and a debug file apart
   cat small-19.raw.* small-19.raw.* > twice.raw
   check "two profiles in a file add up" "$("$tool" info --json small-19.raw.* | jq '.files[0].profiles[0].totals.AllocCount * 2')" \
@@ -52,7 +54,7 @@ if [ -x inline-19 ]; then
   "$tool" convert --to memprof-raw --memprof-version 3 -o three.raw small-19.raw.* 2> err
   "$tool" merge -o sum.raw small-19.raw.* three.raw 2> err
   check "what one of them lacks is left out, and told" "AccessHistogramSize, AccessHistogram, 3" \
-    "$(sed -n 's/.*some lack, \(.*\)/\1/p' err), $("$tool" info --json sum.raw | jq '.files[0].profiles[0].version')"
+    "$(sed -n 's/.*all profiles have are left out: \(.*\)/\1/p' err), $("$tool" info --json sum.raw | jq '.files[0].profiles[0].version')"
   check "versions before 3 do not go with later ones" "1 1" \
     "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 cannot be added to those of versions 1 and 2' err)"
   if need binutils; then

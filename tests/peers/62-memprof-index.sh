@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# heapdump index against llvm-profdata merge: what clang 19 makes of either file, in each version; the records of files
+# heapdump index --like against llvm-profdata merge of 19 and 22: the same bytes, in each version and schema; what clang 19
+# and 22 make of either file; the records of files
 # that llvm-profdata 16 and 19 wrote; an instrumentation profile gaining a memprof section; position-independent
 # programs with their libraries, and programs whose code does not begin at a page; heapdump memprof --hints against the
 # marks in the IR.
@@ -28,6 +29,9 @@ run() {
   mv "$1".run.* "${2:-$1}.raw"
 }
 
+# The IR as the pass leaves it that reads profiles: what is inlined later loses marks.
+after="-mllvm -print-after=memprof-use -mllvm -print-module-scope"
+
 # ir PROFILE SOURCE OUT FLAGS...: the profile always under one name
 ir() {
   cp "$1" used.memprof
@@ -53,6 +57,16 @@ same_bytes() {
 # make_index OUT ARGUMENTS...: tells when it fails
 make_index() { "$tool" index -o "$@" 2> err || { fail "index of $1: $(tail -n 1 err)"; return 1; }; }
 
+# same_ways RELEASE VERSION RAW BINARY THEIRS: a pipe, a packed file, and merge give the same bytes
+same_ways() {
+  local with="--like $1 --memprof-version $2 --binary $4 -o ours.way" how="like $1, version $2"
+  shift
+  "$tool" index $with - < "$2" 2> err && same_bytes "$3, $how, by a pipe" ours.way "$4" || fail "$3: $(tail -n 1 err)"
+  gzip -c "$2" > packed.gz && "$tool" index $with packed.gz 2> err && same_bytes "... packed" ours.way "$4" || fail "$3: $(tail -n 1 err)"
+  "$tool" convert --to memprof-index $with - < packed.gz 2> err && same_bytes "... packed, by a pipe" ours.way "$4" || fail "$3: $(tail -n 1 err)"
+  "$tool" merge --to memprof-index $with "$2" 2> err && same_bytes "... merged alone" ours.way "$4" || fail "$3: $(tail -n 1 err)"
+}
+
 # same_records NAME INDEXED SHOWN BINARY
 same_records() {
   local told
@@ -62,6 +76,33 @@ same_records() {
 
 # What clang makes of our files -----------------------------------------------------------------------------------------
 
+# Calls of one place at several addresses, which LLVM keeps apart.
+cat > unrolled.cc << 'EOF'
+char *volatile kept;
+int main() {
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 4; i++) kept = new char[10];
+}
+EOF
+for release in 19 22; do
+  need clang-$release llvm-$release libclang-rt-$release-dev || { echo "SKIP: clang-$release cannot be had"; continue; }
+  clang++-$release -O1 $flags $profiled -no-pie unrolled.cc -o unrolled
+  run unrolled
+  llvm-profdata-$release merge unrolled.raw --profiled-binary unrolled --memprof-version=3 -o theirs.unrolled
+  same_ways $release 3 unrolled.raw unrolled theirs.unrolled
+  # Frame tables of versions before 3 are in the order of a hash of the stacks' ids.
+  clang++-$release -O1 $flags $profiled -no-pie "$source/memprof_templates.cc" -o several
+  run several
+  for v in 0 1 2; do
+    [ "$release$v" = 220 ] || [ "$release$v" = 221 ] && continue
+    llvm-profdata-$release merge several.raw --profiled-binary several --memprof-version=$v -o theirs.several
+    same_ways $release $v several.raw several theirs.several
+  done
+  cat several.raw several.raw > twice.raw
+  llvm-profdata-$release merge twice.raw --profiled-binary several --memprof-version=2 -o theirs.several
+  make_index ours.way twice.raw --like $release --memprof-version 2 --binary several && same_bytes "two profiles in a file" ours.way theirs.several
+done
+
 for program in hints inline recursion templates threads; do
   clang++-19 -O1 $flags $profiled -no-pie "$source/memprof_$program.cc" -o $program
   run $program
@@ -69,17 +110,17 @@ for program in hints inline recursion templates threads; do
     for schema in "" full; do
       name="$program, version $v${schema:+, full schema}"
       llvm-profdata-19 merge $program.raw --profiled-binary $program --memprof-version=$v ${schema:+--memprof-full-schema} -o theirs.$program.$v$schema
-      make_index ours.$program.$v$schema $program.raw --binary $program --memprof-version $v ${schema:+--full-schema} || continue
+      make_index ours.$program.$v$schema $program.raw --like 19 --binary $program --memprof-version $v ${schema:+--full-schema} || continue
       [ "$schema" ] || same_ir "$name" ours.$program.$v theirs.$program.$v memprof_$program.cc
-      [ $v != 3 ] || same_bytes "$name" ours.$program.$v$schema theirs.$program.$v$schema
+      same_bytes "$name" ours.$program.$v$schema theirs.$program.$v$schema
     done
   done
   cat $program.raw $program.raw > twice.raw
   llvm-profdata-19 merge twice.raw --profiled-binary $program --memprof-version=3 -o theirs.twice
-  make_index ours.twice twice.raw --binary $program && same_bytes "$program, two dumps in a file" ours.twice theirs.twice
+  make_index ours.twice twice.raw --like 19 --memprof-version 3 --binary $program && same_bytes "$program, two dumps in a file" ours.twice theirs.twice
   cp $program.raw other.raw
   llvm-profdata-19 merge -j 1 $program.raw other.raw --profiled-binary $program --memprof-version=3 -o theirs.$program.two
-  make_index ours.two $program.raw other.raw --binary $program && same_ir "$program, two files" ours.two theirs.$program.two memprof_$program.cc
+  make_index ours.two $program.raw other.raw --like 19 --memprof-version 3 --binary $program && same_ir "$program, two files" ours.two theirs.$program.two memprof_$program.cc
 
   # back again
   llvm-profdata-19 show --memory $program.raw --profiled-binary $program > shown 2> err
@@ -96,6 +137,54 @@ for v in 0 1 2 3; do # conversions, from the first and the last
   same_ir "version 3 to $v" again theirs.hints.$v memprof_hints.cc
 done
 
+# LLVM 22 ---------------------------------------------------------------------------------------------------------------
+
+# ir_22 PROFILE SOURCE OUT
+ir_22() {
+  cp "$1" used.memprof
+  clang++-22 -O1 $flags -fmemory-profile-use=used.memprof $limits -S -emit-llvm "$source/$2" -o "$3"
+}
+
+# same_ir_22 NAME OURS THEIRS SOURCE
+same_ir_22() {
+  ir_22 "$2" "$4" ours.ll && ir_22 "$3" "$4" theirs.ll || { fail "$1: clang 22 takes it not"; return; }
+  if cmp -s ours.ll theirs.ll; then pass "$1: the same IR of clang 22: $(grep -c '"memprof"=' ours.ll) attributes"
+  else fail "$1: IR of clang 22 differs: $(diff ours.ll theirs.ll | head -n 3)"; fi
+}
+
+if need clang-22 llvm-22 libclang-rt-22-dev; then
+  for program in hints inline recursion templates threads; do
+    clang++-22 -O1 $flags $profiled -no-pie "$source/memprof_$program.cc" -o $program-22
+    run $program-22
+    for v in 2 3 4; do
+      for schema in "" full; do
+        name="$program, LLVM 22, version $v${schema:+, full schema}"
+        llvm-profdata-22 merge $program-22.raw --profiled-binary $program-22 --memprof-version=$v ${schema:+--memprof-full-schema} -o theirs.22.$v$schema
+        make_index ours.22.$v$schema $program-22.raw --like 22 --binary $program-22 --memprof-version $v ${schema:+--full-schema} || continue
+        same_bytes "$name" ours.22.$v$schema theirs.22.$v$schema
+      done
+    done
+    cp theirs.22.3 theirs.$program-22 && has_22=yes
+    make_index ours.usual $program-22.raw --like 22 --binary $program-22 && same_bytes "$program: 22's version 3 is the usual one" ours.usual theirs.22.3
+    # The only bridge from what 19 writes to what clang 22 takes.
+    for v in 0 1; do
+      "$tool" convert --to memprof-index --memprof-version 4 -o bridged theirs.$program.$v 2> err || fail "converting: $(tail -n 1 err)"
+      same_ir_22 "$program: 19's version $v as version 4" bridged theirs.$program.3 memprof_$program.cc
+    done
+    # Every version says the same to llvm-profdata 22, whichever it came from.
+    llvm-profdata-22 show --memory theirs.22.4 > shown.22
+    for v in 0 1 2 3 rfc; do
+      "$tool" convert --to memprof-index --memprof-version $v -o there theirs.22.4 2> err &&
+        "$tool" convert --to memprof-index --memprof-version 4 --hot-cold-schema -o back there 2> err || fail "converting: $(tail -n 1 err)"
+      if [ $v = rfc ]; then # has blocks in another order, and call sites anew
+        check "$program: version 4 to $v and back: the summary" "$(sed -n 2,8p shown.22)" "$(llvm-profdata-22 show --memory back | sed -n 2,8p)"
+      else check "$program: version 4 to $v and back" "" "$(llvm-profdata-22 show --memory back | diff shown.22 - | head -n 3)"; fi
+    done
+  done
+else
+  echo "SKIP: clang-22 and llvm-22 cannot be had"
+fi
+
 if need clang-16 llvm-16 libclang-rt-16-dev; then
   for program in hints templates; do
     clang++-16 -O1 $flags $profiled -no-pie "$source/memprof_$program.cc" -o $program-16
@@ -105,6 +194,16 @@ if need clang-16 llvm-16 libclang-rt-16-dev; then
     same_records "$program, llvm-profdata 16's" theirs.16 shown $program-16
     check "$program, llvm-profdata 16's version of the whole" "LLVM 0" "$("$tool" info --json theirs.16 | jq -r '.files[0].layout')"
   done
+  # raw ones of versions 2 and 4, in either order, in one file, and beside an indexed one
+  cat hints-16.raw hints.raw > mixed.raw
+  make_index hints.indexed hints.raw --binary hints
+  make_index sum.indexed hints-16.raw hints.indexed --binary hints-16
+  for mix in "hints-16.raw hints.raw" "hints.raw hints-16.raw" mixed.raw; do
+    make_index sum.mix $mix --binary hints --binary hints-16 || continue
+    same_bytes "raw profiles of versions 2 and 4, as $mix" sum.mix sum.indexed
+  done
+  "$tool" merge --to memprof-index --binary hints --binary hints-16 -o sum.merged hints.raw hints-16.raw 2> err || fail "merge: $(tail -n 1 err)"
+  same_bytes "... merged" sum.merged sum.indexed
 else
   echo "SKIP: clang-16 cannot be had"
 fi
@@ -143,7 +242,7 @@ _ZL6blocksim 5 2220: _ZL6blocksim _ZL13program_firstv main
 library_work 1 333: library_work main
 library_work 4 888: _Z15library_inlinedv library_work main
 END
-make_index pie.memprof pie.raw --binary pie --binary libpie.so &&
+make_index pie.memprof pie.raw --like 19 --memprof-version 3 --binary pie --binary libpie.so &&
   check "a position-independent program and its library: every allocation of both" "" "$(sites --binary pie --binary libpie.so pie.memprof | diff expected - | head -n 5)"
 ir pie.memprof memprof_pie.cc pie.ll && check "... the program's are marked" "2 of one kind, 0 of several, 4 call sites" "$(python3 "$source/memprof_index.py" marks pie.ll)"
 ir pie.memprof memprof_pie.cc lib.ll -fPIC -DLIBRARY && check "... and the library's" "3 of one kind, 0 of several, 2 call sites" "$(python3 "$source/memprof_index.py" marks lib.ll)"
@@ -151,6 +250,7 @@ status=0; "$tool" index -o none pie.raw 2> err || status=$?
 check "without a binary, build ids are told" "2 2" "$status $(grep -c "build id \($(readelf -n pie | awk '/Build ID/ { print $3 }')\|$(readelf -n libpie.so | awk '/Build ID/ { print $3 }')\)" err)"
 "$tool" index -o one pie.raw --binary pie 2> err
 check "a library that is not given is told of" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }')" err)"
+check "... with all that has no name, in one line of three" "1 3" "$(grep -c 'have no name' err) $(wc -l < err)"
 
 need lld-19 || echo "SKIP: lld-19 cannot be had"
 sites --binary hints ours.hints.3 > expected
@@ -165,13 +265,25 @@ done
 # What the compiler thinks ----------------------------------------------------------------------------------------------------
 
 for program in hints inline recursion templates threads; do
-  ir ours.$program.3 memprof_$program.cc used.ll
+  ir ours.$program.3 memprof_$program.cc used.s $after 2> used.ll
   for from in ours.$program.3 ours.$program.0 $program.raw; do
-    "$tool" memprof --hints $same_limits --json --binary $program $from > hints.json 2> err || { fail "hints: $(tail -n 1 err)"; continue; }
+    "$tool" memprof --hints --clang 19 $same_limits --json --binary $program $from > hints.json 2> err || { fail "hints: $(tail -n 1 err)"; continue; }
     if told=$(python3 "$source/memprof_index.py" hints hints.json used.ll); then pass "$from: --hints agrees with the compiler: $told"
     else fail "$from: --hints: $told"; fi
   done
 done
+if [ "${has_22:-}" ]; then
+  for program in hints inline recursion templates threads; do
+    for hot in "" yes; do
+      cp theirs.$program-22 used.memprof
+      clang++-22 -O1 $flags -fmemory-profile-use=used.memprof $limits ${hot:+-mllvm -memprof-use-hot-hints} "$source/memprof_$program.cc" $after -S -emit-llvm -o used.s 2> used.ll
+      set -- --cold-lifetime 0 --cold-density 1000 ${hot:+--hot-density 50000}
+      "$tool" memprof --hints --clang 22 "$@" --json --binary $program-22 theirs.$program-22 > hints.json 2> err || { fail "hints: $(tail -n 1 err)"; continue; }
+      if told=$(python3 "$source/memprof_index.py" hints hints.json used.ll); then pass "$program, clang 22${hot:+ with hot hints}: --hints agrees with the compiler: $told"
+      else fail "$program, clang 22${hot:+ with hot hints}: --hints: $told"; fi
+    done
+  done
+fi
 check "by default nothing here is cold" 0 "$("$tool" memprof --hints --json --binary hints ours.hints.3 | jq '[.. | select(.hint? == "cold")] | length')"
 
 # Heaps of indexed files --------------------------------------------------------------------------------------------------------

@@ -2,9 +2,14 @@
 
 const hd_format tool_formats[] = {
     { .name = "speedscope", .detect = speedscope_detect, .write_heaps = speedscope_write,
-      .lacks = HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS | HD_LACKS_VARIANCE | HD_LACKS_TIMES },
+      .lacks = HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS | HD_LACKS_VARIANCE | HD_LACKS_TIMES |
+               HD_LACKS_MORE_LABELS },
     { .name = "heap-text", .title = "a heap profile as text", .detect = heap_text_detect, .read = heap_text_read },
     { .name = "heaptrack", .title = "a heaptrack recording", .detect = heaptrack_detect, .read = heaptrack_read },
+    { .name = "memprof-yaml", .title = "a memprof profile as YAML", .detect = memprof_yaml_detect,
+      .read = memprof_yaml_read, .write = memprof_yaml_write },
+    { .name = "memprof-report", .title = "a text report of the MemProf runtime", .detect = memprof_report_detect,
+      .read = memprof_report_read },
     { .name = NULL } /* the end */
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;

@@ -13,6 +13,17 @@ hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_
 int heaptrack_detect(const uint8_t *bytes, size_t size);
 hd_status heaptrack_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
 
+/* memprof_report.c */
+int memprof_report_detect(const uint8_t *bytes, size_t size);
+hd_status memprof_report_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+
+/* memprof_yaml.c */
+int memprof_yaml_detect(const uint8_t *bytes, size_t size);
+hd_status memprof_yaml_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+
+/* memprof_yaml_write.c: the document is an hd_memprof_index */
+hd_status memprof_yaml_write(const void *document, const hd_options *options, hd_out out, hd_error *err);
+
 /* The table, for hd_options.formats. */
 extern const hd_format tool_formats[];
 extern const size_t tool_format_count;
