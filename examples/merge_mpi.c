@@ -1,0 +1,79 @@
+/* Adds up the live heaps of files that LIST names, one a line: mpirun -n 8 merge_mpi OUT LIST. Each process takes its
+   share; then sums meet two and two, as rows, which are exact: how many there are changes no byte of OUT. A file that
+   cannot be read is named and left out, and the status is 1; other failures end all, and OUT is as it was. */
+#include <limits.h>
+#include <mpi.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "unpack.h"
+
+static struct { char allocator[256]; hd_merger *merger; } sums[64]; /* in order */
+static int count, rank;
+static hd_error err;
+static hd_dump *dump;
+
+static void must(bool good, const char *message) {
+    if (!good) fprintf(stderr, "merge_mpi: rank %d: %s\n", rank, message), MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void add_dump(void) {
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
+        hd_heap heap = *hd_dump_heap(dump, i);
+        const char *allocator = heap.allocator ? heap.allocator : "";
+        int at = 0, order = 1;
+        if (heap.kind != HD_HEAP_LIVE) continue;
+        heap.pid = heap.start_us = heap.time_us = 0, heap.dump = NULL; /* one file's */
+        while (at < count && (order = strcmp(allocator, sums[at].allocator)) > 0) at++;
+        if (order) {
+            must(count < 64 && strlen(allocator) < 256, "at most 64 allocators with names of 255 bytes expected");
+            memmove(sums + at + 1, sums + at, (size_t)(count++ - at) * sizeof *sums);
+            strcpy(sums[at].allocator, allocator), sums[at].merger = hd_merger_create(NULL, &err);
+            must(sums[at].merger != NULL, err.message);
+        }
+        must(!hd_merger_add(sums[at].merger, &heap, &err), err.message);
+    }
+    hd_dump_free(dump);
+}
+
+static hd_status put_sums(hd_out out) {
+    hd_heap heaps[2 * 64];       /* of each sum its parts, which another merger takes as what was added here */
+    size_t n = 0, parts;
+    for (int i = 0; i < count; i++, n += parts)
+        must(!hd_merger_finish_parts(sums[i].merger, heaps + n, &parts, &err), err.message);
+    return hd_rows_write(heaps, n, HD_ROWS_CSV, NULL, out, &err);
+}
+
+static void add_sums(int from) {
+    MPI_Status status;
+    int size;
+    MPI_Probe(from, 0, MPI_COMM_WORLD, &status), MPI_Get_count(&status, MPI_BYTE, &size);
+    void *rows = malloc((size_t)size);
+    must(rows != NULL, "out of memory");
+    MPI_Recv(rows, size, MPI_BYTE, from, 0, MPI_COMM_WORLD, &status);
+    must(!hd_read_memory(rows, (size_t)size, NULL, &dump, &err), err.message);
+    add_dump(), free(rows);
+}
+
+int main(int argc, char **argv) {
+    hd_options options = { .unpackers = &unpack_gzip, .unpacker_count = 1 };
+    hd_buffer rows = { .data = NULL };
+    hd_file file;
+    int ranks, bad = 0, step = 1;
+    char path[4096];
+    FILE *list = argc == 3 ? fopen(argv[2], "r") : NULL;
+    MPI_Init(&argc, &argv), MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    must(list != NULL, "usage: merge_mpi OUT LIST, a file of names, one a line");
+    for (int i = 0; fscanf(list, "%4095[^\n]%*c", path) == 1; i++)
+        if (i % ranks == rank && !hd_read_file(path, &options, &dump, &err)) add_dump();
+        else if (i % ranks == rank) fprintf(stderr, "merge_mpi: %s: %s\n", path, err.message), bad++;
+    for (; step < ranks && rank % (2 * step) == 0; step *= 2) if (rank + step < ranks) add_sums(rank + step);
+    must(!put_sums(hd_out_memory(&rows)), err.message);
+    must(!rank || rows.size <= INT_MAX, "at most 2 GiB of rows expected, as MPI counts in int");
+    if (rank) MPI_Send(rows.data, (int)rows.size, MPI_BYTE, rank - step, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank) return MPI_Finalize();
+    must(count > 0, "no heaps to add up"), must(!hd_file_create(argv[1], &file, &err), err.message);
+    hd_file_out(&file).write(&file, rows.data, rows.size); /* what fails is told by the commit */
+    must(!hd_file_commit(&file, &err), err.message);
+    return MPI_Finalize() || bad;
+}

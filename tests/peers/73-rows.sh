@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# heapdump rows as people and engines meet it: read by Python's csv and json and by sqlite3, written back, damaged.
+source tests/peers/common.sh
+must python3 sqlite3
+data=$PWD/tests/data
+work=build/peers/rows
+rm -rf $work && mkdir -p $work
+cd $work
+status() { "$@" > out 2> err; echo $?; }
+
+files=$(cd "$data" && ls pprof-* heap-* *.folded small.heaptrack memprof-19.raw)
+for file in $files; do
+  "$tool" rows --label host=a1 --label "note=a, \"b\";=1" -o "$file.csv" "$data/$file" 2> err || fail "$file: $(tail -n 1 err)"
+  "$tool" rows --label host=a1 --label "note=a, \"b\";=1" -o "$file.jsonl.gz" "$data/$file" 2> err || fail "$file: $(tail -n 1 err)"
+  "$tool" merge --to rows -o merged.csv "$data/$file" 2> err || fail "$file: merge: $(tail -n 1 err)"
+  "$tool" merge --to rows -o again.csv merged.csv 2> err || fail "$file: merge of rows: $(tail -n 1 err)"
+  check "$file: rows of a merge, merged" "" "$(cmp merged.csv again.csv)"
+  check "$file: JSON lines are the same heaps as CSV" "" "$(diff <("$tool" tree --json "$file.csv" | jq -S 'del(.. | .file?)') <("$tool" tree --json "$file.jsonl.gz" | jq -S 'del(.. | .file?)') | head -n 3)"
+  # Bytes by allocator and kind as an engine adds them up, and the hashes of stacks as anybody computes them.
+  python3 - "$file" << 'PY' > sums || fail "$file: $(tail -n 1 sums)"
+import collections, csv, gzip, hashlib, json, re, sys
+csv.field_size_limit(1 << 30)
+sums, found = collections.Counter(), collections.Counter()
+for row in csv.DictReader(open(sys.argv[1] + ".csv", newline="", encoding="utf-8", errors="surrogateescape")):
+    if not row["bytes"]: continue
+    if row["cumulative"] == "self" or not row["stack"] + row["type"]:
+        sums[row["allocator"], row["kind"], row["pid"], row["time"], row["dump"]] += int(row["bytes"])
+    assert row["host"] == "a1" and row["note"] == 'a, "b";=1', row
+    names = [re.sub(r"\\(.)", lambda m: "" if m[1] == "e" else m[1], n) for n in re.findall(r"(?:[^;\\]|\\.)+", row["stack"])]
+    text = b"".join(b"%d:%s" % (len(n), n) for n in (n.encode("utf-8", "surrogateescape") for n in names))
+    assert row["stack_hash"] in ("", hashlib.md5(text).hexdigest()[:16]), row
+for line in gzip.open(sys.argv[1] + ".jsonl.gz", "rt", encoding="utf-8"):
+    row = json.loads(line)
+    if row["bytes"] is None: continue
+    if row["cumulative"] == "self" or not (row["stack"] or row.get("type")):
+        found[row["allocator"] or "", row["kind"], str(row["pid"] or ""), row["time"] or "", row["dump"] or ""] += row["bytes"]
+assert sums == found, (sums, found)
+print(sum(sums.values()))
+PY
+  printf '.mode csv\n.import %s.csv r\nselect sum(bytes) from r where cumulative = "self" or stack || type = "";\n' "$file" | sqlite3 > engine 2> err
+  check "$file: bytes as sqlite3 adds them up" "$(cat sums)" "$(cat engine)"
+done
+
+# Damage: named, the rest written, and the exit status says so.
+head -c 1000 pprof-cc.pb.csv > cut.csv
+check "rows cut off are told" "0 1" "$(status "$tool" info cut.csv) $(grep -c 'a whole row' err)"
+echo nothing > bad.pb
+check "one bad file among others" "1 1" "$(status "$tool" rows -o all.csv "$data/pprof-cc.pb" bad.pb "$data/pprof-go.pb") $(grep -c 'bad.pb' err)"
+check "... the others are there" "2" "$(tail -n +2 all.csv | cut -d, -f1 | sort -u | wc -l)"
+check "... not with --strict" "1 " "$(status "$tool" rows --strict -o none.csv "$data/pprof-cc.pb" bad.pb) $(ls none.csv 2> /dev/null)"
+check "merged without it" "1 1" "$(status "$tool" merge --to rows -o some.csv "$data/pprof-cc.pb" bad.pb) $(grep -c 'bad.pb' err)"
+"$tool" merge --to rows -o one.csv "$data/pprof-cc.pb" 2> err
+check "... the same as of the others alone" "" "$(cmp some.csv one.csv)"
+check "merging stops with --strict" "1 " "$(status "$tool" merge --strict --to rows -o none.csv "$data/pprof-cc.pb" bad.pb) $(ls none.csv 2> /dev/null)"
+for label in pid=1 bytes=2 axis_x=3 nothing =x; do
+  check "--label $label" "2 " "$(status "$tool" rows --label "$label" -o none.csv "$data/pprof-cc.pb") $(ls none.csv 2> /dev/null)"
+done
+check "--label twice" 2 "$(status "$tool" rows --label a=1 --label a=2 -o none.csv "$data/pprof-cc.pb")"
+check "a disk that is full" 1 "$(status "$tool" rows -o /dev/full "$data/pprof-cc.pb")"
+exit $failed
