@@ -98,6 +98,10 @@ typedef struct arguments {
     const char *format;          /* of the inputs; NULL: what they begin like */
     bool format_help;            /* instead, to list these */
     const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */
+    bool gc;                     /* capture */
+    double every;                /* seconds between two; 0: one is taken */
+    uint32_t count;              /* so many; 0: as is usual */
+    const char *target;          /* of several */
     bool stats;
     uint32_t depth;
     uint64_t sample_bytes;       /* 0 for all */

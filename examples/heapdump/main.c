@@ -53,6 +53,17 @@ static const command commands[] = {
       .options = "output" CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record --keep app.region -o app.json -- ./app\n"
                   "heapdump recover app.region -o app.json; heapdump tree app.json" },
+    { .name = "capture", .run = run_capture,
+      .summary = "a heap snapshot of a Dart VM, a Node or a Chrome that runs",
+      .usage = "[OPTIONS] PORT|HOST:PORT|URL",
+      .help = "Takes a heap snapshot over the inspector of Node (node --inspect), Chrome (--remote-debugging-port) and\n"
+              "what else speaks as they do, or over the service of a Dart VM (--enable-vm-service): PORT of this machine,\n"
+              "or the URL that the VM prints, http:// or ws://. It is written as it comes. The VM stands still while it\n"
+              "looks through its heap. Of several pages, workers or isolates they are listed, and --target names one.",
+      .options = "target gc every count output",
+      .examples = "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
+                  "heapdump capture --target worker.js --every 60 --count 3 9222 -o tab.heapsnapshot\n"
+                  "heapdump capture --gc ws://127.0.0.1:8181/TOKEN=/ws -o app.dartheap" },
     { .name = "tree", .run = run_tree,
       .summary = "where the memory is: a breakdown by frame and type",
       .usage = "[OPTIONS] FILE...",

@@ -106,6 +106,10 @@ static bool take_limit(const option_row *o, arguments *a, const char *text) {
     return end != text && !*end && *limit >= 0 && *limit < 1e30;
 }
 
+static bool take_seconds(const option_row *o, arguments *a, const char *text) {
+    return take_limit(o, a, text) && *(double *)place(o, a) > 0 && *(double *)place(o, a) < 1e9;
+}
+
 /* NUMBER<N and its like, or FIELD=REGEX. */
 static bool take_where(const option_row *o, arguments *a, const char *text) {
     static const char *const numbers[] = { [OF_LENGTH] = "length", [OF_SIZE] = "size", [OF_RETAINED] = "retained" };
@@ -210,6 +214,8 @@ static const option_row rows[] = {
       ".zst or .xz" }, /* -o, too */
     { "record", "output", "FILE", take_text, AT(output),
       "the file, packed at its end where the name ends in .gz, .zst or .xz\n[heapdump.PROGRAM.PID.json]" },
+    { "capture", "output", "FILE", take_text, AT(output),
+      "the file, packed where the name ends in .gz, .zst or .xz\n[heapdump.PORT.heapsnapshot, of Dart .dartheap]" },
     { "snapshot", "output", "FILE", take_text, AT(output),
       "write a file of its own instead; packed, where the name ends in .gz, .zst or .xz" },
     { "recover", "output", "FILE", take_text, AT(output),
@@ -434,6 +440,12 @@ static const option_row rows[] = {
     { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
       "record one block per BYTES allocated, on average, and estimate from\n"
       "these: costs next to nothing (512k is usual) [every block, exactly]" },
+    { "", "target", "WORD", take_text, AT(target),
+      "of several: the one with this number, or with this word in its line" },
+    { "", "gc", NULL, take_flag, AT(gc), "collect garbage first; V8 always does" },
+    { "", "every", "SECONDS", take_seconds, AT(every),
+      "take several, so far apart: FILE.1, FILE.2, the number in front of what tells\nthe format" },
+    { "", "count", "N", take_count, AT(count), "so many, with --every [2]" },
     { "", "stats", NULL, take_flag, AT(stats), "tell what the recording itself cost: time, memory, stacks" }
 };
 enum { ROWS = sizeof rows / sizeof *rows, OUTPUT = 0 };
