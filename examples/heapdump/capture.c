@@ -79,8 +79,8 @@ static int put(capture *c, const void *data, size_t size) {
 enum { ID = 1, ERROR, CHUNK, WORK_DONE, WORK, ISOLATE_ID, ISOLATE_NAME, LAST,
        LISTED_KIND, LISTED_TITLE, LISTED_PAGE, LISTED_URL };
 static const char *const paths[] = {
-    "id", "error.message", "params.chunk", "params.done", "params.total", "result.isolates[].id", "result.isolates[].name",
-    "params.event.last", "[].type", "[].title", "[].url", "[].webSocketDebuggerUrl"
+    "id", "error.message", "params.chunk", "params.done", "params.total", "result.isolates[].id",
+    "result.isolates[].name", "params.event.last", "[].type", "[].title", "[].url", "[].webSocketDebuggerUrl"
 };
 
 static void keep(char **to, const capture *c) {
@@ -313,27 +313,33 @@ static void target_show(const target *t, uint32_t i) {
 static int choose(const capture *c, const target **chosen) {
     const char *word = c->a->target;
     uint32_t found = 0;
-    if (!c->count) return display(stderr, "heapdump: %s: there is nothing to take a snapshot of\n", c->shown), BAD_INPUT;
+    if (!c->count) {
+        display(stderr, "heapdump: %s: there is nothing to take a snapshot of\n", c->shown);
+        return BAD_INPUT;
+    }
     for (uint32_t i = 0; i < c->count; i++)
         if (word ? target_is(&c->targets[i], i, word) : c->count == 1 || is_in(c->targets[i].kind, "page"))
             *chosen = &c->targets[i], found++;
     if (found == 1) return DONE;
     if (word) display(stderr, "heapdump: %s: %u of these match --target %s:\n", c->shown, found, word);
-    else display(stderr, "heapdump: %s has several: --target takes the number of one, or a word of its line\n", c->shown);
+    else display(stderr, "heapdump: %s has several: --target takes the number of one, or a word of its line\n",
+                 c->shown);
     for (uint32_t i = 0; i < c->count; i++) target_show(&c->targets[i], i);
     return WRONG_USAGE;
 }
 
 /* ADDRESS: a port of this machine, HOST:PORT, or a URL. */
 static bool address_set(capture *c, const char *text, const char **path) {
+    static const char *const schemes[] = { "http", "https", "ws", "wss" };
     const char *form = strstr(text, "://") ? "%s" : strchr(text, ':') ? "http://%s" : "http://127.0.0.1:%s";
     int n = snprintf(c->address, sizeof c->address, form, text);
     if (n < 0 || (size_t)n >= sizeof c->address) return false;
     if (lws_parse_uri(c->address, &c->scheme, &c->host, &c->port, path)) return false;
     *path += strspn(*path, "/");
     snprintf(c->shown, sizeof c->shown, strchr(c->host, ':') ? "[%s]:%d" : "%s:%d", c->host, c->port);
-    return *c->host && c->port > 0 && c->port < 65536 &&
-        (!strcmp(c->scheme, "ws") || !strcmp(c->scheme, "wss") || !strcmp(c->scheme, "http") || !strcmp(c->scheme, "https"));
+    for (size_t i = 0; i < LWS_ARRAY_SIZE(schemes); i++)
+        if (!strcmp(c->scheme, schemes[i])) return *c->host && c->port > 0 && c->port < 65536;
+    return false;
 }
 
 /* Talks to what has the list of targets, or the VM service that has isolates. Says what is wrong itself. */
@@ -358,7 +364,8 @@ static int reach(capture *c, const char *path, const target **of) {
     size_t n = strlen(socket);
     c->dart = n >= 3 && !strcmp(socket + n - 3, "/ws");
     if (!connect_to(c, NULL, socket)) {
-        if (!named && !c->listed) snprintf(c->error, sizeof c->error, "neither an inspector nor the service of a Dart VM is there");
+        if (!named && !c->listed)
+            snprintf(c->error, sizeof c->error, "neither an inspector nor the service of a Dart VM is there");
         return unreached(c);
     }
     if (!c->dart) return ask(c, "HeapProfiler.enable", NULL, NULL, NULL) ? DONE : unreached(c);
