@@ -486,6 +486,15 @@ static hd_str symbols_unresolved(symbols *s, const symbols_object *o, hd_str nam
 }
 
 /* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
+/* What is in no object. */
+static uint32_t symbols_of_code(symbols *s, hd_str name, hd_str *path) {
+    char *text = s->code ? code_map_name(s->code, name) : NULL;
+    if (!text) return 1;
+    s->names[s->name_count++] = text;
+    path[0] = hd_cstr(text);
+    return 1;
+}
+
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     SYMBOLS_WORK;
     symbols *s = user;
@@ -495,7 +504,7 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     uint64_t offset;
     while (s->name_count) free(s->names[--s->name_count]);
     path[0] = name;
-    if (!symbols_split(name, &object, &offset)) return 1;
+    if (!symbols_split(name, &object, &offset)) return symbols_of_code(s, name, path);
     o = symbols_object_for(s, object);
     if (o->module) {
         uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);

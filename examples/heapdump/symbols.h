@@ -81,6 +81,9 @@ typedef struct symbols_object {
     bool told;                   /* that it is newer than what it names */
 } symbols_object;
 
+/* code_map.c: what a process says of code that it made */
+typedef struct code_map code_map;
+
 typedef struct symbols {
     symbols_object *objects;
     size_t count;
@@ -89,6 +92,7 @@ typedef struct symbols {
     uint32_t name_count;
     uint64_t resolved, unresolved;
     bool twins;                  /* of one path there were several objects */
+    code_map *code;              /* of the process whose frames are named; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
 } symbols;
 
@@ -114,6 +118,14 @@ void symbols_free(symbols *s);
 void *symbols_room(void *items, size_t count, size_t *capacity, size_t size);
 void symbols_read_units(symbols_object *o);
 Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit);
+
+/* code_map.c */
+code_map *code_map_open(uint64_t pid);
+/* Reads what was written since the last look, while the process lives and at its end. */
+void code_map_look(code_map *m);
+/* Of a frame that is an address, "0x7f..": the function, to be freed; NULL: nothing is told of it. */
+char *code_map_name(code_map *m, hd_str address);
+void code_map_free(code_map *m);
 
 /* symbols_packed.c */
 bool symbols_write(int fd, const void *data, size_t size, size_t at);

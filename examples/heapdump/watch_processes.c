@@ -82,6 +82,7 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
     p = &r->processes[r->count++];
     *p = (process){ .number = number, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
     p->name = needed(strndup(state->name, sizeof state->name));
+    p->code = code_map_open(state->pid);
     process_watch(r, p);
     unrecorded_shown(r, (pid_t)state->pid);
 }
@@ -101,6 +102,7 @@ static void on_module(void *user, const hd_module *module, bool loaded) {
 void modules_look(recording *r, const process *p, uint64_t bytes) {
     loaded_by by = { r, p->pid, 0 };
     hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
+    code_map_look(p->code);
 }
 
 /* Finds what is new, and which have ended. */
@@ -172,6 +174,7 @@ void processes_free(recording *r) {
     for (uint32_t i = 0; i < r->count; i++) {
         process_end(&r->processes[i]);
         free(r->processes[i].name);
+        code_map_free(r->processes[i].code);
     }
     free(r->processes);
     r->processes = NULL;
