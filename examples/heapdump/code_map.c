@@ -48,14 +48,15 @@ void code_map_free(code_map *m) {
 
 /* The last number of "NSpid:", and the user of "Uid:"; false: the process is gone. */
 static bool code_process(code_map *m, uid_t *user) {
-    char path[64], *line = NULL;
+    char path[64], *line = NULL, *last;
     size_t room = 0;
     FILE *f;
     snprintf(path, sizeof path, "/proc/%llu/status", (unsigned long long)m->pid);
     f = fopen(path, "re");
     while (f && getline(&line, &room, f) > 0) {
         if (!strncmp(line, "Uid:", 4)) *user = (uid_t)strtoul(line + 4, NULL, 10);
-        if (!strncmp(line, "NSpid:", 6)) m->inner = strtoull(strrchr(line, '\t') ? strrchr(line, '\t') : "", NULL, 10);
+        last = strrchr(line, '\t');
+        if (last && !strncmp(line, "NSpid:", 6)) m->inner = strtoull(last, NULL, 10);
     }
     free(line);
     if (f) fclose(f);
@@ -92,7 +93,8 @@ void code_map_look(code_map *m) {
     if (code_process(m, &user)) fd = code_file(root, m->inner ? m->inner : m->pid, user, &st);
     else fd = code_file("", m->pid, user, &st); /* what was written at its end, too */
     if (fd < 0) return;
-    if (m->inode && (st.st_ino != m->inode || st.st_dev != m->device || (uint64_t)st.st_size < m->size)) code_map_clear(m);
+    if (m->inode && (st.st_ino != m->inode || st.st_dev != m->device || (uint64_t)st.st_size < m->size))
+        code_map_clear(m);
     m->inode = st.st_ino;
     m->device = st.st_dev;
     code_read(m, fd, (uint64_t)st.st_size);
@@ -209,7 +211,7 @@ static char *code_source(char *text) {
     return found ? found : strrchr(text, ' ');
 }
 
-/* V8's "JS:*name FILE:LINE:COLUMN": how the code was compiled is left out, since a function's is so in several ways. */
+/* V8's "JS:*name FILE:LINE:COLUMN": how the code was compiled is left out, since a function is so in several ways. */
 static char *code_of_v8(char *text) {
     char *source, *column, *line = NULL;
     text += strspn(text, "*~^+-");

@@ -84,7 +84,7 @@ check "commands that README names, and their options" "" \
        [ -e help.$c ] || [ $c = help ] || echo $c
      done)"
 check "options that README and man page name" "" \
-  "$({ sed 's/--[a-z-]*_[a-z_]*//g' "$root/README.md"; sed 's/\\-/-/g' "$page"; } | grep -v 'clang\|llvm-\|jeprof\|pkg-config' | grep -o -e '[ `(|]--[a-z][a-z-]*' | tr -d ' `(|' | sort -u |
+  "$({ sed 's/--[a-z-]*_[a-z_]*//g' "$root/README.md"; sed 's/\\-/-/g' "$page"; } | grep -v 'clang\|llvm-\|jeprof\|pkg-config\|node --perf\|which node' | grep -o -e '[ `(|]--[a-z][a-z-]*' | tr -d ' `(|' | sort -u |
      while read -r o; do case $o in --help | --version | --license | --completion | --man) ;; *) cat help.* "$root"/tests/rooms.sh | grep -q -e "$o\b" || echo "$o" ;; esac; done)"
 check "targets that README names" "" \
   "$(grep -o '`make [a-z0-9-]*\|^    make [a-z0-9-]*' "$root/README.md" | awk '{ print $NF }' | grep -v '^-\|^`' | sort -u | while read -r t; do grep -q "^$t:" "$root/Makefile" || echo "$t"; done)"
