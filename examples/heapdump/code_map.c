@@ -88,10 +88,10 @@ void code_map_look(code_map *m) {
     uid_t user = geteuid();
     char root[40];
     struct stat st;
-    int fd;
+    int fd = -1;
     snprintf(root, sizeof root, "/proc/%llu/root", (unsigned long long)m->pid);
     if (code_process(m, &user)) fd = code_file(root, m->inner ? m->inner : m->pid, user, &st);
-    else fd = code_file("", m->pid, user, &st); /* what was written at its end, too */
+    if (fd < 0 && (!m->inner || m->inner == m->pid)) fd = code_file("", m->pid, user, &st); /* it has ended */
     if (fd < 0) return;
     if (m->inode && (st.st_ino != m->inode || st.st_dev != m->device || (uint64_t)st.st_size < m->size))
         code_map_clear(m);
