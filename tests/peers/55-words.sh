@@ -64,7 +64,7 @@ cd "$work"
 # Each command starts from the files as they are above.
 run() {
   rm -rf now && cp -r files now && cd now
-  check "$1" "0 " "$(status bash -o pipefail -c "$1") $(grep -v '^heapdump: ' err)"
+  check "$1" "0 " "$(status bash -o pipefail -c "$1"$'\n''s=$?; wait; exit $s') $(grep -v '^heapdump: ' err)"
   cd ..
 }
 commands=0
