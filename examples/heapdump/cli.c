@@ -182,7 +182,7 @@ static void on_end(int signal_number) {
     raise(signal_number);
 }
 
-/* Before it is made, which a pipe that nobody reads holds up. */
+/* Before it is made. */
 static void output_begins(output *o) {
     struct sigaction end = { .sa_handler = on_end }, old;
     static bool any;
@@ -194,13 +194,32 @@ static void output_begins(output *o) {
     output_unfinished = &o->file;
 }
 
-/* Names the file, or leaves none behind; who ends us waits. */
-static int output_settle(output *o, int status) {
-    sigset_t held, before;
-    hd_error err;
+/* Who ends us waits, until sigprocmask puts *before back. */
+static void hold_ends(sigset_t *before) {
+    sigset_t held;
     sigemptyset(&held);
     for (int i = 0; i < ENDS; i++) sigaddset(&held, ends[i]);
-    sigprocmask(SIG_BLOCK, &held, &before);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+/* A file is there, and known to be ours, or is not. A pipe that nobody reads holds us up, and can be given up. */
+static hd_status output_create(output *o, const char *path, bool is_default, hd_error *err) {
+    struct stat st;
+    bool waits = !stat(path, &st) && !S_ISREG(st.st_mode);
+    sigset_t before;
+    hd_status status;
+    if (!waits) hold_ends(&before);
+    status = (is_default ? hd_file_create_default : hd_file_create)(path, &o->file, err);
+    if (status) output_unfinished = NULL;
+    if (!waits) sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* Names the file, or leaves none behind. */
+static int output_settle(output *o, int status) {
+    sigset_t before;
+    hd_error err;
+    hold_ends(&before);
     output_unfinished = NULL;
     if (status) {
         hd_file_discard(&o->file);
@@ -251,8 +270,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
         return DONE;
     }
     output_begins(o);
-    if ((is_default ? hd_file_create_default : hd_file_create)(path, &o->file, &err)) {
-        output_unfinished = NULL;
+    if (output_create(o, path, is_default, &err)) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
