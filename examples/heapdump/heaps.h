@@ -47,6 +47,12 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 totals totals_of(const hd_heap *heap);
 
+/* ahead.c: reads files in order on other processors, while the caller works on those before. */
+typedef struct ahead ahead;
+ahead *ahead_start(const arguments *a); /* NULL, which all take: there is no other processor, or one file */
+hd_dump *ahead_take(ahead *h, int i);   /* of each file in turn; NULL: the caller has to read it */
+void ahead_stop(ahead *h);
+
 /* diff.c: by heap of x, the one of y that it is compared with, or NO_MATE. */
 enum { NO_MATE = -1 };
 void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate, bool *left);

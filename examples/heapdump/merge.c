@@ -100,12 +100,14 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
 /* Adds up all files. One that cannot be read is left out, unless --strict is given, and *bad says so. */
 static int merge_files(const arguments *a, hd_places *places, groups *m, int *bad) {
     int status = DONE;
+    ahead *next = ahead_start(a);
     m->merging.doing = "merging";
     clock_gettime(CLOCK_MONOTONIC, &m->merging.began);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;
+        hd_dump *dump = ahead_take(next, i);
         on_progress(&m->merging, (uint64_t)i, (uint64_t)a->file_count);
-        if (choose(a, a->files[i], &c)) {
+        if (dump ? choose_from(a, a->files[i], dump, &c) : choose(a, a->files[i], &c)) {
             *bad = BAD_INPUT;
             if (a->strict) status = BAD_INPUT;
             continue;
@@ -114,6 +116,7 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
     }
+    ahead_stop(next);
     progress_end();
     return !status && !m->count ? BAD_INPUT : status;
 }

@@ -52,6 +52,29 @@ check "merged without it" "1 1" "$(status "$tool" merge --to rows -o some.csv "$
 "$tool" merge --to rows -o one.csv "$data/pprof-cc.pb" 2> err
 check "... the same as of the others alone" "" "$(cmp some.csv one.csv)"
 check "merging stops with --strict" "1 " "$(status "$tool" merge --strict --to rows -o none.csv "$data/pprof-cc.pb" bad.pb) $(ls none.csv 2> /dev/null)"
+
+# Files are read by as many threads as there are processors: bytes and messages are those of one.
+mkfifo pipe
+seq 400000 | sed 's/.*/main;f& 1/' > large.folded
+{ head -n 1000 large.folded; echo "no number"; } > warned.folded
+set -- "$data/pprof-cc.pb" warned.folded "$data/pprof-go.pb" bad.pb cut.csv gone.pb pipe large.folded pprof-cc.pb.jsonl.gz \
+  warned.folded bad.pb "$data/pprof-cc.pb"
+for options in --all "--all --strict"; do
+  for by in all one; do
+    processors=$(taskset -pc $$ | sed 's/.*: //')
+    [ $by = all ] || processors=${processors%%[,-]*}
+    cat "$data/pprof-go.pb" > pipe & writer=$!
+    status taskset -c $processors "$tool" merge $options --to rows -o by-$by "$@" > by-$by.told
+    cat err >> by-$by.told
+    { kill $writer; wait $writer; } 2> /dev/null || true
+  done
+  check "merge $options by threads: bytes" "$(cat by-one 2> /dev/null | md5sum)" "$(cat by-all 2> /dev/null | md5sum)"
+  check "merge $options by threads: status and messages" "$(cat by-one.told)" "$(cat by-all.told)"
+  [ "$options" = --all ] || continue
+  check "... which are those of what is wrong" "1 3 6" "$(head -n 1 by-all.told) $(grep -c 'warned\|cut' by-all.told) $(grep -c 'bad\|gone\|merged' by-all.told)"
+  rm by-all by-one
+done
+check "... and nothing with --strict" "" "$(ls by-all by-one 2> /dev/null)"
 for label in pid=1 bytes=2 axis_x=3 nothing =x; do
   check "--label $label" "2 " "$(status "$tool" rows --label "$label" -o none.csv "$data/pprof-cc.pb") $(ls none.csv 2> /dev/null)"
 done
