@@ -23192,10 +23192,28 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 HD__INLINE uint32_t hd__rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
 
+/* One of the 64 steps; `mixed` is of b, c and d. */
+#define HD__MD5_STEP(a, b, mixed, number, word, turn)                                 \
+    do {                                                                              \
+        (a) += sines[number] + hd__get_le32(p + 4 * ((word) & 15)) + (mixed);         \
+        (a) = (b) + hd__rotate_left((a), (turn));                                     \
+    } while (0)
+
+/* Four steps, after which each of a, b, c and d is in its place again; `mix` is of three of them. */
+#define HD__MD5_STEPS(mix, i, first, by, t1, t2, t3, t4)                              \
+    do {                                                                              \
+        HD__MD5_STEP(a, b, mix(b, c, d), (i), (first), (t1));                         \
+        HD__MD5_STEP(d, a, mix(a, b, c), (i) + 1, (first) + (by), (t2));              \
+        HD__MD5_STEP(c, d, mix(d, a, b), (i) + 2, (first) + 2 * (by), (t3));          \
+        HD__MD5_STEP(b, c, mix(c, d, a), (i) + 3, (first) + 3 * (by), (t4));          \
+    } while (0)
+
+HD__INLINE uint32_t hd__md5_choose(uint32_t x, uint32_t y, uint32_t z) { return z ^ (x & (y ^ z)); }
+HD__INLINE uint32_t hd__md5_choose_by_last(uint32_t x, uint32_t y, uint32_t z) { return (y & ~z) + (x & z); }
+HD__INLINE uint32_t hd__md5_parity(uint32_t x, uint32_t y, uint32_t z) { return x ^ (y ^ z); }
+HD__INLINE uint32_t hd__md5_edge(uint32_t x, uint32_t y, uint32_t z) { return y ^ (x | ~z); }
+
 static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
-    static const uint8_t turns[4][4] = {
-        { 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 }
-    };
     static const uint32_t sines[64] = { /* 2^32 |sin(i + 1)| */
         0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
         0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
@@ -23207,19 +23225,10 @@ static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
         0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
     };
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-    for (unsigned i = 0; i < 64; i++) {
-        unsigned round = i / 16, word;
-        uint32_t f, next;
-        if (round == 0) f = (b & c) | (~b & d), word = i;
-        else if (round == 1) f = (b & d) | (c & ~d), word = 5 * i + 1;
-        else if (round == 2) f = b ^ c ^ d, word = 3 * i + 5;
-        else f = c ^ (b | ~d), word = 7 * i;
-        next = b + hd__rotate_left(a + f + sines[i] + hd__get_le32(p + 4 * (word & 15)), turns[round][i & 3]);
-        a = d;
-        d = c;
-        c = b;
-        b = next;
-    }
+    for (unsigned i = 0; i < 16; i += 4) HD__MD5_STEPS(hd__md5_choose, i, i, 1, 7, 12, 17, 22);
+    for (unsigned i = 16; i < 32; i += 4) HD__MD5_STEPS(hd__md5_choose_by_last, i, 5 * i + 1, 5, 5, 9, 14, 20);
+    for (unsigned i = 32; i < 48; i += 4) HD__MD5_STEPS(hd__md5_parity, i, 3 * i + 5, 3, 4, 11, 16, 23);
+    for (unsigned i = 48; i < 64; i += 4) HD__MD5_STEPS(hd__md5_edge, i, 7 * i, 7, 6, 10, 15, 21);
     state[0] += a;
     state[1] += b;
     state[2] += c;
