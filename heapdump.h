@@ -34109,6 +34109,21 @@ static bool hd__rows_is_axis(hd_str name) {
     return name.len >= n && !memcmp(name.data, HD__ROWS_AXIS, n);
 }
 
+/* The first byte that is one of three; `end` when there is none. */
+HD__INLINE const uint8_t *hd__rows_first(const uint8_t *p, const uint8_t *end, char a, char b, char c) {
+#if defined(HD__SSE2)
+    for (; end - p >= 16; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(a)), _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b))),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)));
+        unsigned bits = (unsigned)_mm_movemask_epi8(found);
+        if (bits) return p + hd__lowest_bit(bits);
+    }
+#endif
+    while (p < end && *p != (uint8_t)a && *p != (uint8_t)b && *p != (uint8_t)c) p++;
+    return p;
+}
+
 /* The hash of a path. -------------------------------------------------------------------------- */
 
 typedef struct hd__rows_state {
@@ -34522,7 +34537,7 @@ static void hd__rows_name(hd_rows_writer *w, size_t from, hd_str name) {
     if (hd__len(w->row) > from) hd__rows_add(w, ";", 1);
     if (!name.len) hd__rows_add(w, "\\e", 2);
     for (; p < end; p = stop + 1) {
-        for (stop = p; stop < end && *stop != ';' && *stop != '\\'; stop++) {}
+        stop = (const char *)hd__rows_first((const uint8_t *)p, (const uint8_t *)end, ';', '\\', ';');
         hd__rows_add(w, p, (size_t)(stop - p));
         if (stop == end) break;
         hd__rows_add(w, "\\", 1);
@@ -35176,6 +35191,13 @@ static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, 
 
 /* Paths. --------------------------------------------------------------------------------------- */
 
+/* Where the name ends that begins here: at its separator, or with the path. */
+static size_t hd__rows_name_end(hd_str path, size_t at) {
+    const uint8_t *from = (const uint8_t *)path.data, *end = from + path.len, *p = from + at;
+    while ((p = hd__rows_first(p, end, ';', '\\', ';')) < end && *p == '\\') p += end - p > 1 ? 2 : 1;
+    return (size_t)(p - from);
+}
+
 /* A name, its escapes undone. False: one is wrong. */
 static bool hd__rows_unescape(hd__rows_in *x, hd_str *name) {
     const char *p = name->data, *end = p + name->len, *stop;
@@ -35241,8 +35263,7 @@ static hd_status hd__rows_look_up(hd__rows_in *x, const hd__rows_sum *s, uint32_
     while (more) {
         hd__rows_frame frame;
         hd_str name;
-        size_t stop = at;
-        while (stop < text.len && text.data[stop] != ';') stop += text.data[stop] == '\\' && stop + 1 < text.len ? 2 : 1;
+        size_t stop = hd__rows_name_end(text, at);
         name = hd__bytes_str((const uint8_t *)text.data + at, stop - at);
         if (!(*fits = hd__rows_unescape(x, &name))) return HD_OK;
         if (x->full || (hashed && !hd__rows_hash_name(x->m, &x->hash, name))) return hd__no_memory(x->m, err);
@@ -35442,7 +35463,7 @@ static int hd__rows_next_cell(const uint8_t **at, const uint8_t *end, hd__rows_r
     cell->quoted = p < end && *p == '"';
     cell->doubled = false;
     if (!cell->quoted) {
-        while (p < end && *p != ',' && *p != '\n' && *p != '"') p++;
+        p = hd__rows_first(p, end, ',', '\n', '"');
         cell->data = *at;
         if (p < end && *p == '\n' && p > *at && p[-1] == '\r') p--;
         cell->len = (size_t)(p - *at);
@@ -35655,7 +35676,7 @@ static void hd__rows_escaped(hd__rows_in *x, hd_str name) {
     const char *p = name.len ? name.data : "", *end = p + name.len, *stop;
     if (!name.len) x->full |= !hd__bytes_add(x->m, &x->scratch, "\\e", 2);
     for (; p < end; p = stop + 1) {
-        for (stop = p; stop < end && *stop != ';' && *stop != '\\'; stop++) {}
+        stop = (const char *)hd__rows_first((const uint8_t *)p, (const uint8_t *)end, ';', '\\', ';');
         x->full |= !hd__bytes_add(x->m, &x->scratch, p, (size_t)(stop - p));
         if (stop == end) break;
         x->full |= !hd__bytes_add(x->m, &x->scratch, "\\", 1) || !hd__bytes_add(x->m, &x->scratch, stop, 1);
