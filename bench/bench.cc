@@ -34,6 +34,7 @@ inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -1168,6 +1169,149 @@ void add_merge() {
     compare(what, "std::map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
 }
 
+// The same as breakdowns, each cut where an entry has less than a 2,000th of the total.
+const std::vector<hd_breakdown *> &breakdowns() {
+    static const std::vector<hd_breakdown *> all = [] {
+        std::vector<hd_breakdown *> made;
+        for (hd_profile *p : profiles()) {
+            hd_cutoff cutoff = {};
+            cutoff.min_share = 5e-4;
+            made.push_back(nullptr);
+            must(!hd_export(p, &cutoff, nullptr, &made.back(), nullptr), "export");
+        }
+        return made;
+    }();
+    return all;
+}
+
+void add_merge_breakdowns() {
+    const char *what = "merge 500 breakdowns, cut at 0.05 %";
+    compare(what, "ours", [](benchmark::State &state) {
+        const auto &all = breakdowns();
+        for (auto _ : state) {
+            hd_merger *sum = hd_merger_create(nullptr, nullptr);
+            hd_heap heap = {};
+            for (size_t i = 0; i < kProfiles; i++) {
+                heap.breakdown = all[i % all.size()];
+                must(!hd_merger_add(sum, &heap, nullptr), "merge");
+            }
+            must(!hd_merger_finish(sum, &heap, nullptr), "merge");
+            hd_heap_release(&heap);
+            hd_merger_free(sum);
+        }
+        state.SetItemsProcessed(int64_t(kProfiles * all[0]->entries.count));
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
+    compare(what, "unordered_map of paths, no bounds", [](benchmark::State &state) {
+        const auto &all = breakdowns();
+        for (auto _ : state) {
+            std::unordered_map<std::string, Amount> sums;
+            std::string key;
+            for (size_t i = 0; i < kProfiles; i++) {
+                const hd_breakdown *b = all[i % all.size()];
+                for (uint32_t k = 0; k < b->entries.count; k++) {
+                    key.clear();
+                    for (uint32_t a = 0; a < 2; a++)
+                        for (uint32_t n = b->entries.node[2 * k + a]; n; n = b->axis[a].parent[n]) {
+                            key.append(b->axis[a].node_name[n].data, b->axis[a].node_name[n].len);
+                            key += '/';
+                        }
+                    Amount &sum = sums[key];
+                    sum.bytes += b->entries.amount[k].bytes;
+                    sum.blocks += b->entries.amount[k].blocks;
+                }
+            }
+            benchmark::DoNotOptimize(sums.size());
+        }
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+}
+
+// Four heaps as rows; shuffled, no row has anything to do with the one before.
+const std::string &rows_of(hd_rows_form form, bool shuffled) {
+    static std::map<std::pair<int, bool>, std::string> made;
+    std::string &text = made[{form, shuffled}];
+    if (!text.empty()) return text;
+    std::vector<hd_heap> heaps(4);
+    std::vector<std::array<hd_label, 2>> labels(4);
+    const char *hosts[] = {"a1", "a2", "b1", "b2"};
+    for (size_t i = 0; i < heaps.size(); i++) {
+        labels[i] = {hd_label{"day", "2026-11-22"}, hd_label{"host", hosts[i]}};
+        heaps[i] = {};
+        heaps[i].process = "server";
+        heaps[i].allocator = "malloc";
+        heaps[i].profile = profiles()[i];
+        heaps[i].labels = labels[i].data();
+        heaps[i].label_count = labels[i].size();
+    }
+    hd_buffer out = {};
+    must(!hd_rows_write(heaps.data(), heaps.size(), form, nullptr, hd_out_memory(&out), nullptr), "rows");
+    text.assign(reinterpret_cast<char *>(out.data), out.size);
+    hd_buffer_free(&out);
+    if (!shuffled) return text;
+    std::vector<std::string> lines;
+    for (size_t at = 0, end; at < text.size(); at = end) {
+        end = text.find('\n', at) + 1;
+        lines.push_back(text.substr(at, end - at));
+    }
+    Random random{5};
+    for (size_t i = lines.size(); i-- > 2;) std::swap(lines[i], lines[form == HD_ROWS_CSV ? 1 + random.below(i) : random.below(i + 1)]);
+    text.clear();
+    for (const std::string &line : lines) text += line;
+    return text;
+}
+
+uint64_t bytes_of(const hd_dump *dump) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++) sum += hd_profile_bytes(hd_dump_heap(dump, i)->profile);
+    return sum;
+}
+
+void read_rows(benchmark::State &state, hd_rows_form form, bool shuffled) {
+    const std::string &text = rows_of(form, shuffled);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 4; i++) sum += hd_profile_bytes(profiles()[i]);
+    for (auto _ : state) {
+        hd_dump *dump;
+        must(!hd_read(hd_in_memory(text.data(), text.size()), nullptr, &dump, nullptr), "rows");
+        must(hd_dump_heap_count(dump) == 4 && bytes_of(dump) == sum, "rows: the sum is another");
+        hd_dump_free(dump);
+    }
+    state.SetBytesProcessed(int64_t(state.iterations() * text.size()));
+}
+
+// What anybody would write: lines taken apart, amounts added up by what is in front of them. Stacks have no quotes here.
+void split_rows(benchmark::State &state, bool shuffled) {
+    const std::string &text = rows_of(HD_ROWS_CSV, shuffled);
+    for (auto _ : state) {
+        std::unordered_map<std::string, Amount> sums;
+        for (size_t at = text.find('\n') + 1, end; at < text.size(); at = end + 1) {
+            std::string_view line(text.data() + at, (end = text.find('\n', at)) - at), cell[32];
+            size_t n = 0;
+            for (size_t from = 0, comma; from <= line.size() && n < 32; from = comma + 1) {
+                comma = std::min(line.find(',', from), line.size());
+                cell[n++] = line.substr(from, comma - from);
+            }
+            must(n == 20, "rows: cells");
+            Amount &sum = sums[std::string(line.data(), size_t(cell[14].data() - line.data()))];
+            sum.bytes += std::strtoull(cell[14].data(), nullptr, 10);
+            sum.blocks += std::strtoull(cell[15].data(), nullptr, 10);
+        }
+        benchmark::DoNotOptimize(sums.size());
+    }
+    state.SetBytesProcessed(int64_t(state.iterations() * text.size()));
+}
+
+void add_rows() {
+    for (bool shuffled : {false, true}) {
+        const std::string how = shuffled ? ", shuffled" : "";
+        compare("read rows, CSV" + how, "ours", [=](benchmark::State &s) { read_rows(s, HD_ROWS_CSV, shuffled); })
+            ->Unit(benchmark::kMillisecond)->Repetitions(3);
+        compare("read rows, CSV" + how, "split, unordered_map, no hashes", [=](benchmark::State &s) { split_rows(s, shuffled); })
+            ->Unit(benchmark::kMillisecond)->Repetitions(2);
+        compare("read rows, JSON lines" + how, "ours", [=](benchmark::State &s) { read_rows(s, HD_ROWS_JSON, shuffled); })
+            ->Unit(benchmark::kMillisecond)->Repetitions(3);
+    }
+}
+
 // The bench's heap, and the same with every tenth cell gone and every seventh grown.
 const hd_profile *changed_profile() {
     static const hd_profile *const changed = [] {
@@ -1841,6 +1985,8 @@ int main(int argc, char **argv) {
     add_export("at least 64 KiB", {64 * 1024, 0, 0, 0, 0, 0});
     add_export("the top 10 of each", {0, 0, 0, 10, 0, 0});
     add_merge();
+    add_merge_breakdowns();
+    add_rows();
     add_diff();
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
