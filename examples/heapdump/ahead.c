@@ -1,7 +1,7 @@
 /* Files read by other threads while the ones before are worked on.
 
-   A dump that is handed over was read without a warning. Of every other file the caller is left to read it himself: so
-   what is told, and in what order, is the same with and without threads. Memory is bounded by how far ahead is read. */
+   A dump that is handed over was read without a warning. Every other file the caller reads himself: so what is told,
+   and in what order, is the same with and without threads. Memory is bounded by how far ahead is read. */
 
 #include "heaps.h"
 
