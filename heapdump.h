@@ -13584,6 +13584,7 @@ typedef struct hd__shown_shard {
     uint64_t under_way;          /* an operation is */
     uint64_t live_blocks, total_bytes, total_blocks, replaced, unknown_frees, lost;
     uint64_t live_pending;       /* live bytes that are not in the record's yet; may be less than 0 */
+    char apart[64];              /* the next one's on another cache line, wherever they begin */
 } hd__shown_shard;
 
 /* What a shard's operations add to one site, until another takes its place here: sites are shared, and threads that

@@ -14,6 +14,7 @@ import argparse, os, random, shutil, subprocess, sys, time
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build", help="where bench and libregister_trace.so are")
 parser.add_argument("--only", default="", help="only programs whose name has this in it")
+parser.add_argument("--record", action="store_true", help="only record, and leave what was recorded in register_traces")
 options = parser.parse_args()
 build = os.path.abspath(options.build)
 work = build + "/register_traces"
@@ -96,6 +97,7 @@ programs = {
 
 shutil.rmtree(work, ignore_errors=True)
 os.makedirs(work)
+status = 1
 try:
     inputs()
     for name, (command, env) in programs.items():
@@ -109,8 +111,9 @@ try:
             print(f"{name}: not there, or it failed", file=sys.stderr)
             if os.path.exists(f"{work}/{name}.trace"):
                 os.remove(f"{work}/{name}.trace")
-    status = subprocess.run([build + "/bench", "--benchmark_filter=register, trace"],
-                            env={**os.environ, "HEAPDUMP_TRACES": work}).returncode
+    status = 0 if options.record else subprocess.run([build + "/bench", "--benchmark_filter=register, trace"],
+                                                     env={**os.environ, "HEAPDUMP_TRACES": work}).returncode
 finally:
-    shutil.rmtree(work, ignore_errors=True)
+    if status or not options.record:
+        shutil.rmtree(work, ignore_errors=True)
 sys.exit(status)
