@@ -1723,7 +1723,7 @@ typedef struct hd_lifetimes {
    Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
    hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
    allocates): such inner calls are ignored and counted. They never call malloc, and take at most
-   1 KiB of the caller's stack, beside what desc.tracker.unwind takes. Thread-local variables take 3 KB.
+   1 KiB of the caller's stack, beside what desc.tracker.unwind takes. Thread-local variables take 5 KB.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_recorder_desc {
@@ -13847,6 +13847,7 @@ static bool hd__region_add(hd__land *land, uint64_t offset, uint32_t *number) {
    other threads had just then. */
 
 #define HD__ROOMS 16u            /* that threads share */
+#define HD__LED_BITS 7u
 
 typedef struct hd__node {
     uint32_t parent, kind;
@@ -13897,12 +13898,19 @@ typedef struct hd__thread {
 
 static HD__THREAD_LOCAL hd__thread hd__this;
 
+/* A frame that led from one context to another. */
+typedef struct hd__led {
+    const void *pc;
+    uint32_t parent, child;
+} hd__led;
+
 typedef struct hd__room {
     uint32_t taken;
     uint32_t session, count, root;        /* of the last stack; root: the context it stands on */
     uint32_t nodes[HD_MAX_FRAMES];
     const void *pcs[HD_MAX_FRAMES];       /* outermost first; the contexts they led to are in `nodes` */
     const void *found[HD_MAX_FRAMES + 1]; /* the next one, innermost first */
+    hd__led led[1u << HD__LED_BITS]; /* some that it found in the table not long ago, where their hash says */
 } hd__room;
 
 /* Private: the thread's own room, zeroed at first, or NULL. Thread-local variables lie on the stack of a
@@ -14383,6 +14391,21 @@ static hd__room *hd__room_take(void) {
     return own;
 }
 
+/* The context that a frame leads to. False: there is no memory. */
+HD__INLINE bool hd__room_child(hd__room *room, hd_contexts *contexts, const void *pc, uint32_t *node) {
+    uint64_t hash = ((uint64_t)(uintptr_t)pc ^ (uint64_t)*node << 32) * 0x9e3779b97f4a7c15u;
+    hd__led *led = &room->led[hash >> (64 - HD__LED_BITS)];
+    uint32_t parent = *node;
+    if (led->pc != pc || led->parent != parent || !led->child) {
+        if (hd_contexts_child(contexts, parent, HD_FRAME_PC, pc, node)) return false;
+        led->pc = pc;
+        led->parent = parent;
+        led->child = *node;
+    }
+    *node = led->child;
+    return true;
+}
+
 /* Captures the native stack; cuts it off as a whole when no scratch area is free. */
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     hd__room *room = hd__room_take();
@@ -14395,11 +14418,12 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
     if (n > max) n = max;
     if (!room) return node;
     if (room->root != node || room->session != hd__tracker.session) room->count = 0;
+    if (room->session != hd__tracker.session) memset(room->led, 0, sizeof room->led);
     room->root = node;
     room->session = hd__tracker.session;
     while (i < n && i < room->count && room->pcs[i] == pcs[n - 1 - i]) i++;
     if (i) node = room->nodes[i - 1];
-    for (; i < n && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n - 1 - i], &node) == HD_OK; i++) {
+    for (; i < n && hd__room_child(room, contexts, pcs[n - 1 - i], &node); i++) {
         room->pcs[i] = pcs[n - 1 - i];
         room->nodes[i] = node;
     }

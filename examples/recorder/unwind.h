@@ -40,7 +40,7 @@ typedef struct unwind_frame {
 } unwind_frame;
 
 enum { UNWIND_FRAMES = 130 };    /* of one stack */
-enum { UNWIND_BYTES = 3072 };    /* of a thread, for whoever uses this */
+enum { UNWIND_BYTES = 5120 };    /* of a thread, for whoever uses this */
 
 typedef struct unwind_stats {
     uint64_t stacks, frames;
@@ -436,29 +436,36 @@ static void unwind_answer(void *query) {
     q->rule = unwind_rule_of(q->pc);
 }
 
-/* The rule at a return address; not kept where a signal struck. */
-static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats) {
+/* The rule at a return address that no slot of its set has, which one of them gets; not where a signal struck. */
+static __attribute__((noinline)) unwind_rule unwind_rule_find(uintptr_t pc, bool struck, uint64_t key, uint64_t hash,
+                                                              unwind_stats *stats) {
+    unwind_slot *set = unwind_sets[hash >> 50], *to = NULL;
+    unwind_query query = { struck ? pc : pc - 1, { 0 } };
+    uint64_t kept;
+    unwind_aside(unwind_answer, &query, false);
+    stats->rules++;
+    if (struck) return query.rule;
+    for (int i = 0; i < UNWIND_WAYS && !to; i++)
+        if (!__atomic_load_n(&set[i].rule, __ATOMIC_RELAXED)) to = &set[i];
+    if (!to) to = &set[hash >> 48 & (UNWIND_WAYS - 1)];
+    memcpy(&kept, &query.rule, sizeof kept);
+    __atomic_store_n(&to->rule, kept, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->check, kept ^ key, __ATOMIC_RELAXED);
+    return query.rule;
+}
+
+static inline unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats) {
     uint64_t key = pc ^ (uint64_t)__atomic_load_n(&unwind_generation, __ATOMIC_RELAXED) << 48;
     uint64_t hash = pc * 0x9e3779b97f4a7c15u, kept;
-    unwind_slot *set = unwind_sets[hash >> 50], *to = &set[hash >> 48 & (UNWIND_WAYS - 1)];
+    const unwind_slot *set = unwind_sets[hash >> 50];
     unwind_rule rule;
     for (int i = 0; i < UNWIND_WAYS && !struck; i++) {
         kept = __atomic_load_n(&set[i].rule, __ATOMIC_RELAXED);
-        if ((__atomic_load_n(&set[i].check, __ATOMIC_RELAXED) ^ kept) == key) {
-            memcpy(&rule, &kept, sizeof rule);
-            return rule;
-        }
-        if (!kept) to = &set[i];
+        if ((__atomic_load_n(&set[i].check, __ATOMIC_RELAXED) ^ kept) != key) continue;
+        memcpy(&rule, &kept, sizeof rule);
+        return rule;
     }
-    unwind_query query = { struck ? pc : pc - 1, { 0 } };
-    unwind_aside(unwind_answer, &query, false);
-    rule = query.rule;
-    stats->rules++;
-    if (struck) return rule;
-    memcpy(&kept, &rule, sizeof kept);
-    __atomic_store_n(&to->rule, kept, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->check, kept ^ key, __ATOMIC_RELAXED);
-    return rule;
+    return unwind_rule_find(pc, struck, key, hash, stats);
 }
 
 /* What a walk knows beside the frame. */
@@ -482,9 +489,14 @@ typedef enum unwind_result { UNWIND_STEPPED, UNWIND_ENDED, UNWIND_DECLINED } unw
 
 enum { UNWIND_NEVER = 1 };       /* no address: this step is always made by its rule */
 
-/* To the caller of a frame. *saved says where its bp was found; 0: it did not change. */
-static unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *saved, unwind_stats *stats) {
-    unwind_rule rule = unwind_rule_at(f->pc, w->struck, stats);
+/* A stack pointer that cannot be a caller's. */
+static inline bool unwind_is_wild(uintptr_t cfa, uintptr_t sp) {
+    return cfa <= sp || cfa - sp > (uintptr_t)1 << 30 || cfa & 7;
+}
+
+/* As unwind_step, of frames that are seldom: by any rule, and where not all is certain. */
+static __attribute__((noinline)) unwind_result unwind_step_seldom(unwind_frame *f, unwind_walk *w, unwind_rule rule,
+                                                                  uintptr_t *saved) {
     bool was_struck = w->struck;
     uintptr_t cfa = 0, bp_at;
     w->struck = false;
@@ -516,14 +528,34 @@ static unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *sav
     case UNWIND_END: return UNWIND_ENDED;
     default: return w->guessed ? UNWIND_ENDED : UNWIND_DECLINED;
     }
-    if (cfa <= f->sp || cfa - f->sp > (uintptr_t)1 << 30 || cfa & 7)
-        return w->guessed ? UNWIND_ENDED : UNWIND_DECLINED;
+    if (unwind_is_wild(cfa, f->sp)) return w->guessed ? UNWIND_ENDED : UNWIND_DECLINED;
     bp_at = (rule.saved == UNWIND_BP_AT_CFA ? cfa : f->bp) + (uintptr_t)(intptr_t)rule.bp;
     if (!unwind_readable(w, cfa - 8) || (rule.saved != UNWIND_BP_SAME && !unwind_readable(w, bp_at)))
         return UNWIND_ENDED;
     if (!was_struck && !w->guessed && rule.kind != UNWIND_AT_BP)
         *saved = rule.saved == UNWIND_BP_SAME ? 0 : bp_at;
     if (rule.saved != UNWIND_BP_SAME) f->bp = *(uintptr_t *)bp_at;
+    f->pc = *(uintptr_t *)(cfa - 8);
+    f->sp = cfa;
+    return f->pc ? UNWIND_STEPPED : UNWIND_ENDED;
+}
+
+/* To the caller of a frame. *saved says where its bp was found; 0: it did not change. */
+static inline unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *saved, unwind_stats *stats) {
+    unwind_rule rule = unwind_rule_at(f->pc, w->struck, stats);
+    uintptr_t cfa, bp_at = 0;
+    if (w->struck || w->guessed || (rule.kind != UNWIND_SP && rule.kind != UNWIND_BP))
+        return unwind_step_seldom(f, w, rule, saved);
+    cfa = (rule.kind == UNWIND_SP ? f->sp : f->bp) + (uintptr_t)(intptr_t)rule.cfa;
+    if (unwind_is_wild(cfa, f->sp)) {
+        *saved = UNWIND_NEVER;
+        return UNWIND_DECLINED;
+    }
+    if (rule.saved != UNWIND_BP_SAME) {
+        bp_at = (rule.saved == UNWIND_BP_AT_CFA ? cfa : f->bp) + (uintptr_t)(intptr_t)rule.bp;
+        f->bp = *(uintptr_t *)bp_at;
+    }
+    *saved = bp_at;
     f->pc = *(uintptr_t *)(cfa - 8);
     f->sp = cfa;
     return f->pc ? UNWIND_STEPPED : UNWIND_ENDED;
