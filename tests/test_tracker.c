@@ -550,6 +550,27 @@ static void native_stacks_are_right_wherever_they_change(void **state) {
     }
 }
 
+static void frames_lead_nowhere_in_the_contexts_of_another_session(void **state) {
+    (void)state;
+    for (uint32_t session = 0; session < 3; session++) {
+        stack s = { 6, 0, 0, false };
+        hd_tracker_desc desc = { hd_contexts_create(NULL), HD_CAPTURE_NATIVE_STACK, "", 0, unwind, &s };
+        uint32_t node, shift;
+        for (shift = 0; shift < session; shift++) hd_contexts_child(desc.contexts, 0, HD_FRAME_NAME, letters[shift], &node);
+        assert_int_equal(hd_tracker_start(&desc, NULL), HD_OK);
+        node = hd_tracker_snapshot(NULL);
+        assert_int_equal(node, shift + 6);
+        for (uintptr_t pc = 1; pc <= 6; pc++) {
+            hd_frame frame = hd_contexts_frame(desc.contexts, node);
+            assert_ptr_equal(frame.value, (const void *)pc);
+            node = frame.parent;
+        }
+        assert_int_equal(hd_contexts_count(desc.contexts), shift + 7);
+        hd_tracker_stop();
+        hd_contexts_free((hd_contexts *)desc.contexts);
+    }
+}
+
 static void starting_says_what_is_wrong_and_changes_nothing(void **state) {
     hd_tracker_desc good = { contexts, HD_CAPTURE_DEFAULT, "", 0, NULL, NULL }, bad;
     hd_error err;
@@ -975,6 +996,7 @@ int main(void) {
         TEST(a_mixed_stack_has_native_frames_under_its_scopes),
         TEST(a_mixed_stack_has_no_more_than_the_most_frames),
         TEST(native_stacks_are_right_wherever_they_change),
+        TEST(frames_lead_nowhere_in_the_contexts_of_another_session),
         TEST(starting_says_what_is_wrong_and_changes_nothing),
         TEST(equal_paths_are_one_context),
         TEST(a_million_contexts_are_found_again),
