@@ -71,14 +71,15 @@ def programs(inputs):
     with open(inputs + "/library.c", "w") as f:
         f.write('#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n')
     header = os.path.dirname(os.path.abspath(__file__)) + "/.."
-    compiler = subprocess.check_output(["gcc", "-print-prog-name=cc1"], text=True).strip()
+    compiler, multiarch = (subprocess.check_output(["gcc", "-print-" + what], text=True).strip()
+                           for what in ("prog-name=cc1", "multiarch"))
     return {
         f"sqlite3: import and index {ROWS} rows": (["sqlite3", ":memory:", ".read " + inputs + "/import.sql"], {}),
         "python3: build and parse JSON": (["/usr/bin/python3", "-c", JSON, "16000"], {}),
         # Python has an allocator of its own for what is small; without it, recorders see all.
         "the same, PYTHONMALLOC=malloc": (["/usr/bin/python3", "-c", JSON, "6000"], {"PYTHONMALLOC": "malloc"}),
         "gcc's cc1 -O0: compile heapdump.h": (
-            [compiler, "-quiet", "-I" + header, "-I/usr/include/stb", inputs + "/library.c", "-o", "result"], {}),
+            [compiler, "-quiet", "-imultiarch", multiarch, "-I" + header, "-I/usr/include/stb", inputs + "/library.c", "-o", "result"], {}),
         "two threads: malloc and free": ([build + "/two_threads", "20000", "result"], {}),
         "eight threads: malloc and free": ([build + "/two_threads", "5000", "result", "8"], {}),
     }
