@@ -45,14 +45,16 @@ inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
-// What the peers hold, as malloc has it: with its own word.
-static size_t peer_bytes;
+// What the peers hold, as malloc has it: with its own word. Of what one thread alone takes and gives back.
+static thread_local size_t peer_bytes;
 static void *counted_realloc(void *block, size_t size) {
     if (block) peer_bytes -= malloc_usable_size(block) + sizeof(size_t);
     block = std::realloc(block, size);
@@ -505,11 +507,29 @@ void add_register(const char *who, size_t n) {
         ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(2);
 }
 
+// What is left of the most there was, for each block of that, when 9 of 10 were freed at random.
+template <class Map>
+void register_drained(benchmark::State &state, const Program &p) {
+    std::vector<uint64_t> order;
+    Random random{p.n};
+    Value freed;
+    for (size_t i = 0; i < p.n; i++) order.push_back(p.live[i].address);
+    for (size_t i = p.n; i > 1; i--) std::swap(order[i - 1], order[random.below(i)]);
+    for (auto _ : state) {
+        Map map;
+        const size_t before = map.bytes();
+        fill(map, p);
+        for (size_t i = 0; i < p.n / 10 * 9; i++) must(map.remove(order[i], &freed), "a block is missing");
+        state.counters["bytes"] = static_cast<double>(map.bytes() - before) / static_cast<double>(p.n);
+    }
+}
+
 template <class Map>
 void add_growing(const char *who, size_t n) {
     using State = benchmark::State;
     compare(live(n) + "slowest insert", who, [=](State &s) { register_slowest<Map>(s, n); })->Iterations(1)->UseManualTime();
     compare(live(n) + "bytes each", who, [=](State &s) { register_account<Map>(s, n); })->Iterations(1);
+    compare(live(n) + "bytes each, 9 of 10 freed", who, [=](State &s) { register_drained<Map>(s, program(n)); })->Iterations(1);
 }
 
 // What a real program asked of malloc, as register_traces.py recorded it.
@@ -571,6 +591,85 @@ void register_trace_account(benchmark::State &state, const Trace &t) {
     state.counters["bytes"] = static_cast<double>(map.bytes() - before) / static_cast<double>(t.most);
 }
 
+// As a recorder has them, each behind a lock: which one is told by the address, 1 MiB of which have the same.
+template <class Map>
+class Shards {
+  public:
+    void apply(const Block &b) {
+        Shard &shard = shards[((b.address >> 20) + (b.address >> 26)) % kShards];
+        const std::lock_guard<std::mutex> locked(shard.lock);
+        Value freed;
+        if (b.size == UINT64_MAX) shard.map.remove(b.address, &freed);
+        else shard.map.insert(b, 0);
+    }
+    size_t count() const {
+        size_t sum = 0;
+        for (const Shard &shard : shards) sum += shard.map.count();
+        return sum;
+    }
+
+  private:
+    static constexpr size_t kShards = 16;
+    struct alignas(128) Shard {
+        std::mutex lock;
+        Map map;
+    };
+    Shard shards[kShards];
+};
+
+// Threads that do the same side by side, each at addresses of its own, as glibc's arenas lie: the CPU time of an
+// operation, which is more where threads wait for each other's cache lines.
+template <class Map>
+void register_shards(benchmark::State &state, const std::vector<Block> &events, size_t most, unsigned threads) {
+    const size_t n = std::min(events.size(), most);
+    Shards<Map> shards;
+    malloc_trim(0);
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(threads * n))) {
+        std::atomic<unsigned> ready{0};
+        std::atomic<int64_t> sum{0};
+        std::vector<std::thread> running;
+        for (unsigned t = 0; t < threads; t++)
+            running.emplace_back([&, t] {
+                ready++;
+                while (ready < threads) std::this_thread::yield();
+                const int64_t began = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+                for (size_t i = 0; i < n; i++) shards.apply({events[i].address + t * ((1ull << 37) + (1ull << 26)), events[i].size});
+                sum += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - began;
+            });
+        for (std::thread &thread : running) thread.join();
+        state.SetIterationTime(static_cast<double>(sum) * 1e-9);
+    }
+    must(shards.count() > 0, "blocks are missing");
+}
+
+// A program with random victims, as a trace.
+const std::vector<Block> &random_victims() {
+    static const std::vector<Block> events = [] {
+        const Program &p = program(kFew);
+        std::vector<Block> all(p.live, p.live + p.n);
+        for (size_t i = 0; i < kSteps; i++) {
+            all.push_back({p.steps[i].freed, UINT64_MAX});
+            all.push_back(p.steps[i].block);
+        }
+        return all;
+    }();
+    return events;
+}
+
+template <class Map>
+void add_shards(const char *who) {
+    constexpr size_t kEvents = 1000000;
+    const auto add = [&](const std::string &what, std::function<const std::vector<Block> &()> events, size_t n) {
+        for (unsigned threads : {1u, 2u, 4u})
+            compare("register, " + what + ", 16 shards, threads: " + std::to_string(threads), who,
+                    [=](benchmark::State &s) { register_shards<Map>(s, events(), kEvents, threads); })
+                ->Iterations(static_cast<benchmark::IterationCount>(threads * std::min(n, kEvents)))->UseManualTime()->Repetitions(3);
+    };
+    add("300k live", random_victims, kFew + 2 * kSteps);
+    for (const Trace &t : traces())
+        add("trace of " + t.name, [&t]() -> const std::vector<Block> & { return t.events; }, t.events.size());
+}
+
 template <class Map>
 void add_traces(const char *who) {
     using State = benchmark::State;
@@ -588,6 +687,7 @@ void add_map(const char *who) {
     for (size_t n : {kFew, kMany}) add_register<Map>(who, n);
     for (size_t n : {kFew, kMost}) add_growing<Map>(who, n);
     add_traces<Map>(who);
+    add_shards<Map>(who);
 }
 
 // ------------------------------------------------------------------------------- synthetic heap
