@@ -13630,7 +13630,7 @@ typedef struct hd__record {
                                     and as many hd__pending_kept */
 } hd__record;
 
-static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '1' };
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '2' };
 
 /* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
 #if defined(HD__ALONE)
