@@ -3954,14 +3954,14 @@ static hd_status hd__no_memory(const hd__mem *m, hd_error *err) {
 /* Makes room in the stb_ds array that *array points to, which has too little. */
 HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, size_t extra) {
     void *a;
-    size_t length, capacity, wanted;
+    size_t length, capacity, wanted, least = element < 8 ? 16 / element : element < 32 ? 32 / element : 1;
     memcpy(&a, array, sizeof a);
     length = stbds_arrlenu(a);
     capacity = stbds_arrcap(a);
     wanted = length + extra;
     if (wanted < length) return false;
     if (wanted < 2 * capacity) wanted = 2 * capacity;
-    if (wanted < 8) wanted = 8;
+    if (wanted < least) wanted = least;
     if (wanted > (SIZE_MAX / 2 - sizeof(stbds_array_header)) / element) return false;
     hd__stbds_block = hd__realloc(
         m, a ? (void *)stbds_header(a) : NULL,
@@ -3970,6 +3970,7 @@ HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, s
     if (!hd__stbds_block) return false;
     if (a) a = (stbds_array_header *)hd__stbds_block + 1; /* it may have moved */
     a = stbds_arrgrowf(a, element, extra, wanted);
+    stbds_header(a)->capacity = wanted; /* of large elements less than the 4 that stb_ds takes at least */
     stbds_header(a)->temp = (ptrdiff_t)element; /* for hd__arr_cut */
     memcpy(array, &a, sizeof a);
     return true;
@@ -4099,7 +4100,7 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
     if (!size) size = HD__ALIGN; /* NULL would mean failure */
     if (size > arena->left) {
         size_t head = (sizeof(hd__chunk) + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
-        size_t grown = arena->chunks ? 2 * arena->chunks->size : 256;
+        size_t grown = arena->chunks ? 2 * arena->chunks->size : 128;
         hd__chunk *chunk;
         if (grown > 65536) grown = 65536;
         if (size + head > grown) grown = size + head;
@@ -4262,7 +4263,7 @@ static void hd__set_place(uint64_t *slots, size_t capacity, uint64_t hash, uint3
 }
 
 HD__NOINLINE static bool hd__set_grow(hd__mem *m, hd__set *set) {
-    size_t capacity = set->capacity ? 2 * set->capacity : 16;
+    size_t capacity = set->capacity ? 2 * set->capacity : 2;
     uint64_t *slots = (uint64_t *)hd__calloc(m, capacity, sizeof *slots);
     if (!slots) return false;
     for (size_t i = 0; i < set->capacity; i++)
@@ -6281,7 +6282,10 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
         }
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
     if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
-    if (copy) {
+    if (copy && n < 4) { /* of a small tree as they are: few can be alike */
+        name.data = hd__arena_str(m, arena, name);
+        if (!name.data) return hd__no_memory(m, err);
+    } else if (copy) {
         uint32_t number = hd__strings_add(m, arena, t->copies, name);
         if (number == HD_NONE) return hd__no_memory(m, err);
         name = t->copies->strings[number];
@@ -6290,6 +6294,14 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
     stbds_arrput(t->parent, parent);
     stbds_arrput(t->names, name);
     *node = (uint32_t)n;
+    return HD_OK;
+}
+
+/* Makes node 0, which is no child of any and so needs not be found. */
+static hd_status hd__tree_root(hd__mem *m, hd__tree *t, hd_error *err) {
+    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
+    stbds_arrput(t->parent, HD_NONE);
+    stbds_arrput(t->names, hd_cstr(""));
     return HD_OK;
 }
 
@@ -6380,11 +6392,10 @@ struct hd_profile {
     hd__mem mem;
     hd__arena arena;
     hd__strings names;           /* of all axes */
-    hd__tree tree[HD_MAX_AXES];
+    hd__tree *tree;              /* by axis; NULL where they are fixed */
     hd__table cells;
     uint64_t total_bytes, total_blocks, max_records;
-    hd_axis fixed[HD_MAX_AXES];  /* axes shared with others; the profile then takes no nodes */
-    bool is_fixed;
+    hd_axis *fixed;              /* axes shared with others, or NULL; the profile then takes no nodes */
 };
 
 static uint64_t hd__records(const hd_limits *limits) {
@@ -6404,15 +6415,24 @@ static hd_status hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max
     return HD_OK;
 }
 
-/* Names axis a, and gives it its root. */
+/* Gives it axes that it shares with others. */
+static hd_status hd__profile_fix(hd_profile *p, const hd_axis *axes, hd_error *err) {
+    p->fixed = hd__array(hd_axis, &p->mem, &p->arena, p->cells.axis_count);
+    if (!p->fixed) return hd__no_memory(&p->mem, err);
+    memcpy(p->fixed, axes, p->cells.axis_count * sizeof *axes);
+    return HD_OK;
+}
+
+/* Names axis a, which comes after those before it, and gives it its root. */
 static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
-    hd__tree *t = &p->tree[a];
-    uint32_t root;
+    hd__tree *t;
+    if (!p->tree) p->tree = hd__zeros(hd__tree, &p->mem, &p->arena, p->cells.axis_count);
+    if (!p->tree) return hd__no_memory(&p->mem, err);
+    t = &p->tree[a];
     t->seed = p->cells.seed;
     t->copies = &p->names;
     t->name = hd__arena_str(&p->mem, &p->arena, hd_cstr(name));
-    if (!t->name) return hd__no_memory(&p->mem, err);
-    return hd__tree_child(&p->mem, &p->arena, t, p->max_records, HD_NONE, hd_cstr(""), false, &root, err);
+    return t->name ? hd__tree_root(&p->mem, t, err) : hd__no_memory(&p->mem, err);
 }
 
 /* An empty profile with axes of these names. */
@@ -6449,7 +6469,7 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
 
 HEAPDUMP_API void hd_profile_free(hd_profile *p) {
     if (!p) return;
-    for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__tree_free(&p->mem, &p->tree[a]);
+    for (uint32_t a = 0; p->tree && a < p->cells.axis_count; a++) hd__tree_free(&p->mem, &p->tree[a]);
     hd__table_free(&p->mem, &p->cells);
     hd__strings_free(&p->mem, &p->names);
     hd__arena_free(&p->mem, &p->arena);
@@ -6460,7 +6480,7 @@ HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p->cel
 
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *p, uint32_t axis) {
     HEAPDUMP_ASSERT(axis < p->cells.axis_count);
-    return p->is_fixed ? p->fixed[axis] : hd__tree_axis(&p->tree[axis]);
+    return p->fixed ? p->fixed[axis] : hd__tree_axis(&p->tree[axis]);
 }
 
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *p) { return hd__table_rows(&p->cells); }
@@ -6470,7 +6490,7 @@ HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p->total_b
 
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
                                        uint32_t *node, hd_error *err) {
-    if (!p || axis >= p->cells.axis_count || p->is_fixed || parent >= hd__len(p->tree[axis].parent))
+    if (!p || axis >= p->cells.axis_count || p->fixed || parent >= hd__len(p->tree[axis].parent))
         return hd__fail(err, HD_INVALID, "no such axis or parent, or a profile that takes no nodes");
     return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
 }
@@ -6479,7 +6499,7 @@ HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *node
                                              hd_error *err) {
     uint64_t bytes, blocks;
     uint32_t row;
-    if (!p || p->is_fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
+    if (!p || p->fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
     for (uint32_t a = 0; a < p->cells.axis_count; a++)
         if (nodes[a] >= hd__len(p->tree[a].parent))
             return hd__fail(err, HD_INVALID, "node %u expected to be one of the axis's %u", (uint64_t)nodes[a],
@@ -8387,7 +8407,7 @@ static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     bool places = x->row != NULL;
     size_t size = places ? 0 : rows->count;
     hd_status status = HD_OK;
-    if (x->into->is_fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
+    if (x->into->fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
     HD__TRY(hd__merge_axes(x, err));
     for (uint32_t a = 0; a < rows->axis_count; a++)
         if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
@@ -19402,9 +19422,7 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, 
     hd_profile *p;
     HD__TRY(hd__profile_make(hd__mem_options(x->options), 2, HD_NONE - 1, &p, x->err));
     heap->profile = p;
-    p->is_fixed = true;
-    p->fixed[0] = axes[0];
-    p->fixed[1] = axes[1];
+    HD__TRY(hd__profile_fix(p, axes, x->err));
     return hd__trace_rows(x, from, map, &p->mem, &p->cells, &p->total_bytes, &p->total_blocks);
 }
 
@@ -19478,11 +19496,11 @@ static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t 
     static const char *const axis_names[] = { "backtrace", "type" };
     hd__trace_document *d = x->doc;
     size_t size;
-    uint32_t *maps, root;
+    uint32_t *maps;
     hd_status status;
     for (int a = 0; a < 2; a++) {
         x->tree[a].name = axis_names[a];
-        HD__TRY(hd__tree_child(&d->mem, NULL, &x->tree[a], 1, HD_NONE, hd_cstr(""), false, &root, x->err));
+        HD__TRY(hd__tree_root(&d->mem, &x->tree[a], x->err));
     }
     for (size_t i = 0; i < n; i++) HD__TRY(hd__trace_resolve(x, &x->heaps[order[i]]));
     size = hd__len(x->tree[0].parent) + hd__len(x->tree[1].parent);
@@ -33226,12 +33244,11 @@ static hd_status hd__pprof_build(hd__pprof_in *x) {
         hd_profile *p;
         hd_status status;
         HD__TRY(hd__profile_make(hd__mem_options(x->options), x->axes, HD_NONE - 1, &p, x->err));
-        p->is_fixed = true;
-        memcpy(p->fixed, axes, x->axes * sizeof *axes);
         heap.profile = p;
         heap.kind = x->heaps[h].kind;
         heap.allocator = x->heaps[h].allocator;
-        status = hd__pprof_fill(x, h, order, p);
+        status = hd__profile_fix(p, axes, x->err);
+        if (!status) status = hd__pprof_fill(x, h, order, p);
         if (status) hd_profile_free(p);
         HD__TRY(status ? status : hd__dump_add_heap(x->dump, &heap, x->err));
     }
@@ -34820,18 +34837,16 @@ typedef struct hd__rows_walk {
     hd__rows_frame *frames;
 } hd__rows_walk;
 
-/* A heap. */
+/* A heap: the dump's of the same number, where its label is already. */
 typedef struct hd__rows_sum {
-    hd_heap label;
     hd_profile *cells;           /* NULL: no row was taken yet */
-    bool cumulative;
-    uint32_t axes;               /* a bit for each path that it has */
-    uint32_t axis[HD_MAX_AXES];  /* by path: which one of the cells' it is */
     size_t key, key_end;
     uint32_t first, last;        /* sums of this key; `last`: of the first, which one rows go to */
-    bool unbounded;              /* not all rows tell bounds */
+    uint32_t axes;               /* a bit for each path that it has */
+    uint8_t axis[HD_MAX_AXES];   /* by path: which one of the cells' it is */
+    bool cumulative, unbounded;  /* unbounded: not all rows tell bounds */
+    uint8_t slacks;
     uint64_t *unlisted, *slack;  /* stb_ds arrays; by entry, the latter `slacks` each */
-    size_t slacks;
 } hd__rows_sum;
 
 /* An object of JSON that is looked at. */
@@ -35096,31 +35111,36 @@ static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cu
     return HD_OK;
 }
 
-/* A copy of a cell's text; NULL where the row has none. */
+/* A text of the row, in the dump; NULL: there was no memory. */
+static const char *hd__rows_kept(hd__rows_in *x, const hd__rows_column *c) {
+    hd_dump *d = x->dump;
+    uint32_t number = hd__strings_add(&d->mem, &d->arena, &d->texts, hd__rows_cell(x, c));
+    return number == HD_NONE ? NULL : d->texts.strings[number].data;
+}
+
 static bool hd__rows_copied(hd__rows_in *x, unsigned what, const char **text) {
     const hd__rows_column *c = hd__rows_named(x, what);
-    *text = c ? hd__arena_str(x->m, &x->arena, hd__rows_cell(x, c)) : NULL;
+    *text = c ? hd__rows_kept(x, c) : NULL;
     return !c || *text;
 }
 
 /* Keeps the texts of the row's heap. */
 static bool hd__rows_texts(hd__rows_in *x, hd_heap *label) {
-    hd_label *labels = NULL;
+    hd_label labels[HD__ROWS_COLUMNS + 1], *own;
     size_t n = 0;
-    for (size_t i = 0; i < hd__len(x->columns); i++)
-        n += x->columns[i].row == x->row && x->columns[i].there;
-    if (n && !(labels = hd__array(hd_label, x->m, &x->arena, n))) return false;
-    label->labels = labels;
     for (size_t i = 0; i < hd__len(x->columns); i++) {
         const hd__rows_column *c = &x->columns[i];
-        hd_label *l;
         if (c->row != x->row || !c->there || (c->what != HD__ROWS_LABEL && c->what != HD__ROWS_PROFILE)) continue;
-        l = &labels[label->label_count];
-        l->name = c->name.data;
-        l->value = hd__arena_str(x->m, &x->arena, hd__rows_cell(x, c));
-        if (!l->value) return false;
-        label->label_count++;
+        labels[n].name = c->name.data;
+        labels[n].value = hd__rows_kept(x, c);
+        if (!hd__dump_text(x->dump, &labels[n].name) || !labels[n].value) return false;
+        n++;
     }
+    own = n ? hd__array(hd_label, &x->dump->mem, &x->dump->arena, n) : NULL;
+    if (n && !own) return false;
+    if (n) memcpy(own, labels, n * sizeof *own);
+    label->labels = own;
+    label->label_count = n;
     return hd__rows_copied(x, HD__ROWS_PROCESS, &label->process) && hd__rows_copied(x, HD__ROWS_DUMP, &label->dump) &&
            hd__rows_copied(x, HD__ROWS_ALLOCATOR, &label->allocator);
 }
@@ -35129,6 +35149,7 @@ static bool hd__rows_texts(hd__rows_in *x, hd_heap *label) {
 static hd_status hd__rows_sum_of(hd__rows_in *x, const hd_heap *label, bool cumulative, hd_error *err) {
     size_t size = hd__len(x->key), probe = 0;
     uint64_t hash = hd__hash_bytes(x->seed, x->key, size);
+    hd_heap heap = *label;
     hd__rows_sum s;
     uint32_t i;
     while ((i = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
@@ -35137,37 +35158,31 @@ static hd_status hd__rows_sum_of(hd__rows_in *x, const hd_heap *label, bool cumu
             return HD_OK;
         }
     memset(&s, 0, sizeof s);
-    s.label = *label;
     s.cumulative = cumulative;
     s.key = hd__len(x->keys);
     s.key_end = s.key + size;
-    i = (uint32_t)hd__len(x->sums);
-    if (i >= x->dump->max_records)
-        return hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", x->dump->max_records);
-    s.first = s.last = i;
-    if (!hd__rows_texts(x, &s.label) || !hd__bytes_add(x->m, &x->keys, x->key, size) || !hd__room(x->m, x->sums, 1) ||
+    s.first = s.last = i = (uint32_t)hd__len(x->sums);
+    if (!hd__rows_texts(x, &heap) || !hd__bytes_add(x->m, &x->keys, x->key, size) || !hd__room(x->m, x->sums, 1) ||
         !hd__set_add(x->m, &x->index, hash, i))
         return hd__no_memory(x->m, err);
     stbds_arrput(x->sums, s);
     x->sum = i;
-    return HD_OK;
+    return hd__dump_add_heap(x->dump, &heap, err);
 }
 
 /* Another heap of which the same is told as of the one at hand. */
 static hd_status hd__rows_again(hd__rows_in *x, hd_error *err) {
     hd__rows_sum s, *of = &x->sums[x->sum];
+    hd_heap heap = x->dump->heaps[x->sum];
     uint32_t i = (uint32_t)hd__len(x->sums);
-    if (i >= x->dump->max_records)
-        return hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", x->dump->max_records);
     memset(&s, 0, sizeof s);
-    s.label = of->label;
     s.cumulative = of->cumulative;
     s.key = of->key;
     s.key_end = of->key_end;
     s.first = of->first;
     if (!hd__push(x->m, x->sums, s)) return hd__no_memory(x->m, err);
     x->sum = x->sums[s.first].last = i;
-    return HD_OK;
+    return hd__dump_add_heap(x->dump, &heap, err);
 }
 
 /* Finds the heap that the row at hand is of. */
@@ -35197,7 +35212,7 @@ static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, 
         of[at] = p;
         n++;
     }
-    for (uint32_t a = 0; a < n; a++) s->axis[of[a]] = a;
+    for (uint32_t a = 0; a < n; a++) s->axis[of[a]] = (uint8_t)a;
     if (!n) names[n++] = "backtrace";
     HD__TRY(hd__profile_begin(hd__mem_options(x->options), names, n, hd__records(&x->options->limits), &wider, err));
     if (s->cells) {
@@ -35346,7 +35361,7 @@ static hd_status hd__rows_bound(hd__rows_in *x, hd__rows_sum *s, uint64_t unlist
                                 hd_error *err) {
     if (unlisted == HD_UNKNOWN) s->unbounded = true;
     if (s->unbounded) return HD_OK;
-    if (!hd__len(s->unlisted)) s->slacks = slacks;
+    if (!hd__len(s->unlisted)) s->slacks = (uint8_t)slacks;
     if (s->slacks != slacks) s->slacks = 0;
     if (!hd__push(x->m, s->unlisted, unlisted)) return hd__no_memory(x->m, err);
     for (size_t a = 0; a < s->slacks; a++)
@@ -35946,25 +35961,24 @@ static hd_status hd__rows_seal(hd__rows_in *x, const hd__rows_sum *s, hd_breakdo
     return hd__seal(hd__mem_options(x->options), view.axis, view.entries, NULL, out, err);
 }
 
-/* Gives the heaps to the dump. */
+/* Gives the dump's heaps what their rows add up to; those that no row was taken for go. */
 static hd_status hd__rows_finish(hd__rows_in *x, hd_error *err) {
+    size_t n = 0;
     for (size_t i = 0; i < hd__len(x->sums); i++) {
         hd__rows_sum *s = &x->sums[i];
-        hd_heap heap = s->label;
+        hd_heap heap = x->dump->heaps[i];
         hd_breakdown *entries = NULL;
-        if (!s->cells) continue;
-        if (s->cumulative) {
+        if (s->cells && s->cumulative) {
             HD__TRY(hd__rows_seal(x, s, &entries, err));
             hd_profile_free(s->cells);
-            s->cells = NULL;
-            if (!entries) continue;
-            heap.breakdown = entries;
         } else {
             heap.profile = s->cells;
         }
         s->cells = NULL;
-        HD__TRY(hd_dump_add_heap(x->dump, &heap, err));
+        heap.breakdown = entries;
+        if (heap.profile || heap.breakdown) x->dump->heaps[n++] = heap;
     }
+    hd__arr_resize(x->dump->heaps, n);
     return HD_OK;
 }
 

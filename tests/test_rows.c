@@ -601,6 +601,24 @@ static void each_allocation_fails_once(void **state) {
     }
 }
 
+/* What a hostile file makes most memory of: heaps of one cell each, told apart by a digit or two. */
+static void heaps_of_one_cell_are_small(void **state) {
+    enum { HEAPS = 5000 };
+    char *text = malloc(HEAPS * 24), *p = text;
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    hd_dump *dump = NULL;
+    (void)state;
+    p += sprintf(p, "profile,stack,bytes\n");
+    for (int i = 0; i < HEAPS; i++) p += sprintf(p, "%x,a,1\n", (unsigned)i);
+    assert_int_equal(hd_read_memory(text, (size_t)(p - text), &options, &dump, NULL), HD_OK);
+    assert_int_equal(hd_dump_heap_count(dump), HEAPS);
+    if (f.peak > HEAPS * 1100) fail_msg("%u bytes a heap", (unsigned)(f.peak / HEAPS));
+    hd_dump_free(dump);
+    assert_int_equal(f.live, 0);
+    free(text);
+}
+
 static void tables_of_others_are_not_taken_for_rows(void **state) {
     (void)state;
     static const char *const others[] = {
@@ -641,6 +659,7 @@ int main(void) {
         cmocka_unit_test(every_bit_turned),
         cmocka_unit_test(in_pieces_it_is_the_same),
         cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(heaps_of_one_cell_are_small),
         cmocka_unit_test(tables_of_others_are_not_taken_for_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
