@@ -9,8 +9,7 @@
 
 static struct { char allocator[256]; hd_merger *merger; } sums[64]; /* in order */
 static int count, rank;
-static hd_error err;
-static hd_dump *dump;
+static hd_error err; static hd_dump *dump;
 
 static void must(bool good, const char *message) {
     if (!good) fprintf(stderr, "merge_mpi: rank %d: %s\n", rank, message), MPI_Abort(MPI_COMM_WORLD, 1);
@@ -18,11 +17,15 @@ static void must(bool good, const char *message) {
 
 static void add_dump(void) {
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
-        hd_heap heap = *hd_dump_heap(dump, i);
-        const char *allocator = heap.allocator ? heap.allocator : "";
+        const hd_heap *from = hd_dump_heap(dump, i);
+        const char *allocator = from->allocator ? from->allocator : "";
+        hd_label labels[256];
+        hd_heap heap = { .process = from->process, .allocator = from->allocator, .sample_bytes = from->sample_bytes,
+                         .profile = from->profile, .breakdown = from->breakdown, .labels = labels };
         int at = 0, order = 1;
-        if (heap.kind != HD_HEAP_LIVE) continue;
-        heap.pid = heap.start_us = heap.time_us = 0, heap.dump = NULL; /* one file's */
+        if (from->kind != HD_HEAP_LIVE) continue;
+        for (size_t l = 0; l < from->label_count && heap.label_count < 256; l++) /* "profile" is one file's, as time */
+            if (strcmp(from->labels[l].name, "profile")) labels[heap.label_count++] = from->labels[l];
         while (at < count && (order = strcmp(allocator, sums[at].allocator)) > 0) at++;
         if (order) {
             must(count < 64 && strlen(allocator) < 256, "at most 64 allocators with names of 255 bytes expected");
@@ -44,8 +47,7 @@ static hd_status put_sums(hd_out out) {
 }
 
 static void add_sums(int from) {
-    MPI_Status status;
-    int size;
+    MPI_Status status; int size;
     MPI_Probe(from, 0, MPI_COMM_WORLD, &status), MPI_Get_count(&status, MPI_BYTE, &size);
     void *rows = malloc((size_t)size);
     must(rows != NULL, "out of memory");
@@ -56,10 +58,8 @@ static void add_sums(int from) {
 
 int main(int argc, char **argv) {
     hd_options options = { .unpackers = &unpack_gzip, .unpacker_count = 1 };
-    hd_buffer rows = { .data = NULL };
-    hd_file file;
-    int ranks, bad = 0, step = 1;
-    char path[4096];
+    hd_buffer rows = { .data = NULL }; hd_file file;
+    int ranks, bad = 0, step = 1; char path[4096];
     FILE *list = argc == 3 ? fopen(argv[2], "r") : NULL;
     MPI_Init(&argc, &argv), MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     must(list != NULL, "usage: merge_mpi OUT LIST, a file of names, one a line");

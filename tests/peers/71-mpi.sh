@@ -42,6 +42,13 @@ check "more processes than files" "0 " "$(ranks 7 few.csv in/few.folded) $("$too
 check "a part of the work done elsewhere" "0 " "$("$tool" merge --to rows -o part.rows in/*host0000[0-5]* 2> /dev/null
   ranks 2 parts.csv part.rows $(ls in/* | grep -v 'host0000[0-5]')) $(cmp parts.csv want.csv 2>&1)"
 
+# Labels that all have stay, but for "profile", which is one file's.
+"$tool" rows --label host=a1 -o one.rows in/few.folded 2> /dev/null
+cp one.rows two.rows
+"$tool" merge --to rows -o labels.want one.rows two.rows 2> /dev/null
+check "of labels that all share profile goes" "host=a1 profile=" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) of[$i] = i } NR == 2 { print "host=" $of["host"] " profile=" $of["profile"] }' labels.want)"
+for n in 1 2; do check "labels that all share, $n processes" "0 " "$(ranks $n labels.csv one.rows two.rows) $(cmp labels.csv labels.want 2>&1)"; done
+
 # Bad files are named, and the rest is merged.
 head -c 2000 want.csv > cut.rows
 gzip -dc in/*host00003.pprof.gz 2> /dev/null | head -c 5000 > cut.pb
