@@ -3091,7 +3091,9 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
 /* ============================================================================== >>rows.read
    Reading is hd_read's (>>dump). Rows that are alike in all that is told of the heap, wherever they stand, are one
    heap: a profile where they are "self", a breakdown where they are "cumulative"; heaps come in the order of their
-   first rows. Rows of one cell add up. Of an entry there is one row: a second total is that of another breakdown, as
+   first rows. Rows of one cell add up. One without bytes, and without a path or another part of an amount, says that
+   there is such a heap, and adds nothing to it, also beside rows that do, as where files are put together. Of an entry
+   there is one row: a second total is that of another breakdown, as
    where two files were put together. What was written is read as the same heap, and written again as the same bytes;
    so the rows of hd_merger_finish_parts are the exact partial result of a merge.
 
@@ -35439,6 +35441,12 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found, hd_error *err) {
     hd__rows_sum *s;
     hd_error told;
     hd_status status;
+/* Whether a row without bytes tells something else of an amount. */
+static bool hd__rows_tells_amount(const hd__rows_in *x) {
+    return hd__rows_named(x, HD__ROWS_BLOCKS) || hd__rows_named(x, HD__ROWS_VARIANCE) ||
+           hd__rows_named(x, HD__ROWS_UNLISTED) || hd__rows_named(x, HD__ROWS_SLACK);
+}
+
     if (!found) HD__TRY(hd__rows_find(x, &fits, err));
     if (!fits) hd__arr_resize(x->lead, 0); /* which may be that of a row whose heap is not known */
     if (fits) HD__TRY(hd__rows_take_amount(x, &amount, &any, &fits, err));
@@ -35455,7 +35463,7 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found, hd_error *err) {
     x->looked_up = x->sum;
     HD__TRY(hd__rows_nodes(x, s, nodes, &root, &fits, err));
     if (!fits) return HD_OK;
-    if (!any && root && amount.blocks == HD_UNKNOWN) return HD_OK;
+    if (!any && root && !hd__rows_tells_amount(x)) return HD_OK;
     if (!any) return hd__rows_bad(x, HD_MALFORMED, NULL, "a number of bytes", hd_cstr(""), err);
     if (s->cumulative) return hd__rows_add_entry(x, nodes, root, &amount, err);
     status = hd_profile_add_amount(s->cells, nodes, &amount, &told);

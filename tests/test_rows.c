@@ -271,6 +271,18 @@ static void fails(const char *text, const char *message, const char *rest) {
     hd_dump_free(dump);
 }
 
+/* That a heap has no cells is true of a part of it, and no total. */
+static void a_row_without_bytes_adds_nothing(void **state) {
+    (void)state;
+    reads("stack,bytes\n\"\",\na,1\n", "-\n/a 1 -\n");
+    reads("stack,bytes\na,1\n,\n\"\",2\n", "-\n/a 1 -\n/ 2 -\n");
+    reads("stack,bytes,cumulative\na,1,cumulative\n\"\",,cumulative\n\"\",3,cumulative\n", "- cumulative\n/ 3 -\n/a 1 -\n");
+    fails("stack,bytes,blocks\na,1,\n\"\",,1\n", "line 3: a number of bytes expected", "/a 1 -\n");
+    fails("stack,bytes,variance\na,1,\n\"\",,1\n", "line 3: a number of bytes expected", "/a 1 -\n");
+    fails("stack,bytes,unlisted,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: a number of bytes expected", "");
+    fails("stack,bytes,slack,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: a number of bytes expected", "");
+}
+
 static void bad_columns_are_refused(void **state) {
     (void)state;
     fails("stack,bytes,stack\na,1,b\n", "the column 'stack' comes twice", NULL);
@@ -648,6 +660,7 @@ int main(void) {
         cmocka_unit_test(other_heaps_may_stand_between),
         cmocka_unit_test(an_axis_may_turn_up_late),
         cmocka_unit_test(times_are_iso_8601),
+        cmocka_unit_test(a_row_without_bytes_adds_nothing),
         cmocka_unit_test(bad_columns_are_refused),
         cmocka_unit_test(bad_rows_are_named_and_left_out),
         cmocka_unit_test(bounds_that_cannot_be_are_refused),
