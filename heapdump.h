@@ -817,8 +817,8 @@ enum {
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
     HD_DIFF_BOUND = 16,          /* a breakdown does not list it: taken for 0 there, but it may be as much
-                                    as <other> of the entry above it; or a merged one lists it, with less than it may
-                                    hold */
+                                    as <other> of the entry above it; of a merged one, listed or not, by how much more
+                                    is told by `unlisted` */
     HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
 };
 
@@ -826,7 +826,7 @@ enum {
 typedef struct hd_diff {
     hd_axis axis[HD_MAX_AXES];
     hd_rows before, after;       /* of the same nodes; share the node column. `unlisted` is that of merged breakdowns,
-                                    for what they list */
+                                    also for what they do not list */
     const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
     const uint8_t *flags;        /* HD_DIFF_ */
 } hd_diff;
@@ -899,7 +899,8 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     hd_error *err);
 /* The tree as text: change in bytes (with its standard error when the heaps are estimates), bytes before
    and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
-   "gone" behind names, with "?" where that is only not listed; "?" alone where a merged breakdown may hold more. */
+   "gone" behind names, with "?" where that is only not listed, or where a merged breakdown may hold more: how much,
+   at most, is said behind it, "before +1.2 MiB". */
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
                                      const hd_tree_options *options, hd_out out, hd_error *err);
 
@@ -9495,9 +9496,8 @@ typedef struct hd__diff {
 typedef struct hd__pair {
     hd_profile *both;            /* whose cells are the united rows, all empty */
     hd__arena arena;             /* in its memory */
-    hd_breakdown *exported[2], *united;
+    hd_breakdown view[2], *exported[2], *united;
     hd_amount *side[2];          /* by united row */
-    uint64_t *unlisted[2];       /* as in hd_rows; NULL: nothing */
     uint8_t *present[2];
     bool cells, complete[2];     /* complete: what is not listed is not there */
 } hd__pair;
@@ -9514,7 +9514,7 @@ static void hd__pair_free(hd__pair *p) {
 static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], const hd_options *options,
                                 hd_error *err) {
     const char *names[HD_MAX_AXES];
-    hd_breakdown view[2];
+    hd_breakdown *view = p->view;
     uint32_t *row[2], axes = 0, n;
     hd__mem *m;
     p->cells = heaps[0]->profile && heaps[1]->profile;
@@ -9539,13 +9539,10 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
     for (int s = 0; s < 2; s++) {
         p->side[s] = hd__zeros(hd_amount, m, &p->arena, n);
         p->present[s] = hd__zeros(uint8_t, m, &p->arena, n);
-        if (view[s].entries.unlisted) p->unlisted[s] = hd__zeros(uint64_t, m, &p->arena, n);
-        if (!p->side[s] || !p->present[s] || !p->unlisted[s] != !view[s].entries.unlisted)
-            return hd__no_memory(m, err);
+        if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
         for (uint32_t i = 0; i < view[s].entries.count; i++) {
             p->side[s][row[s][i]] = view[s].entries.amount[i];
             p->present[s][row[s][i]] = 1;
-            if (p->unlisted[s]) p->unlisted[s][row[s][i]] = view[s].entries.unlisted[i];
         }
     }
     return HD_OK;
@@ -9677,15 +9674,38 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->spare = x->order + n;
     x->above = x->spare + n;
     for (int s = 0; s < 2; s++) {
-        x->unlisted[s] = p->unlisted[s] ? hd__array(uint64_t, m, &p->arena, n) : NULL;
-        if (!x->unlisted[s] != !p->unlisted[s]) return hd__no_memory(m, err);
+        x->unlisted[s] = NULL;
         for (uint32_t e = 0; e < n; e++) {
             size_t from = (size_t)x->united->entries.amount[e].blocks;
             x->side[s][e] = p->side[s][from];
             x->present[s][e] = p->present[s][from];
-            if (x->unlisted[s]) x->unlisted[s][e] = p->unlisted[s][from];
         }
     }
+    return HD_OK;
+}
+
+/* How much more a merged heap may hold than it lists, or of what it does not list: what a merge tells of its sum with
+   a heap that lists the entries of both, all of nothing, and leaves nothing open. */
+static hd_status hd__entries_open(hd__entries *x, hd__pair *p, int s, const hd_options *options, hd_error *err) {
+    hd_breakdown other = p->view[1 - s];
+    hd_heap heaps[2], sum;
+    hd_options rest = hd__options_rest(options, x->m);
+    uint32_t n = x->united->entries.count;
+    if (!p->view[s].entries.unlisted) return HD_OK;
+    other.entries.amount = hd__zeros(hd_amount, x->m, &p->arena, other.entries.count);
+    other.entries.slack = hd__zeros(uint64_t, x->m, &p->arena, (size_t)other.entries.count * other.entries.axis_count);
+    other.entries.unlisted = NULL;
+    x->unlisted[s] = hd__array(uint64_t, x->m, &p->arena, n);
+    if (!other.entries.amount || !other.entries.slack || !x->unlisted[s]) return hd__no_memory(x->m, err);
+    memset(heaps, 0, sizeof heaps);
+    memset(&sum, 0, sizeof sum);
+    heaps[0].breakdown = &p->view[s];
+    heaps[1].breakdown = &other;
+    rest.progress = NULL;
+    HD__TRY(hd_merge(heaps, 2, &rest, &sum, err));
+    HEAPDUMP_ASSERT(sum.breakdown->entries.count == n); /* the same rows, in the same order */
+    memcpy(x->unlisted[s], sum.breakdown->entries.unlisted, n * sizeof *x->unlisted[s]);
+    hd_heap_release(&sum);
     return HD_OK;
 }
 
@@ -9697,12 +9717,9 @@ static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
     const uint8_t *present = x->present[s];
     const hd_rows *rows = &x->united->entries;
     memset(x->possible, 0, rows->count);
-    for (uint32_t a = 0; a < rows->axis_count; a++) {
+    for (uint32_t a = 0; a < rows->axis_count && !unlisted; a++) {
         HD__TRY(hd__listed_above(x->m, x->united, a, present, x->order, x->spare, x->above, err));
-        for (uint32_t e = 0; e < rows->count; e++) {
-            x->rest[e] = side[e].bytes;
-            if (unlisted) hd__sum(&x->rest[e], unlisted[e]);
-        }
+        for (uint32_t e = 0; e < rows->count; e++) x->rest[e] = side[e].bytes;
         for (uint32_t e = 0; e < rows->count; e++)
             if (present[e] && x->above[e] != HD_NONE)
                 x->rest[x->above[e]] = hd__less(x->rest[x->above[e]], side[e].bytes);
@@ -9710,7 +9727,7 @@ static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
             if (!present[e] && (x->above[e] == HD_NONE || x->rest[x->above[e]])) x->possible[e]++;
     }
     for (uint32_t e = 0; e < rows->count; e++)
-        x->bound[e] |= x->possible[e] == rows->axis_count || (unlisted && unlisted[e]);
+        x->bound[e] |= unlisted ? unlisted[e] != 0 : x->possible[e] == rows->axis_count;
     return HD_OK;
 }
 
@@ -9763,7 +9780,10 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const
     x.united = p->united;
     HD__TRY(hd__entries_take(&x, p, err));
     for (int s = 0; s < 2; s++)
-        if (!p->complete[s]) HD__TRY(hd__entries_bounds(&x, s, err));
+        if (!p->complete[s]) {
+            HD__TRY(hd__entries_open(&x, p, s, options, err));
+            HD__TRY(hd__entries_bounds(&x, s, err));
+        }
     HD__TRY(hd__entries_gross(&x, err));
     x.united->entries.amount = x.change;
     HD__TRY(hd__cut_run(m, &p->arena, x.united, cutoff, x.listed, err));
@@ -10163,10 +10183,20 @@ static void hd__print_more(hd__print *t, uint64_t more, bool open) {
     t->more |= more > 0;
 }
 
+/* hd__print_more of one side of a diff, in brackets that are open. */
+static void hd__print_side_more(hd__print *t, const char *before, uint64_t more) {
+    if (!more) return;
+    hd__sink_str(&t->sink, hd_cstr(before));
+    hd__print_size(&t->sink, more, t->units, 0);
+    t->more = true;
+}
+
 static void hd__print_legend(hd__print *t) {
     if (t->more)
-        hd__sink_str(&t->sink, hd_cstr("(+...?): what a line may hold besides, at most, in merged heaps that do not list "
-                                       "it\n"));
+        hd__sink_str(&t->sink, hd_cstr(t->after ? "(?, before +..., after +...): what a line may hold besides, at most, in "
+                                                  "merged heaps that do not list it\n"
+                                                : "(+...?): what a line may hold besides, at most, in merged heaps that "
+                                                  "do not list it\n"));
 }
 
 /* Bytes, and the error and share of the total that belong to them. */
@@ -10248,11 +10278,11 @@ static hd_status hd__print_diff_row(void *user, const hd_diff_row *row) {
         hd__print_label(s, t->heap);
         hd__sink_str(s, hd_cstr(" -> "));
         hd__print_label(s, t->after);
-    } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE)) {
-        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
-        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
-    } else if (row->flags & HD_DIFF_BOUND) {
-        hd__sink_str(s, hd_cstr(" (?)"));
+    } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE | HD_DIFF_BOUND)) {
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : row->flags & HD_DIFF_GONE ? " (gone" : " ("));
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?" : ""));
+        for (int i = 0; i < 2; i++) hd__print_side_more(t, i ? ", after +" : ", before +", row->unlisted[i]);
+        hd__sink_str(s, hd_cstr(")"));
     }
     hd__sink_str(s, hd_cstr("\n"));
     return s->status;
@@ -35411,6 +35441,12 @@ static hd_status hd__rows_take_amount(hd__rows_in *x, hd_amount *amount, bool *a
     return HD_OK;
 }
 
+/* Whether a row without bytes tells something else of an amount. */
+static bool hd__rows_tells_amount(const hd__rows_in *x) {
+    return hd__rows_named(x, HD__ROWS_BLOCKS) || hd__rows_named(x, HD__ROWS_VARIANCE) ||
+           hd__rows_named(x, HD__ROWS_UNLISTED) || hd__rows_named(x, HD__ROWS_SLACK);
+}
+
 /* Looks up where the row stands. *root: at the roots of all axes. */
 static hd_status hd__rows_nodes(hd__rows_in *x, const hd__rows_sum *s, uint32_t *nodes, bool *root, bool *fits,
                                 hd_error *err) {
@@ -35441,12 +35477,6 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found, hd_error *err) {
     hd__rows_sum *s;
     hd_error told;
     hd_status status;
-/* Whether a row without bytes tells something else of an amount. */
-static bool hd__rows_tells_amount(const hd__rows_in *x) {
-    return hd__rows_named(x, HD__ROWS_BLOCKS) || hd__rows_named(x, HD__ROWS_VARIANCE) ||
-           hd__rows_named(x, HD__ROWS_UNLISTED) || hd__rows_named(x, HD__ROWS_SLACK);
-}
-
     if (!found) HD__TRY(hd__rows_find(x, &fits, err));
     if (!fits) hd__arr_resize(x->lead, 0); /* which may be that of a row whose heap is not known */
     if (fits) HD__TRY(hd__rows_take_amount(x, &amount, &any, &fits, err));

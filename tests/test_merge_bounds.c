@@ -398,6 +398,37 @@ static void bounds_hold_what_the_heaps_hold(void **state) {
     }
 }
 
+/* Each side of a diff is within its bounds, also where it does not list what the other does. */
+static void diffs_hold_what_the_heaps_hold(void **state) {
+    (void)state;
+    uint64_t r = 17;
+    int open = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        family f = some_family(&r, 4, false), half[2] = { f, f };
+        hd_heap sums[2] = { merged(f.heap, 2), merged(f.heap + 2, 2) };
+        hd_cutoff cutoff = { .top = (uint32_t)hd__test_below(&r, 3) };
+        hd_diff *diff;
+        half[0].n = half[1].n = 2;
+        memmove(half[1].cells, f.cells + 2, 2 * sizeof *f.cells);
+        assert_int_equal(hd_compare(&sums[0], &sums[1], &cutoff, NULL, &diff, NULL), HD_OK);
+        for (int s = 0; s < 2; s++) {
+            const hd_rows *rows = s ? &diff->after : &diff->before;
+            for (uint32_t i = 0; i < rows->count && rows->unlisted; i++) {
+                tuple t = tuple_of(diff->axis, rows, i);
+                uint64_t bytes = truth(&half[s], &t);
+                assert_true(bytes >= rows->amount[i].bytes);
+                assert_true(bytes - rows->amount[i].bytes <= rows->unlisted[i]);
+                if (rows->unlisted[i]) assert_true(diff->flags[i] & HD_DIFF_BOUND);
+                open += rows->unlisted[i] && !rows->amount[i].bytes;
+            }
+        }
+        hd_diff_free(diff);
+        hd_heap_release(&sums[0]), hd_heap_release(&sums[1]);
+        family_free(&f);
+    }
+    assert_true(open > ROUNDS);
+}
+
 static void cut_keeps_the_bounds_of_what_it_lists(void **state) {
     (void)state;
     uint64_t r = 13;
@@ -608,9 +639,11 @@ static void lines_say_how_much_more_they_may_be(void **state) {
     both[1] = (hd_heap){ .profile = q };
     assert_text(printed(print_diff, both), "  -45  210  165   -9  total -> total\n"
                                            "  -35  200  165   -8    f\n"
-                                           "  +10   60   70   -4      x (?)\n"
+                                           "  +10   60   70   -4      x (?, before +5)\n"
                                            "  -45  140   95   -4      <other>\n"
-                                           "  -10   10    0   -1    <other> (gone)\n");
+                                           "  -10   10    0   -1    <other> (gone)\n"
+                                           "(?, before +..., after +...): what a line may hold besides, at most, in "
+                                           "merged heaps that do not list it\n");
     hd_heap_release(&sum), hd_heap_release(&heaps[0]), hd_heap_release(&heaps[1]);
     hd_profile_free(p), hd_profile_free(q);
 }
@@ -651,6 +684,7 @@ int main(void) {
         cmocka_unit_test(bounds_are_as_defined),
         cmocka_unit_test(every_tree_of_merges_has_the_same_bounds),
         cmocka_unit_test(bounds_hold_what_the_heaps_hold),
+        cmocka_unit_test(diffs_hold_what_the_heaps_hold),
         cmocka_unit_test(cut_keeps_the_bounds_of_what_it_lists),
         cmocka_unit_test(what_fails_leaves_bounds_as_they_were),
         cmocka_unit_test(overflow_leaves_bounds_as_they_were),
