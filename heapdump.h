@@ -806,6 +806,10 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
    HD_OVERFLOW, HD_INVALID (no such axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
+/* The same as a breakdown: its entries are as they were, and so are bounds of a merged one, which a profile has no
+   place for. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t axis, const hd_options *options,
+                                         hd_breakdown **out, hd_error *err);
 
 /* ============================================================================== >>heap.diff
    Two heaps of one kind side by side. */
@@ -9337,6 +9341,32 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
     hd__arena_free(&p->mem, &scratch);
     if (status) hd_profile_free(p);
     else *out = p;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, const hd_options *options,
+                                         hd_breakdown **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__arena scratch = { NULL, NULL, 0 };
+    const hd_rows *rows = &b->entries;
+    hd_rows one = *rows;
+    hd_breakdown *made = NULL;
+    hd_status status;
+    if (axis >= rows->axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    one.axis_count = 1;
+    status = hd__rows_begin_like(&mem, &scratch, &one, rows->count, &one, err);
+    for (uint32_t i = 0; i < rows->count && !status; i++) {
+        const uint32_t *node = hd__row_nodes(rows, i);
+        bool at_roots = true;
+        for (uint32_t a = 0; a < rows->axis_count; a++) at_roots &= a == axis || !node[a];
+        if (!at_roots) continue;
+        if (one.unlisted) ((uint64_t *)(uintptr_t)one.unlisted)[one.count] = rows->unlisted[i];
+        if (one.slack) ((uint64_t *)(uintptr_t)one.slack)[one.count] = rows->slack[(size_t)i * rows->axis_count + axis];
+        hd__rows_put(&one, &node[axis], &rows->amount[i]);
+    }
+    if (!status) status = hd__seal(hd__mem_rest(&mem), &b->axis[axis], one, NULL, &made, err);
+    hd__arena_free(&mem, &scratch);
+    if (!status) *out = made;
     return status;
 }
 

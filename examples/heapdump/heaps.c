@@ -103,16 +103,30 @@ static bool tells_once(const arguments *a, const chosen *c) {
     return a->once && !a->json && !a->frames_all && !hd_dump_graph(c->dump);
 }
 
-/* Frames of allocators left out, and recursion told once. */
+/* Whether it is a sum of breakdowns, which tells how much more there may be. */
+bool has_bounds(const hd_heap *heap) { return heap->breakdown && heap->breakdown->entries.unlisted; }
+
+/* Once, what operations on merged heaps do not tell. */
+static void tell_unbounded(const char *file) {
+    static bool told;
+    if (!told)
+        display(stderr, "heapdump: %s: what merged heaps hold and do not list is not told of what is made of them; whole heaps "
+                "with --frames all tell it\n", file);
+    told = true;
+}
+
+/* Frames of allocators left out, and recursion told once, unless that would cost the bounds of a merged heap. */
 static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     bool found;
+    size_t hidden = c->hidden;
     hd_status status = HD_OK;
     if (a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
         status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
-        if (!status) worked(heap, made, result);
+        if (!status && c->hidden != hidden) worked(heap, made, result);
+        else if (!status) hd_heap_release(&result);
     }
-    if (status || !tells_once(a, c)) return status;
+    if (status || !tells_once(a, c) || has_bounds(heap)) return status;
     status = tell_recursion_once(heap, &result, &found, again, err);
     if (!status && found) worked(heap, made, result);
     return status;
@@ -121,6 +135,7 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
 /* --keep, --drop, --root, --frames, --invert. */
 static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
+    bool bounded = has_bounds(heap);
     hd_status status = HD_OK;
     for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
         void *user = (void *)(uintptr_t)p;
@@ -130,9 +145,11 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
         if (!status) worked(heap, made, result);
     }
     if (!status) status = folded(a, c, heap, made, again, err);
-    if (status || !a->invert) return status;
-    status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
-    if (!status) worked(heap, made, result);
+    if (!status && a->invert) {
+        status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
+        if (!status) worked(heap, made, result);
+    }
+    if (!status && bounded && !has_bounds(heap)) tell_unbounded(c->file);
     return status;
 }
 
@@ -149,10 +166,15 @@ void chosen_free(chosen *c) {
 /* Functions for frames that are addresses in objects. */
 static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made, hd_error *err) {
     hd_heap result = *heap;
+    symbols *names = a->names ? a->names : &c->names;
     hd_profile *profile;
     hd_status status;
-    if (!format_has_addresses(hd_dump_format(c->dump))) return HD_OK;
-    status = name_profile(a, a->names ? a->names : &c->names, heap->profile, &profile, err);
+    if (!strcmp(hd_dump_format(c->dump)->name, "memprof-report")) /* what its runtime could not name, as in what is written */
+        status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
+    else if (format_has_addresses(hd_dump_format(c->dump)))
+        status = name_profile(a, names, heap->profile, &profile, err);
+    else
+        return HD_OK;
     if (status) return status;
     result.profile = profile;
     worked(heap, made, result);
@@ -356,16 +378,20 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
 totals totals_of(const hd_heap *heap) {
     totals t;
     if (heap->breakdown) {
-        t.bytes = heap->breakdown->entries.amount[0].bytes;
-        t.blocks = heap->breakdown->entries.amount[0].blocks;
-        t.rows = heap->breakdown->entries.count;
+        const hd_amount *total = &heap->breakdown->entries.amount[0];
+        t = (totals){ total->bytes, total->blocks, hd_standard_error(total->variance), heap->breakdown->entries.count };
     } else {
+        hd_u128 variance = { 0, 0 };
         hd_rows cells = hd_profile_cells(heap->profile);
         t.bytes = hd_profile_bytes(heap->profile);
         t.blocks = hd_profile_blocks(heap->profile);
         t.rows = cells.count;
-        for (uint32_t i = 0; i < cells.count; i++)
+        for (uint32_t i = 0; i < cells.count; i++) {
             if (cells.amount[i].blocks == HD_UNKNOWN) t.blocks = HD_UNKNOWN; /* a sum of those that are told */
+            variance.lo += cells.amount[i].variance.lo;
+            variance.hi += cells.amount[i].variance.hi + (variance.lo < cells.amount[i].variance.lo);
+        }
+        t.error = hd_standard_error(variance);
     }
     return t;
 }

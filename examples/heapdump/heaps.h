@@ -22,7 +22,7 @@ typedef struct chosen {
 
 /* What a heap holds in all. */
 typedef struct totals {
-    uint64_t bytes, blocks;
+    uint64_t bytes, blocks, error; /* error: the standard one of the bytes */
     uint32_t rows;
 } totals;
 
@@ -40,6 +40,7 @@ int compare_texts(const char *x, const char *y);
 bool same_text(const char *x, const char *y);
 int compare_numbers(uint64_t x, uint64_t y);
 int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name);
+bool has_bounds(const hd_heap *heap);
 bool same_start(const hd_heap *x, const hd_heap *y);
 int by_pid(const void *a, const void *b);
 const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,

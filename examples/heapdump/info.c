@@ -8,16 +8,19 @@
 
 static void info_heap(FILE *out, const hd_heap *heap) {
     totals t = totals_of(heap);
-    char count[24] = "-", sampled[48] = "";
+    char count[24] = "-", sampled[48] = "", error[48] = "";
     if (t.blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)t.blocks);
     if (heap->sample_bytes)
         snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
                  (unsigned long long)heap->sample_bytes);
-    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s%s%s\n", (unsigned long long)heap->pid,
+    if (t.error) snprintf(error, sizeof error, ", \xc2\xb1%llu bytes", (unsigned long long)t.error);
+    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s%s%s%s", (unsigned long long)heap->pid,
             heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
             heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
             heap->breakdown ? "entries" : "contexts", heap->kind == HD_HEAP_LIVE ? "" : ", ",
-            heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind), sampled);
+            heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind), sampled, error);
+    for (size_t i = 0; i < heap->label_count; i++) display(out, ", %s=%s", heap->labels[i].name, heap->labels[i].value);
+    display(out, "\n");
 }
 
 /* Whether a heap or a scalar is from a process and dump that was asked for. */
@@ -168,6 +171,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
         json_label(j, heap);
         json_u64(j, "bytes", t.bytes);
         json_known(j, "blocks", t.blocks);
+        if (t.error) json_u64(j, "error", t.error);
         json_u64(j, heap->breakdown ? "entries" : "contexts", t.rows);
         hd_json_end(j);
     }

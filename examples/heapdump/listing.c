@@ -88,7 +88,7 @@ static hd_status add_line(listing *l, const line *from, const place *p) {
 static hd_status add_tree_row(void *user, const hd_tree_row *row) {
     const place p = { row->breakdown->axis, &row->breakdown->entries, 0, row->entry };
     return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis,
-                                .more = row->unlisted }, &p);
+                                .more = { row->unlisted } }, &p);
 }
 
 static hd_status add_diff_row(void *user, const hd_diff_row *row) {
@@ -97,7 +97,7 @@ static hd_status add_diff_row(void *user, const hd_diff_row *row) {
     l->compares = true;
     if (!row->depth) l->all_change = row->diff->gross[0];
     return add_line(l, &(line){ .amount = { row->amount[0], row->amount[1] }, .depth = row->depth, .axis = row->axis,
-                                .flags = row->flags }, &p);
+                                .flags = row->flags, .more = { row->unlisted[0], row->unlisted[1] } }, &p);
 }
 
 /* Folding. ------------------------------------------------------------------------------------- */
@@ -132,6 +132,7 @@ static void relate(listing *l, uint64_t least) {
 static bool is_folded(const listing *l, const line *x) {
     const line *p = &l->lines[x->parent];
     if (!p->depth || p->only != (uint32_t)(x - l->lines) || x->entry == HD_NONE) return false;
+    if (memcmp(x->more, l->lines[p->head].more, sizeof x->more)) return false;
     return (x->axis == p->axis || x->only == HD_NONE) && nearly_all(&l->lines[p->head], x);
 }
 
@@ -277,7 +278,8 @@ static void nest(const listing *all, listing *some) {
         mark_forks(all, kept);
         for (uint32_t i = 0; i < all->count; i++) {
             const line *x = &all->lines[i];
-            line y = { .amount = { x->amount[0], x->amount[1] }, .axis = x->axis, .flags = x->flags };
+            line y = { .amount = { x->amount[0], x->amount[1] }, .axis = x->axis, .flags = x->flags,
+                       .more = { x->more[0], x->more[1] } };
             depth[i] = i ? depth[x->parent] + kept[i] : 0;
             if (!kept[i]) continue;
             for (; i && now >= depth[i]; now--) end_line(&to, rest, now);
@@ -318,6 +320,12 @@ static hd_status of_one_axis(const arguments *a, const hd_heap *heap, const hd_o
     hd_profile_desc desc = { .axis_count = 1 };
     hd_status status;
     *out = *heap;
+    if (has_bounds(heap)) {
+        hd_breakdown *breakdown = NULL;
+        status = hd_breakdown_axis(heap->breakdown, HD_AXIS_BACKTRACE, options, &breakdown, err);
+        out->breakdown = breakdown;
+        return status;
+    }
     if (heap->breakdown) {
         status = hd_breakdown_axis_profile(heap->breakdown, HD_AXIS_BACKTRACE, options, &profile, err);
     } else {
@@ -395,13 +403,23 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, true, l, err);
     for (int i = 0; i < 2; i++) {
         if (!status && !a->invert) listing_repeat(l, &again[i]);
-        hd_profile_free((hd_profile *)(uintptr_t)one[i].profile);
+        hd_heap_release(&one[i]);
         free(again[i].list);
     }
     return status;
 }
 
 /* Text. ---------------------------------------------------------------------------------------- */
+
+/* Labels; with `other`, those that it has with other values. */
+static void put_labels(FILE *out, const char *before, const hd_heap *heap, const hd_heap *other) {
+    for (size_t i = 0; i < heap->label_count; i++) {
+        const hd_label *l = &heap->labels[i];
+        if (other && same_text(hd_heap_label(other, l->name), l->value)) continue;
+        display(out, "%s%s=%s", before, l->name, l->value);
+        before = ", ";
+    }
+}
 
 static void put_label(FILE *out, const hd_heap *heap) {
     display(out, "%s", heap->allocator ? heap->allocator : "total");
@@ -413,16 +431,21 @@ static void put_label(FILE *out, const hd_heap *heap) {
         static const arguments units = { 0 };
         display(out, ", sampled every "), put_bytes(out, &units, heap->sample_bytes, 0);
     }
+    put_labels(out, ", ", heap, NULL);
 }
 
 /* What is other in the second label; nothing, where files alone tell two heaps apart. */
 static void put_other_label(FILE *out, const hd_heap *heap, const hd_heap *after) {
     bool other = compare_heaps(heap, after, true) || after->pid != heap->pid;
-    if (!other && !after->dump) return;
+    if (!other && !after->dump) {
+        put_labels(out, " -> ", after, heap);
+        return;
+    }
     display(out, " -> ");
     if (compare_heaps(heap, after, true)) put_label(out, after);
     else if (after->pid != heap->pid) display(out, "pid %llu", (unsigned long long)after->pid);
     else display(out, "dump %s", after->dump);
+    if (!compare_heaps(heap, after, true)) put_labels(out, ", ", after, heap);
 }
 
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {
@@ -576,9 +599,10 @@ void put_besides(FILE *out, const arguments *a, uint64_t more, bool open) {
     if (more || open) display(out, ")");
 }
 
-void put_besides_legend(FILE *out, const screen *s) {
+void put_besides_legend(FILE *out, const screen *s, bool compares) {
     put_style(out, s, FAINT);
-    display(out, "(+...?): what a line may hold besides, at most, in merged heaps that do not list it\n");
+    display(out, compares ? "(?, before +..., after +...)" : "(+...?)");
+    display(out, ": what a line may hold besides, at most, in merged heaps that do not list it\n");
     put_style(out, s, PLAIN);
 }
 
@@ -594,13 +618,17 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
     const char *change = x->flags & HD_DIFF_NEW ? " (new" : x->flags & HD_DIFF_GONE ? " (gone" :
                          x->flags & HD_DIFF_BOUND ? " (" : "";
     if (x->entry == HD_NONE) change = "";
-    if (room) room -= used + indent + 3 + (*change ? 8 : 0) + (x->more ? MORE_COLUMNS : 0);
+    if (room) room -= used + indent + 3 + (*change ? 8 : 0) + MORE_COLUMNS * ((x->more[0] != 0) + (x->more[1] != 0));
     if (c->screen->columns && room < 12) room = 12;
     put_names(out, c, l, i, room);
-    if (*change) display(out, "%s%s)", change, x->flags & HD_DIFF_BOUND ? "?" : "");
-    if (x->more) {
+    if (*change) {
+        display(out, "%s%s", change, x->flags & HD_DIFF_BOUND ? "?" : "");
+        for (int k = 0; k < 2; k++)
+            if (x->more[k]) display(out, k ? ", after +" : ", before +"), put_bytes(out, c->a, x->more[k], 0);
+        display(out, ")");
+    } else if (x->more[0]) {
         put_style(out, c->screen, FAINT);
-        put_besides(out, c->a, x->more, false);
+        put_besides(out, c->a, x->more[0], false);
         put_style(out, c->screen, PLAIN);
     }
     display(out, "\n");
@@ -627,9 +655,9 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     for (uint32_t i = 1; i < l->count; i++) {
         if (l->lines[i].dropped || l->lines[i].head != i) continue;
         put_line(out, &c, l, i);
-        more |= l->lines[i].more > 0;
+        more |= l->lines[i].more[0] || l->lines[i].more[1];
     }
-    if (more) put_besides_legend(out, s);
+    if (more) put_besides_legend(out, s, after != NULL);
 }
 
 static int by_size(const void *x, const void *y) {

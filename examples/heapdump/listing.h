@@ -17,7 +17,7 @@ typedef struct line {
     hd_amount amount[2];         /* of one heap: [0] */
     uint32_t depth, axis;
     unsigned flags;              /* HD_DIFF_ */
-    uint64_t more;               /* bytes that it may hold besides, of a merged heap */
+    uint64_t more[2];            /* bytes that it may hold besides, of a merged heap; by side of two */
     uint32_t entry;              /* HD_NONE: <other> */
     bool dropped;                /* says next to nothing */
     uint32_t parent, only;       /* lines; only: the one child, HD_NONE when there is none or there are several */
@@ -45,7 +45,7 @@ void listing_free(listing *l);
 
 /* How much more a line may hold, within brackets that are open or not yet; and what that means, at the end. */
 void put_besides(FILE *out, const arguments *a, uint64_t more, bool open);
-void put_besides_legend(FILE *out, const screen *s);
+void put_besides_legend(FILE *out, const screen *s, bool compares);
 
 /* show.c: what a listing leaves out, and how to see it. */
 /* A heap, or two that are compared: what it holds, or by how much they differ. */

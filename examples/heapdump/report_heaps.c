@@ -279,6 +279,14 @@ static void mark_shown(const chosen *c, int count, bool *shown) {
     free(first);
 }
 
+/* The most that an entry of a merged heap may hold besides. */
+static uint64_t most_open(const hd_breakdown *b) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < b->entries.count; i++)
+        if (b->entries.unlisted[i] > most) most = b->entries.unlisted[i];
+    return most;
+}
+
 void report_heaps(report *r, const arguments *a, const chosen *files, int count) {
     bool *shown[2] = { NULL, NULL };
     uint32_t most;
@@ -296,6 +304,7 @@ void report_heaps(report *r, const arguments *a, const chosen *files, int count)
             json_u64(&r->json, "bytes", total.bytes);
             json_known(&r->json, "blocks", total.blocks);
             json_bool(&r->json, "condensed", heap->breakdown != NULL);
+            if (has_bounds(heap)) json_u64(&r->json, "more", most_open(heap->breakdown));
             if (shown[f][i]) put_tables(r, heap, most);
             hd_json_end(&r->json);
         }

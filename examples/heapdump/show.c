@@ -156,7 +156,7 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
             !options.axis ? "function" : memprof_split(s->a) ? "type" : s->a->by);
     put_style(t.out, &s->screen, PLAIN);
     status = hd_top(heap, &options, put_top_row, &t, err);
-    if (t.more) put_besides_legend(t.out, &s->screen);
+    if (t.more) put_besides_legend(t.out, &s->screen, false);
     free(s->first);
     s->first = t.first;
     return status;

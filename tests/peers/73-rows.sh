@@ -78,6 +78,38 @@ check "... and nothing with --strict" "" "$(ls by-all by-one 2> /dev/null)"
 for label in pid=1 bytes=2 axis_x=3 nothing =x; do
   check "--label $label" "2 " "$(status "$tool" rows --label "$label" -o none.csv "$data/pprof-cc.pb") $(ls none.csv 2> /dev/null)"
 done
+# Names of frames are those that listings have.
+for file in memprof-22-report.txt memprof-22-report-terse.txt; do
+  "$tool" rows -o "$file.csv" "$data/$file" 2> err
+  check "$file: names are those of the tree" "" "$(diff <("$tool" tree --json --frames all --min-bytes 1 "$data/$file" | jq -c '.. | .rows? // empty | .[]') <("$tool" tree --json --frames all --min-bytes 1 "$file.csv" | jq -c '.. | .rows? // empty | .[]') | head -n 3)"
+done
+
+# Heaps of a fleet are paired by the labels that both files have values of, and called by them.
+fold() { printf "$3" > part.folded; "$tool" rows --label "host=$1" --label "day=$2" part.folded 2> /dev/null; }
+{ fold a 1 'main;run 12\n'; fold b 1 'main;run 20\n' | tail -n +2; fold 'c,"x' 1 'main 5\n' | tail -n +2; } > monday.csv
+{ fold 'c,"x' 2 'main 6\n'; fold b 2 'main;run 20\n' | tail -n +2; fold d 2 'main 9\n' | tail -n +2; } > tuesday.csv
+check "diff of rows: pairs" "-12 B 12 B 0 B total, profile=part.folded, day=1, host=a -> none in tuesday.csv
+0 B 20 B 20 B total, profile=part.folded, day=1, host=b -> day=2
++1 B 5 B 6 B total, profile=part.folded, day=1, host=c,\"x -> day=2
++9 B 0 B 9 B none in monday.csv -> total, profile=part.folded, day=2, host=d" "$("$tool" diff monday.csv tuesday.csv | grep -E 'total|none' | sed 's/^ *//; s/  */ /g')"
+check "info tells labels" "3" "$("$tool" info monday.csv | grep -c ', profile=part.folded, day=1, host=')"
+
+# What merged heaps hold beyond what they list stays in what is listed, compared and shown of them.
+for i in 1 2 3 4; do
+  for k in 1 2 3 4 5 6 7 8; do echo "main;f$((k * i % 5));g$((k % 3)) $((k * k * i * 100))"; done > "cut$i.folded"
+  "$tool" convert --to chrome --min-share 0.1 -o "cut$i.json" "cut$i.folded" 2> /dev/null
+done
+"$tool" merge --to rows -o sum1.csv cut1.json cut2.json 2> /dev/null
+"$tool" merge --to rows -o sum2.csv cut3.json cut4.json 2> /dev/null
+check "tree tells bounds" yes "$("$tool" tree sum1.csv | grep -q '(+[0-9.]* .*?)$' && echo yes)"
+check "tree of as much as fits tells bounds" yes "$("$tool" tree --min-share 0.05 sum1.csv | grep -q '(+[0-9.]* .*?)$' && echo yes)"
+check "diff tells bounds of either side" yes "$("$tool" diff sum1.csv sum2.csv | grep -q '(.*?, before +[0-9.]* [KB].*, after +[0-9.]* [KB].*)$' && echo yes)"
+check "diff as JSON, too" yes "$("$tool" diff --json sum1.csv sum2.csv | jq -r '[.. | .more_before? // empty] | if length > 0 then "yes" else "no" end')"
+check "report tells bounds" yes "$("$tool" report -o sum.html sum1.csv 2> err && grep -q '"more":[1-9]' sum.html && echo yes || cat err)"
+check "where they are lost that is said" 1 "$("$tool" tree --drop g1 sum1.csv 2>&1 > out | grep -c 'sum1.csv: what merged heaps hold and do not list')"
+"$tool" rows -o sampled.csv "$data/heap-tcmalloc.txt" 2> /dev/null
+check "info tells standard errors" "$("$tool" tree --json "$data/heap-tcmalloc.txt" | jq '[.. | .rows? // empty | .[] | select(.depth == 0) | .error][0]')" "$("$tool" info --json sampled.csv | jq '[.. | .heaps? // empty | .[] | .error][0]')"
+check "... also in text" yes "$("$tool" info sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"
 check "--label twice" 2 "$(status "$tool" rows --label a=1 --label a=2 -o none.csv "$data/pprof-cc.pb")"
 check "a disk that is full" 1 "$(status "$tool" rows -o /dev/full "$data/pprof-cc.pb")"
 exit $failed

@@ -482,6 +482,8 @@ function profilePage(data, names) {
     if (heap.sample_bytes) text.push(`estimated from a sample of one block per ${sizeText(heap.sample_bytes)}`);
     if (groups.get(groupOf(heap)).length > 1) text.unshift(dumpText(heap));
     if (heap.condensed) text.push("the dump lists only its largest entries");
+    if (heap.more)
+      text.push(`a sum of heaps that list different entries: what is shown may hold up to ${sizeText(heap.more)} more (heapdump tree tells each)`);
     if (table?.kept < table?.of)
       text.push(
         `of ${countText(table.of)} entries the ${countText(table.kept)} that hold most are on this page, ` +
