@@ -9349,12 +9349,12 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, c
     hd__mem mem = hd__mem_options(options);
     hd__arena scratch = { NULL, NULL, 0 };
     const hd_rows *rows = &b->entries;
-    hd_rows one = *rows;
+    hd_rows like = *rows, one;
     hd_breakdown *made = NULL;
     hd_status status;
     if (axis >= rows->axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
-    one.axis_count = 1;
-    status = hd__rows_begin_like(&mem, &scratch, &one, rows->count, &one, err);
+    like.axis_count = 1;
+    status = hd__rows_begin_like(&mem, &scratch, &like, rows->count, &one, err);
     for (uint32_t i = 0; i < rows->count && !status; i++) {
         const uint32_t *node = hd__row_nodes(rows, i);
         bool at_roots = true;

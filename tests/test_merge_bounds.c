@@ -451,6 +451,51 @@ static void cut_keeps_the_bounds_of_what_it_lists(void **state) {
     }
 }
 
+/* One axis by itself: the entries at the roots of the others, as they are. */
+static void one_axis_keeps_its_bounds(void **state) {
+    (void)state;
+    uint64_t r = 29;
+    hd_breakdown *one = NULL;
+    for (int round = 0; round < 20; round++) {
+        family f = some_family(&r, 3, false);
+        hd_heap sum = merged(f.heap, 3);
+        const hd_breakdown *b = sum.breakdown;
+        uint32_t axes = b->entries.axis_count;
+        for (uint32_t a = 0; a < axes; a++) {
+            uint32_t n = 0;
+            assert_int_equal(hd_breakdown_axis(b, a, NULL, &one, NULL), HD_OK);
+            assert_string_equal(one->axis[0].name, b->axis[a].name);
+            for (uint32_t i = 0; i < b->entries.count; i++) {
+                tuple t, u;
+                bool at_roots = true;
+                for (uint32_t k = 0; k < axes; k++) at_roots &= k == a || !b->entries.node[i * axes + k];
+                if (!at_roots) continue;
+                assert_true(n < one->entries.count);
+                t = tuple_of(b->axis, &b->entries, i), u = tuple_of(one->axis, &one->entries, n);
+                assert_true(same(&t, &u));
+                assert_int_equal(one->entries.amount[n].bytes, b->entries.amount[i].bytes);
+                assert_int_equal(one->entries.unlisted[n], b->entries.unlisted[i]);
+                assert_int_equal(one->entries.slack[n++], b->entries.slack[i * axes + a]);
+            }
+            assert_int_equal(n, one->entries.count);
+            hd_breakdown_free(one);
+        }
+        assert_int_equal(hd_breakdown_axis(b, axes, NULL, &one, NULL), HD_INVALID);
+        if (!round) {
+            hd__faults faults = { 0 };
+            HD__EACH_FAULT(faults) {
+                hd_options options = { .allocator = hd__faults_allocator(&faults) };
+                hd_status status = hd_breakdown_axis(b, 0, &options, &one, NULL);
+                assert_int_equal(status, faults.failed ? HD_OUT_OF_MEMORY : HD_OK);
+                if (!status) hd_breakdown_free(one);
+                assert_int_equal(faults.live, 0);
+            }
+        }
+        hd_heap_release(&sum);
+        family_free(&f);
+    }
+}
+
 /* Whatever fails, what is merged afterwards is as if it had not been tried. */
 static void what_fails_leaves_bounds_as_they_were(void **state) {
     (void)state;
@@ -686,6 +731,7 @@ int main(void) {
         cmocka_unit_test(bounds_hold_what_the_heaps_hold),
         cmocka_unit_test(diffs_hold_what_the_heaps_hold),
         cmocka_unit_test(cut_keeps_the_bounds_of_what_it_lists),
+        cmocka_unit_test(one_axis_keeps_its_bounds),
         cmocka_unit_test(what_fails_leaves_bounds_as_they_were),
         cmocka_unit_test(overflow_leaves_bounds_as_they_were),
         cmocka_unit_test(bounds_hold_whatever_the_order_of_axes),
