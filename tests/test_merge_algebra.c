@@ -106,21 +106,29 @@ static uint64_t shapes(size_t n) {
     return count[n];
 }
 
-static hd_buffer tree(const leaf *leaves, size_t n, uint64_t shape) {
-    hd_merger *m = hd_merger_create(NULL, NULL);
-    hd_buffer sum;
+/* What trees of so many leaves from one on gave: part of larger trees, most of them many times. */
+static hd_buffer trees[8][9][429];
+
+static void trees_forget(void) {
+    for (size_t from = 0; from < 8; from++)
+        for (size_t n = 0; n < 9; n++)
+            for (size_t shape = 0; shape < 429; shape++) hd_buffer_free(&trees[from][n][shape]);
+}
+
+static const hd_buffer *tree(const leaf *leaves, size_t from, size_t n, uint64_t shape) {
+    hd_merger *m;
+    hd_buffer *sum = &trees[from][n][shape];
     size_t left = 1;
+    if (sum->data) return sum;
+    m = hd_merger_create(NULL, NULL);
     if (n == 1) {
-        add(m, &leaves->heap);
+        add(m, &leaves[from].heap);
     } else {
         for (; shape >= shapes(left) * shapes(n - left); left++) shape -= shapes(left) * shapes(n - left);
-        for (int side = 0; side < 2; side++) {
-            hd_buffer part = side ? tree(leaves + left, n - left, shape / shapes(left)) : tree(leaves, left, shape % shapes(left));
-            add_rows(m, &part);
-            hd_buffer_free(&part);
-        }
+        for (int side = 0; side < 2; side++)
+            add_rows(m, side ? tree(leaves, from + left, n - left, shape / shapes(left)) : tree(leaves, from, left, shape % shapes(left)));
     }
-    sum = parts(m, shape % 2 ? HD_ROWS_JSON : HD_ROWS_CSV);
+    *sum = parts(m, shape % 2 ? HD_ROWS_JSON : HD_ROWS_CSV);
     hd_merger_free(m);
     return sum;
 }
@@ -135,18 +143,15 @@ static void every_tree(void **state) {
             hd_buffer of_parts, all;
             for (size_t i = 0; i < n; i++) leaf_make(&leaves[i], &r, model, 6, (int)i);
             all_at_once(leaves, n, &of_parts, &all);
-            for (uint64_t shape = 0; shape < shapes(n); shape++) {
-                hd_buffer last = tree(leaves, n, shape);
-                check_last(&last, &of_parts, &all);
-                hd_buffer_free(&last);
-            }
+            for (uint64_t shape = 0; shape < shapes(n); shape++) check_last(tree(leaves, 0, n, shape), &of_parts, &all);
+            trees_forget();
             hd_buffer_free(&of_parts);
             hd_buffer_free(&all);
             for (size_t i = 0; i < n; i++) hd_heap_release(&leaves[i].heap);
         }
 }
 
-enum { MANY = 1000 };
+enum { MANY = 1000, PROGRAMS = 23 };
 
 /* Groups of any size are merged until one is left. */
 static hd_buffer any_tree(const leaf *leaves, uint64_t *r) {
@@ -183,7 +188,10 @@ static void any_tree_of_many(void **state) {
     for (int model = 0; model < MODELS; model++) {
         uint64_t r = 7 + (uint64_t)model;
         hd_buffer of_parts, all;
-        for (int i = 0; i < MANY; i++) leaf_make(&leaves[i], &r, model, 2, i);
+        for (int i = 0; i < MANY; i++) { /* most are runs of few programs, as in a fleet */
+            uint64_t program = 1000 * (uint64_t)model + (uint64_t)i % PROGRAMS;
+            leaf_make(&leaves[i], i % 20 ? &program : &r, model, 3, i);
+        }
         all_at_once(leaves, MANY, &of_parts, &all);
         for (int shape = 0; shape < (model == MIXED ? 66 : 67); shape++) {
             hd_buffer last = any_tree(leaves, &r);
