@@ -81,7 +81,8 @@ void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *
     for (; i < nx; i++) mate[before[i] - x->heaps] = NO_MATE;
     memcpy(left, in_y, y->count);
     for (i = 0; i < nx && k < ny;) {
-        int side = x == y ? compare_heaps(before[i], after[k], false) : compare_labelled(before[i], after[k], &labels);
+        int side = x == y ? compare_heaps(before[i], after[k], false)
+                          : compare_labelled(before[i], after[k], &labels);
         if (!side && x == y && !same_start(before[i], after[k]))
             side = compare_numbers(before[i]->start_us, after[k]->start_us);
         if (!side) {

@@ -110,8 +110,8 @@ bool has_bounds(const hd_heap *heap) { return heap->breakdown && heap->breakdown
 static void tell_unbounded(const char *file) {
     static bool told;
     if (!told)
-        display(stderr, "heapdump: %s: what merged heaps hold and do not list is not told of what is made of them; whole heaps "
-                "with --frames all tell it\n", file);
+        display(stderr, "heapdump: %s: what merged heaps hold and do not list is not told of what is made of them; "
+                "whole heaps with --frames all tell it\n", file);
     told = true;
 }
 
@@ -169,7 +169,8 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
     symbols *names = a->names ? a->names : &c->names;
     hd_profile *profile;
     hd_status status;
-    if (!strcmp(hd_dump_format(c->dump)->name, "memprof-report")) /* what its runtime could not name, as in what is written */
+    /* What its runtime could not name, as in what is written. */
+    if (!strcmp(hd_dump_format(c->dump)->name, "memprof-report"))
         status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
     else if (format_has_addresses(hd_dump_format(c->dump)))
         status = name_profile(a, names, heap->profile, &profile, err);
@@ -379,7 +380,8 @@ totals totals_of(const hd_heap *heap) {
     totals t;
     if (heap->breakdown) {
         const hd_amount *total = &heap->breakdown->entries.amount[0];
-        t = (totals){ total->bytes, total->blocks, hd_standard_error(total->variance), heap->breakdown->entries.count };
+        t = (totals){ total->bytes, total->blocks, hd_standard_error(total->variance),
+                      heap->breakdown->entries.count };
     } else {
         hd_u128 variance = { 0, 0 };
         hd_rows cells = hd_profile_cells(heap->profile);

@@ -19,7 +19,8 @@ static void info_heap(FILE *out, const hd_heap *heap) {
             heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
             heap->breakdown ? "entries" : "contexts", heap->kind == HD_HEAP_LIVE ? "" : ", ",
             heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind), sampled, error);
-    for (size_t i = 0; i < heap->label_count; i++) display(out, ", %s=%s", heap->labels[i].name, heap->labels[i].value);
+    for (size_t i = 0; i < heap->label_count; i++)
+        display(out, ", %s=%s", heap->labels[i].name, heap->labels[i].value);
     display(out, "\n");
 }
 

@@ -86,8 +86,9 @@ static const command commands[] = {
       .usage = "[OPTIONS] BEFORE [AFTER]",
       .help = "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
               "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
-              "allocator in common; 'none in FILE' stands for the other one where there is none such. '?' marks sizes\n"
-              "that are bounds, since a dump does not list the entry, '~' a change that sampling may have made up.\n"
+              "allocator in common, and of labels those of which both files have values, but for profile; 'none in\n"
+              "FILE' stands for the other one where there is none such. '?' marks sizes that are bounds, since a dump\n"
+              "does not list the entry, of merged ones by how much, '~' a change that sampling may have made up.\n"
               "Objects are compared class by class, since their ids mean nothing from one dump to the next; --top\n"
               "alone leaves some out. Snapshots of one V8 process, whose ids stay, and of one Dart process, where both\n"
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
