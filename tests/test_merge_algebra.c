@@ -151,7 +151,7 @@ static void every_tree(void **state) {
         }
 }
 
-enum { MANY = 1000, PROGRAMS = 23 };
+enum { MANY = 1000, PROGRAMS = 17 };
 
 /* Groups of any size are merged until one is left. */
 static hd_buffer any_tree(const leaf *leaves, uint64_t *r) {
@@ -190,7 +190,7 @@ static void any_tree_of_many(void **state) {
         hd_buffer of_parts, all;
         for (int i = 0; i < MANY; i++) { /* most are runs of few programs, as in a fleet */
             uint64_t program = 1000 * (uint64_t)model + (uint64_t)i % PROGRAMS;
-            leaf_make(&leaves[i], i % 20 ? &program : &r, model, 3, i);
+            leaf_make(&leaves[i], i % 40 ? &program : &r, model, 3, i);
         }
         all_at_once(leaves, MANY, &of_parts, &all);
         for (int shape = 0; shape < (model == MIXED ? 66 : 67); shape++) {
