@@ -94,6 +94,34 @@ static void hashes_are_those_of_their_documents(void **state) {
     }
 }
 
+/* Inputs that are hashed side by side, in whichever way the processor can: as each by itself. */
+static void short_inputs_are_hashed_together_as_alone(void **state) {
+    void (*const ways[])(hd__blake3_lanes *) = { hd__blake3_finish_plain,
+#if defined(HD__BLAKE3_VECTORS)
+                                                 hd__blake3_finish_vectors,
+#endif
+                                                 hd__blake3_finish_all };
+    uint64_t *ids = (uint64_t *)malloc(HD__BLAKE3_LANES * HD__BLAKE3_SHORT * sizeof *ids), next = 1;
+    uint32_t count[HD__BLAKE3_LANES];
+    uint64_t hash[HD__BLAKE3_LANES];
+    hd__blake3_lanes lanes, made[sizeof ways / sizeof *ways];
+    (void)state;
+    for (uint32_t i = 0; i < HD__BLAKE3_LANES * HD__BLAKE3_SHORT; i++) ids[i] = next = next * 6364136223846793005u + 1;
+    for (uint32_t most = 0; most <= HD__BLAKE3_SHORT; most++) {
+        for (uint32_t l = 0; l < HD__BLAKE3_LANES; l++) count[l] = l & 1 ? most : most * 13 % (HD__BLAKE3_SHORT + 1);
+        hd__blake3_short(ids, count, hash);
+        for (uint32_t l = 0; l < HD__BLAKE3_LANES; l++)
+            assert_int_equal(hash[l], hd__blake3(ids + l * HD__BLAKE3_SHORT, count[l] * sizeof *ids));
+    }
+    memcpy(&lanes, ids, sizeof lanes);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        made[i] = lanes;
+        ways[i](&made[i]);
+        assert_memory_equal(made[i].chain, made[0].chain, sizeof made[i].chain);
+    }
+    free(ids);
+}
+
 /* The name as DWARF has it, without what LTO and splitting add; not without what -funique-internal-linkage-names does. */
 static void names_lose_the_suffixes_of_the_compiler(void **state) {
     (void)state;
@@ -1105,6 +1133,7 @@ static void an_empty_profile_has_an_empty_index(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_those_of_their_documents),
+        cmocka_unit_test(short_inputs_are_hashed_together_as_alone),
         cmocka_unit_test(names_lose_the_suffixes_of_the_compiler),
         cmocka_unit_test(llvms_files_are_read_and_written_back),
         cmocka_unit_test(the_sample_says_what_llvm_profdata_says),
