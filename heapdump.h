@@ -2742,7 +2742,9 @@ typedef struct hd_memprof_index {
     const uint32_t *block_first; /* blocks of function f: block_first[f] .. block_first[f + 1] - 1 */
     const uint32_t *site_first;  /* call sites of function f: site_first[f] .. site_first[f + 1] - 1 */
     const uint32_t *block_stack; /* by block; LLVM has a block in each function that was inlined there */
-    const uint64_t *value;       /* by block: of field[0], field[1], ... */
+    const uint64_t *value;       /* by row: of field[0], field[1], ... */
+    const uint32_t *block_row;   /* by block, as LLVM's of one call stack are alike; NULL: row and block are the same */
+    uint32_t row_count;          /* with block_row */
     const uint32_t *site;        /* stacks: a call, and what it was inlined into */
     hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
     /* LLVM's version 4 alone, from here on: */
@@ -25067,7 +25069,13 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
-#define HD__MEMPROF_LATEST 1024u
+/* An address that was asked for. */
+typedef struct hd__memprof_asked {
+    uint64_t pc;
+    uint32_t number;             /* plus one; 0: none */
+} hd__memprof_asked;
+
+#define HD__MEMPROF_LATEST 8192u /* at most */
 
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
@@ -25080,10 +25088,8 @@ typedef struct hd__memprof_naming {
     uint32_t *first;             /* and where the frames of each begin */
     hd__set index;
     hd__strings strings;
-    struct {
-        uint64_t pc;
-        uint32_t number;         /* plus one; 0: none */
-    } latest[HD__MEMPROF_LATEST]; /* of the addresses that have one place here, the last that was asked for */
+    hd__memprof_asked *latest;   /* of the addresses that have one place here, the last that was asked for */
+    size_t places;               /* a power of two */
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* frames of `found` that are not zero */
 } hd__memprof_naming;
@@ -25147,34 +25153,45 @@ static uint32_t hd__memprof_number_new(hd__memprof_naming *x, uint64_t pc) {
 }
 
 HD__INLINE uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
-    uint32_t at = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) % HD__MEMPROF_LATEST;
-    if (x->latest[at].pc != pc || !x->latest[at].number) {
-        x->latest[at].number = hd__memprof_number_new(x, pc) + 1;
-        x->latest[at].pc = pc;
+    hd__memprof_asked *asked = &x->latest[(size_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (x->places - 1)];
+    if (asked->pc != pc || !asked->number) {
+        asked->number = hd__memprof_number_new(x, pc) + 1;
+        asked->pc = pc;
     }
-    return x->latest[at].number - 1;
+    return asked->number - 1;
+}
+
+/* Appends the numbers from `from` to end - 1 to an array. */
+HD__INLINE bool hd__memprof_put_frames(hd__memprof_named *to, uint32_t from, uint32_t end) {
+    uint32_t *at;
+    if (!hd__room(&to->mem, to->frame, end - from)) return false;
+    at = to->frame + hd__len(to->frame);
+    hd__arr_resize(to->frame, hd__len(to->frame) + (end - from));
+    while (from < end) *at++ = from++;
+    return true;
 }
 
 static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options *options, hd_error *err) {
     const hd_memprof_raw *raw = x->raw;
     hd__memprof_named *to = x->to;
     uint64_t most = hd__records(options ? &options->limits : NULL);
-    if (!hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
+    uint32_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
+    for (x->places = 64; x->places < HD__MEMPROF_LATEST && x->places < addresses;) x->places *= 2;
+    x->latest = (hd__memprof_asked *)hd__calloc(&to->mem, x->places, sizeof *x->latest);
+    if (!x->latest || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__push(&to->mem, x->first, 0u) || !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
-        (raw->stack_count && !hd__room(&to->mem, to->frame, raw->first[raw->stack_count] - raw->first[0])))
+        (addresses && !hd__room(&to->mem, to->frame, addresses)))
         return hd__no_memory(&to->mem, err);
     stbds_arrput(to->first, 0u);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
         HD__TRY(hd__tick(options, s, raw->stack_count, err));
         for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
-            uint32_t number = hd__memprof_number(x, raw->pc[k]), i, end;
+            uint32_t number = hd__memprof_number(x, raw->pc[k]);
             if (number == HD_NONE) return hd__no_memory(&to->mem, err);
-            i = x->first[number];
-            end = x->first[number + 1];
-            if (end - i > most - hd__len(to->frame))
+            if (x->first[number + 1] - x->first[number] > most - hd__len(to->frame))
                 return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
-            if (!hd__room(&to->mem, to->frame, end - i)) return hd__no_memory(&to->mem, err);
-            for (; i < end; i++) stbds_arrput(to->frame, i);
+            if (!hd__memprof_put_frames(to, x->first[number], x->first[number + 1]))
+                return hd__no_memory(&to->mem, err);
         }
         stbds_arrput(to->first, (uint32_t)hd__len(to->frame));
     }
@@ -25206,6 +25223,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     x.to->mem = mem;
     m = &x.to->mem;
     status = hd__memprof_name_stacks(&x, options, err);
+    if (x.latest) hd__cfree(m, x.latest, x.places, sizeof *x.latest);
     hd__arr_free(m, x.map.order);
     hd__arr_free(m, x.pc);
     hd__arr_free(m, x.first);
@@ -25540,7 +25558,7 @@ HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
     column(hd_memprof_location, locations) column(uint64_t, location_id) column(uint64_t, stack_id)           \
     column(uint64_t, function) column(uint64_t, value) column(uint32_t, first) column(uint32_t, location)     \
     column(uint32_t, block_first) column(uint32_t, site_first) column(uint32_t, block_stack) column(uint32_t, site) \
-    column(uint32_t, callee_first) column(uint64_t, callee) column(uint64_t, summary)                         \
+    column(uint32_t, block_row) column(uint32_t, callee_first) column(uint64_t, callee) column(uint64_t, summary)                         \
     column(hd_memprof_access, access) column(hd_memprof_access_place, place) column(hd_str, cold_symbol)      \
     column(uint64_t, cold_literal)
 
@@ -25595,6 +25613,7 @@ static hd_memprof_index *hd__index_show(hd__index_columns *c) {
     shown->function_count = (uint32_t)hd__len(c->function);
     shown->block_count = (uint32_t)hd__len(c->block_stack);
     shown->site_count = (uint32_t)hd__len(c->site);
+    shown->row_count = c->block_row && shown->field_count ? (uint32_t)(hd__len(c->value) / shown->field_count) : 0;
     shown->summary_count = (uint32_t)hd__len(c->summary);
     shown->access_count = (uint32_t)hd__len(c->access);
     shown->place_count = (uint32_t)hd__len(c->place);
@@ -25738,6 +25757,11 @@ static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint
     return n;
 }
 
+/* The values of a block; NULL: it has none. */
+HD__INLINE const uint64_t *hd__index_values(const hd_memprof_index *x, uint32_t block) {
+    return x->value ? x->value + (size_t)(x->block_row ? x->block_row[block] : block) * x->field_count : NULL;
+}
+
 /* Whether a block is LLVM's copy of one before it: of the same function and call stack, and equal. What differs was
    told by others than LLVM, and is a block of its own. `told`: by stack. */
 static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
@@ -25750,7 +25774,7 @@ static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint
         told->count = 0;
     }
     if (told->count && told->count < told->copies &&
-        (!fields || !memcmp(x->value + told->block * fields, x->value + block * fields, fields * sizeof *x->value))) {
+        (!fields || !memcmp(hd__index_values(x, told->block), hd__index_values(x, block), fields * sizeof *x->value))) {
         told->count++;
         return true;
     }
@@ -25803,6 +25827,8 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
             return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
     if ((i = hd__index_outside(x->block_stack, x->block_count, x->stack_count)) < x->block_count)
         return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
+    if (x->block_row && x->field_count && (i = hd__index_outside(x->block_row, x->block_count, x->row_count)) < x->block_count)
+        return hd__fail(err, HD_INVALID, "block %u: there is no such row of values", (uint64_t)i);
     if ((i = hd__index_outside(x->site, x->site_count, x->stack_count)) < x->site_count)
         return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
     for (uint32_t k = 0, seen = 0; k < x->field_count; k++) {
@@ -25822,7 +25848,7 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
 
 HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
     for (uint32_t i = 0; i < x->field_count; i++)
-        if (x->field[i] == field) return x->value[(size_t)block * x->field_count + i];
+        if (x->field[i] == field) return hd__index_values(x, block)[i];
     return 0;
 }
 
@@ -25908,7 +25934,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
 static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_told *told, hd__mem *m,
                                  hd__memprof_columns *to) {
     uint32_t s = x->block_stack[block], n = hd__index_depth(x, s);
-    const uint64_t *values = x->value ? x->value + (size_t)block * x->field_count : NULL;
+    const uint64_t *values = hd__index_values(x, block);
     hd_memprof_block b;
     if (!told->number) {
         told->number = (uint32_t)hd__len(to->stack_id) + 1;
@@ -26940,13 +26966,12 @@ typedef struct hd__index_building {
     uint8_t *inlined;            /* by frame: whether it is, into the next one */
     uint32_t *record;            /* by location: number of its function's record plus one; 0: none yet */
     uint32_t *raw_stack;         /* by block: number of its raw stack */
-    uint64_t *value;             /* by block: the fields that the index has, where these are few; else NULL */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
     uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
     uint32_t *length;            /* by first frame of an address, when it has a call site: how many frames it has */
     uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
     hd__set locations, stacks;
-    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here, and value and raw_stack */
+    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here, and raw_stack */
     hd__index_columns *addresses; /* of `from`: their stacks are its addresses, each once */
     hd__set runs;                /* of `addresses`: its stacks, by what they are */
     uint32_t *firsts, *frames;   /* of `from`: what `first` and `frame` point to */
@@ -27080,10 +27105,10 @@ static bool hd__index_build_records(hd__index_building *x) {
     size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
     uint64_t *guids = hd__array(uint64_t, m, &x->arena, n);
     uint32_t *order = hd__array(uint32_t, m, &x->arena, n), *rank = hd__array(uint32_t, m, &x->arena, n);
-    uint32_t count = d->shown.field_count;
     for (uint32_t f = 0; order && f < n; f++) order[f] = f;
     if (!guids || !order || !rank || !hd__index_hang(m, d->function, order, n) || !hd__room(m, d->block_first, n) ||
-        !hd__room(m, d->site_first, n) || !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites))
+        !hd__room(m, d->site_first, n) || !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites) ||
+        !hd__room(m, d->block_row, blocks))
         return false;
     for (size_t i = 0; i < n; i++) rank[order[i]] = (uint32_t)i;
     hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
@@ -27095,15 +27120,10 @@ static bool hd__index_build_records(hd__index_building *x) {
     for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]] - 1;
     hd__arr_free(m, x->blocks);
     hd__arr_free(m, x->sites);
-    if (!hd__room(m, d->value, blocks * count)) return false;
-    hd__arr_resize(d->value, blocks * count);
+    hd__arr_resize(d->block_row, blocks);
     for (size_t i = 0; i < blocks; i++) {
-        uint32_t block = d->block_stack[i];
-        for (uint32_t f = 0; f < count; f++)
-            d->value[i * count + f] = d->shown.field[f] == HD_MEMPROF_ACCESS_HISTOGRAM ? 0
-                                      : x->value ? x->value[(size_t)block * count + f]
-                                                 : hd__index_build_value(x, block, d->shown.field[f]);
-        d->block_stack[i] = x->stack[hd__index_build_raw(x, block)] - 1;
+        d->block_row[i] = d->block_stack[i];
+        d->block_stack[i] = x->stack[hd__index_build_raw(x, d->block_row[i])] - 1;
     }
     for (size_t i = 0; i < n; i++) guids[i] = d->function[order[i]];
     hd__set_free(m, &d->functions);
@@ -27142,6 +27162,19 @@ static void hd__index_build_fields(hd__index_columns *d, uint32_t fields) {
     d->shown.field_count = count;
 }
 
+/* A row of values for each block that the index is made of, as LLVM has it in many functions. */
+static bool hd__index_build_values(hd__index_building *x) {
+    hd__index_columns *d = x->to;
+    uint32_t count = d->shown.field_count;
+    if (!hd__room(&d->mem, d->value, (size_t)x->block_count * count)) return false;
+    for (uint32_t i = 0; i < x->block_count; i++)
+        for (uint32_t f = 0; f < count; f++) {
+            uint32_t field = d->shown.field[f];
+            stbds_arrput(d->value, field == HD_MEMPROF_ACCESS_HISTOGRAM ? 0 : hd__index_build_value(x, i, field));
+        }
+    return true;
+}
+
 static bool hd__index_build_all(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
     x->told = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
@@ -27152,6 +27185,7 @@ static bool hd__index_build_all(hd__index_building *x) {
     x->record = (uint32_t *)hd__arena_zeros(m, &x->arena, hd__len(x->to->locations), sizeof *x->record);
     if (!x->told || !x->site || !x->length || !x->stack || !x->inlined || !x->record) return false;
     if (!x->raw) hd__index_build_fields(x->to, x->from->fields);
+    if (!x->raw && !hd__index_build_values(x)) return false;
     for (uint32_t i = 0; i < x->frame_count; i++) x->inlined[i] = hd__index_build_at(x, i)->inlined;
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_block(x, i)) return false;
@@ -27170,7 +27204,6 @@ static hd_status hd__index_build_end(hd__index_building *x, hd_status status) {
     hd__set_free(m, &x->stacks);
     hd__arr_free(m, x->blocks);
     hd__arr_free(m, x->sites);
-    hd__arr_free(m, x->value);
     hd__arr_free(m, x->raw_stack);
     hd_memprof_symbols_free(x->symbols);
     hd__arr_free(m, x->firsts);
@@ -27215,40 +27248,54 @@ static bool hd__index_build_location(hd__index_building *x, const hd_memprof_fra
            hd__set_add(&d->mem, &x->locations, hash, *number);
 }
 
-/* Frames as locations, numbered as llvm-profdata meets them: it goes through a hash table of the call stacks. */
-static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
+/* The frames in the order in which llvm-profdata meets them first, as it goes through a hash table of the call stacks;
+   those that it does not meet are last. Stacks are gone through as they lie in memory. */
+static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, hd__keyed *order) {
     hd__mem *m = &x->to->mem;
-    uint32_t *numbers = hd__array(uint32_t, m, &x->arena, symbols->frame_count);
-    uint32_t *order = hd__array(uint32_t, m, &x->arena, x->stack_count);
-    if (!numbers || !order) return false;
-    x->number = numbers;
-    for (uint32_t i = 0; i < symbols->frame_count; i++) numbers[i] = HD_NONE;
-    for (uint32_t s = 0; s < x->stack_count; s++) order[s] = s;
-    if (!hd__index_dense(m, x->raw->stack_id, order, x->stack_count)) return false;
+    uint32_t *stacks = hd__array(uint32_t, m, &x->arena, x->stack_count);
+    uint32_t *turn = hd__array(uint32_t, m, &x->arena, x->stack_count); /* by stack: when it is gone through */
+    uint32_t *first = hd__array(uint32_t, m, &x->arena, frame_count); /* by frame: the first turn, and how far up then */
+    uint32_t *above = (uint32_t *)hd__arena_zeros(m, &x->arena, frame_count, sizeof *above);
+    if (!stacks || !turn || !first || !above) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++) stacks[s] = s;
+    if (!hd__index_dense(m, x->raw->stack_id, stacks, x->stack_count)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++) turn[s] = HD_NONE;
+    for (uint32_t i = x->stack_count; i--;) turn[stacks[i]] = i;
+    for (uint32_t f = 0; f < frame_count; f++) first[f] = HD_NONE;
     for (uint32_t s = 0; s < x->stack_count; s++)
-        for (uint32_t k = x->first[order[s]]; k < x->first[order[s] + 1]; k++)
-            if (numbers[x->frame[k]] == HD_NONE &&
-                !hd__index_build_location(x, &symbols->frames[x->frame[k]], &numbers[x->frame[k]]))
-                return false;
-    for (uint32_t i = 0; i < symbols->frame_count; i++)
-        if (numbers[i] == HD_NONE && !hd__index_build_location(x, &symbols->frames[i], &numbers[i])) return false;
+        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++)
+            if (turn[s] < first[x->frame[k]]) {
+                first[x->frame[k]] = turn[s];
+                above[x->frame[k]] = k - x->first[s];
+            }
+    for (uint32_t f = 0; f < frame_count; f++) {
+        order[f].key = (uint64_t)first[f] << 32 | above[f];
+        order[f].number = f;
+    }
+    hd__sort_keys(order, order + frame_count, frame_count);
     return true;
 }
 
-#define HD__INDEX_FEW 8u
-
-/* Sets apart what is needed of blocks: the fields, where they are few, as LLVM has a block in many functions. */
-static bool hd__index_build_blocks(hd__index_building *x) {
-    const hd_memprof_index *shown = &x->to->shown;
+/* Frames as locations. */
+static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
     hd__mem *m = &x->to->mem;
-    uint32_t n = x->block_count, count = shown->field_count;
-    if (!hd__room(m, x->raw_stack, n)) return false;
-    for (uint32_t i = 0; i < n; i++) x->raw_stack[i] = x->raw->blocks[i].stack;
-    if (count > HD__INDEX_FEW) return true;
-    if (!hd__room(m, x->value, (size_t)n * count)) return false;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t f = 0; f < count; f++)
-            x->value[(size_t)i * count + f] = x->raw->blocks[i].value[shown->field[f]];
+    uint32_t n = symbols->frame_count;
+    uint32_t *numbers = hd__array(uint32_t, m, &x->arena, n);
+    hd__keyed *order = (hd__keyed *)hd__calloc(m, n, 2 * sizeof *order);
+    bool whole = numbers && order && hd__index_build_order(x, n, order);
+    x->number = numbers;
+    for (uint32_t i = 0; whole && i < n; i++)
+        whole = hd__index_build_location(x, &symbols->frames[order[i].number], &numbers[order[i].number]);
+    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+    return whole;
+}
+
+/* Sets apart what is needed of blocks. */
+static bool hd__index_build_blocks(hd__index_building *x) {
+    hd__mem *m = &x->to->mem;
+    uint32_t n = x->block_count;
+    if (!hd__room(m, x->raw_stack, n) || !hd__index_build_values(x)) return false;
+    for (uint32_t i = 0; i < n; i++) stbds_arrput(x->raw_stack, x->raw->blocks[i].stack);
     if (!x->doc) return true;
     hd__arr_free(&x->doc->mem, x->doc->parts->columns.blocks);
     hd__arr_free(&x->doc->mem, x->doc->parts->columns.counters);
@@ -27833,8 +27880,7 @@ static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_mem
         if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;
         stack = hd__index_made_stack_here(x, from, from->block_stack[b]);
         if (stack == HD_NONE) return hd__index_made_full(x, err);
-        for (uint32_t k = 0; k < from->field_count; k++)
-            value[from->field[k]] = from->value[(size_t)b * from->field_count + k];
+        for (uint32_t k = 0; k < from->field_count; k++) value[from->field[k]] = hd__index_values(from, b)[k];
         value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
         HD__TRY(hd__index_made_add_block(x, stack, value, err));
     }
@@ -28380,10 +28426,9 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
     const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        const uint64_t *values = x->value ? x->value + (size_t)b * x->field_count : NULL;
         hd__index_put_stack(o, &x->block_stack[b]);
         if (o->counting) o->written += o->width;
-        else hd__index_put_values(o, values);
+        else hd__index_put_values(o, hd__index_values(x, b));
     }
     hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
     for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++) {
@@ -28631,11 +28676,15 @@ static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
 static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
                                         hd_error *err) {
     hd_reporter reporter = hd__reporter_make(options);
-    for (uint32_t b = 0; b < x->block_count; b++)
+    const uint64_t *values = x->value;
+    uint64_t any = 0;            /* of all that has 32 bits there */
+    for (uint32_t rows = x->block_row ? x->row_count : x->block_count; rows--; values += x->field_count)
+        for (uint32_t i = 0; i < x->field_count; i++)
+            if (fields >> x->field[i] & 1 && hd__memprof_mib[x->field[i]].width == 4) any |= values[i];
+    for (uint32_t b = 0; b < x->block_count && any >> 32; b++)
         for (uint32_t i = 0; i < x->field_count; i++)
             if (fields >> x->field[i] & 1)
-                HD__TRY(hd__memprof_check_value(&reporter, b, x->field[i], x->value[(size_t)b * x->field_count + i],
-                                                err));
+                HD__TRY(hd__memprof_check_value(&reporter, b, x->field[i], hd__index_values(x, b)[i], err));
     return HD_OK;
 }
 
@@ -29585,9 +29634,9 @@ static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
 }
 
 static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint32_t block) {
-    size_t row = (size_t)block * o->index->field_count;
-    uint64_t value = c->from == HD_NONE ? 0 : o->index->value[row + c->from];
-    uint64_t n = c->count == HD_NONE ? 0 : o->index->value[row + c->count];
+    const uint64_t *values = hd__index_values(o->index, block);
+    uint64_t value = c->from == HD_NONE ? 0 : values[c->from];
+    uint64_t n = c->count == HD_NONE ? 0 : values[c->count];
     switch (c->is.part) {
     case HD__RFC_STACK: return o->told[o->index->block_stack[block]].number;
     case HD__RFC_AVERAGE: return n ? value / n : 0;

@@ -126,7 +126,7 @@ static hd_status prune_copy(const hd_memprof_index *x, const prune_context *cont
             uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
             if (contexts[s].is_left_out) continue;
             for (uint32_t k = 0; k < x->field_count; k++)
-                value[x->field[k]] = x->value[(size_t)b * x->field_count + k];
+                value[x->field[k]] = hd_memprof_index_value(x, b, x->field[k]);
             status = hd_memprof_builder_function(to, x->function[f], err);
             if (!status)
                 status = hd_memprof_builder_block(to, prune_stack(x, s, frames), x->first[s + 1] - x->first[s], x->fields,
