@@ -3304,11 +3304,13 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #if defined(__GNUC__)
 #define HD__LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD__PREFETCH(p) __builtin_prefetch(p)
 #define HD__NOINLINE __attribute__((noinline))
 #define HD__INLINE static inline __attribute__((always_inline))
 #else
 #define HD__LIKELY(x) (x)
 #define HD__UNLIKELY(x) (x)
+#define HD__PREFETCH(p) ((void)0)
 #define HD__NOINLINE
 #define HD__INLINE static
 #endif
@@ -4281,6 +4283,15 @@ HD__NOINLINE static bool hd__set_grow(hd__mem *m, hd__set *set) {
     set->slots = slots;
     set->capacity = capacity;
     return true;
+}
+
+/* Makes room for so many numbers in a set that is empty, which need not grow then. False when out of memory. */
+static bool hd__set_reserve(hd__mem *m, hd__set *set, size_t count) {
+    size_t capacity = 16;
+    while (capacity < SIZE_MAX / 4 && 3 * (capacity / 4) < count) capacity *= 2;
+    set->slots = (uint64_t *)hd__calloc(m, capacity, sizeof *set->slots);
+    if (set->slots) set->capacity = capacity;
+    return set->slots != NULL;
 }
 
 /* Adds a number that is not in there. False when out of memory. */
@@ -10582,12 +10593,6 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    nothing is copied) and knows for each of at most as many equal ranges of ids where it starts: neighbours stay
    neighbours in memory, and a crafted file can make a look-up no worse than a binary search. Sizes of 2^32 - 1
    and more stand in a list of their own. */
-
-#if defined(__GNUC__)
-#define HD__PREFETCH(p) __builtin_prefetch(p)
-#else
-#define HD__PREFETCH(p) ((void)0)
-#endif
 
 /* Numbers of 64 bits, most of which fit 32: `high` is there once one does not. stb_ds arrays. */
 typedef struct hd__ids {
@@ -23997,7 +24002,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
     uint64_t most = (s->end - s->at) / 8 - 2 * s->count; /* addresses */
     if (most > r->max_records) most = r->max_records;
     if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1) ||
-        !hd__room(&r->mem, c->pc, (size_t)most))
+        !hd__room(&r->mem, c->pc, (size_t)most) || !hd__set_reserve(&r->mem, &r->ids, count))
         return hd__memprof_full(r);
     stbds_arrput(c->first, 0u);
     for (uint64_t i = 0; i < s->count; i++) {
@@ -25069,13 +25074,11 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
-/* An address that was asked for. */
+/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
 typedef struct hd__memprof_asked {
     uint64_t pc;
-    uint32_t number;             /* plus one; 0: none */
+    uint32_t number;             /* plus one; 0: the slot is empty */
 } hd__memprof_asked;
-
-#define HD__MEMPROF_LATEST 8192u /* at most */
 
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
@@ -25084,12 +25087,10 @@ typedef struct hd__memprof_naming {
     hd__memprof_named *to;
     uint64_t seed;
     hd__memprof_map map;
-    uint64_t *pc;                /* stb_ds arrays: distinct addresses; */
-    uint32_t *first;             /* and where the frames of each begin */
-    hd__set index;
+    uint32_t *first;             /* stb_ds array: where the frames of each address begin */
+    hd__memprof_asked *asked;
+    size_t slots;                /* of it: a power of two, of which half are taken at most */
     hd__strings strings;
-    hd__memprof_asked *latest;   /* of the addresses that have one place here, the last that was asked for */
-    size_t places;               /* a power of two */
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* frames of `found` that are not zero */
 } hd__memprof_naming;
@@ -25141,24 +25142,41 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
     return true;
 }
 
+/* Where an address is, or goes. */
+HD__INLINE hd__memprof_asked *hd__memprof_slot(const hd__memprof_naming *x, uint64_t pc) {
+    size_t at = (size_t)(hd__hash_u64(x->seed, pc) >> 32) & (x->slots - 1);
+    while (x->asked[at].number && x->asked[at].pc != pc) at = (at + 1) & (x->slots - 1);
+    return &x->asked[at];
+}
+
+static bool hd__memprof_widen(hd__memprof_naming *x) {
+    hd__memprof_asked *before = x->asked;
+    size_t slots = x->slots, wider = slots ? 2 * slots : 64;
+    hd__memprof_asked *asked = (hd__memprof_asked *)hd__calloc(&x->to->mem, wider, sizeof *asked);
+    if (!asked) return false;
+    x->asked = asked;
+    x->slots = wider;
+    for (size_t i = 0; i < slots; i++)
+        if (before[i].number) *hd__memprof_slot(x, before[i].pc) = before[i];
+    if (before) hd__cfree(&x->to->mem, before, slots, sizeof *before);
+    return true;
+}
+
 /* The number of an address; HD_NONE: out of memory. */
-static uint32_t hd__memprof_number_new(hd__memprof_naming *x, uint64_t pc) {
-    hd__mem *m = &x->to->mem;
-    uint32_t i = hd__memprof_find(&x->index, x->seed, x->pc, pc);
-    if (i != HD_NONE) return i;
-    if (!hd__memprof_add(m, &x->index, x->seed, &x->pc, pc) || !hd__memprof_look_up(x, pc) ||
-        !hd__push(m, x->first, (uint32_t)hd__len(x->to->frames)))
+HD__NOINLINE static uint32_t hd__memprof_number_new(hd__memprof_naming *x, uint64_t pc) {
+    hd__memprof_asked asked;
+    if (2 * hd__len(x->first) >= x->slots && !hd__memprof_widen(x)) return HD_NONE;
+    asked.pc = pc;
+    asked.number = (uint32_t)hd__len(x->first); /* which begins with a 0 */
+    if (!hd__memprof_look_up(x, pc) || !hd__push(&x->to->mem, x->first, (uint32_t)hd__len(x->to->frames)))
         return HD_NONE;
-    return (uint32_t)hd__len(x->pc) - 1;
+    *hd__memprof_slot(x, pc) = asked;
+    return asked.number - 1;
 }
 
 HD__INLINE uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
-    hd__memprof_asked *asked = &x->latest[(size_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (x->places - 1)];
-    if (asked->pc != pc || !asked->number) {
-        asked->number = hd__memprof_number_new(x, pc) + 1;
-        asked->pc = pc;
-    }
-    return asked->number - 1;
+    uint32_t number = hd__memprof_slot(x, pc)->number;
+    return number ? number - 1 : hd__memprof_number_new(x, pc);
 }
 
 /* Appends the numbers from `from` to end - 1 to an array. */
@@ -25176,9 +25194,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     hd__memprof_named *to = x->to;
     uint64_t most = hd__records(options ? &options->limits : NULL);
     uint32_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
-    for (x->places = 64; x->places < HD__MEMPROF_LATEST && x->places < addresses;) x->places *= 2;
-    x->latest = (hd__memprof_asked *)hd__calloc(&to->mem, x->places, sizeof *x->latest);
-    if (!x->latest || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
+    if (!hd__memprof_widen(x) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__push(&to->mem, x->first, 0u) || !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
         (addresses && !hd__room(&to->mem, to->frame, addresses)))
         return hd__no_memory(&to->mem, err);
@@ -25200,7 +25216,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     to->shown.stack_count = raw->stack_count;
     to->shown.first = to->first;
     to->shown.frame = to->frame;
-    to->shown.addresses = (uint32_t)hd__len(x->pc);
+    to->shown.addresses = (uint32_t)hd__len(x->first) - 1;
     return HD_OK;
 }
 
@@ -25223,11 +25239,9 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     x.to->mem = mem;
     m = &x.to->mem;
     status = hd__memprof_name_stacks(&x, options, err);
-    if (x.latest) hd__cfree(m, x.latest, x.places, sizeof *x.latest);
+    if (x.asked) hd__cfree(m, x.asked, x.slots, sizeof *x.asked);
     hd__arr_free(m, x.map.order);
-    hd__arr_free(m, x.pc);
     hd__arr_free(m, x.first);
-    hd__set_free(m, &x.index);
     hd__strings_free(m, &x.strings);
     if (status) hd_memprof_symbols_free(&x.to->shown);
     else *out = &x.to->shown;
@@ -28267,13 +28281,13 @@ typedef struct hd__index_out {
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
     uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
-    hd__arena arena;             /* has the columns up to `spare`, and those of plans */
+    hd__arena arena;             /* has the columns up to `order`, and those of plans */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
     uint32_t *rank;              /* by location: its number in the file */
     uint32_t *weight;            /* by location: its place in the order of stacks */
     uint32_t *place;             /* by stack: in version 3's array */
-    uint32_t *order, *spare;     /* stacks */
+    uint32_t *order;             /* stacks */
     uint32_t *ranked;            /* locations in the order of the file, by hd__sorted */
     uint32_t *array, *above;     /* stb_ds arrays */
     uint8_t *made;               /* stb_ds array: accesses to data, of columns */
@@ -28377,23 +28391,29 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
+    const uint64_t *ids = o->location_id; /* bytes that are put might be these pointers, for all that compilers know */
+    const uint32_t *location = x->location;
     uint32_t i = x->first[stack], end = x->first[stack + 1];
-    if (o->counting) o->written += 8 * (uint64_t)(end - i);
-    while (i < end && !o->counting) {
+    while (i < end) {
         uint32_t n = end - i < 64 ? end - i : 64;
         uint8_t *p = hd__sink_room(&o->sink, 8 * n);
-        for (uint32_t stop = i + n; i < stop; i++, p += 8) hd__put_le(p, 8, o->location_id[x->location[i]]);
+        for (uint32_t stop = i + n; i < stop; i++, p += 8) hd__put_le(p, 8, ids[location[i]]);
     }
 }
 
-/* A stack of a record. Counting looks at nothing that it need not: most of the time goes to waiting for memory. */
-static void hd__index_put_stack(hd__index_out *o, const uint32_t *stack) {
-    if (o->layout >= HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->counting ? 0 : o->place[*stack]);
-    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->counting ? 0 : o->stack_id[*stack]);
+/* A stack of a record. */
+static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
+    if (o->layout >= HD_MEMPROF_LLVM_3) hd__put_le(hd__sink_room(&o->sink, 4), 4, o->place[stack]);
+    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
     else {
-        hd__index_put(o, 8, hd__index_depth(o->index, *stack));
-        hd__index_put_ids(o, *stack);
+        hd__index_put(o, 8, hd__index_depth(o->index, stack));
+        hd__index_put_ids(o, stack);
     }
+}
+
+static uint64_t hd__index_stack_size(const hd__index_out *o, uint32_t stack) {
+    return o->layout >= HD_MEMPROF_LLVM_3 ? 4 : o->layout == HD_MEMPROF_LLVM_2 ? 8
+                                              : 8 + 8 * (uint64_t)hd__index_depth(o->index, stack);
 }
 
 static void hd__index_put_location(hd__index_out *o, uint32_t location) {
@@ -28426,29 +28446,48 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
     const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        hd__index_put_stack(o, &x->block_stack[b]);
-        if (o->counting) o->written += o->width;
-        else hd__index_put_values(o, hd__index_values(x, b));
+        hd__index_put_stack(o, x->block_stack[b]);
+        hd__index_put_values(o, hd__index_values(x, b));
     }
     hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
     for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++) {
-        hd__index_put_stack(o, &x->site[s]);
+        hd__index_put_stack(o, x->site[s]);
         if (o->layout == HD_MEMPROF_LLVM_4) hd__index_put_callees(o, s);
     }
 }
 
+/* Bytes of a record. */
+static uint64_t hd__index_record_size(const hd__index_out *o, uint32_t function) {
+    const hd_memprof_index *x = o->index;
+    uint32_t block = x->block_first[function], blocks = x->block_first[function + 1] - block;
+    uint32_t site = x->site_first[function], sites = x->site_first[function + 1] - site;
+    uint64_t size = 16 + blocks * o->width;
+    if (o->layout >= HD_MEMPROF_LLVM_2) size += (blocks + (uint64_t)sites) * hd__index_stack_size(o, 0);
+    for (uint32_t i = 0; i < blocks && o->layout < HD_MEMPROF_LLVM_2; i++)
+        size += hd__index_stack_size(o, x->block_stack[block + i]);
+    for (uint32_t i = 0; i < sites && o->layout < HD_MEMPROF_LLVM_2; i++)
+        size += hd__index_stack_size(o, x->site[site + i]);
+    for (uint32_t s = site; s < site + sites && o->layout == HD_MEMPROF_LLVM_4; s++)
+        size += 8 + 8 * (uint64_t)(x->callee_first ? x->callee_first[s + 1] - x->callee_first[s] : 0);
+    return size;
+}
+
 static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
     const hd__index_plan *p = &o->plan[k];
-    uint64_t key = p->keys[p->order[i]], begin;
+    uint32_t number = p->order[i];
+    uint64_t key = p->keys[number];
+    if (o->counting)
+        p->size[i] = k == HD__INDEX_RECORDS  ? hd__index_record_size(o, number)
+                     : k == HD__INDEX_FRAMES ? HD__INDEX_FRAME
+                                             : 8 * (uint64_t)hd__index_depth(o->index, number);
     hd__index_put(o, 8, key);
     if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
     hd__index_put(o, 8, p->size[i]);
     hd__index_put(o, 8, key);
-    begin = hd__index_at(o);
-    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, p->order[i]);
-    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, p->order[i]);
-    else hd__index_put_ids(o, p->order[i]);
-    p->size[i] = hd__index_at(o) - begin;
+    if (o->counting) o->written += p->size[i];
+    else if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
+    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
+    else hd__index_put_ids(o, number);
 }
 
 /* A table, which is at *table then, behind its items. */
@@ -28524,46 +28563,81 @@ HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uin
     return depth < hd__index_depth(x, stack) ? o->weight[x->location[x->first[stack + 1] - 1 - depth]] : 0;
 }
 
-static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
-    (void)owner;
-    return a < b;
+/* Sorts few by key, as hd__sort_keys does many. */
+static void hd__index_sort_few(hd__keyed *items, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        hd__keyed item = items[i];
+        uint32_t at = i;
+        for (; at && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
 }
 
-/* Sorts stacks by the weights of their frames, from the outermost one in: a quicksort of three parts. Stacks whose
-   frame weighs less, as much or more than that of a stack taken at random are sorted in turn; those with as much by
-   their next frame. */
-static bool hd__index_sort_stacks(hd__index_out *o) {
-    hd__index_run *runs = NULL, run;
-    uint64_t seed = hd__seed();
-    bool whole;
-    run.from = run.depth = 0;
-    run.n = o->index->stack_count;
-    for (uint32_t i = 0; i < run.n; i++) o->order[i] = i;
-    for (whole = hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
-        uint32_t *order, less = 0, more, at = 0, pivot;
-        run = stbds_arrpop(runs);
-        order = o->order + run.from;
-        more = run.n;
-        seed = hd__hash_u64(seed, run.n);
-        pivot = hd__index_weight(o, order[seed % run.n], run.depth);
-        while (at < more) {
-            uint32_t stack = order[at], weight = hd__index_weight(o, stack, run.depth);
-            if (weight == pivot) at++;
-            else if (weight < pivot) order[at++] = order[less], order[less++] = stack;
-            else order[at] = order[--more], order[more] = stack;
-        }
-        for (int part = 0; part < 3 && whole; part++) {
-            hd__index_run next = run;
-            next.from += part == 0 ? 0 : part == 1 ? less : more;
-            next.n = part == 0 ? less : part == 1 ? more - less : run.n - more;
-            next.depth += part == 1;
-            if (next.n < 2) continue;
-            if (part != 1 || pivot) whole = hd__push(&o->mem, runs, next);
-            else hd__sort(order + less, o->spare, next.n, hd__index_number_before, NULL); /* alike */
-        }
+/* Sorts a run of stacks by the weights of as many frames as a key holds, each of so many bits, and notes what is left to
+   sort by the next ones. */
+static bool hd__index_sort_run(hd__index_out *o, hd__index_run run, unsigned bits, hd__keyed *items, hd__index_run **runs) {
+    uint32_t *order = o->order + run.from, levels = 64 / bits, n = run.n, end;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t ahead = 16;
+        if (i + ahead < n) HD__PREFETCH(&o->index->first[order[i + ahead]]);
+        items[i].number = order[i];
+        items[i].key = 0;
+        for (uint32_t k = 0; k < levels; k++)
+            items[i].key = items[i].key << bits | hd__index_weight(o, order[i], run.depth + k);
     }
+    if (n < 32) hd__index_sort_few(items, n);
+    else hd__sort_keys(items, items + o->index->stack_count, n);
+    for (uint32_t i = 0; i < n; i = end) {
+        hd__index_run next;
+        for (end = i; end < n && items[end].key == items[i].key; end++) order[end] = items[end].number;
+        next.from = run.from + i;
+        next.n = end - i;
+        next.depth = run.depth + levels;
+        if (next.n > 1 && items[i].key << (64 - bits) && !hd__push(&o->mem, *runs, next)) return false;
+    }
+    return true;
+}
+
+/* Sorts stacks by the weights of their frames, from the outermost one in; those that are alike by number. */
+static bool hd__index_sort_stacks(hd__index_out *o) {
+    uint32_t n = o->index->stack_count;
+    hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *items);
+    hd__index_run *runs = NULL, run;
+    unsigned bits = 1;
+    bool whole;
+    while (bits < 32 && o->index->location_count >> bits) bits++;
+    run.from = run.depth = 0;
+    run.n = n;
+    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
+    for (whole = items && hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
+        run = stbds_arrpop(runs);
+        whole = hd__index_sort_run(o, run, bits, items, &runs);
+    }
+    if (items) hd__cfree(&o->mem, items, n, 2 * sizeof *items);
     hd__arr_free(&o->mem, runs);
     return whole;
+}
+
+/* Appends a stack to version 3's array: its frames but for the outermost ones, `common`, that it has of the one before. */
+static bool hd__index_add_radix(hd__index_out *o, uint32_t stack, uint32_t common) {
+    const hd_memprof_index *x = o->index;
+    uint32_t length = hd__index_depth(x, stack), at = (uint32_t)hd__len(o->array), *to, *above;
+    const uint32_t *location = x->location + x->first[stack], *rank = o->rank;
+    if (!hd__room(&o->mem, o->array, (size_t)length + 2)) return false;
+    hd__arr_resize(o->above, common);
+    if (!hd__room(&o->mem, o->above, length)) return false;
+    to = o->array + at;
+    above = o->above;
+    if (common) *to++ = above[common - 1] - at++;
+    for (uint32_t k = common; k < length; k++) {
+        above[k] = at++;
+        *to++ = rank[location[length - 1 - k]];
+    }
+    *to = length;
+    o->place[stack] = at;
+    hd__arr_resize(o->array, (size_t)at + 1);
+    hd__arr_resize(o->above, length);
+    return true;
 }
 
 /* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
@@ -28574,24 +28648,16 @@ static bool hd__index_make_radix(hd__index_out *o) {
     hd__mem *m = &o->mem;
     o->place = hd__array(uint32_t, m, &o->arena, n);
     o->order = hd__array(uint32_t, m, &o->arena, n);
-    o->spare = hd__array(uint32_t, m, &o->arena, n);
-    if (!o->place || !o->order || !o->spare || (n && !hd__index_sort_stacks(o))) return false;
+    if (!o->place || !o->order || (n && !hd__index_sort_stacks(o))) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
-        uint32_t s = o->order[i], length = hd__index_depth(x, s), common = 0, at;
+        uint32_t s = o->order[i], length = hd__index_depth(x, s), common = 0;
         uint32_t most = last == HD_NONE ? 0 : hd__index_depth(x, last);
-        while (common < most && common < length &&
-               x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
-            common++;
-        if (!hd__room(m, o->array, (size_t)length + 2) || !hd__room(m, o->above, length)) return false;
-        hd__arr_resize(o->above, common);
-        at = (uint32_t)hd__len(o->array);
-        if (common) stbds_arrput(o->array, o->above[common - 1] - at);
-        for (uint32_t k = common; k < length; k++) {
-            stbds_arrput(o->above, (uint32_t)hd__len(o->array));
-            stbds_arrput(o->array, o->rank[x->location[x->first[s + 1] - 1 - k]]);
-        }
-        o->place[s] = (uint32_t)hd__len(o->array);
-        stbds_arrput(o->array, length);
+        const uint32_t *end = x->location + x->first[s + 1] - 1, ahead = 8;
+        const uint32_t *other = last == HD_NONE ? end : x->location + x->first[last + 1] - 1;
+        if (i > ahead) HD__PREFETCH(x->location + x->first[o->order[i - ahead]]);
+        if (most > length) most = length;
+        while (common < most && end[-(ptrdiff_t)common] == other[-(ptrdiff_t)common]) common++;
+        if (!hd__index_add_radix(o, s, common)) return false;
     }
     for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
     return true;
