@@ -231,7 +231,7 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
-enum { GATHERED = 1 << 17 };
+enum { PAGE = 1 << 12, GATHERED = 1 << 17 };
 
 static hd_status write_out(output *o) {
     size_t size = o->gathered_size;
@@ -239,14 +239,19 @@ static hd_status write_out(output *o) {
     return size ? hd_file_out(&o->file).write(&o->file, o->gathered, size) : HD_OK;
 }
 
-/* Many small pieces cost less in one system call. */
+/* Many small pieces cost less in one system call, and all but the last of whole pages, at whole pages of the file. */
 static hd_status write_gathered(void *user, const void *data, size_t size) {
     output *o = user;
-    hd_status status = size > GATHERED - o->gathered_size ? write_out(o) : HD_OK;
-    if (status || size > GATHERED) return status ? status : hd_file_out(&o->file).write(&o->file, data, size);
-    memcpy(o->gathered + o->gathered_size, data, size);
-    o->gathered_size += size;
-    return HD_OK;
+    hd_status status = HD_OK;
+    for (const char *p = data; size && !status;) {
+        size_t left = GATHERED - o->gathered_size, n = size < left ? size : left;
+        memcpy(o->gathered + o->gathered_size, p, n);
+        o->gathered_size += n;
+        p += n;
+        size -= n;
+        if (o->gathered_size == GATHERED) status = write_out(o);
+    }
+    return status;
 }
 
 static hd_status write_told(void *user, const void *data, size_t size) {
@@ -274,7 +279,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
-    o->gathered = needed(malloc(GATHERED));
+    o->gathered = needed(aligned_alloc(PAGE, GATHERED));
     o->packing = packing_open(path, hd_out_callback(write_gathered, o), &o->out);
     o->told = (reading){ .file = path, .writes = true };
     if (isatty(STDERR_FILENO)) o->told_to = o->out, o->out = hd_out_callback(write_told, o);
