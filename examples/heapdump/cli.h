@@ -215,6 +215,9 @@ int output_open(output *o, const char *path);
 int file_is_named(const arguments *a);
 const char *output_error(const output *o, const hd_error *err);
 int output_close(output *o, const char *path, int status);
+/* options.c: numbers of a command line, of digits from their first character on. False: it is none, or too large. */
+bool parse_bytes(const char *s, uint64_t *n);
+bool parse_number(const char *s, char **end, double *n); /* `end`: what stands behind it */
 /* Members of an object. A text may be NULL, and is null then. */
 void json_text(hd_json *j, const char *key, const char *value);
 void json_str(hd_json *j, const char *key, hd_str value);

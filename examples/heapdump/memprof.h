@@ -116,7 +116,6 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
 int index_finish(const arguments *a, index_source *s);
 
 /* memprof_prune.c */
-bool parse_bytes(const char *s, uint64_t *n); /* options.c */
 bool prune_parse(arguments *a, const char *text);
 int index_prune(const arguments *a, index_source *s);
 

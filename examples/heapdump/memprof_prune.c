@@ -21,8 +21,8 @@ bool prune_parse(arguments *a, const char *text) {
         n = strcspn(text, ",");
         part = needed(strndup(text, n));
         if (!strncmp(part, "cold=", 5)) {
-            a->prune_cold = strtod(part + 5, &end) / 100;
-            good = end != part + 5 && !strcmp(end, "%") && a->prune_cold >= 0 && a->prune_cold <= 1;
+            good = parse_number(part + 5, &end, &a->prune_cold) && !strcmp(end, "%") && a->prune_cold <= 100;
+            a->prune_cold /= 100;
         } else if (!strncmp(part, "min-bytes=", 10)) {
             good = parse_bytes(part + 10, &a->prune_bytes);
         }

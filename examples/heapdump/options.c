@@ -49,6 +49,13 @@ bool parse_bytes(const char *s, uint64_t *n) {
     return !*end;
 }
 
+bool parse_number(const char *s, char **end, double *n) {
+    size_t first = s[0] == '.';
+    if (s[first] < '0' || s[first] > '9' || s[1] == 'x' || s[1] == 'X') return false;
+    *n = strtod(s, end);
+    return true;
+}
+
 static bool take_bytes(const option_row *o, arguments *a, const char *text) {
     return parse_bytes(text, place(o, a));
 }
@@ -72,19 +79,20 @@ static bool take_depth(const option_row *o, arguments *a, const char *text) {
 static bool take_share(const option_row *o, arguments *a, const char *text) {
     double *share = place(o, a);
     char *end;
-    *share = strtod(text, &end);
-    if (end != text && *end == '%') {
+    if (!parse_number(text, &end, share)) return false;
+    if (*end == '%') {
         *share /= 100;
         end++;
     }
-    return end != text && !*end && *share >= 0 && *share <= 1;
+    return !*end && *share <= 1;
 }
 
 static bool take_percent(const option_row *o, arguments *a, const char *text) {
     double *share = place(o, a);
     char *end;
-    *share = strtod(text, &end) / 100;
-    return end != text && (!*end || !strcmp(end, "%")) && *share >= 0 && *share < 1e9;
+    if (!parse_number(text, &end, share)) return false;
+    *share /= 100;
+    return (!*end || !strcmp(end, "%")) && *share < 1e9;
 }
 
 /* REGEX=BYTES; an expression may have a '=' itself. */
@@ -102,8 +110,7 @@ static bool take_site(const option_row *o, arguments *a, const char *text) {
 static bool take_limit(const option_row *o, arguments *a, const char *text) {
     double *limit = place(o, a);
     char *end;
-    *limit = strtod(text, &end);
-    return end != text && !*end && *limit >= 0 && *limit < 1e30;
+    return parse_number(text, &end, limit) && !*end && *limit < 1e30;
 }
 
 static bool take_seconds(const option_row *o, arguments *a, const char *text) {
@@ -544,7 +551,10 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         o = row_of(c, o);
         if (!o->take(o, a, optarg))
             return usage("--%s does not take '%s'%s%s", o->name, optarg,
-                         o->take == take_format ? " (--format help lists what it takes)" : *pattern_error ? ": " : "",
+                         o->take == take_format  ? " (--format help lists what it takes)"
+                         : o->take == take_prune ? " (cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between)"
+                         : *pattern_error        ? ": "
+                                                 : "",
                          pattern_error);
         if (is_cutoff(o)) a->has_cutoff = true;
     }

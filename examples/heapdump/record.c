@@ -46,8 +46,7 @@ static bool take_at(recording *r, const char *at) {
     if (!strcmp(at, "exit")) return r->at_exit = true;
     if (!strcmp(at, "peak")) return r->at_peak = true;
     if (!strncmp(at, "every=", 6)) {
-        r->every = strtod(at + 6, &end);
-        return end != at + 6 && !*end && r->every >= 0.001 && r->every < 1e9;
+        return parse_number(at + 6, &end, &r->every) && !*end && r->every >= 0.001 && r->every < 1e9;
     }
     if (!strcmp(at, "signal")) at = "signal=USR2";
     if (strncmp(at, "signal=", 7)) return false;

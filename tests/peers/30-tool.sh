@@ -31,6 +31,13 @@ check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
 check "a value for an option that has none" "2 heapdump: --json takes no value; see heapdump help tree" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
 check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
+for what in " 0.5" "0.5 " +0.5 -0 0x0 nan inf "" . % 1e400; do
+  check "a share of '$what'" 2 "$(status "$tool" tree --min-share "$what" engine.json)"
+  check "a growth of '$what'" 2 "$(status "$tool" check --max-growth "$what" engine.json engine.json)"
+  check "a threshold of '$what'" 2 "$(status "$tool" memprof --hints --cold-density "$what" engine.json)"
+  check "an --at of every='$what'" 2 "$(status "$tool" record --at "every=$what" -- true)"
+done
+for what in 0.5 .5 5e-1 50%; do check "a share of $what" 0 "$(status "$tool" tree --min-share $what engine.json)"; done
 check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
 check "no file" 2 "$(status "$tool" tree)"
 check "record without a program" 2 "$(status "$tool" record)"

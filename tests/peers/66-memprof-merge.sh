@@ -154,7 +154,14 @@ for place in "near 0" "far 1"; do
   "$tool" index --prune min-bytes=100 -o ours.place ${place% *}.yaml 2> err || fail "$place: $(tail -n 1 err)"
   check "what is not cold, ${place% *} to what is" "pruned: ${place#* } of 2 contexts" "$(grep -o 'pruned: .* contexts' err)"
 done
-for what in cold=1 "" , min-bytes=1, ; do check "--prune does not take '$what'" 2 "$(status "$tool" index --prune "$what" -o no cold)"; done
+for what in cold=1 "" , min-bytes=1, cold= cold=% "cold= 5%" "cold=5 %" " cold=5%" cold=+5% cold=-0% cold=0x5% cold=nan% cold=inf% cold=1e400% cold=100.1% \
+  "min-bytes= 5" min-bytes=+5 min-bytes=5e1 min-bytes=99999999999999999999; do
+  check "--prune does not take '$what'" "2 1" "$(status "$tool" index --prune "$what" -o no cold) $(grep -c "^heapdump: --prune does not take '$what' (cold=P%" err)"
+done
+for what in cold=50% cold=50.0% cold=5e1% cold=050%; do
+  check "--prune $what" "0 same" "$(status "$tool" index --prune $what -o ours.pruned cold) $(
+    "$tool" index --prune cold=50% -o of.half cold 2> /dev/null; cmp -s of.half ours.pruned && echo same)"
+done
 
 # Options of indexed profiles, where none is written.
 rm -f no
