@@ -232,6 +232,7 @@ static void memprof_note_fields(memprof_sum *sum, const char *file, uint32_t fie
 }
 
 static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
+    hd_status status;
     memprof_note_fields(sum, file, raw->fields);
     if (raw->version > sum->version) sum->version = raw->version;
     if (sum->older && raw->version < 3) {
@@ -239,7 +240,17 @@ static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_me
         return hd_memprof_merger_add(sum->older, raw, err);
     }
     if (!sum->later_file) sum->later_file = file;
-    return hd_memprof_merger_add(sum->merger, raw, err);
+    status = hd_memprof_merger_add(sum->merger, raw, err);
+    sum->clashes = status == HD_UNSUPPORTED;
+    return status;
+}
+
+/* Tells why profiles of a file could not be added; where their versions are why, what adds them. */
+static void memprof_tell_failed(const memprof_sum *sum, const char *file, const hd_error *err) {
+    complain(file, err, "");
+    if (!sum->clashes) return;
+    display(stderr, "heapdump: merge --to memprof-index --binary FILE, of each module, makes one profile of all "
+            "versions\n");
 }
 
 /* Tells which fields a sum lacks, because not all profiles have them; of many, which are left. */
@@ -278,7 +289,8 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     }
     hd_memprof_close(reader);
     input_close(&in);
-    if (status) err.format = "memprof", complain(file, &err, "");
+    err.format = "memprof";
+    if (status) memprof_tell_failed(sum, file, &err);
     return status ? BAD_INPUT : DONE;
 }
 
@@ -304,7 +316,7 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     sum->raw += memprof != NULL;
     for (size_t i = 0; memprof && i < hd_memprof_part_count(memprof) && !failed; i++)
         failed = memprof_add_raw(file, sum, hd_memprof_part(memprof, i), &err);
-    if (failed) complain(file, &err, "");
+    if (failed) memprof_tell_failed(sum, file, &err);
     return failed ? BAD_INPUT : DONE;
 }
 

@@ -41,6 +41,7 @@ typedef struct memprof_sum {
     hd_memprof_merger *older;    /* those of versions 1 and 2, whose addresses do not go with later ones'; NULL: they are in
                                     the former, or refused */
     hd_memprof_builder *builder; /* indexed ones; NULL: they are refused */
+    bool clashes;                /* raw ones of versions that do not go together are refused */
     int raw, indexed;            /* files */
     const char *later_file, *older_file; /* the first of either merger; NULL: none */
     uint32_t fields;             /* that any of them had */
