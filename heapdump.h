@@ -2538,10 +2538,12 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
 /* Adds profiles up as they come, block by block. Blocks are one, within a process and across processes, when
    their call stacks are, address by address: by the build id of the segment and the place in its file.
    (Segments without a build id are told apart by their size and, in versions 1 and 2, their place in the
-   file.) Counts, totals, minima, maxima and histograms do not depend on the order. NumLifetimeOverlaps,
-   NumSameAllocCpu and NumSameDeallocCpu gain one for each block that comes after another and was allocated
-   before that was freed, or on its CPU; time stamps and CPUs are those of the last; what else there is, of
-   the first. Sums end at the largest number. Memory follows the distinct call stacks. */
+   file.) Counts, totals, minima, maxima and histograms depend neither on the order nor on the grouping of
+   profiles. The rest does, as in LLVM's MemInfoBlock::Merge: NumLifetimeOverlaps, NumSameAllocCpu and
+   NumSameDeallocCpu gain one for each block that comes after another and was allocated before that was
+   freed, or on its CPU; AllocTimestamp, DeallocTimestamp, AllocCpuId and DeallocCpuId are those of the last,
+   NumMigratedCpu and DataTypeId those of the first. Sums end at the largest number. Memory follows the
+   distinct call stacks. */
 typedef struct hd_memprof_merger hd_memprof_merger;
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
 /* Cost: a hash of each call stack. Errors: HD_UNSUPPORTED (versions 1 and 2 do not go with later ones);
@@ -2694,7 +2696,8 @@ HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
 /* A call in the source: a frame of an indexed profile. */
 typedef struct hd_memprof_location {
     uint64_t function;           /* GUID of the function it stands in */
-    uint32_t line_offset;        /* lines from that function's first; the compiler looks at the low 16 bits */
+    uint32_t line_offset;        /* lines from that function's first. The compiler knows the low 16 bits of those of its
+                                    source, and compares them with all of these */
     uint32_t column;             /* 0: not known */
     bool inlined;                /* the function is, into the next location of the stack */
     hd_str name, file;           /* of the function; empty: the file does not say, as LLVM's never do */
@@ -2780,7 +2783,8 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
                                                    const hd_memprof_thresholds *thresholds);
 /* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose
    stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset
-   and column count; columns do not when the record has none. Looked for in the record of chain[0].function:
+   and column count; of a chain the low 16 bits of line_offset, and column 0 when the record tells no columns, as the
+   compiler has it: no chain finds what the profile has beyond line 65535. Looked for in the record of chain[0].function:
    in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. Goes through the whole
    record. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
@@ -2851,9 +2855,8 @@ typedef struct hd_memprof_builder_desc {
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
                                                            const hd_options *options, hd_error *err);
 /* Calls that add; what they are given is copied. Blocks of one context are summed up by LLVM's rules: counts, totals,
-   minima and maxima do not depend on the order; NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu gain one as
-   hd_memprof_merger says; time stamps and CPUs are those of the last; what else there is, of the first. Sums end at the
-   largest number. Memory follows distinct locations, call stacks, contexts and callees. Cost: a hash of each stack.
+   minima and maxima do not depend on the order, the rest does, as hd_memprof_merger says. Sums end at the largest
+   number. Memory follows distinct locations, call stacks, contexts and callees. Cost: a hash of each stack.
    Errors: HD_INVALID (see each), of which nothing was added; HD_OUT_OF_MEMORY, HD_LIMIT: the builder can only be freed
    then. */
 
@@ -25934,8 +25937,8 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
         uint32_t from = x->first[x->block_stack[b]], depth = x->first[x->block_stack[b] + 1] - from, i = 0;
         for (; i < length && i < depth; i++) {
             const hd_memprof_location *l = &x->locations[x->location[from + i]];
-            if (l->function != chain[i].function || (l->line_offset ^ chain[i].line_offset) & 0xffff) break;
-            if (columns && l->column != chain[i].column) break;
+            if (l->function != chain[i].function || l->line_offset != (chain[i].line_offset & 0xffff)) break;
+            if (l->column != (columns ? chain[i].column : 0)) break;
         }
         if (i < length) continue;
         if (n < capacity) blocks[n] = b;

@@ -442,7 +442,7 @@ static void contexts_match_as_in_the_rfc(void **state) {
         assert_int_equal(hd_memprof_index_match(x, chain, 0, found, 4), 0);
         chain[0].column = 5;     /* the profile tells no columns */
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 2);
-        chain[0].line_offset = 0x10003; /* the compiler keeps 16 bits */
+        chain[0].line_offset = 0x10003; /* the compiler keeps 16 bits of its source */
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 2);
         chain[0].line_offset = 4;
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 0);
@@ -1130,6 +1130,33 @@ static void an_empty_profile_has_an_empty_index(void **state) {
     hd_memprof_index_free(x);
 }
 
+/* As llvm::memprof: the line of the source is cut to 16 bits, that of the profile is not; without columns in the places of
+   allocations all columns of the source are 0. */
+static void lines_and_columns_match_as_the_compiler_compares_them(void **state) {
+    static const struct { uint32_t line, column, caller_column, asked_line, asked_column, asked_caller, found; } known[] = {
+        { 3, 7, 1, 3, 7, 1, 1 },       { 3, 7, 1, 0x10003, 7, 1, 1 }, { 0x10003, 7, 1, 0x10003, 7, 1, 0 },
+        { 0x10003, 7, 1, 3, 7, 1, 0 }, { 0xffff, 7, 1, 0xffff, 7, 1, 1 }, { 3, 7, 1, 3, 8, 1, 0 },
+        { 3, 7, 0, 3, 7, 1, 0 },       { 3, 0, 0, 3, 7, 1, 1 },       { 3, 0, 1, 3, 7, 1, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        hd_memprof_location stack[2] = { { .function = 5, .line_offset = known[i].line, .column = known[i].column },
+                                         { .function = 6, .line_offset = 1, .column = known[i].caller_column } };
+        hd_memprof_location chain[2] = { { .function = 5, .line_offset = known[i].asked_line, .column = known[i].asked_column },
+                                         { .function = 6, .line_offset = 1, .column = known[i].asked_caller } };
+        hd_memprof_builder *b = hd_memprof_builder_create(NULL, NULL, NULL);
+        uint64_t value[HD_MEMPROF_FIELDS] = { 0, 1 };
+        hd_memprof_index *x = NULL;
+        uint32_t found = 0;
+        assert_int_equal(hd_memprof_builder_function(b, 5, NULL), HD_OK);
+        assert_int_equal(hd_memprof_builder_block(b, stack, 2, HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT), value, NULL), HD_OK);
+        assert_int_equal(hd_memprof_builder_finish(b, &x, NULL), HD_OK);
+        if (hd_memprof_index_match(x, chain, 2, &found, 1) != known[i].found) fail_msg("row %zu", i);
+        hd_memprof_index_free(x);
+        hd_memprof_builder_free(b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_those_of_their_documents),
@@ -1144,6 +1171,7 @@ int main(void) {
         cmocka_unit_test(building_needs_names),
         cmocka_unit_test(a_document_is_taken),
         cmocka_unit_test(contexts_match_as_in_the_rfc),
+        cmocka_unit_test(lines_and_columns_match_as_the_compiler_compares_them),
         cmocka_unit_test(blocks_of_inlined_recursion_count_once),
         cmocka_unit_test(addresses_of_counters_are_not_kept),
         cmocka_unit_test(random_indexes_are_kept_in_every_version),

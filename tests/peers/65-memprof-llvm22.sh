@@ -85,6 +85,20 @@ for release in 16 19 22; do
   done
 done
 
+# Lines beyond 65535 of a function: the compiler cuts those of its source to 16 bits, not those of the profile, which is how
+# --hints and hd_memprof_index_match tell places apart.
+printf 'char *p;\nvoid f() {\n#line 70002\n  p = new char[10];\n}\n' > far.cc
+for case in "70000 0" "4464 1"; do
+  printf -- '---\nHeapProfileRecords:\n  - GUID: _Z1fv\n    AllocSites:\n      - Callstack: [ { Function: _Z1fv, LineOffset: %d, Column: 7, IsInlineFrame: false } ]
+        MemInfoBlock: { AllocCount: 1, TotalSize: 70, TotalLifetime: 900000, TotalLifetimeAccessDensity: 0 }\n...\n' ${case% *} > far.yaml
+  for release in 19 22; do
+    "$tool" index --like $release --memprof-version 3 -o far.memprof far.yaml 2> err || fail "far: $(tail -n 1 err)"
+    command -v clang++-$release > word || continue
+    check "clang $release finds a call 70000 lines into its function in a profile of line ${case% *}: ${case#* }" "${case#* }" \
+      "$(clang++-$release -O2 -gmlt -fdebug-info-for-profiling -fmemory-profile-use=far.memprof far.cc -S -emit-llvm -o - 2> err | grep -c '"memprof"="cold"')"
+  done
+done
+
 # Releases and versions that do not go together.
 check "22 does not write version 1" 2 "$(status "$tool" index --like 22 --memprof-version 1 -o no "$access")"
 check "19 does not write version 4" 2 "$(status "$tool" index --like 19 --memprof-version 4 -o no "$access")"
