@@ -600,6 +600,59 @@ static void limits_are_kept(void **state) {
     hd_memprof_index_free(x);
 }
 
+/* What README and man page name: in MemInfoBlock::Merge these are the last part's, the first part's, or compared with those of
+   the part before. */
+static const uint32_t depends_on_order =
+    HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_TIMESTAMP) | HD_MEMPROF_FIELD(HD_MEMPROF_DEALLOC_TIMESTAMP) |
+    HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_CPU_ID) | HD_MEMPROF_FIELD(HD_MEMPROF_DEALLOC_CPU_ID) |
+    HD_MEMPROF_FIELD(HD_MEMPROF_NUM_MIGRATED_CPU) | HD_MEMPROF_FIELD(HD_MEMPROF_NUM_LIFETIME_OVERLAPS) |
+    HD_MEMPROF_FIELD(HD_MEMPROF_NUM_SAME_ALLOC_CPU) | HD_MEMPROF_FIELD(HD_MEMPROF_NUM_SAME_DEALLOC_CPU) |
+    HD_MEMPROF_FIELD(HD_MEMPROF_DATA_TYPE_ID);
+
+static hd_memprof_index *one_block(uint32_t fields, const uint64_t *value) {
+    hd_memprof_builder *b = builder(false);
+    assert_int_equal(hd_memprof_builder_function(b, 3, NULL), HD_OK);
+    assert_int_equal(hd_memprof_builder_block(b, &in_g, 1, fields, value, NULL), HD_OK);
+    return finished(b);
+}
+
+static hd_memprof_index *sum_of_two(const hd_memprof_index *x, const hd_memprof_index *y) {
+    hd_memprof_builder *b = builder(false);
+    add(b, x);
+    add(b, y);
+    return finished(b);
+}
+
+/* Three parts in each order and grouping: which fields of the sum differ. */
+static void only_these_fields_depend_on_the_order(void **state) {
+    static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    const uint32_t fields = hd_memprof_version_fields(3);
+    uint32_t differ = 0;
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        hd_memprof_index *part[3], *sum[12];
+        uint32_t seed = 77u + (uint32_t)round;
+        for (int i = 0; i < 3; i++) {
+            uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+            for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) value[f] = (seed = seed * 1664525 + 1013904223) >> 29;
+            if (round & 1) value[HD_MEMPROF_TOTAL_SIZE] = UINT64_MAX - value[HD_MEMPROF_TOTAL_SIZE]; /* sums end */
+            part[i] = one_block(fields, value);
+        }
+        for (int i = 0; i < 12; i++) {
+            const uint8_t *o = orders[i / 2];
+            hd_memprof_index *two = i & 1 ? sum_of_two(part[o[1]], part[o[2]]) : sum_of_two(part[o[0]], part[o[1]]);
+            sum[i] = i & 1 ? sum_of_two(part[o[0]], two) : sum_of_two(two, part[o[2]]);
+            hd_memprof_index_free(two);
+            assert_int_equal(sum[i]->block_count, 1);
+            for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+                if (hd_memprof_index_value(sum[i], 0, f) != hd_memprof_index_value(*sum, 0, f)) differ |= HD_MEMPROF_FIELD(f);
+        }
+        for (int i = 0; i < 12; i++) hd_memprof_index_free(sum[i]);
+        for (int i = 0; i < 3; i++) hd_memprof_index_free(part[i]);
+    }
+    assert_int_equal(differ, depends_on_order);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_a_context_are_summed_up_or_kept),
@@ -609,6 +662,7 @@ int main(void) {
         cmocka_unit_test(misuse_is_refused_and_adds_nothing),
         cmocka_unit_test(an_index_alone_keeps_its_sums_in_every_layout),
         cmocka_unit_test(neither_order_nor_grouping_can_be_told_from_the_sum),
+        cmocka_unit_test(only_these_fields_depend_on_the_order),
         cmocka_unit_test(a_block_that_llvm_repeats_counts_once),
         cmocka_unit_test(blocks_that_differ_are_no_copies),
         cmocka_unit_test(blocks_without_fields_are_kept),

@@ -493,12 +493,45 @@ static void memory_follows_distinct_stacks(void **state) {
     hd_memprof_merger_free(x);
 }
 
+/* Three processes in each order and grouping: which fields of the sum differ are those that test_memprof_builder.c names. */
+static void only_these_fields_depend_on_the_order(void **state) {
+    static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    uint64_t seed = 5;
+    uint32_t differ = 0;
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        mp_model m[3];
+        hd_memprof *sum[12];
+        for (int i = 0; i < 3; i++) {
+            simple(&m[i], 1);
+            for (uint32_t f = 1; f < 26; f++) m[i].blocks[0].value[f] = mp_below(&seed, 8);
+            m[i].blocks[0].value[26] = mp_below(&seed, 4);
+            for (int k = 0; k < 3; k++) m[i].counters[k] = mp_below(&seed, 8);
+        }
+        for (int i = 0; i < 12; i++) {
+            const uint8_t *o = orders[i / 2];
+            hd_memprof *two = i & 1 ? merge_two(&m[o[1]], &m[o[2]]) : merge_two(&m[o[0]], &m[o[1]]);
+            const hd_memprof_raw *all[2] = { hd_memprof_part(two, 0), &m[o[i & 1 ? 0 : 2]].raw }, *swap = all[0];
+            if (i & 1) all[0] = all[1], all[1] = swap;
+            sum[i] = merge(all, 2);
+            const hd_memprof_raw *x = hd_memprof_part(*sum, 0), *y = hd_memprof_part(sum[i], 0);
+            for (uint32_t f = 1; f < 28; f++) differ |= (uint32_t)(x->blocks[0].value[f] != y->blocks[0].value[f]) << f;
+            for (uint64_t k = 0; k < x->counter_count; k++) assert_int_equal(x->counters[k], y->counters[k]);
+            hd_memprof_free(two);
+        }
+        for (int i = 0; i < 12; i++) hd_memprof_free(sum[i]);
+        for (int i = 0; i < 3; i++) mp_close(&m[i]);
+    }
+    assert_int_equal(differ, 1u << 8 | 1u << 9 | 0x7fu << 13);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_plain_model),
         cmocka_unit_test(contexts_are_told_apart_by_their_callers),
         cmocka_unit_test(stacks_in_their_order_keep_ids_that_differ),
         cmocka_unit_test(fields_merge_by_their_rules),
+        cmocka_unit_test(only_these_fields_depend_on_the_order),
         cmocka_unit_test(modules_get_out_of_each_others_way),
         cmocka_unit_test(segments_without_build_ids_are_told_apart),
         cmocka_unit_test(what_does_not_go_together_is_told),
