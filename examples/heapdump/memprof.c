@@ -46,11 +46,20 @@ int memprof_open_binaries(arguments *a) {
     return DONE;
 }
 
+/* By its build id one sees whether it was built again since. */
+static void memprof_tell_unused(const symbols_object *o) {
+    char id[65];
+    symbols_build_id(id, o->build_id, o->build_id_size);
+    display(stderr, "heapdump: %s: no call stack leads through it", o->path);
+    if (*id) display(stderr, " (its build id is %s)", id);
+    fputc('\n', stderr);
+}
+
 /* Frees the binaries, and says which of them were of no use: most likely these did not run. */
 void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->names && i < a->names->given; i++)
         if (!a->names->objects[i].used)
-            display(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
+            memprof_tell_unused(&a->names->objects[i]);
     if (a->names) symbols_free(a->names);
     free(a->names);
     free(a->binaries);
@@ -99,8 +108,7 @@ hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *h
 /* info ----------------------------------------------------------------------------------------- */
 
 void memprof_build_id(char text[65], const hd_memprof_segment *s) {
-    *text = 0;
-    for (uint32_t i = 0; i < s->build_id_size && i < 32; i++) sprintf(text + 2 * i, "%02x", s->build_id[i]);
+    symbols_build_id(text, s->build_id, s->build_id_size);
 }
 
 uint64_t index_sum(uint64_t x, uint64_t y) { return y > UINT64_MAX - x ? UINT64_MAX : x + y; }

@@ -227,70 +227,6 @@ int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index)
 
 /* index, convert -------------------------------------------------------------------------------- */
 
-/* Names addresses as symbols_linked does, and counts what it does not name. */
-typedef struct index_symbols {
-    symbols *names;
-    const hd_memprof_raw *raw;
-    uint32_t *missing;           /* addresses that no binary is given for, by segment */
-    uint32_t addresses, absent, unnamed, outside; /* absent: of all segments */
-    bool skips_new;              /* operator new is part of the allocator, as it is where clang records */
-} index_symbols;
-
-static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
-                             uint32_t capacity) {
-    index_symbols *x = user;
-    uint32_t n = x->names ? symbols_linked(x->names, a, frames, capacity) : 0;
-    x->addresses++;
-    if (n == 1 && x->skips_new && frames->function.len > 4 &&
-        (!memcmp(frames->function.data, "_Znw", 4) || !memcmp(frames->function.data, "_Zna", 4)))
-        return 0;
-    if (n) return n;
-    if (!a->segment) x->outside++;
-    else if (x->names && symbols_binary(x->names, a)) x->unnamed++;
-    else x->absent++, x->missing[a->segment - x->raw->segments]++;
-    return 0;
-}
-
-/* Where `missing` addresses are that no binary is given for: "build id 0a1b (3)". */
-static void index_tell_segment(const hd_memprof_segment *s, uint32_t missing) {
-    char id[65];
-    memprof_build_id(id, s);
-    if (*id) display(stderr, "build id %s (%u)", id, missing);
-    else display(stderr, "no build id, from %#llx to %#llx (%u)", (unsigned long long)s->start,
-                 (unsigned long long)s->end, missing);
-}
-
-/* Tells what binaries to give, a line each. */
-static void index_tell_binaries(const index_symbols *x) {
-    for (uint32_t s = 0; s < x->raw->segment_count; s++) {
-        if (!x->missing[s]) continue;
-        display(stderr, "heapdump: no binary has ");
-        index_tell_segment(&x->raw->segments[s], x->missing[s]);
-        fputc('\n', stderr);
-    }
-}
-
-/* Tells what has no name, in one line; of what no binary is given for, where the most addresses are. */
-static void index_tell(index_symbols *x) {
-    enum { LISTED = 8 };
-    uint32_t nameless = x->absent + x->unnamed + x->outside, left = x->absent;
-    if (!nameless) return;
-    display(stderr, "heapdump: %u of %u addresses have no name", nameless, x->addresses);
-    if (x->outside) display(stderr, ", %u are in no module", x->outside);
-    if (x->unnamed) display(stderr, ", %u have none in their binary", x->unnamed);
-    for (uint32_t n = 0; left && n < LISTED; n++) {
-        uint32_t most = 0;
-        for (uint32_t s = 1; s < x->raw->segment_count; s++)
-            if (x->missing[s] > x->missing[most]) most = s;
-        display(stderr, n ? ", " : "; no binary has ");
-        index_tell_segment(&x->raw->segments[most], x->missing[most]);
-        left -= x->missing[most];
-        x->missing[most] = 0;
-    }
-    if (left) display(stderr, ", and others (%u)", left);
-    fputc('\n', stderr);
-}
-
 void index_close(index_source *s) {
     hd_memprof_index_free(s->built);
     hd_dump_free(s->dump);
@@ -311,25 +247,25 @@ bool index_is_full(const arguments *a) {
 /* An index of the raw profile of `file`, which is taken out of the document that has it, unless that is NULL. */
 int index_build(const arguments *a, const char *file, const hd_memprof_raw *raw, hd_memprof *doc, bool skips_new,
                 hd_memprof_index **out) {
-    hd_memprof_symbolizer by = { .symbolize = index_linked };
-    index_symbols x = { .names = a->names, .raw = raw, .skips_new = skips_new };
+    symbols_counts x;
+    hd_memprof_symbolizer by = { .symbolize = symbols_counted, .user = &x };
     hd_memprof_symbols *found = NULL;
     hd_error err;
     int status = DONE;
-    by.user = &x;
-    x.missing = needed(calloc((size_t)raw->segment_count + 1, sizeof *x.missing));
+    symbols_counts_make(&x, a->names, raw);
+    x.skips_new = skips_new;
     if (!x.names) {
         usage("%s needs --binary FILE, of each module that was profiled", file);
         status = WRONG_USAGE;
-        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) index_tell_binaries(&x);
+        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_tell_absent(&x);
         hd_memprof_symbols_free(found);
     } else {
         hd_status failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
                                : hd_memprof_index_build(raw, &by, NULL, out, &err);
-        index_tell(&x);
+        symbols_tell_unnamed(&x);
         if (failed) complain(file, &err, ""), status = BAD_INPUT;
     }
-    free(x.missing);
+    symbols_counts_free(&x);
     return status;
 }
 

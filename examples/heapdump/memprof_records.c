@@ -220,13 +220,16 @@ static int memprof_show(const arguments *a, const memprof_records *r) {
 
 /* Blocks of one call stack are one record, in whatever profile or file they are. */
 static int memprof_raw_records(const arguments *a, const hd_dump *first) {
-    hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_linked);
+    hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_counted);
     memprof_records r = { 0 };
+    symbols_counts counts;
     hd_memprof *sum = NULL;
     hd_error err;
     int status = memprof_add_up(a, first, &sum, &r.version);
     if (status) return status;
     r.raw = hd_memprof_part(sum, 0);
+    symbols_counts_make(&counts, a->names, r.raw);
+    by.user = &counts;
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
         complain(memprof_files_name(a), &err, "");
         status = BAD_INPUT;
@@ -236,8 +239,10 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         if (a->names)
             display(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
                     "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
+        if (a->names) symbols_tell_absent(&counts);
     }
     free(r.sites);
+    symbols_counts_free(&counts);
     hd_memprof_symbols_free(r.symbols);
     hd_memprof_free(sum);
     return status;

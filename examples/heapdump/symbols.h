@@ -148,4 +148,22 @@ const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address 
 hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment);
 void symbols_each_name(symbols *s, symbols_name_fn take, void *user);
 
+/* memprof_missing.c: what an hd_memprof_symbolize_fn names, and what it does not. */
+typedef struct symbols_counts {
+    symbols *names;              /* NULL: no binary is given */
+    const hd_memprof_raw *raw;
+    uint32_t *missing;           /* addresses that no binary is given for, by segment */
+    uint32_t addresses, absent, unnamed, outside; /* absent: of all segments */
+    bool skips_new;              /* operator new is part of the allocator, as it is where clang records */
+} symbols_counts;
+
+void symbols_counts_make(symbols_counts *x, symbols *names, const hd_memprof_raw *raw);
+void symbols_counts_free(symbols_counts *x);
+/* symbols_linked, counted; `user`: symbols_counts. */
+uint32_t symbols_counted(void *user, const hd_memprof_address *a, hd_memprof_frame *frames, uint32_t capacity);
+/* Tells on standard error what has no name, and then what binaries to give. */
+void symbols_tell_unnamed(symbols_counts *x);
+void symbols_tell_absent(symbols_counts *x);
+void symbols_build_id(char text[65], const uint8_t *id, uint32_t size);
+
 #endif

@@ -250,7 +250,14 @@ status=0; "$tool" index -o none pie.raw 2> err || status=$?
 check "without a binary, build ids are told" "2 2" "$status $(grep -c "build id \($(readelf -n pie | awk '/Build ID/ { print $3 }')\|$(readelf -n libpie.so | awk '/Build ID/ { print $3 }')\)" err)"
 "$tool" index -o one pie.raw --binary pie 2> err
 check "a library that is not given is told of" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }')" err)"
-check "... with all that has no name, in one line of three" "1 3" "$(grep -c 'have no name' err) $(wc -l < err)"
+check "... with all that has no name in a line, and each file that is not given in one" "1 same" "$(grep -c 'have no name' err) $(
+  [ "$(grep -c '^heapdump: no --binary has build id [0-9a-f]*, of [0-9]* address' err)" = $(($(wc -l < err) - 3)) ] && echo same || cat err)"
+libc=$(ldd pie | awk '/libc.so/ { print $3 }')
+check "... by name, where it is one of this machine's libraries" 1 "$(grep -c "has build id $(readelf -n "$libc" | awk '/Build ID/ { print $3 }'), .*: .*/libc.so" err)"
+status "$tool" memprof --binary pie pie.raw > /dev/null
+check "memprof tells the same files" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }'), of" err)"
+check "a binary of another build is told with its build id" 1 "$(
+  "$tool" memprof --binary "$tool" pie.raw 2>&1 > out | grep -c "no call stack leads through it (its build id is $(readelf -n "$tool" | awk '/Build ID/ { print $3 }'))")"
 
 need lld-19 || echo "SKIP: lld-19 cannot be had"
 sites --binary hints ours.hints.3 > expected
