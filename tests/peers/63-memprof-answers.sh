@@ -46,6 +46,20 @@ check "frames of a context are as many as it has" 0 "$($hints | jq '[.allocation
 check "... also of those that nothing tells apart" "cold 8 8" "$($hints --clang 19 | jq -r '[.allocations[].contexts[] | select(.told_apart == false and .heat == "cold")] | max_by(.frames) | "\(.heat) \(.frames) \(.stack | length)"')"
 check "whose hints these are" "clang 22 true, clang 22 false" "$($hints | jq -r '"\(.compiler) \(.own_thresholds)"'), $($hints --hot-density 5 | jq -r '"\(.compiler) \(.own_thresholds)"')"
 check "... in words" "what clang 22 makes of them, by its own thresholds" "$("$tool" memprof --hints "$data/memprof-22-v3.profdata" | head -n 1)"
+# On the screen, contexts that the compiler is told alike are one row; nothing is lost by that.
+for file in memprof-22-v3.profdata memprof-19-v3.profdata memprof-22-empty.profdata; do
+  for options in "--clang 19" "--clang 22" "--clang 22 --hot-density 5" "--clang 19 --all"; do
+    "$tool" memprof --hints $options "$data/$file" > rows 2> err || fail "--hints $options: $(tail -n 1 err)"
+    "$tool" memprof --hints $options --json "$data/$file" > rows.json
+    check "$file, $options: no row comes twice" "" "$(awk '/^  line/ { split("", seen) } /^ *[0-9]+ +[0-9]+ +[0-9]+ / { $1 = $2 = $3 = $4 = $5 = ""; if (seen[$0]++) print }' rows | head -n 2)"
+    check "... bytes and blocks add up" "$(jq -r '[.allocations[].contexts[]] | "\(map(.bytes) | add // 0) \(map(.blocks) | add // 0)"' rows.json)" \
+      "$(awk '/^ *[0-9]+ +[0-9]+ +[0-9]+ / { bytes += $1; blocks += $2 } END { print bytes + 0, blocks + 0 }' rows)"
+    check "... and hint by hint those at the top" "$(sed -n 's/^ *\([0-9]*\) bytes in [0-9]* contexts*: \(.*\)/\2 \1/p' rows | sort)" \
+      "$(sed -n 's/^ *\([0-9]*\) *[0-9]* *[0-9]* *[0-9.]* *[0-9.]*  \(not cold\|cold\|hot\|none\).*/\2 \1/p' rows | awk '{ n = $NF; $NF = ""; sum[$0] += n } END { for (k in sum) print k sum[k] }' | sort)"
+  done
+done
+check "... with --all each context has its own, of each heat" "$($hints | jq '[.allocations[].contexts[] | [.stack, .heat]] | unique | length')" "$("$tool" memprof --hints --all "$data/memprof-22-v3.profdata" | grep -Ec '^ *[0-9]+ +[0-9]+ +1 ')"
+check "... and repeated callers are told once" 1 "$("$tool" memprof --hints --all "$data/memprof-22-v3.profdata" | grep -c ' (28 times)')"
 check "... and in the help" 1 "$("$tool" memprof --help | grep -c 'With --hints, what clang makes')"
 
 # Callers that part one by one, call after call, and call stacks of 100,000 calls: neither needs the stack of the tool.
