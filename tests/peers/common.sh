@@ -2,6 +2,8 @@
 tool=$PWD/build/heapdump
 installing=$PWD/build/installing
 failed=0
+# bash -x: its lines go where they are seen, not among what functions print on standard error.
+case $- in *x*) exec {BASH_XTRACEFD}>&2 ;; esac
 
 # need PACKAGE...: installs the Debian packages that are missing, as root or with INSTALL=1; false when they cannot be
 # had. Scripts run side by side, and install one after the other.
