@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Real programs compiled by clang 19 and 22 and run: heapdump index --like writes of their raw profiles, byte for byte, what
 # llvm-profdata of that release writes, in each version and schema; and clang makes of ours and theirs one IR, of every
-# translation unit: of the newest version, and of those whose files differ; that IR has what memprof --hints tells. Two programs; FULL=1: nine. The table goes to
-# build/peers/memprof-programs/table.md, and stands in programs/README.md beside this script.
+# translation unit: of the newest version, and of those whose files differ; that IR has what memprof --hints tells, and each
+# call whose marks are others in the IR that is emitted in the end has a reason by name. Two programs; FULL=1: nine. The tables
+# go to build/peers/memprof-programs/*.md, each call to final.NAME.RELEASE there, and stand in programs/README.md beside this
+# script.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
@@ -128,7 +130,8 @@ ir_of() {
     -S -emit-llvm -o "$4" 2> "$4.err" && cmp -s "$2" used.memprof
 }
 
-# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has the marks that --hints tells, and no others
+# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has the marks that --hints tells, and no others; a row of
+# reasons why it does not have them in the end
 same_hints() {
   local n told
   "$tool" memprof --hints --clang "$2" --cold-lifetime 0 --cold-density 1000 $([ "$2" != 19 ] || echo --hot-density 50000) --json \
@@ -136,6 +139,10 @@ same_hints() {
   if told=$(python3 "$source/../memprof_index.py" hints hints.json $(for n in $(seq "$4"); do echo "unit.$n.err"; done)); then
     pass "$1: --hints agrees with clang $2: $told"
   else fail "$1: --hints and clang $2: $told"; fi
+  if told=$(python3 "$source/../memprof_index.py" final "final.$1.$2" $(for n in $(seq "$4"); do echo "unit.$n.err unit.$n.ll"; done)); then
+    pass "$1: why marks of the IR that clang $2 emits are others, of $told"
+  else fail "$1: marks of the IR that clang $2 emits: $told: $(grep -m 2 UNEXPLAINED "final.$1.$2")"; fi
+  echo "| $1 | $2 | ${told%% *} | ${told#*: } |" >> reasons.md
 }
 
 # same_ir NAME RELEASE VERSION: of every unit
@@ -145,7 +152,7 @@ same_ir() {
     n=$((n + 1))
     if ir_of "$2" "ours.$1.$2.$3" "$unit" ours.ll && ir_of "$2" "theirs.$1.$2.$3" "$unit" theirs.ll; then
       cmp -s ours.ll theirs.ll && cmp -s ours.ll.err theirs.ll.err || wrong="$wrong ${unit##*/}"
-      mv ours.ll.err unit.$n.err
+      mv ours.ll.err unit.$n.err && cp ours.ll unit.$n.ll
     else wrong="$wrong ${unit##*/} (no IR)"; fi
     attributes=$((attributes + $(grep -c '"memprof"="' ours.ll || true)))
     calls=$((calls + $(grep -c '!callsite' ours.ll || true)))
@@ -186,6 +193,7 @@ programs="pugixml lmdb"
 [ "${FULL-}" = "" ] || programs="sqlite3 leveldb re2 pcre2 yaml-cpp pugixml lua lmdb expat"
 { echo "| program | clang | contexts | 0 | 0 full | 1 | 1 full | 2 | 2 full | 3 | 3 full | 4 | 4 full | IR |"
   echo "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"; } > table.md
+{ echo "| program | clang | calls of operator new | of these |"; echo "|---|---|---:|---|"; } > reasons.md
 for name in ${PROGRAMS-$programs}; do
   program $name || { echo "SKIP: the sources of $name cannot be had: $(cat apt.log npm.log 2> /dev/null | tail -n 1)"; continue; }
   for release in $releases; do
@@ -197,7 +205,7 @@ for name in ${PROGRAMS-$programs}; do
     echo "| $name | $release | $("$tool" info --json "ours.$name.$release.3" | jq '.files[0].blocks') |$rows $marked |" >> table.md
   done
 done
-cat table.md
+cat table.md reasons.md
 
 # What clang 14 and 16 wrote, against the runtime's own text of another run, and taken to clang 22 ------------------------
 

@@ -3,9 +3,13 @@
 
     memprof_index.py hints HINTS.json IR.ll     every allocation that is marked in the IR has the hints that ours says
     memprof_index.py marks IR.ll                how many marks of each kind there are
+    memprof_index.py final OUT PASS.ll IR.ll ...  what becomes of the marks in the IR that is emitted (IR.ll; PASS.ll is that
+                                                of the pass that sets them): how many calls of operator new have others by
+                                                which reason, and what none explains; each of them goes to OUT
 """
 import collections
 import functools
+import hashlib
 import itertools
 import json
 import re
@@ -13,13 +17,21 @@ import struct
 import sys
 
 
+# single: the hint of a call that has one; several: [(stack ids, hint)]; within: the function that has the call now
+Call = collections.namedtuple("Call", "places single several within kind")
+
+
 class IR:
     """Calls with their marks, and the places these stand at: [(function, line offset, column)], innermost first."""
 
     def __init__(self, path):
-        self.nodes, self.attributes, self.calls = {}, {}, []
+        self.nodes, self.attributes, self.calls, self.functions = {}, {}, [], []
+        self.within = []  # by call: the function that has it
         call = None
         for line in open(path):
+            m = re.match(r'define .*?@("[^"]*"|[^("]+)\(', line)
+            if m:
+                self.functions.append(m[1].strip('"'))
             m = re.match(r"!(\d+) = (?:distinct )?(.*)", line)
             if m:
                 self.nodes[int(m[1])] = m[2]
@@ -37,6 +49,7 @@ class IR:
                 call = None
             if call and "!dbg" in call:
                 self.calls.append(call)
+                self.within.append(self.functions[-1])
                 call = None
 
     def number(self, text, key):
@@ -66,7 +79,11 @@ class IR:
     def allocations(self):
         """(places, "cold", None) or (places, None, [(stack ids, "cold"), ...]) of each call of operator new, or with
         neither"""
-        for call in self.calls:
+        for c in self.marked():
+            yield c.places, c.single, c.several
+
+    def marked(self):
+        for call, within in zip(self.calls, self.within):
             places = self.places(int(re.search(r"!dbg !(\d+)", call)[1]))
             single = [self.attributes.get(int(n)) for n in re.findall(r" #(\d+)", call)]
             single = [s for s in single if s]
@@ -77,9 +94,10 @@ class IR:
                     kind = re.search(r'!"(\w+)"', self.nodes[mib])[1]
                     ids = re.findall(r"i64 (-?\d+)", self.nodes[self.operands(mib)[0]])
                     contexts.append((tuple(int(n) & (1 << 64) - 1 for n in ids), kind))
-                yield places, None, contexts
+                yield Call(places, None, contexts, within, "invoke" if re.search(r"\binvoke\b", call) else "call")
             elif single or re.search(r"@_Zn[wa]", call):
-                yield places, single[0] if single else None, None
+                yield Call(places, single[0] if single else None, None, within,
+                           "invoke" if re.search(r"\binvoke\b", call) else "call")
 
     def callsites(self):
         return sum("!callsite" in call for call in self.calls)
@@ -190,6 +208,118 @@ def compare_hints(hints, paths):
     return bool(wrong) or not kinds
 
 
+def guid(name):
+    name = re.sub(r"\.(llvm|part)\.\d+$", "", name)
+    return "%#x" % struct.unpack("<Q", hashlib.md5(name.encode()).digest()[:8])[0]
+
+
+def begins_alike(one, other):
+    return all(x == y for x, y in zip(one, other))
+
+
+# What LLVM's passes do to marks after they are set, by name
+SAME = "as told"
+ATTRIBUTE = "as told, in a function it was inlined into"
+NARROWED = "inlined: of the marks those of that caller are left"
+ONE_KIND = "inlined: those of that caller are of one kind, which becomes an attribute"
+NO_CALLER = "inlined into a caller that no context leads through: marks are dropped"
+NOT_PROFILED = "inlined at a call that is in no context: marks are dropped"
+KEPT = "inlined at a call that is in no context: marks of what was an invoke before stay"
+INVOKE = "became an invoke, as it was inlined at one: marks are dropped"
+UNMARKED = "unmarked, as before"
+COPY = "copied (an unrolled loop, a specialized function, a duplicated tail)"
+MERGED = "calls of several places became one, of line 0"
+REMOVED = "removed: its function is not emitted, and was inlined nowhere"
+DELETED = "removed: the call is dead code, or was merged with another"
+
+
+def explain(call, origin, sites):
+    """Why a call of the IR that is emitted has these marks, when `origin` is what it was; None: nothing explains them.
+    `sites` has for each place whether calls, invokes, and such with !callsite stand there."""
+    inlined = call.places[len(origin.places):]
+    single = None if call.single == "ambiguous" else call.single
+    if not inlined and (call.single, call.several) != (origin.single, origin.several):
+        return None
+    if not inlined:
+        return SAME if single or call.several else UNMARKED
+    if origin.several is None:
+        before = None if origin.single == "ambiguous" else origin.single
+        return None if call.several or single != before else ATTRIBUTE if single else UNMARKED
+    steps = [sites.get(place, set()) for place in inlined]
+    ids = [stack_id(guid(name), line, column) for name, line, column in call.places]
+    reasons = [(len(ids), NARROWED)]
+    unknown = next((n for n, kinds in enumerate(steps) if "callsite" not in kinds), None)
+    if origin.kind == "invoke" and unknown is not None:
+        reasons.append((len(origin.places) + unknown, KEPT))
+    for n, why in reasons:
+        left = [(mark, hint) for mark, hint in origin.several if begins_alike(mark, ids[:n])]
+        if call.several:  # those that remain may be told apart by fewer callers, and of what is not cold fewer be left
+            of_left = all(any(hint == h and mark == m[:len(mark)] for m, h in left) for mark, hint in call.several)
+            cold = all(any(h == hint and mark[:len(m)] == m for m, h in call.several) for mark, hint in left if hint == "cold")
+            if of_left and cold:
+                return why
+        elif single and left and {hint for _, hint in left} <= {single}:
+            return ONE_KIND
+        elif not single and not left:
+            return NO_CALLER
+    if call.several or single:
+        return None
+    kinds = [{origin.kind}] + steps
+    if any("call" in kinds[i] and "invoke" in kinds[k] for k in range(len(kinds)) for i in range(k)):
+        return INVOKE
+    return None if unknown is None else NOT_PROFILED
+
+
+def why_none(call, calls):
+    """Of a call of no place that the pass saw: compilers give what was several calls line 0, which has no column"""
+    some = [c for c in calls if c.within == call.within]
+    marks = [(None, None)] + [(c.single, c.several) for c in some]
+    return MERGED if any(not column for _, _, column in call.places) and (call.single, call.several) in marks else None
+
+
+def marked_sites(ir):
+    """By place what stands there: "call", "invoke", "callsite" when one has !callsite"""
+    sites = collections.defaultdict(set)
+    for call in ir.calls:
+        kinds = {"invoke" if re.search(r"\binvoke\b", call) else "call"} | ({"callsite"} if "!callsite" in call else set())
+        for place in ir.places(int(re.search(r"!dbg !(\d+)", call)[1])):
+            sites[place] |= kinds
+    return sites
+
+
+def final_of(before, after):
+    """(reason or None, call) of each call of operator new in the IR that is emitted, and of those that are gone"""
+    ir, final = IR(before), IR(after)
+    sites, calls, origins = marked_sites(ir), list(ir.marked()), collections.defaultdict(list)
+    for call in calls:
+        origins[call.places].append(call)
+    found, copies = set(), collections.Counter()
+    for call in final.marked():
+        depth = next((n for n in range(len(call.places), 0, -1) if call.places[:n] in origins), 0)
+        origin = origins[call.places[:depth]] if depth else []
+        found.add(call.places[:depth])
+        copies[call.within, call.places] += 1
+        why = next(filter(None, (explain(call, o, sites) for o in origin)), None) if depth else why_none(call, calls)
+        yield COPY if why and depth and copies[call.within, call.places] > len(origin) else why, call
+    for call in calls:
+        if (call.several or call.single) and call.places not in found:
+            yield DELETED if call.within in final.functions else REMOVED, call
+
+
+def compare_final(out, pairs):
+    reasons = collections.Counter()
+    with open(out, "w") as to:
+        for before, after in pairs:
+            for why, call in final_of(before, after):
+                reasons[why] += 1
+                marks = " ".join(sorted({hint for _, hint in call.several})) if call.several else call.single
+                print(why or "UNEXPLAINED", after, call.within, marks,
+                      " < ".join("%s +%d:%d" % place for place in call.places), sep="\t", file=to)
+    print("%d calls: %s" % (sum(reasons.values()), "; ".join(
+        "%d %s" % (n, why or "UNEXPLAINED") for why, n in reasons.most_common())))
+    return bool(reasons[None]) or not reasons[SAME]
+
+
 def marks(path):
     ir = IR(path)
     kinds = collections.Counter("single" if single else "several" for _, single, several in ir.allocations() if single or several)
@@ -199,4 +329,6 @@ def marks(path):
 
 if sys.argv[1] == "hints":
     sys.exit(compare_hints(sys.argv[2], sys.argv[3:]))
+if sys.argv[1] == "final":
+    sys.exit(compare_final(sys.argv[2], zip(sys.argv[3::2], sys.argv[4::2])))
 sys.exit(marks(sys.argv[2]))
