@@ -242,6 +242,7 @@ static void memprof_note_fields(memprof_sum *sum, const char *file, uint32_t fie
 static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
     hd_status status;
     memprof_note_fields(sum, file, raw->fields);
+    sum->has_blocks |= raw->block_count != 0;
     if (raw->version > sum->version) sum->version = raw->version;
     if (sum->older && raw->version < 3) {
         if (!sum->older_file) sum->older_file = file;
@@ -295,6 +296,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
         if (status || !raw) break;
         status = memprof_add_raw(file, sum, raw, &err);
     }
+    sum->warnings += hd_memprof_reader_warning_count(reader);
     hd_memprof_close(reader);
     input_close(&in);
     err.format = "memprof";
@@ -314,8 +316,10 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
                 index ? "raw MemProf profile: merge --to memprof-index makes one of both" : "MemProf profile");
         return BAD_INPUT;
     }
+    sum->warnings += hd_dump_warning_count(dump);
     if (index && sum->builder) {
         sum->indexed++;
+        sum->has_blocks |= index->block_count || index->has_accesses;
         if (index->block_count) memprof_note_fields(sum, file, index->fields);
         sum->functions += index_counters(index);
         if (index->layout < HD_MEMPROF_RFC && index->layout > sum->layout) sum->layout = index->layout;
@@ -342,9 +346,10 @@ int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     return status;
 }
 
-/* Whether there is a profile in what was read; what is malformed may have been left out as a whole. */
+/* Whether there is a profile in what was read; what is malformed may have been left out as a whole, or all of its
+   blocks. */
 int memprof_check_read(const char *name, const memprof_sum *sum) {
-    if (sum->later_file || sum->older_file || sum->indexed) return DONE;
+    if ((sum->later_file || sum->older_file || sum->indexed) && (sum->has_blocks || !sum->warnings)) return DONE;
     display(stderr, "heapdump: %s: nothing could be read\n", name);
     return BAD_INPUT;
 }

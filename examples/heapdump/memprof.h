@@ -42,6 +42,8 @@ typedef struct memprof_sum {
                                     the former, or refused */
     hd_memprof_builder *builder; /* indexed ones; NULL: they are refused */
     bool clashes;                /* raw ones of versions that do not go together are refused */
+    bool has_blocks;             /* any of them */
+    uint64_t warnings;           /* of files that were read */
     int raw, indexed;            /* files */
     const char *later_file, *older_file; /* the first of either merger; NULL: none */
     uint32_t fields;             /* that any of them had */

@@ -83,9 +83,9 @@ static void diff_make(hint_diff *d) {
 static void diff_text(FILE *out, const arguments *a, hint_diff *d) {
     size_t most = a->all ? d->count : 20, rest = d->count > most ? d->count - most : 0;
     const index_hints *h[2] = { &d->side[0].made, &d->side[1].made };
-    display(out, "what changes for clang %u: %zu of %zu allocations before, %zu after\n", h[0]->clang, d->changed,
-            h[0]->site_count, h[1]->site_count);
-    display(out, "cold: %llu bytes in %u contexts before, %llu in %u after\n",
+    display(out, "of %zu allocations before and %zu after, %zu change%s for clang %u\n", h[0]->site_count,
+            h[1]->site_count, d->changed, d->changed == 1 ? "s" : "", h[0]->clang);
+    display(out, "cold: %llu bytes in %u contexts before, %llu bytes in %u after\n",
             (unsigned long long)h[0]->bytes[HD_MEMPROF_COLD], h[0]->each[HD_MEMPROF_COLD],
             (unsigned long long)h[1]->bytes[HD_MEMPROF_COLD], h[1]->each[HD_MEMPROF_COLD]);
     if (d->count) display(out, "%-9s    %-9s %14s %14s  allocation\n", "before", "after", "bytes before", "after");

@@ -293,7 +293,8 @@ static int index_read_alone(const arguments *a, const char *file, hd_memprof **o
         hd_in_close(&in);
     }
     if (status) return complain(file, &err, ""), BAD_INPUT;
-    if (hd_memprof_part_count(*out)) return DONE;
+    if (hd_memprof_part_count(*out) && (hd_memprof_part(*out, 0)->block_count || !hd_memprof_warning_count(*out)))
+        return DONE;
     hd_memprof_free(*out);
     *out = NULL;
     return memprof_check_read(file, &(memprof_sum){ 0 });
