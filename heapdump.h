@@ -36492,15 +36492,17 @@ static const hd_format *hd__format_named(const hd_options *options) {
 
 /* No row has the name asked for, or knows the input: what names, or titles, those that read have. */
 static hd_status hd__no_format(const hd_options *options, hd_error *err) {
-    char words[192];
+    char words[160];             /* a message has room for no more */
     const hd_format *format;
     hd_str before, last;
+    const char *more = "";
     size_t n = 0;
     before.data = last.data = words;
     before.len = 0;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
         const char *word = options->format ? format->name : format->title;
         size_t length = word && format->read ? strlen(word) : 0;
+        if (length && n + 2 + length > sizeof words) more = " or another";
         if (!length || n + 2 + length > sizeof words) continue;
         if (n) {
             before.len = n;
@@ -36513,10 +36515,10 @@ static hd_status hd__no_format(const hd_options *options, hd_error *err) {
     }
     last.len = (size_t)(words + n - last.data);
     if (options->format)
-        return hd__fail(err, HD_INVALID, "no format has the name '%s': %S%s%S expected", options->format, before,
-                        before.len ? " or " : "", last);
-    return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump format known to begin like this: %S%s%S expected",
-                       before, before.len ? " or " : "", last);
+        return hd__fail(err, HD_INVALID, "no format has the name '%s': %S%s%S%s expected", options->format, before,
+                        !before.len ? "" : *more ? ", " : " or ", last, more);
+    return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump format known to begin like this: %S%s%S%s expected",
+                       before, !before.len ? "" : *more ? ", " : " or ", last, more);
 }
 
 /* The input from its beginning. */

@@ -51,6 +51,7 @@ check "a bad file, strict" "1 heapdump: bad.json (chrome): offset 26: event 0, p
 check "... lenient: warnings name the format as well" "1 1" "$(status "$tool" info bad.json) $(grep -c '^heapdump: bad.json (chrome): offset 26: warning: event 0' err)"
 printf 'ELF' > not.json
 check "no heap dump" 1 "$(status "$tool" tree not.json)"
+check "... what would be one is told to the end" " or another expected" "$(grep -o ' or another expected$' err)"
 : > empty.json
 check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(status "$tool" tree empty.json) $(cat err)"
 check "what is wrong with a regular expression" "2 heapdump: --keep does not take 'load(': Unmatched ( or \\(; see heapdump help tree" "$(status "$tool" tree --keep 'load(' empty.json) $(cat err)"
