@@ -15202,9 +15202,9 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
         while (span && *at < 1u << (HD__SPAN_BITS + HD__LEAF_BITS + 9)) {
             const hd__leaf *leaf = span->leaf[*at >> (HD__LEAF_BITS + 9)];
             const hd__bucket *b = leaf ? leaf->bucket[*at >> 9 & ((1u << HD__LEAF_BITS) - 1)] : NULL;
-            uint32_t i = *at & 511;
+            uint32_t i = *at & 511, passed = leaf ? 511 : (1u << (HD__LEAF_BITS + 9)) - 1;
             if (!b || i >= b->count) {
-                *at = (*at | 511) + 1;
+                *at = (*at | passed) + 1;
                 continue;
             }
             ++*at;
