@@ -9773,7 +9773,7 @@ static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
             if (!present[e] && (x->above[e] == HD_NONE || x->rest[x->above[e]])) x->possible[e]++;
     }
     for (uint32_t e = 0; e < rows->count; e++)
-        x->bound[e] |= unlisted ? unlisted[e] != 0 : x->possible[e] == rows->axis_count;
+        if (unlisted ? unlisted[e] != 0 : x->possible[e] == rows->axis_count) x->bound[e] = 1;
     return HD_OK;
 }
 
