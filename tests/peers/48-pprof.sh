@@ -22,7 +22,7 @@ gotop() {
 }
 # ourtop FILE TYPE: the same of ours
 ourtop() {
-  "$tool" top --frames all --json --allocator "$2" "$1" |
+  "$tool" top --all --frames all --json --allocator "$2" "$1" |
     jq -r '.heaps[].rows[] | select(.bytes > 0) | "\(.self_bytes) \(.bytes) \(.name | sub(":0\\)$"; ")") | sub(" \\((?<p>[^()]*)\\)$"; " \(.p)"))"' | LC_ALL=C sort
 }
 same_top() {                     # same_top NAME FILE TYPE [OURS]
