@@ -32446,7 +32446,9 @@ typedef struct hd__pprof {
     hd__mem mem;
     hd_buffer bytes;
     hd__arena arena;             /* names that are put together, axes */
-    hd__strings names;
+    hd__strings names;           /* those of frames first */
+    hd_mapping *mappings;        /* stb_ds arrays, with texts in `bytes` */
+    hd_place *places;            /* by number of a frame's name; mappings by number in this file */
     bool whole;                  /* nothing was left out */
 } hd__pprof;
 
@@ -32466,7 +32468,7 @@ typedef struct hd__pprof_type {
 typedef struct hd__pprof_mapping {
     const uint8_t *at;
     uint64_t start, limit, offset, file, build_id;
-    uint32_t known, number;      /* what is, a bit each; of hd_places */
+    uint32_t known;              /* what is, a bit each */
 } hd__pprof_mapping;
 
 typedef struct hd__pprof_location {
@@ -32527,7 +32529,6 @@ typedef struct hd__pprof_in {
     hd__pprof_ids ids[3];        /* of mappings, locations, functions */
     hd__pprof_type period_type;
     uint64_t period, time, duration, drop_frames, keep_frames, shown;
-    hd_places *places;           /* not NULL: these are filled, and nothing else */
     uint32_t column[HD__PPROF_TYPES], columns; /* of each sample type; HD_NONE: it is not of a heap */
     hd__pprof_heap heaps[HD__PPROF_TYPES];
     uint32_t heap_count;
@@ -32659,7 +32660,7 @@ static hd_status hd__pprof_add_mapping(hd__pprof_in *x, const hd__pprof_field *f
     if (!fit) return HD_OK;
     mapping.at = f->data, mapping.file = v[5], mapping.build_id = v[6];
     mapping.start = v[2], mapping.limit = v[3], mapping.offset = v[4];
-    mapping.known = mapping.number = 0;
+    mapping.known = 0;
     for (uint32_t i = 0; i < 4; i++) mapping.known |= (uint32_t)(v[7 + i] != 0) << i;
     return hd__push(x->m, x->mappings, mapping) ? HD_OK : hd__pprof_memory(x);
 }
@@ -32962,6 +32963,22 @@ static hd_status hd__pprof_name(hd__pprof_in *x, hd_str name, uint32_t *number) 
     return *number == HD_NONE ? hd__pprof_memory(x) : HD_OK;
 }
 
+/* Mappings for those who ask for places. */
+static hd_status hd__pprof_keep_mappings(hd__pprof_in *x) {
+    bool found = true;
+    for (size_t i = 0; i < hd__len(x->mappings); i++) {
+        const hd__pprof_mapping *from = &x->mappings[i];
+        hd_mapping mapping;
+        mapping.start = from->start, mapping.limit = from->limit, mapping.offset = from->offset;
+        mapping.file = hd__pprof_string(x, from->file, &found);
+        mapping.build_id = hd__pprof_string(x, from->build_id, &found);
+        mapping.has_functions = from->known & 1, mapping.has_files = from->known >> 1 & 1;
+        mapping.has_lines = from->known >> 2 & 1, mapping.has_inlines = from->known >> 3 & 1;
+        if (!hd__push(x->m, x->doc->mappings, mapping)) return hd__pprof_memory(x);
+    }
+    return HD_OK;
+}
+
 /* What a location that has no function is called: "libc.so.6+0x1f", or its address. */
 static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_location *l) {
     uint32_t i = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
@@ -33014,41 +33031,33 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
     return HD_OK;
 }
 
-/* What a frame of this name is beside that. */
+/* What a frame of a new name is beside that. */
 static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
-                                     const uint64_t *line, hd_str name) {
-    uint32_t number = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
+                                     const uint64_t *line) {
     bool found = true;
     hd_place place;
     memset(&place, 0, sizeof place);
-    place.mapping = HD_NONE;
+    place.mapping = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
     place.address = l->address;
     place.column = line[3];
     place.is_address = true;
-    if (number != HD_NONE) {     /* where the mapping was first; an address that is none in it stays a name */
-        const hd__pprof_mapping *mapping = &x->mappings[number];
-        uint64_t start = hd_places_mapping(x->places, mapping->number).start, at = l->address - mapping->start;
-        place.mapping = mapping->number;
-        place.is_address = l->address >= mapping->start && at <= UINT64_MAX - start;
-        if (place.is_address) place.address = start + at;
-    }
     if (f) {
         hd_str plain = hd__pprof_string(x, f->name, &found), symbol = hd__pprof_string(x, f->system_name, &found);
         if (!hd_str_equal(symbol, plain)) place.symbol = symbol;
-        place.is_address &= !plain.len && !symbol.len;
+        place.is_address = !plain.len && !symbol.len;
         place.start_line = f->start_line;
     }
-    return hd_places_add(x->places, name, &place, x->err);
+    return hd__push(x->m, x->doc->places, place) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* A frame of a location, by the numbers of its line: a name for the trees, or what places are told. */
+/* A frame of a location, by the numbers of its line. */
 static hd_status hd__pprof_add_frame(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
                                      const uint64_t *line) {
     uint32_t number;
     hd_str name;
     HD__TRY(hd__pprof_frame_name(x, l, f, line[2], &name));
-    if (x->places) return hd__pprof_add_place(x, l, f, line, name);
     HD__TRY(hd__pprof_name(x, name, &number));
+    if (number == hd__len(x->doc->places)) HD__TRY(hd__pprof_add_place(x, l, f, line));
     if (hd__len(x->frames) >= x->most)
         return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
     return hd__push(x->m, x->frames, number) ? HD_OK : hd__pprof_memory(x);
@@ -33079,7 +33088,6 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     }
     memset(v, 0, sizeof v);
     if (!any) HD__TRY(hd__pprof_add_frame(x, l, NULL, v));
-    if (x->places) return HD_OK;
     l->count = (uint32_t)hd__len(x->frames) - l->first;
     frame = x->frames + l->first;
     for (uint32_t i = 0, k = l->count - 1; i < k; i++, k--) name = frame[i], frame[i] = frame[k], frame[k] = name;
@@ -33593,6 +33601,7 @@ static hd_status hd__pprof_parse(hd__pprof_in *x) {
     HD__TRY(hd__pprof_find_heaps(x));
     if (hd__pprof_unit(hd__pprof_string(x, x->period_type.unit, &found)) == 1 && x->period > 1 && !(x->period >> 63))
         x->sample_bytes = x->period;
+    HD__TRY(hd__pprof_keep_mappings(x));
     for (size_t i = 0; i < hd__len(x->locations); i++) HD__TRY(hd__pprof_frames(x, &x->locations[i]));
     if (x->heap_count) HD__TRY(hd__pprof_samples(x));
     return hd__pprof_build(x);
@@ -33628,6 +33637,7 @@ static void hd__pprof_free(void *document) {
     hd__pprof *doc = (hd__pprof *)document;
     hd_buffer_free(&doc->bytes);
     hd__strings_free(&doc->mem, &doc->names);
+    hd__arrs_free(&doc->mem, &doc->mappings, &doc->places);
     hd__arena_free(&doc->mem, &doc->arena);
     hd__delete(doc);
 }
@@ -33718,30 +33728,31 @@ static hd_status hd__pprof_info(const void *document, hd_fact_fn each, void *use
     return status;
 }
 
-static hd_status hd__pprof_add_places(hd__pprof_in *x) {
-    bool found = true;
-    for (size_t i = 0; i < hd__len(x->mappings); i++) {
-        hd__pprof_mapping *from = &x->mappings[i];
-        hd_mapping mapping;
-        mapping.start = from->start, mapping.limit = from->limit, mapping.offset = from->offset;
-        mapping.file = hd__pprof_string(x, from->file, &found);
-        mapping.build_id = hd__pprof_string(x, from->build_id, &found);
-        mapping.has_functions = from->known & 1, mapping.has_files = from->known >> 1 & 1;
-        mapping.has_lines = from->known >> 2 & 1, mapping.has_inlines = from->known >> 3 & 1;
-        HD__TRY(hd_places_map(x->places, &mapping, &from->number, x->err));
+/* The address of a frame is told where its mapping was first; one that is none in it stays a name. */
+static hd_status hd__pprof_add_places(const hd__pprof *doc, hd_places *places, uint32_t *numbers, hd_error *err) {
+    for (size_t i = 0; i < hd__len(doc->mappings); i++)
+        HD__TRY(hd_places_map(places, &doc->mappings[i], &numbers[i], err));
+    for (size_t i = 0; i < hd__len(doc->places); i++) {
+        hd_place place = doc->places[i];
+        if (place.mapping != HD_NONE) {
+            uint64_t own = doc->mappings[place.mapping].start, at = place.address - own, start;
+            place.mapping = numbers[place.mapping];
+            start = hd_places_mapping(places, place.mapping).start;
+            if (place.address >= own && at <= UINT64_MAX - start) place.address = start + at;
+            else place.is_address = false;
+        }
+        HD__TRY(hd_places_add(places, doc->names.strings[i], &place, err));
     }
-    for (size_t i = 0; i < hd__len(x->locations); i++) HD__TRY(hd__pprof_frames(x, &x->locations[i]));
     return HD_OK;
 }
 
 static hd_status hd__pprof_places(const void *document, hd_places *places, hd_error *err) {
-    hd_reporter quiet;
-    hd__pprof none;
-    hd__pprof_in x;
-    hd_status status = hd__pprof_again(&x, (const hd__pprof *)document, &none, &quiet, err);
-    x.places = places;
-    if (!status) status = hd__pprof_add_places(&x);
-    hd__pprof_close(&x);
+    const hd__pprof *doc = (const hd__pprof *)document;
+    hd__mem mem = hd__mem_rest(&doc->mem);
+    size_t n = hd__len(doc->mappings);
+    uint32_t *numbers = (uint32_t *)hd__calloc(&mem, n, sizeof *numbers);
+    hd_status status = numbers ? hd__pprof_add_places(doc, places, numbers, err) : hd__no_memory(&mem, err);
+    if (numbers) hd__cfree(&mem, numbers, n, sizeof *numbers);
     return status;
 }
 
