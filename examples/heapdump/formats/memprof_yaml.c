@@ -100,7 +100,7 @@ static void yaml_tell(yaml_in *y, hd_status status, const char *format, ...) {
 }
 
 static hd_status yaml_values(yaml_in *y, yaml_block *b) {
-    static _Thread_local yaml_key keys[HD_MEMPROF_FIELDS + 1]; /* by field */
+    static __thread yaml_key keys[HD_MEMPROF_FIELDS + 1]; /* by field */
     yaml_mapping m = { keys, HD_MEMPROF_FIELDS, HD_MEMPROF_ALLOC_COUNT, 1 };
     unsigned key;
     hd_status status = yaml_enter(y, "MemInfoBlock");
