@@ -110,6 +110,9 @@ check "where they are lost that is said" 1 "$("$tool" tree --drop g1 sum1.csv 2>
 "$tool" rows -o sampled.csv "$data/heap-tcmalloc.txt" 2> /dev/null
 check "info tells standard errors" "$("$tool" tree --json "$data/heap-tcmalloc.txt" | jq '[.. | .rows? // empty | .[] | select(.depth == 0) | .error][0]')" "$("$tool" info --json sampled.csv | jq '[.. | .heaps? // empty | .[] | .error][0]')"
 check "... also in text" yes "$("$tool" info sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"
+# What begins no row, or one that is as long as the input, is looked at in time that grows with its bytes.
+endless() { ( ulimit -t 4; { printf 'stack,bytes\n"'; head -c 200000000 /dev/zero | tr '\0' a; } | "$tool" info --format rows - > out 2> err; echo $?; ); }
+check "a cell of 200 MB that does not end, from a pipe" "1 1" "$(endless) $(grep -c 'a whole row' err)"
 check "--label twice" 2 "$(status "$tool" rows --label a=1 --label a=2 -o none.csv "$data/pprof-cc.pb")"
 check "a disk that is full" 1 "$(status "$tool" rows -o /dev/full "$data/pprof-cc.pb")"
 exit $failed
