@@ -75,30 +75,34 @@ static hd_status group_add(group *m, const hd_heap *heap, hd_error *err) {
                       .labels = labels };
     for (size_t i = 0; i < heap->label_count; i++)
         if (strcmp(heap->labels[i].name, "profile")) labels[plain.label_count++] = heap->labels[i];
-    m->count++;
     status = hd_merger_add(m->sum, &plain, err);
+    if (!status) m->count++;
     free(labels);
     return status;
 }
 
-static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
+/* Adds the heaps of a file. One that does not fit the sum is left out as a bad file is; without memory nothing is. */
+static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad) {
     bool *picked = needed(calloc(c->count, 1));
     int status = DONE;
     mark_picked(c, a->dump, true, picked);
     for (size_t i = 0; i < c->count && !status; i++) {
+        const char *allocator = c->heaps[i].allocator;
         hd_error err;
         if (!a->all && !picked[i]) continue;
-        if (group_add(group_of(m, &c->heaps[i]), &c->heaps[i], &err)) {
-            display(stderr, "heapdump: %s: %s\n", c->file, err.message);
-            status = BAD_INPUT;
-        }
+        if (!group_add(group_of(m, &c->heaps[i]), &c->heaps[i], &err)) continue;
+        display(stderr, "heapdump: %s: a heap%s%s is left out: %s\n", c->file, allocator ? " of " : "",
+                allocator ? allocator : "", err.message);
+        *bad = BAD_INPUT;
+        if (a->strict || err.status == HD_OUT_OF_MEMORY || err.status == HD_LIMIT) status = BAD_INPUT;
     }
     free(picked);
     return status;
 }
 
-/* Adds up all files. One that cannot be read is left out, unless --strict is given, and *bad says so. */
+/* Adds up all files. What cannot be read or added is left out, unless --strict is given, and *bad says so. */
 static int merge_files(const arguments *a, hd_places *places, groups *m, int *bad) {
+    size_t merged = 0;
     int status = DONE;
     ahead *next = ahead_start(a);
     m->merging.doing = "merging";
@@ -112,13 +116,14 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
             if (a->strict) status = BAD_INPUT;
             continue;
         }
-        status = merge_chosen(a, &c, m);
+        status = merge_chosen(a, &c, m, bad);
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
     }
     ahead_stop(next);
     progress_end();
-    return !status && !m->count ? BAD_INPUT : status;
+    for (size_t g = 0; g < m->count; g++) merged += m->group[g].count;
+    return !status && !merged ? BAD_INPUT : status;
 }
 
 /* The sums by their names, whichever file came first. Rows tell those of profiles and of breakdowns apart. */
@@ -130,6 +135,7 @@ static int finish_groups(const arguments *a, groups *m, hd_heap *heaps, size_t *
         hd_heap *heap = &heaps[*count];
         size_t n = 1;
         hd_error err;
+        if (!from->count) continue;  /* all of them were left out */
         if (parts ? hd_merger_finish_parts(from->sum, heap, &n, &err) : hd_merger_finish(from->sum, heap, &err)) {
             display(stderr, "heapdump: %s\n", err.message);
             return BAD_INPUT;

@@ -51,6 +51,15 @@ check "... not with --strict" "1 " "$(status "$tool" rows --strict -o none.csv "
 check "merged without it" "1 1" "$(status "$tool" merge --to rows -o some.csv "$data/pprof-cc.pb" bad.pb) $(grep -c 'bad.pb' err)"
 "$tool" merge --to rows -o one.csv "$data/pprof-cc.pb" 2> err
 check "... the same as of the others alone" "" "$(cmp some.csv one.csv)"
+# A heap that can be read, but not added to the others, is a bad one, too: too large, or with too many axes.
+printf 'allocator,stack,bytes\nq,a,18446744073709551614\n' > huge.csv
+printf 'allocator,stack,bytes\nq,main,1\n' > small.csv
+printf 'allocator,bytes,axis_1,axis_2,axis_3,axis_4,axis_5,axis_6,axis_7,axis_8\nq,1,x,x,x,x,x,x,x,x\n' > wide.csv
+"$tool" merge --to rows -o two.csv small.csv small.csv 2> err
+check "heaps that cannot be added are named" "1 1 1" \
+  "$(status "$tool" merge --to rows -o rest.csv small.csv huge.csv wide.csv small.csv) $(grep -c 'huge.csv: a heap of q is left out: .*2^64' err) $(grep -c 'wide.csv: a heap of q is left out: .*axes' err)"
+check "... the rest is the same as of the others alone" "" "$(cmp rest.csv two.csv)"
+check "... not with --strict" "1 " "$(status "$tool" merge --strict --to rows -o none.csv small.csv huge.csv) $(ls none.csv 2> /dev/null)"
 check "merging stops with --strict" "1 " "$(status "$tool" merge --strict --to rows -o none.csv "$data/pprof-cc.pb" bad.pb) $(ls none.csv 2> /dev/null)"
 
 # Files are read by as many threads as there are processors: bytes and messages are those of one.
@@ -110,7 +119,7 @@ check "where they are lost that is said" 1 "$("$tool" tree --drop g1 sum1.csv 2>
 "$tool" rows -o sampled.csv "$data/heap-tcmalloc.txt" 2> /dev/null
 check "info tells standard errors" "$("$tool" tree --json "$data/heap-tcmalloc.txt" | jq '[.. | .rows? // empty | .[] | select(.depth == 0) | .error][0]')" "$("$tool" info --json sampled.csv | jq '[.. | .heaps? // empty | .[] | .error][0]')"
 check "... also in text" yes "$("$tool" info sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"
-# What begins no row, or one that is as long as the input, is looked at in time that grows with its bytes.
+# A row as long as the input takes time that grows with its bytes.
 endless() { ( ulimit -t 4; { printf 'stack,bytes\n"'; head -c 200000000 /dev/zero | tr '\0' a; } | "$tool" info --format rows - > out 2> err; echo $?; ); }
 check "a cell of 200 MB that does not end, from a pipe" "1 1" "$(endless) $(grep -c 'a whole row' err)"
 check "--label twice" 2 "$(status "$tool" rows --label a=1 --label a=2 -o none.csv "$data/pprof-cc.pb")"
