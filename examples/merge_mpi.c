@@ -1,6 +1,6 @@
 /* Adds up the live heaps of files that LIST names, one a line: mpirun -n 8 merge_mpi OUT LIST. Each process takes its
    share; then sums meet two and two, as rows, which are exact: how many there are changes no byte of OUT. A file that
-   cannot be read is named and left out, and the status is 1; other failures end all, and OUT is as it was. */
+   cannot be read or added is named and left out, and the status is 1; other failures end all, and OUT is as it was. */
 #include <limits.h>
 #include <mpi.h>
 #define HEAPDUMP_IMPLEMENTATION
@@ -8,21 +8,20 @@
 #include "unpack.h"
 
 static struct { char allocator[256]; hd_merger *merger; } sums[64]; /* in order */
-static int count, rank;
-static hd_error err; static hd_dump *dump;
+static int count, rank; static hd_error err; static hd_dump *dump;
 
 static void must(bool good, const char *message) {
     if (!good) fprintf(stderr, "merge_mpi: rank %d: %s\n", rank, message), MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void add_dump(void) {
+static hd_status add_dump(void) {
+    hd_status status = HD_OK;
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *from = hd_dump_heap(dump, i);
         const char *allocator = from->allocator ? from->allocator : "";
-        hd_label labels[256];
+        hd_label labels[256]; int at = 0, order = 1;
         hd_heap heap = { .process = from->process, .allocator = from->allocator, .sample_bytes = from->sample_bytes,
                          .profile = from->profile, .breakdown = from->breakdown, .labels = labels };
-        int at = 0, order = 1;
         if (from->kind != HD_HEAP_LIVE) continue;
         for (size_t l = 0; l < from->label_count && heap.label_count < 256; l++) /* "profile" is one file's, as time */
             if (strcmp(from->labels[l].name, "profile")) labels[heap.label_count++] = from->labels[l];
@@ -33,9 +32,9 @@ static void add_dump(void) {
             strcpy(sums[at].allocator, allocator), sums[at].merger = hd_merger_create(NULL, &err);
             must(sums[at].merger != NULL, err.message);
         }
-        must(!hd_merger_add(sums[at].merger, &heap, &err), err.message);
+        if (hd_merger_add(sums[at].merger, &heap, &err)) status = err.status;
     }
-    hd_dump_free(dump);
+    return hd_dump_free(dump), status;
 }
 
 static hd_status put_sums(hd_out out) {
@@ -53,19 +52,20 @@ static void add_sums(int from) {
     must(rows != NULL, "out of memory");
     MPI_Recv(rows, size, MPI_BYTE, from, 0, MPI_COMM_WORLD, &status);
     must(!hd_read_memory(rows, (size_t)size, NULL, &dump, &err), err.message);
-    add_dump(), free(rows);
+    must(!add_dump(), err.message), free(rows);
 }
 
 int main(int argc, char **argv) {
     hd_options options = { .unpackers = &unpack_gzip, .unpacker_count = 1 };
     hd_buffer rows = { .data = NULL }; hd_file file;
-    int ranks, bad = 0, step = 1; char path[4096];
+    int ranks, bad = 0, step = 1; char path[4098];
     FILE *list = argc == 3 ? fopen(argv[2], "r") : NULL;
     MPI_Init(&argc, &argv), MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     must(list != NULL, "usage: merge_mpi OUT LIST, a file of names, one a line");
-    for (int i = 0; fscanf(list, "%4095[^\n]%*c", path) == 1; i++)
-        if (i % ranks == rank && !hd_read_file(path, &options, &dump, &err)) add_dump();
-        else if (i % ranks == rank) fprintf(stderr, "merge_mpi: %s: %s\n", path, err.message), bad++;
+    for (int i = 0; fgets(path, sizeof path, list); i++)
+        if (path[strcspn(path, "\n")] = 0, *path && i % ranks == rank &&
+            (hd_read_file(path, &options, &dump, &err) || add_dump()))
+            fprintf(stderr, "merge_mpi: %s: %s\n", path, err.message), bad++;
     for (; step < ranks && rank % (2 * step) == 0; step *= 2) if (rank + step < ranks) add_sums(rank + step);
     must(!put_sums(hd_out_memory(&rows)), err.message);
     must(!rank || rows.size <= INT_MAX, "at most 2 GiB of rows expected, as MPI counts in int");

@@ -56,6 +56,11 @@ sed '2s/,[0-9a-f]*$/,0123456789abcdef/' want.csv > hash.rows
 check "bad files: status" 1 "$(ranks 3 bad.csv $files cut.rows cut.pb hash.rows nowhere)"
 for f in cut.rows cut.pb hash.rows nowhere; do check "$f is named" 1 "$(grep -c "^merge_mpi: $f: " err)"; done
 check "the rest is merged" "" "$(cmp bad.csv want.csv 2>&1)"
+check "empty lines of the list" "0 " "$(ranks 3 gaps.csv "" $files "") $(cmp gaps.csv want.csv 2>&1)"
+printf 'allocator,bytes,stack\nq,1,main\n' > small.rows
+printf 'allocator,bytes,stack\nq,18446744073709551614,main\n' > huge.rows
+"$tool" merge --to rows -o small.want small.rows 2> /dev/null
+check "a file that cannot be added" "1 1 " "$(ranks 1 rest.csv small.rows huge.rows) $(grep -c '^merge_mpi: huge.rows: .*2^64' err) $(cmp rest.csv small.want 2>&1)"
 check "nothing to add up: status, message, no file" "1 1 no" "$(ranks 2 none.csv nowhere) $(grep -c 'no heaps to add up' err) $([ -e none.csv ] && echo a file || echo no)"
 check "no arguments" "1 1" "$(ranks 2) $(grep -c 'merge_mpi: rank [01]: ' err | sed 's/2/1/')"
 
