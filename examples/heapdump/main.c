@@ -143,8 +143,8 @@ static const command commands[] = {
               "for each call stack of a function, with callees and accesses to data; raw ones need --binary.\n"
               "Of pipes the first alone is looked at for that: where another decides, --to has to say it.\n"
               "With --to rows, the sum is written so that it can be merged on, exactly. A file that cannot be read is\n"
-              "told and left out, and the exit status is 1. Of several processors, others read the next small files\n"
-              "meanwhile.",
+              "told and left out, and so is a heap that makes the sum pass 2^64 bytes or 8 axes; the exit status is 1\n"
+              "then. Of several processors, others read the next small files meanwhile.",
       .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to" CUTOFFS("all is listed") WORK NAMES HEAPS },
     { .name = "info", .run = run_info,
       .summary = "list what a file holds: processes, dumps, allocators",
