@@ -35932,7 +35932,7 @@ static int hd__rows_split(hd__rows_in *x, bool *found) {
     } while (got == HD__ROWS_CELL);
     x->next = at;
     if (got == HD__ROWS_LAST && c != n) {
-        x->expected = c < n ? "a cell for each column, fewer found" : "a cell for each column, more found";
+        x->expected = c < n ? "a cell for each column, not fewer," : "a cell for each column, not more,";
         return HD__ROWS_BROKEN;
     }
     if (got == HD__ROWS_BROKEN) x->expected = "a comma or the end of the line behind a cell, and quotes around quotes";
@@ -35946,6 +35946,7 @@ static int hd__rows_split(hd__rows_in *x, bool *found) {
 static hd_status hd__rows_csv_row(hd__rows_in *x, hd_error *err) {
     hd_window *w = x->w;
     bool found = false;
+    size_t shown;
     int got;
     if (w->end - w->at < 2) HD__TRY(hd_window_fill(w, 2, err));
     if (*w->at == '\n' || (*w->at == '\r' && w->end - w->at > 1 && w->at[1] == '\n')) {
@@ -35961,8 +35962,9 @@ static hd_status hd__rows_csv_row(hd__rows_in *x, hd_error *err) {
     while (!(memchr(w->at, '\n', (size_t)(w->end - w->at))) && !w->ended)
         HD__TRY(hd__rows_more(w, err));
     x->next = hd__rows_line_end(w->at, w->end);
-    return hd__rows_bad(x, HD_MALFORMED, NULL, x->expected,
-                        hd__bytes_str(w->at, (size_t)(x->next - w->at) < 40 ? (size_t)(x->next - w->at) : 40), err);
+    shown = (size_t)(x->next - w->at);
+    while (shown && (w->at[shown - 1] == '\n' || w->at[shown - 1] == '\r')) shown--;
+    return hd__rows_bad(x, HD_MALFORMED, NULL, x->expected, hd__bytes_str(w->at, shown < 40 ? shown : 40), err);
 }
 
 /* JSON. ---------------------------------------------------------------------------------------- */
