@@ -296,7 +296,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
         if (status || !raw) break;
         status = memprof_add_raw(file, sum, raw, &err);
     }
-    sum->warnings += hd_memprof_reader_warning_count(reader);
+    if (reader) sum->warnings += hd_memprof_reader_warning_count(reader);
     hd_memprof_close(reader);
     input_close(&in);
     err.format = "memprof";
