@@ -70,10 +70,10 @@ int main(int argc, char **argv) {
     must(!put_sums(hd_out_memory(&rows)), err.message);
     must(!rank || rows.size <= INT_MAX, "at most 2 GiB of rows expected, as MPI counts in int");
     if (rank) MPI_Send(rows.data, (int)rows.size, MPI_BYTE, rank - step, 0, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank) return MPI_Finalize();
-    must(count > 0, "no heaps to add up"), must(!hd_file_create(argv[1], &file, &err), err.message);
-    hd_file_out(&file).write(&file, rows.data, rows.size); /* what fails is told by the commit */
-    must(!hd_file_commit(&file, &err), err.message);
-    return MPI_Finalize() || bad;
+    if (!rank) {
+        must(count > 0, "no heaps to add up"), must(!hd_file_create(argv[1], &file, &err), err.message);
+        hd_file_out(&file).write(&file, rows.data, rows.size), must(!hd_file_commit(&file, &err), err.message);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* nobody leaves before the file is there */
+    return MPI_Finalize() || (!rank && bad);
 }
