@@ -6305,7 +6305,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
         }
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
     if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
-    if (copy && n < 4) { /* of a small tree as they are: few can be alike */
+    if (copy && n < 4 && name.len < 64) { /* of a small tree as they are: few can be alike */
         name.data = hd__arena_str(m, arena, name);
         if (!name.data) return hd__no_memory(m, err);
     } else if (copy) {
