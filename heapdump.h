@@ -14557,12 +14557,12 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    works like others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
-   in an array. A bucket has one of 14 capacities, gets the next when it is full, and a smaller one when a third is in
-   use. Buckets of one capacity, leaves, and spans lie in pages of their own, with one hole in 12 pieces at most: beyond
-   that the last piece moves into a hole, and the key in its head tells who leads to it. So pages become empty, and all
-   but a few go back to the OS.
+   in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
+   smaller one when a third is in use. Buckets of one size, leaves, and spans lie in pages of their own, with one hole
+   in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
+   So pages become empty, and all but a few go back to the OS.
 
-   Cost: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 18. Some 300
+   Cost: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. Some 300
    bytes of a block that is alone in 128 KiB, 850 of one that is alone in 8 MiB. No call moves more than a few pieces
    of less than 4 KiB, unless the table of spans doubles: 16 bytes for each. */
 
@@ -14571,7 +14571,7 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 typedef struct hd__bucket {
     uint64_t head;               /* key of the first place; in the low bits the grade, whose lowest says: with times */
     uint16_t count;
-    uint16_t slots;              /* where they are, in bytes from here */
+    uint16_t capacity;
     uint8_t tag[4];              /* places, in the order of slots */
 } hd__bucket;
 
@@ -14597,7 +14597,7 @@ typedef struct hd__span_entry {
 } hd__span_entry;
 
 enum {
-    HD__STEPS = 14,              /* of buckets' capacities */
+    HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
     HD__SPANS_FIRST = 5, /* bits */ HD__EMPTY = 16, HD__SPARE = 8, HD__BATCH_PAGES = 32,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
@@ -14608,7 +14608,7 @@ typedef struct hd__grade {
     uint8_t *top;                /* the last page; its foot leads to the one before */
     uint16_t used;               /* pieces in that page */
     uint16_t size, each;         /* bytes of a piece; pieces of a page */
-    uint16_t capacity, least;    /* a bucket that holds fewer shrinks */
+    uint16_t capacity;           /* of a bucket */
     uint32_t holes, pieces;      /* pieces: those in use */
     struct hd__hole *hole;       /* the last one made */
 } hd__grade;
@@ -14674,17 +14674,24 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
     return &leaf->bucket[key >> HD__PLACE_BITS & ((1u << HD__LEAF_BITS) - 1)];
 }
 
+/* The slots come into the cache while the tags are still compared. */
 HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     hd__span *span = hd__span_of(reg, key);
     hd__leaf *leaf = HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
-    return HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
+    hd__bucket *b = HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
+    HD__PREFETCH((const void *)((uintptr_t)b + 64));
+    HD__PREFETCH((const void *)((uintptr_t)b + 128));
+    return b;
 }
 
 HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
 HD__INLINE size_t hd__stride(uint32_t grade) { return 8 + 4 * (size_t)(grade & 1); }
 
+/* Where slots begin, in bytes from a bucket's head. */
+HD__INLINE uint32_t hd__slots_at(uint32_t capacity) { return ((uint32_t)HD__TAG_AT + capacity + 3) & ~3u; }
+
 HD__INLINE uint32_t *hd__slot_at(const hd__bucket *b, uint32_t i) {
-    return (uint32_t *)((uintptr_t)b + b->slots + i * hd__stride((uint32_t)b->head));
+    return (uint32_t *)((uintptr_t)b + hd__slots_at(b->capacity) + i * hd__stride((uint32_t)b->head));
 }
 
 /* A bit for each of 16 tags that is equal to this one. */
@@ -14950,8 +14957,6 @@ static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
     hd__leaf_check(reg, leaf);
 }
 
-static uint16_t hd__bucket_slots(uint32_t capacity) { return (uint16_t)((HD__TAG_AT + capacity + 3) & ~3u); }
-
 /* Moves a bucket to another grade. NULL: there is no memory, and it stays as it is. */
 static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to) {
     uint64_t key = b->head;
@@ -14960,7 +14965,7 @@ static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to)
     if (!n) return NULL;
     n->head = (key & ~(uint64_t)HD__GRADE_MASK) | to;
     n->count = b->count;
-    n->slots = hd__bucket_slots(reg->of[to].capacity);
+    n->capacity = reg->of[to].capacity;
     memcpy((uint8_t *)n + HD__TAG_AT, (const uint8_t *)b + HD__TAG_AT, b->count);
     if (hd__stride(was) == hd__stride(to)) {
         size_t bytes = b->count * hd__stride(to);
@@ -14992,7 +14997,7 @@ HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, 
     if (b) {
         b->head = (key >> HD__PLACE_BITS << HD__PLACE_BITS) | to;
         b->count = 0;
-        b->slots = hd__bucket_slots(reg->of[to].capacity);
+        b->capacity = reg->of[to].capacity;
         *hd__bucket_in(leaf, key) = b;
         reg->buckets++;
     } else {
@@ -15016,31 +15021,18 @@ HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     return true;
 }
 
-static uint32_t hd__bucket_bytes(uint32_t capacity, uint32_t grade) {
-    return (hd__bucket_slots(capacity) + capacity * (uint32_t)hd__stride(grade) + 7) & ~7u;
-}
-
-/* Sizes that fill a page. */
-static void hd__grade_lay(hd__grade *of, size_t size) {
-    of->each = (uint16_t)(HD__PAGE_ROOM / size);
-    of->size = (uint16_t)(HD__PAGE_ROOM / of->each & ~7u);
-}
-
-/* Makes an empty register of zeros. */
+/* Makes an empty register of zeros. Buckets of more than 32 bytes are whole cache lines, and fill their pages. */
 static void hd__register_begin(hd_register *reg) {
-    static const uint16_t capacity[HD__STEPS] = { 1, 2, 4, 7, 10, 14, 19, 26, 36, 50, 72, 102, 150, 256 };
+    static const uint16_t size[HD__STEPS] = { 32, 64, 128, 192, 256, 320, 448, 576, 768, 960, 1344, 1984, 4032 };
     reg->table = reg->first;
     reg->bits = HD__SPANS_FIRST;
     reg->shift = 64 - reg->bits;
-    hd__grade_lay(&reg->of[HD__GRADE_LEAF], sizeof(hd__leaf));
-    hd__grade_lay(&reg->of[HD__GRADE_SPAN], sizeof(hd__span));
-    for (uint32_t i = 0; i < 2 * HD__STEPS; i++) {
+    for (uint32_t i = 0; i < HD__GRADES; i++) {
         hd__grade *of = &reg->of[i];
-        uint32_t n = capacity[i / 2];
-        hd__grade_lay(of, hd__bucket_bytes(n, i));
-        while (n < 1u << HD__PLACE_BITS && hd__bucket_bytes(n + 1, i) <= of->size) n++;
-        of->capacity = (uint16_t)n;
-        of->least = (uint16_t)(n / 3 + 1);
+        of->size = i == HD__GRADE_SPAN ? sizeof(hd__span) : i == HD__GRADE_LEAF ? sizeof(hd__leaf) : size[i / 2];
+        of->each = (uint16_t)(HD__PAGE_ROOM / of->size);
+        while (i < HD__GRADE_LEAF && of->capacity < 1u << HD__PLACE_BITS &&
+               hd__slots_at(of->capacity + 1u) + (of->capacity + 1u) * hd__stride(i) <= of->size) of->capacity++;
     }
 }
 
@@ -15125,38 +15117,56 @@ HD__NOINLINE static uint32_t hd__vast_word(hd_register *reg, uint64_t size, uint
     return was >= HD__VAST ? was : hd__vast_add(reg, size);
 }
 
-HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
-                                          hd_allocation *replaced) {
+/* Gives a bucket that has room a new block. */
+HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t size,
+                                    const hd_allocation *allocation, hd_allocation *replaced) {
+    uint32_t i = b->count++, *s = hd__slot_at(b, i);
+    ((uint8_t *)b)[HD__TAG_AT + i] = hd__tag(key);
+    s[0] = size;
+    s[1] = allocation->context;
+    if (b->head & 1) s[2] = allocation->time;
+    reg->count++;
+    if (replaced) replaced->address = 0;
+    return HD_OK;
+}
+
+/* Replaces a block, or makes room for one, or keeps a size of 2 GiB or more. */
+HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *allocation,
+                                               hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
     uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
     bool large = allocation->size >= HD__VAST, timed = allocation->time != 0;
     hd__bucket *b;
-    if (HD__UNLIKELY(!key || !reg)) return HD_INVALID;
+    if (!key || !reg) return HD_INVALID;
     b = hd__bucket_of(reg, key);
-    if (HD__LIKELY(b != NULL)) i = hd__search(reg, b, key);
-    if (HD__UNLIKELY(i != UINT32_MAX)) was = hd__slot_at(b, i)[0];
-    if (HD__UNLIKELY(large) && !(size = hd__vast_word(reg, allocation->size, was))) return HD_OUT_OF_MEMORY;
-    if (HD__UNLIKELY(!b || (b->head & 1) < timed ||
-                     (i == UINT32_MAX && b->count == reg->of[hd__grade_of(b->head)].capacity)) &&
+    if (b) i = hd__search(reg, b, key);
+    if (i != UINT32_MAX) was = hd__slot_at(b, i)[0];
+    if (large && !(size = hd__vast_word(reg, allocation->size, was))) return HD_OUT_OF_MEMORY;
+    if ((!b || (b->head & 1) < timed || (i == UINT32_MAX && b->count == b->capacity)) &&
         !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
         if (large && size != was) hd__vast_drop(reg, size);
         return HD_OUT_OF_MEMORY;
     }
-    if (HD__LIKELY(i == UINT32_MAX)) {
-        i = b->count++;
-        ((uint8_t *)b)[HD__TAG_AT + i] = hd__tag(key);
-        reg->count++;
-        if (replaced) replaced->address = 0;
-    } else {
-        hd__slot_show(reg, b, i, allocation->address, replaced);
-        if (HD__UNLIKELY(was >= HD__VAST && size != was)) hd__vast_drop(reg, was);
-    }
-    if (HD__UNLIKELY(large)) reg->vast[(size & ~HD__VAST) - 1] = allocation->size;
+    if (i != UINT32_MAX) hd__slot_show(reg, b, i, allocation->address, replaced);
+    if (large) reg->vast[(size & ~HD__VAST) - 1] = allocation->size;
+    if (i == UINT32_MAX) return hd__bucket_add(reg, b, key, size, allocation, replaced);
+    if (was >= HD__VAST && size != was) hd__vast_drop(reg, was);
     s = hd__slot_at(b, i);
     s[0] = size;
     s[1] = allocation->context;
     if (b->head & 1) s[2] = allocation->time;
     return HD_OK;
+}
+
+/* Calls nothing where a bucket has room. */
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__bucket *b = HD__LIKELY(reg && key) ? hd__bucket_of(reg, key) : NULL;
+    if (HD__LIKELY(b && b->count < b->capacity && allocation->size < HD__VAST) &&
+        HD__LIKELY((b->head & 1) >= (allocation->time != 0) && hd__search(reg, b, key) == UINT32_MAX))
+        return hd__bucket_add(reg, b, key, (uint32_t)allocation->size, allocation, replaced);
+    return hd__register_put(reg, allocation, replaced);
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -15173,24 +15183,33 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
     return b != NULL;
 }
 
-HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    uint32_t i, last, *s;
-    hd__bucket *b = hd__register_at(reg, address, &i);
-    const uint32_t *from;
-    uint8_t *tag;
-    if (!b) return false;
-    hd__slot_show(reg, b, i, address, removed);
-    s = hd__slot_at(b, i);
-    if (HD__UNLIKELY(s[0] >= HD__VAST)) hd__vast_drop(reg, s[0]);
-    last = --b->count;
+/* The last block takes the place of the one removed, without asking whether it is the same. */
+HD__INLINE bool hd__bucket_remove(hd_register *reg, hd__bucket *b, uint32_t i) {
+    uint32_t last = --b->count, *s = hd__slot_at(b, i);
+    const uint32_t *from = hd__slot_at(b, last);
+    uint8_t *tag = (uint8_t *)b + HD__TAG_AT;
     reg->count--;
-    from = hd__slot_at(b, last); /* moves without asking whether it is the same */
-    tag = (uint8_t *)b + HD__TAG_AT;
     tag[i] = tag[last];
     s[0] = from[0];
     s[1] = from[1];
     if (b->head & 1) s[2] = from[2];
-    return HD__UNLIKELY(last < reg->of[hd__grade_of(b->head)].least) ? hd__bucket_shrink(reg, b) : true;
+    return HD__UNLIKELY(3 * last <= b->capacity) ? hd__bucket_shrink(reg, b) : true;
+}
+
+HD__NOINLINE static bool hd__vast_remove(hd_register *reg, hd__bucket *b, uint32_t i, uint64_t address,
+                                         hd_allocation *removed) {
+    hd__slot_show(reg, b, i, address, removed);
+    hd__vast_drop(reg, hd__slot_at(b, i)[0]);
+    return hd__bucket_remove(reg, b, i);
+}
+
+HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
+    uint32_t i;
+    hd__bucket *b = hd__register_at(reg, address, &i);
+    if (HD__UNLIKELY(!b)) return false;
+    if (HD__UNLIKELY(hd__slot_at(b, i)[0] >= HD__VAST)) return hd__vast_remove(reg, b, i, address, removed);
+    hd__slot_show(reg, b, i, address, removed);
+    return hd__bucket_remove(reg, b, i);
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg ? reg->count : 0; }

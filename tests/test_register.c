@@ -82,7 +82,8 @@ static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t k
     bool seen[256] = { false };
     assert_true(hd__grade_of(b->head) < 2 * HD__STEPS && b->count <= of->capacity);
     assert_int_equal(b->head & ~(uint64_t)HD__GRADE_MASK, key);
-    assert_int_equal(b->slots, hd__bucket_slots(of->capacity));
+    assert_int_equal(b->capacity, of->capacity);
+    assert_true(hd__slots_at(b->capacity) + b->capacity * hd__stride(hd__grade_of(b->head)) <= of->size);
     for (unsigned i = 0; i < b->count; i++) {
         assert_false(seen[tags[i]]);
         seen[tags[i]] = true;
