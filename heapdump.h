@@ -59,6 +59,7 @@
        >>recorder.sites      what contexts allocated: counters that threads add to, and the peak
        >>recorder            what a malloc hook calls
        >>recorder.view       snapshots, of this process or of another, live or dead
+       >>recorder.pages      how full the pages are that hold live blocks, and whose blocks keep them
        >>trace.write         heap dumps written as Chromium traces; deduplicators
        >>trace.value         values of a trace being read, and complaints about them
        >>trace.read          events of a trace: dictionaries, heaps, scalars
@@ -1753,7 +1754,9 @@ typedef struct hd_recorder_desc {
        than `bytes` when there is no more. [NULL] */
     uint64_t (*region_more)(void *user, uint64_t bytes);
     bool lifetimes;              /* hd_recorder_view_lifetimes shall tell; needs a region and a clock, and no samples.
-                                    Takes 16 bytes a block [false] */
+                                    Takes 24 bytes a block [false] */
+    bool blocks;                 /* hd_recorder_view_pages shall tell; needs a region, and no samples. Takes 24 bytes a
+                                    block, the same as those of `lifetimes` [false] */
     const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
     uint64_t start_us;           /* when it started, on a clock of the caller's [0] */
     /* Called after a block was freed, dropped or replaced, outside of all locks. */
@@ -1764,7 +1767,8 @@ typedef struct hd_recorder_desc {
 } hd_recorder_desc;
 
 /* Errors: HD_OUT_OF_MEMORY (also: no room in the region), HD_INVALID (shards, no region that hd_region_init made,
-   other contexts than those of the tracker that runs, lifetimes without what they need), those of hd_tracker_start. */
+   other contexts than those of the tracker that runs, lifetimes or blocks without what they need), those of
+   hd_tracker_start. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
 /* Frees a recorder. Call it after the last hook has returned. What it recorded in a region stays there. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
@@ -1877,6 +1881,13 @@ HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
 /* A recorder by its number. O(shards). Errors: HD_INVALID (no region, or no such recorder, or not yet). */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
+/* The contexts that allocated, as nodes of a profile without cells, which is the caller's (hd_profile_free): what
+   figures by context are named by. Calls back for each with its nodes, backtrace and type. O(contexts). Errors: those of
+   both. */
+HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
+                                                 const hd_snapshot_options *options,
+                                                 void (*each)(void *user, uint32_t context, const uint32_t *nodes),
+                                                 void *user, hd_profile **out, hd_error *err);
 /* What hd_recorder_snapshot gives, of a recorder in a region; *out is the caller's (hd_profile_free). What a hostile
    process wrote there falsifies figures and names; `limits` bound what it makes this one take. O(contexts). Errors:
    those of both. */
@@ -1902,6 +1913,68 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
                                            const uint64_t *blocks, uint32_t count,
                                            const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
+
+/* ========================================================================= >>recorder.pages
+   Fragmentation: how full the pages are that hold live blocks, and whose blocks keep them. A context touches a page when
+   a byte of a live block of its lies there, and holds it alone when no other context does: without these blocks the page
+   could go. Sizes are what was asked for. What an allocator puts beside them is not told, nor are pages that have
+   nothing but that. A block of 0 bytes is on its page as one of 1 byte. Of blocks that overlap, as after a free that was
+   missed, the one in front ends where the next one begins. */
+
+/* What the blocks of one context, or of one group of these, keep. */
+typedef struct hd_page_use {
+    uint32_t group;              /* the context, or hd_pages_options.group of it */
+    uint64_t bytes, blocks;      /* live */
+    uint64_t pages;              /* touched: at least one byte of them is in use here */
+    uint64_t alone;              /* of these, held by no other group */
+    uint64_t share;              /* bytes: each page that is touched is divided among its groups as they have bytes on
+                                    it. Shares of all groups are the pages of all, exactly */
+    uint64_t used;               /* bytes of all groups' blocks on the pages touched: of pages * page_bytes, how full
+                                    they are */
+} hd_page_use;
+
+typedef struct hd_pages_options {
+    hd_options options;
+    uint64_t page_bytes;         /* a power of two, 64 to 2^30 [this machine's pages] */
+    /* What contexts count as, by their number: below group_count. Those from context_count on, which are newer, are left
+       out. [NULL: each context is a group] */
+    const uint32_t *group;
+    uint32_t context_count, group_count;
+    /* Called for pages one after the other, in order of addresses: `bytes` are in use on each. May be NULL. In
+       hd_recorder_pages a shard is locked meanwhile: it must not call the recorder, nor wait for who does. */
+    void (*each)(void *user, uint64_t address, uint64_t pages, uint64_t bytes);
+    void *user;
+} hd_pages_options;
+
+typedef struct hd_pages_summary {
+    uint64_t page_bytes;
+    uint64_t bytes, blocks;      /* live */
+    uint64_t pages;              /* with a block */
+    uint64_t used;               /* bytes of them that blocks are on */
+    uint64_t shared;             /* pages that several groups touch */
+    uint64_t tenths[10];         /* pages by how full they are: [0] less than 10 %, [9] 90 % and more */
+} hd_pages_summary;
+
+/* What was found; it does not change. */
+typedef struct hd_pages hd_pages;
+
+/* Counts pages by what a recorder of this process has live, also what it inherited at a fork: one pass in order of
+   addresses, that locks the recorder for a MiB of them at a time. Blocks allocated or freed meanwhile may be missing or
+   counted. Takes some 80 bytes a context and 8 a MiB of addresses in use, not of blocks; O(contexts and live blocks).
+   *out is the caller's (hd_pages_free). Errors: HD_INVALID (no recorder; page_bytes; groups), HD_UNSUPPORTED (samples:
+   what else is on a page is not known), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
+                                         hd_error *err);
+/* Counts pages by what a recorder in a region has live, or had when its process ended; not what that inherited. Takes 32
+   bytes a block besides. What a hostile process wrote there falsifies figures. Errors also: HD_INVALID (no such
+   recorder), HD_UNSUPPORTED (desc.blocks was not set). */
+HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
+                                              const hd_pages_options *options, hd_pages **out, hd_error *err);
+HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages);
+/* Groups that have live blocks, by their numbers; past the last zeros. */
+HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages);
+HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index);
+HEAPDUMP_API void hd_pages_free(hd_pages *pages);
 
 #else
 #define HD_SCOPE(category, name) ((void)0)
@@ -13665,9 +13738,10 @@ typedef struct hd__site_error {
     uint64_t total, freed, temporary, peak;
 } hd__site_error;
 
-/* A block that lives, where lifetimes are kept. */
+/* A block that lives, where these are shown. */
 typedef struct hd__shown_block {
     uint64_t size;               /* of a free one: the row of the next free one, from 1 */
+    uint64_t address;
     uint32_t site, time;         /* site 0: free */
 } hd__shown_block;
 
@@ -13711,7 +13785,7 @@ typedef struct hd__record {
     char name[64];
     hd__column nodes, sites, errors, modules;
     hd__column lifetimes;        /* of freed blocks, by site */
-    uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: lifetimes are not kept */
+    uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: they are not shown */
     char apart[64];              /* what all threads write, on cache lines of its own */
     uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
     uint64_t notes[8];
@@ -13722,7 +13796,7 @@ typedef struct hd__record {
                                     and as many hd__pending_kept */
 } hd__record;
 
-static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '2' };
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '3' };
 
 /* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
 #if defined(HD__ALONE)
@@ -15235,6 +15309,65 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     return false;
 }
 
+/* Spans of one part of the address space, which is that of their number's lower bits: an area. Its blocks in order of
+   their addresses are those of up to 16 spans. */
+#define HD__AREA_BITS (64 - 4 - HD__SPAN_SHIFT)
+
+/* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits of
+   the address choose. */
+typedef struct hd__page_order {
+    uint64_t bits[64];
+    uint8_t slot[4096];
+    const hd__bucket *bucket[16];
+} hd__page_order;
+
+static void hd__page_order_add(hd__page_order *o, const hd__bucket *b, uint32_t lowest) {
+    o->bucket[lowest] = b;
+    for (uint32_t i = 0; i < b->count; i++) {
+        uint32_t at = (uint32_t)((const uint8_t *)b)[HD__TAG_AT + i] << 4 | lowest;
+        o->bits[at >> 6] |= (uint64_t)1 << (at & 63);
+        o->slot[at] = (uint8_t)i;
+    }
+}
+
+/* Calls back for what is registered in some leaves' addresses of an area, in order of addresses. */
+static void hd__register_walk(const hd_register *reg, uint64_t area, uint32_t leaf, uint32_t end,
+                              void (*each)(void *user, const hd_allocation *a), void *user) {
+    const hd__span *span[16];
+    hd__page_order o;
+    hd_allocation a;
+    for (uint32_t k = 0; k < 16; k++) {
+        uint64_t number = area | (uint64_t)k << HD__AREA_BITS;
+        span[k] = hd__span_of(reg, number << HD__SPAN_SHIFT);
+    }
+    for (uint32_t page = leaf << HD__LEAF_BITS; page < end << HD__LEAF_BITS; page++) {
+        bool any = false;
+        for (uint32_t k = 0; k < 16; k++) {
+            const hd__leaf *l = span[k] ? span[k]->leaf[page >> HD__LEAF_BITS] : NULL;
+            const hd__bucket *b = l ? l->bucket[page & ((1u << HD__LEAF_BITS) - 1)] : NULL;
+            if (!b || !b->count) continue;
+            if (!any) memset(o.bits, 0, sizeof o.bits);
+            any = true;
+            hd__page_order_add(&o, b, k);
+        }
+        for (uint32_t i = 0; any && i < 64; i++)
+            for (uint64_t bits = o.bits[i]; bits; bits &= bits - 1) {
+                uint32_t at = i << 6 | hd__lowest_bit(bits);
+                uint64_t base = area << (HD__SPAN_SHIFT + 4) | (uint64_t)page << (HD__PLACE_BITS + 4);
+                hd__slot_show(reg, o.bucket[at & 15], o.slot[at], base | at, &a);
+                each(user, &a);
+            }
+    }
+}
+
+/* The areas of its spans, in no order: at most `room` of them; how many there are. */
+static uint64_t hd__register_areas(const hd_register *reg, uint64_t *areas, uint64_t room) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; reg->spans <= room && i <= hd__span_mask(reg); i++)
+        if (reg->table[i].span) areas[n++] = reg->table[i].number & (((uint64_t)1 << HD__AREA_BITS) - 1);
+    return reg->spans;
+}
+
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory = { 0, 0 };
     uint64_t fixed;
@@ -15267,7 +15400,7 @@ typedef struct hd__shard {
     bool locked;                 /* not by a thread that is alone */
     uint32_t missed;             /* times that a site was not among the next */
     uint32_t pending[HD__PENDING]; /* whose sites' they are */
-    hd__column *column;          /* of live blocks; NULL: lifetimes are not kept */
+    hd__column *column;          /* of live blocks; NULL: they are not shown */
     hd__shower blocks;
     uint32_t free_block;         /* a row that is free, from 1; 0: none is */
     char apart[64];              /* the next shard's lock on another cache line */
@@ -15293,7 +15426,7 @@ struct hd_recorder {
     hd__shower sites, errors, modules, lifetimes;
     uint32_t inherited;          /* sites with this number and below were a parent's */
     uint64_t forking_bytes;      /* what a child inherits */
-    bool keeps_lifetimes;
+    bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
     hd__mutex lifetime_lock[HD__LIFETIME_LOCKS]; /* of those of freed blocks, by site */
     hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of what sites keep of a peak; taken inside a shard's lock, if any */
     uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
@@ -15651,6 +15784,7 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
         row = shard->blocks.count;
     }
     hd__figure_set(&b->size, a->size);
+    hd__figure_set(&b->address, a->address);
     b->time = a->time;
     HD__STORE(&b->site, a->context - rec->inherited);
     a->time = row;
@@ -15714,8 +15848,11 @@ static uintptr_t hd__recorders;
 
 /* Blocks within 1 MiB have the same: they are one thread's, mostly. Those of threads whose arenas lie next to each
    other, 64 MiB apart, have others. */
+static uint32_t hd__shard_of(uint32_t shards, uint64_t address) {
+    return (uint32_t)((address >> 20) + (address >> 26)) & (shards - 1);
+}
 static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
-    return (uint32_t)((address >> 20) + (address >> 26)) & (rec->shards - 1);
+    return hd__shard_of(rec->shards, address);
 }
 
 static uint64_t hd__scatter(uint64_t x) {
@@ -15818,7 +15955,7 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
         nodes = hd_contexts_count(rec->contexts);
     }
     r->first_node = nodes;
-    if (rec->keeps_lifetimes && !hd__blocks_begin(rec, r))
+    if (rec->shows_blocks && !hd__blocks_begin(rec, r))
         return hd__fail(err, HD_OUT_OF_MEMORY, "no memory for a recorder");
     rec->record = r;
     rec->pending = (hd__pending *)(void *)((uint8_t *)r + hd__record_pending_at(rec->shards));
@@ -15838,6 +15975,8 @@ static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *des
     rec->land.user = desc->user;
     if (desc->lifetimes && (!desc->region || !desc->clock || desc->sample_bytes))
         return hd__fail(err, HD_INVALID, "lifetimes need a region and a clock, and no samples");
+    if (desc->blocks && (!desc->region || desc->sample_bytes))
+        return hd__fail(err, HD_INVALID, "blocks that are shown need a region, and no samples");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
         return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
     HD__TRY(hd__recorder_track(rec, &desc->tracker, err));
@@ -15869,6 +16008,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->sample_bytes = desc->sample_bytes;
     rec->sample_seed = desc->sample_seed ? desc->sample_seed : hd__seed();
     rec->keeps_lifetimes = desc->lifetimes;
+    rec->shows_blocks = desc->lifetimes || desc->blocks;
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_init(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_init(&rec->peak_lock[i]);
     if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
@@ -15980,7 +16120,7 @@ static void hd__recorder_freed(hd_recorder *rec, hd_allocation freed) {
 /* What was at an address is gone: a free of it was missed. */
 HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
                                                hd_allocation *replaced) {
-    if (rec->keeps_lifetimes) hd__block_hide(rec, shard, replaced);
+    if (rec->shows_blocks) hd__block_hide(rec, shard, replaced);
     hd__count(&shown->replaced, 1);
     if (replaced->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
     hd__filter_count(rec, replaced->address, -1);
@@ -16000,11 +16140,11 @@ static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, boo
     hd_status status;
     replaced.address = 0;
     status = allocation->context ? HD_OK : HD_OUT_OF_MEMORY;
-    if (HD__UNLIKELY(rec->keeps_lifetimes) && !status && !hd__block_show(rec, shard, allocation))
+    if (HD__UNLIKELY(rec->shows_blocks) && !status && !hd__block_show(rec, shard, allocation))
         status = HD_OUT_OF_MEMORY;
     if (HD__LIKELY(!status)) {
         status = hd_register_insert(shard->reg, allocation, &replaced);
-        if (HD__UNLIKELY(status && rec->keeps_lifetimes)) hd__block_hide(rec, shard, allocation);
+        if (HD__UNLIKELY(status && rec->shows_blocks)) hd__block_hide(rec, shard, allocation);
     }
     if (HD__UNLIKELY(status)) {
         hd__count(&shown->lost, 1);
@@ -16056,7 +16196,7 @@ static bool hd__recorder_remove(hd_recorder *rec, uint64_t address, bool for_goo
     hd__shard *shard = hd__shard_lock(rec, address, &shown);
     bool found = hd_register_remove(shard->reg, address, removed);
     if (HD__LIKELY(found)) {
-        if (HD__UNLIKELY(rec->keeps_lifetimes)) hd__block_hide(rec, shard, removed);
+        if (HD__UNLIKELY(rec->shows_blocks)) hd__block_hide(rec, shard, removed);
         if (removed->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
         hd__filter_count(rec, address, -1);
         hd__site_freed(rec, shard, removed->context, removed->size, 1);
@@ -16123,7 +16263,7 @@ static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32
     bool found = hd_register_find(shard->reg, was->address, &is) && is.context == was->context && is.time == was->time;
     if (found) {
         hd_register_set_context(shard->reg, was->address, site);
-        if (rec->keeps_lifetimes && is.time - 1 < shard->blocks.count)
+        if (rec->shows_blocks && is.time - 1 < shard->blocks.count)
             HD__STORE(&((hd__shown_block *)hd__shower_row(&shard->blocks, is.time - 1, sizeof(hd__shown_block)))->site,
                       site - rec->inherited);
         hd__site_allocated(rec, shard, is.context, is.size, -1);
@@ -16356,7 +16496,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
         hd_allocation a;
         hd__lock(&rec->shard[i].lock);
         while (hd_register_next(rec->shard[i].reg, &cursor, &a)) {
-            if (rec->keeps_lifetimes) a.time = hd__block_time(&rec->shard[i], a.time);
+            if (rec->shows_blocks) a.time = hd__block_time(&rec->shard[i], a.time);
             a.context = hd__site_context(rec, a.context);
             each(user, &a);
         }
@@ -16791,10 +16931,10 @@ static uint64_t hd__round(double value, double *rest) {
     return whole;
 }
 
-static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
+/* The nodes of a context: backtrace and type. */
+static hd_status hd__snapshot_nodes(hd__snapshot *s, uint32_t context, uint32_t nodes[2], hd_error *err) {
     hd_str type = hd_cstr("[unknown]");
     hd__shown_node n;
-    uint32_t nodes[2];
     char buffer[1024];
     bool typed = hd__view_node(&s->view, context, &n) && (n.kind & 0xff) == HD_FRAME_TYPE && n.parent < context;
     HD__TRY(hd__snapshot_node(s, typed ? n.parent : context, &nodes[0], err));
@@ -16802,7 +16942,12 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     else if (s->options->type_name)
         type = s->options->type_name(s->options->user, s->view.contexts, context, buffer, sizeof buffer);
     else if (s->module_count) type = hd__snapshot_module_name(s, context, buffer, sizeof buffer);
-    HD__TRY(hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err));
+    return hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err);
+}
+
+static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
+    uint32_t nodes[2];
+    HD__TRY(hd__snapshot_nodes(s, context, nodes, err));
     if (s->variances) {
         hd_amount amount;
         amount.bytes = s->bytes[context];
@@ -16938,6 +17083,34 @@ HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t by
     return hd__snapshot_view(&view, options, out, err);
 }
 
+HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
+                                                 const hd_snapshot_options *options,
+                                                 void (*each)(void *user, uint32_t context, const uint32_t *nodes),
+                                                 void *user, hd_profile **out, hd_error *err) {
+    hd_snapshot_options all;
+    hd_error ignored;
+    hd__snapshot s;
+    hd_status status;
+    hd__sight view;
+    uint32_t nodes[2];
+    if (!err) err = &ignored;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    memset(&all, 0, sizeof all);
+    if (options) all = *options;
+    all.kind = HD_HEAP_TOTAL;
+    status = hd__snapshot_begin(&s, &all, err);
+    s.view = view;
+    if (!status) status = hd__snapshot_sites(&s, err);
+    if (!status) status = hd__snapshot_modules(&s, err);
+    for (size_t c = 0; !status && c < s.n; c++) {
+        if (!s.blocks[c] && !s.bytes[c]) continue;
+        status = hd__snapshot_nodes(&s, (uint32_t)c, nodes, err);
+        if (!status) each(user, (uint32_t)c, nodes);
+    }
+    return hd__snapshot_end(&s, status, out);
+}
+
 /* Adds the blocks that live to what sites freed. */
 static void hd__view_live_blocks(const hd__sight *v, hd_lifetimes *live, uint32_t sites, uint32_t now) {
     const hd__column *columns = (const hd__column *)hd__view_at(v, hd__figure(&v->record->blocks),
@@ -16978,8 +17151,9 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
     hd__mem mem;
     if (!hd__view_find(&v, region, bytes, number))
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
-    if (!hd__figure(&v.record->blocks)) return hd__fail(err, HD_UNSUPPORTED, "the recorder kept no lifetimes");
     sites = hd__view_rows(&v.record->sites);
+    if (!hd__figure(&v.record->blocks) || hd__view_rows(&v.record->lifetimes) < sites)
+        return hd__fail(err, HD_UNSUPPORTED, "the recorder kept no lifetimes");
     if (options && options->limits.max_records && sites > options->limits.max_records)
         return hd__fail(err, HD_LIMIT, "at most %u contexts expected, %u found", options->limits.max_records,
                         (uint64_t)sites);
@@ -17029,6 +17203,360 @@ HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t byt
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
     hd__view_modules(&view, hd__view_tell_module, &told);
     return HD_OK;
+}
+
+/* ========================================================================= >>recorder.pages
+   Blocks come in order of their addresses, from the register's buckets, which are pages themselves, or sorted. So one
+   page is looked at at a time: whose blocks are on it is a list through the rows of these, and nothing is allocated
+   while shards are locked. Blocks do not overlap once each ends where the next begins; only the last one passes the end
+   of a page, and the pages that it covers are one step. */
+
+typedef struct hd__paging_row {
+    hd_page_use use;
+    uint64_t here;               /* bytes on the page that is looked at; 0: it is not on it */
+    uint32_t next;               /* of those on that page; HD_NONE: none */
+} hd__paging_row;
+
+struct hd_pages {
+    hd__mem mem;
+    hd_pages_summary total;
+    hd__paging_row *rows;        /* those with blocks come first, once it is whole */
+    size_t room, count;
+};
+
+typedef struct hd__paging {
+    const hd_pages_options *options;
+    hd_pages *p;
+    hd_recorder *rec;            /* whose sites the contexts of blocks are; NULL: they are contexts */
+    unsigned shift;              /* bits of a page */
+    uint32_t contexts;           /* those from here on are left out */
+    uint64_t page, used;         /* the page that is looked at, and bytes in use there */
+    uint32_t first;              /* a row that is on it; HD_NONE: none is */
+    uint64_t address, end;       /* the last block, which the next one may end; end 0: none */
+    uint32_t row;
+} hd__paging;
+
+/* The OS's. */
+static uint64_t hd__paging_default(void) {
+#if defined(_WIN32)
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+#elif defined(HD__WASI)
+    return 65536;
+#else
+    long bytes = sysconf(_SC_PAGESIZE);
+    return bytes > 0 ? (uint64_t)bytes : HD__PAGE;
+#endif
+}
+
+/* Pages that are alike, one after the other. */
+static void hd__paging_pages(hd__paging *x, uint64_t page, uint64_t n, uint64_t used, bool shared) {
+    hd_pages_summary *t = &x->p->total;
+    uint64_t tenth = used * 10 >> x->shift;
+    t->pages += n;
+    t->used += n * used;
+    t->shared += shared ? n : 0;
+    t->tenths[tenth < 9 ? tenth : 9] += n;
+    if (x->options->each) x->options->each(x->options->user, page << x->shift, n, used);
+}
+
+/* The page is done. Shares are the differences of rounded sums, so that they add up to the page. */
+static void hd__paging_flush(hd__paging *x) {
+    uint32_t i = x->first;
+    uint64_t sum = 0, given = 0;
+    bool alone;
+    if (i == HD_NONE) return;
+    alone = x->p->rows[i].next == HD_NONE;
+    while (i != HD_NONE) {
+        hd__paging_row *r = &x->p->rows[i];
+        uint64_t upto;
+        sum += r->here;
+        upto = (sum << x->shift) / x->used;
+        r->use.share += upto - given;
+        given = upto;
+        r->use.pages++;
+        r->use.alone += alone;
+        r->use.used += x->used;
+        r->here = 0;
+        i = r->next;
+    }
+    hd__paging_pages(x, x->page, 1, x->used, !alone);
+    x->first = HD_NONE;
+    x->used = 0;
+}
+
+static void hd__paging_on(hd__paging *x, uint64_t page, uint64_t bytes) {
+    hd__paging_row *r = &x->p->rows[x->row];
+    if (page != x->page) hd__paging_flush(x);
+    x->page = page;
+    if (!r->here) {
+        r->next = x->first;
+        x->first = x->row;
+    }
+    r->here += bytes;
+    x->used += bytes;
+}
+
+/* Lays the last block on its pages. */
+static void hd__paging_lay(hd__paging *x, uint64_t end) {
+    uint64_t page_bytes = (uint64_t)1 << x->shift, from = x->address >> x->shift, to, left, covered;
+    hd_page_use *use;
+    if (end <= x->address) return;
+    to = (end - 1) >> x->shift;
+    left = page_bytes - (x->address & (page_bytes - 1));
+    hd__paging_on(x, from, end - x->address < left ? end - x->address : left);
+    if (to == from) return;
+    covered = to - from - 1;
+    if (covered) {
+        hd__paging_flush(x);
+        use = &x->p->rows[x->row].use;
+        use->pages += covered;
+        use->alone += covered;
+        use->share += covered << x->shift;
+        use->used += covered << x->shift;
+        hd__paging_pages(x, from + 1, covered, page_bytes, false);
+    }
+    hd__paging_on(x, to, end - (to << x->shift));
+}
+
+/* The block that comes next. */
+static void hd__paging_add(void *user, const hd_allocation *a) {
+    hd__paging *x = (hd__paging *)user;
+    uint32_t context = x->rec ? hd__site_context(x->rec, a->context) : a->context;
+    hd_page_use *use;
+    if (context >= x->contexts) return;
+    hd__paging_lay(x, x->end < a->address ? x->end : a->address);
+    x->row = x->options->group ? x->options->group[context] : context;
+    x->address = a->address;
+    x->end = a->address + (a->size ? a->size : 1);
+    if (x->end < a->address) x->end = UINT64_MAX;
+    use = &x->p->rows[x->row].use;
+    use->bytes += a->size;
+    use->blocks++;
+    x->p->total.bytes += a->size;
+    x->p->total.blocks++;
+}
+
+/* Rows for so many contexts, or the groups of these. */
+static hd_status hd__paging_begin(hd__paging *x, const hd_pages_options *options, uint64_t contexts, hd_error *err) {
+    uint64_t bytes = options->page_bytes ? options->page_bytes : hd__paging_default();
+    hd__mem mem = hd__mem_options(&options->options);
+    memset(x, 0, sizeof *x);
+    x->options = options;
+    x->first = HD_NONE;
+    if (bytes < 64 || bytes > (uint64_t)1 << 30 || (bytes & (bytes - 1)))
+        return hd__fail(err, HD_INVALID, "pages of a power of two of bytes expected, 64 to 2^30, %u found", bytes);
+    x->shift = hd__lowest_bit(bytes);
+    if (options->group) {
+        for (uint32_t i = 0; i < options->context_count; i++)
+            if (options->group[i] >= options->group_count)
+                return hd__fail(err, HD_INVALID, "a group below %u expected, %u found", (uint64_t)options->group_count,
+                                (uint64_t)options->group[i]);
+        if (contexts > options->context_count) contexts = options->context_count;
+    }
+    x->contexts = (uint32_t)contexts;
+    x->p = (hd_pages *)hd__calloc(&mem, 1, sizeof *x->p);
+    if (!x->p) return hd__no_memory(&mem, err);
+    x->p->mem = mem;
+    x->p->total.page_bytes = bytes;
+    x->p->room = options->group ? options->group_count : (size_t)contexts;
+    x->p->rows = (hd__paging_row *)hd__calloc(&x->p->mem, x->p->room, sizeof *x->p->rows);
+    return x->p->rows ? HD_OK : hd__no_memory(&x->p->mem, err);
+}
+
+static hd_status hd__paging_end(hd__paging *x, hd_status status, hd_pages **out) {
+    hd_pages *p = x->p;
+    if (!status) {
+        hd__paging_lay(x, x->end);
+        hd__paging_flush(x);
+        for (size_t i = 0; i < p->room; i++) {
+            if (!p->rows[i].use.blocks) continue;
+            p->rows[i].use.group = (uint32_t)i;
+            p->rows[p->count++].use = p->rows[i].use;
+        }
+        *out = p;
+    } else {
+        hd_pages_free(p);
+    }
+    return status;
+}
+
+/* 1 MiB of addresses is one shard's: so many leaves. */
+#define HD__PAGING_LEAVES ((1u << 20) >> (4 + HD__PLACE_BITS + HD__LEAF_BITS))
+
+/* Areas that shards have something in, in order, each once. To be freed: `room` pairs of keys. */
+static hd_status hd__paging_areas(hd_recorder *rec, hd__mem *mem, hd__keyed **areas, size_t *count, size_t *room,
+                                  hd_error *err) {
+    uint64_t n = 0, have = 0;
+    uint64_t *numbers;
+    size_t each = 0;
+    for (uint32_t i = 0; i < rec->shards; i++) {
+        hd__lock(&rec->shard[i].lock);
+        n += rec->shard[i].reg->spans;
+        if (rec->shard[i].reg->spans > each) each = (size_t)rec->shard[i].reg->spans;
+        hd__unlock(&rec->shard[i].lock);
+    }
+    each = 2 * each + 64;        /* others allocate meanwhile: what is too much is left out */
+    *room = (size_t)(2 * n + 64);
+    *areas = (hd__keyed *)hd__calloc(mem, *room, 2 * sizeof **areas);
+    numbers = *areas ? (uint64_t *)hd__calloc(mem, each, sizeof *numbers) : NULL;
+    for (uint32_t i = 0; numbers && i < rec->shards; i++) {
+        uint64_t got;
+        hd__lock(&rec->shard[i].lock);
+        got = hd__register_areas(rec->shard[i].reg, numbers, each);
+        hd__unlock(&rec->shard[i].lock);
+        for (uint64_t k = 0; got <= each && k < got && have < *room; k++) (*areas)[have++].key = numbers[k];
+    }
+    if (!numbers) return hd__no_memory(mem, err);
+    hd__cfree(mem, numbers, each, sizeof *numbers);
+    hd__sort_keys(*areas, *areas + have, (size_t)have);
+    *count = 0;
+    for (uint64_t i = 0; i < have; i++)
+        if (!i || (*areas)[i].key != (*areas)[i - 1].key) (*areas)[(*count)++] = (*areas)[i];
+    return HD_OK;
+}
+
+static hd_status hd__paging_walk(hd__paging *x, hd_recorder *rec, hd_error *err) {
+    const hd_options *o = &x->options->options;
+    hd__mem mem = hd__mem_rest(&x->p->mem);
+    hd__keyed *areas = NULL;
+    size_t count = 0, room = 0;
+    hd_status status = hd__paging_areas(rec, &mem, &areas, &count, &room, err);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (o->progress && !o->progress(o->progress_user, i, count)) status = hd__fail(err, HD_CANCELLED, "cancelled");
+        for (uint32_t leaf = 0; leaf < 1u << HD__SPAN_BITS && !status; leaf += HD__PAGING_LEAVES) {
+            uint64_t address = areas[i].key << (HD__SPAN_SHIFT + 4) | (uint64_t)leaf << (4 + HD__PLACE_BITS + HD__LEAF_BITS);
+            hd__shard *shard = &rec->shard[hd__shard_number(rec, address)];
+            hd__lock(&shard->lock);
+            hd__register_walk(shard->reg, areas[i].key, leaf, leaf + HD__PAGING_LEAVES, hd__paging_add, x);
+            hd__unlock(&shard->lock);
+        }
+    }
+    if (areas) hd__cfree(&mem, areas, room, 2 * sizeof *areas);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
+                                         hd_error *err) {
+    hd_pages_options none;
+    hd__paging x;
+    hd_status status;
+    int cancel;
+    memset(&none, 0, sizeof none);
+    if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
+    if (rec->sample_bytes) return hd__fail(err, HD_UNSUPPORTED, "a sample does not say what else is on a page");
+    cancel = hd__cancel_off();
+    hd_record_suspend();
+    status = hd__paging_begin(&x, options ? options : &none, hd_contexts_count(rec->contexts), err);
+    x.rec = rec;
+    if (!status) status = hd__paging_walk(&x, rec, err);
+    status = hd__paging_end(&x, status, out);
+    hd_record_resume();
+    hd__cancel_restore(cancel);
+    return status;
+}
+
+/* The blocks that a record shows: their addresses, each with its row. At most `room`; how many there are. */
+static size_t hd__view_addresses(const hd__sight *v, const hd__column *columns, hd__keyed *keys, size_t room) {
+    size_t n = 0, looked = 0;
+    for (uint32_t i = 0; i < v->shards; i++) {
+        uint32_t rows = hd__view_rows(&columns[i]);
+        for (uint32_t k = 0; k < rows && looked < room; k++, looked++) {
+            const hd__shown_block *b = (const hd__shown_block *)hd__view_row(v, &columns[i], k, sizeof *b);
+            if (!b) break;
+            if (!HD__LOAD(&b->site)) continue;
+            keys[n].key = hd__figure(&b->address);
+            keys[n++].number = k;
+        }
+    }
+    return n;
+}
+
+/* What a row shows still, of the block that was found there; false: it has gone. */
+static bool hd__view_block(const hd__sight *v, const hd__column *columns, const hd__keyed *key, hd_allocation *a) {
+    uint32_t shard = hd__shard_of(v->shards, key->key), site;
+    const hd__shown_block *b = NULL;
+    const hd__site *s = NULL;
+    if (shard < v->shards) b = (const hd__shown_block *)hd__view_row(v, &columns[shard], key->number, sizeof *b);
+    site = b ? HD__LOAD(&b->site) : 0;
+    if (site) s = (const hd__site *)hd__view_row(v, &v->record->sites, site - 1, sizeof *s);
+    if (!s) return false;
+    memset(a, 0, sizeof *a);
+    a->address = key->key;
+    a->size = hd__figure(&b->size);
+    a->context = HD__LOAD_RELAXED(&s->context);
+    return hd__figure(&b->address) == key->key && HD__LOAD(&b->site) == site;
+}
+
+static hd_status hd__paging_view(hd__paging *x, const hd__sight *v, const hd__column *columns, hd_error *err) {
+    const hd_options *o = &x->options->options;
+    hd__mem mem = hd__mem_rest(&x->p->mem);
+    uint64_t room = 0, most = v->size / sizeof(hd__shown_block);
+    hd_status status = HD_OK;
+    hd__keyed *keys;
+    size_t n;
+    for (uint32_t i = 0; i < v->shards; i++) room += hd__view_rows(&columns[i]);
+    if (room > most) room = most; /* who says more is lying */
+    keys = (hd__keyed *)hd__calloc(&mem, (size_t)room, 2 * sizeof *keys);
+    if (!keys) return hd__no_memory(&mem, err);
+    n = hd__view_addresses(v, columns, keys, (size_t)room);
+    hd__sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n && !status; i++) {
+        hd_allocation a;
+        if (o->progress && i % 65536 == 0 && !o->progress(o->progress_user, i, n))
+            status = hd__fail(err, HD_CANCELLED, "cancelled");
+        else if (hd__view_block(v, columns, &keys[i], &a)) hd__paging_add(x, &a);
+    }
+    hd__cfree(&mem, keys, (size_t)room, 2 * sizeof *keys);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
+                                              const hd_pages_options *options, hd_pages **out, hd_error *err) {
+    const hd__column *columns;
+    hd_pages_options none;
+    uint64_t contexts, most;
+    hd__paging x;
+    hd__sight v;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    if (!hd__view_find(&v, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    if (!hd__figure(&v.record->blocks)) return hd__fail(err, HD_UNSUPPORTED, "the recorder did not show its blocks");
+    columns = (const hd__column *)hd__view_at(&v, hd__figure(&v.record->blocks), v.shards * sizeof *columns);
+    if (!columns) return hd__fail(err, HD_INVALID, "the blocks of recorder %u are not in the region", (uint64_t)number);
+    contexts = (uint64_t)HD__LOAD_RELAXED(&v.record->first_node) + hd__view_rows(&v.record->nodes);
+    most = options->options.limits.max_records;
+    if (most && contexts > most)
+        return hd__fail(err, HD_LIMIT, "at most %u contexts expected, %u found", most, contexts);
+    if (contexts > HD_NONE - 1) contexts = HD_NONE - 1;
+    status = hd__paging_begin(&x, options, contexts, err);
+    if (!status) status = hd__paging_view(&x, &v, columns, err);
+    return hd__paging_end(&x, status, out);
+}
+
+HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages) {
+    hd_pages_summary none;
+    memset(&none, 0, sizeof none);
+    return pages ? pages->total : none;
+}
+
+HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages) { return pages ? pages->count : 0; }
+
+HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index) {
+    hd_page_use none;
+    memset(&none, 0, sizeof none);
+    return pages && index < pages->count ? pages->rows[index].use : none;
+}
+
+HEAPDUMP_API void hd_pages_free(hd_pages *pages) {
+    hd__mem mem;
+    if (!pages) return;
+    mem = pages->mem;
+    if (pages->rows) hd__cfree(&mem, pages->rows, pages->room, sizeof *pages->rows);
+    hd__free(&mem, pages, sizeof *pages);
 }
 
 #endif /* HEAPDUMP_NO_RECORDER */

@@ -67,6 +67,7 @@ static void sum(void *user, const hd_lifetimes *of, const uint64_t *pcs, size_t 
 static void look(uint32_t number) {
     hd_options options = { .limits = { .max_memory = 4 << 20, .max_records = 100000 } };
     hd_recorded recorded;
+    hd_pages *pages;
     uint64_t any = 0;
     if (hd_recorder_view(copy, BYTES, number, &recorded, NULL)) return;
     for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
@@ -76,6 +77,8 @@ static void look(uint32_t number) {
     }
     hd_recorder_view_modules(copy, BYTES, number, count, &any, NULL);
     hd_recorder_view_lifetimes(copy, BYTES, number, 9, &options, sum, &any, NULL);
+    if (!hd_recorder_view_pages(copy, BYTES, number, &(hd_pages_options){ .options = options }, &pages, NULL))
+        hd_pages_free(pages);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -643,6 +643,7 @@ static void a_region_is_mapped_as_it_is_needed(void **state) {
 
 static void look_at_all(const void *memory, uint64_t bytes) {
     hd_recorded r;
+    hd_pages *pages;
     unsigned n[2];
     uint32_t count = hd_region_count(memory, bytes);
     for (uint32_t i = 0; i < count && i < 8; i++) {
@@ -657,6 +658,9 @@ static void look_at_all(const void *memory, uint64_t bytes) {
         hd_recorder_view_modules(memory, bytes, i, count_modules, n, NULL);
         hd_recorder_view_lifetimes(memory, bytes, i, 0, &(hd_options){ .limits = { .max_memory = 64 << 20 } },
                                    (void (*)(void *, const hd_lifetimes *, const uint64_t *, size_t))NULL, NULL, NULL);
+        if (!hd_recorder_view_pages(memory, bytes, i, &(hd_pages_options){ .options.limits.max_memory = 64 << 20 },
+                                    &pages, NULL))
+            hd_pages_free(pages);
     }
 }
 
@@ -666,7 +670,8 @@ static void every_word_may_be_anything(void **state) {
                                       0x0001000000010000 };
     enum { SMALL = 1 << 20 };
     (void)state;
-    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .name = "small" };
+    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .name = "small",
+                              .blocks = true };
     assert_int_equal(hd_region_init(region, SMALL, NULL), HD_OK);
     rec = hd_recorder_create(&desc, NULL);
     assert_non_null(rec);
