@@ -102,7 +102,8 @@ typedef struct arguments {
     double every;                /* seconds between two; 0: one is taken */
     uint32_t count;              /* so many; 0: as is usual */
     const char *target;          /* of several */
-    bool stats;
+    bool stats, blocks;
+    uint64_t page_size;          /* 0: this machine's */
     uint32_t depth;
     uint64_t sample_bytes;       /* 0 for all */
     char **files;                /* what stands after the options */

@@ -60,6 +60,9 @@ int run_top(const arguments *a);
 /* diff.c */
 int run_diff(const arguments *a);
 
+/* pages.c */
+int run_pages(const arguments *a);
+
 /* check.c */
 int run_check(const arguments *a);
 

@@ -27,6 +27,7 @@ static const csv_rows all_rows[] = {
     { "strings", "files.strings", "file", "" },
     { "suspects", "series.suspects", "pid process dump allocator kind dumps", "callers bytes blocks" },
     { "suspects", "graphs.suspects graphs.classes", "file snapshots", "within path" },
+    { "pages", "processes.sites", "file pid process page_bytes", "stack" },
     { "check", "checks", "", "" },
     { "validate", "files.list", "file format", "" },
     { "validate", "files", "", "" }

@@ -25,7 +25,7 @@ static const command commands[] = {
               "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
               "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
               "written then, and one more Ctrl-C while that goes on discards it.",
-      .options = "output at children same-user keep format depth sample stats" CUTOFFS("--min-share 0.0001"),
+      .options = "output at children same-user keep blocks format depth sample stats" CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
@@ -110,6 +110,21 @@ static const command commands[] = {
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
+    { .name = "pages", .run = run_pages,
+      .summary = "whose blocks keep how many pages: fragmentation",
+      .usage = "[OPTIONS] FILE|PID",
+      .help = "Tells how full the pages are that hold live blocks, and which sites keep them: 'keeps', the pages that a site's\n"
+              "blocks are on; 'alone', those of them that no other site is on, and that could go with its blocks; 'share',\n"
+              "its part of all pages, each divided among those who are on it by their bytes; 'live', its blocks' own bytes;\n"
+              "'full', of the pages it keeps the part that is in use by anybody's blocks. A site is the innermost function\n"
+              "that does not allocate for others, as of suspects.\n\n"
+              "It takes a recording that runs, by the FILE that it writes or the PID of a process, or what record --keep FILE\n"
+              "left, also of processes that are dead; recorded with --blocks, or as a MemProf profile. Other formats do not\n"
+              "say where blocks are. Sizes are those asked for: what the allocator puts beside them is not known.",
+      .options = "top all by page-size pid wide bytes json csv binary output",
+      .examples = "heapdump record --blocks -o server.json -- ./server &\n"
+                  "heapdump pages server.json\n"
+                  "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region" },
     { .name = "check", .run = run_check,
       .summary = "whether a program holds more than it may, or than it did: for CI",
       .usage = "[OPTIONS] BASELINE FILE",

@@ -263,6 +263,8 @@ static const option_row rows[] = {
       "so many entries of all heaps together, or objects: those that hold most [100000]" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
       "list what explains most in so many bytes of a trace" },
+    { "pages", "top", "K", take_count, AT(cutoff.top), "so many sites [20; on a terminal, what fits it; all in --json and --csv]" },
+    { "pages", "all", NULL, take_flag, AT(all), "all of them" },
     { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest]; and however little\n"
       "it holds" },
     { "top", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest], and\n"
@@ -288,6 +290,11 @@ static const option_row rows[] = {
     { "", "by", "backtrace|type|...", take_text, AT(by),
       "what to break down by first [backtrace]; of MemProf profiles also\n"
       "size, lifetime, heat, binary; of pprof's a label, by its key" },
+    { "pages", "by", "function|stack|type", take_text, AT(by),
+      "whose blocks are told apart: those of a function, of a call stack, or of what\n"
+      "asked for them: an executable, a library, or a type [function]" },
+    { "pages", "pid", "N", take_pid, AT(pid), "only this process [all of a file; of PID that one]" },
+    { "pages", "page-size", "BYTES", take_some_bytes, AT(page_size), "of pages, a power of two: 2M as huge pages [this machine's]" },
     { "top", "by", "backtrace|type|...", take_text, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
       "heat, binary; of pprof's a label, by its key" },
@@ -444,6 +451,8 @@ static const option_row rows[] = {
       "the same, of all processes together, with names, files and lines, as\n"
       "heapdump index --memprof-version rfc writes it" },
     { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
+    { "", "blocks", NULL, take_flag, AT(blocks),
+      "show each live block with its address, for heapdump pages: 24 bytes more a block" },
     { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
       "record one block per BYTES allocated, on average, and estimate from\n"
       "these: costs next to nothing (512k is usual) [every block, exactly]" },

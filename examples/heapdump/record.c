@@ -371,6 +371,7 @@ int run_record(const arguments *a) {
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     if (a->record_format && (a->sample_bytes || a->has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
+    if (a->blocks && a->sample_bytes) return usage("--blocks shows every block: a sample does not have them");
     if (a->record_format && a->at) return usage("a MemProf profile tells of the whole run: it takes no --at");
     r.a = a;
     r.cut_off = a->has_cutoff;

@@ -114,6 +114,7 @@ typedef struct recording {
 /* region.c */
 bool region_make(region *r, const char *keep);
 bool region_open(region *r, const char *path);
+bool region_from(region *r, int fd);
 /* Bytes of it that are there to be read, and limits that fit them. */
 uint64_t region_bytes(region *r, hd_limits *limits);
 /* Called when what region_bytes allowed has been read. */
@@ -158,6 +159,8 @@ void timeline_free(recording *r);
 bool control_listen(recording *r);
 void control_answer(recording *r);
 void control_stopped(recording *r, int status);
+/* The region of the recording that writes a file, or has a process, to be read and closed; -1: there is none. */
+int recording_region(const char *what);
 
 /* memprof_recorded.c */
 int memprof_recorded(recording *r);

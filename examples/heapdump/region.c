@@ -72,6 +72,21 @@ bool region_make(region *r, const char *keep) {
     return true;
 }
 
+/* One that another process records into, or a file that is one; false: it is none. The descriptor is the region's. */
+bool region_from(region *r, int fd) {
+    struct stat st;
+    r->base = NULL;
+    r->fd = fd;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) return false;
+    r->size = (uint64_t)st.st_size;
+    if (!region_map(r, PROT_READ)) return false;
+    signal(SIGBUS, on_cut);
+    if (hd_region_used(r->base, r->size)) return true;
+    munmap(r->base, (size_t)r->size);
+    r->base = NULL;
+    return false;
+}
+
 /* One that --keep left. */
 bool region_open(region *r, const char *path) {
     struct stat st;
@@ -244,6 +259,7 @@ static join_reply reply_to(const recording *r, bool wanted) {
     if (a->no_children) reply.flags |= JOIN_NO_CHILDREN;
     if (a->same_user) reply.flags |= JOIN_SAME_USER;
     if (a->stats) reply.flags |= JOIN_STATS;
+    if (a->blocks) reply.flags |= JOIN_BLOCKS;
     return reply;
 }
 

@@ -4,12 +4,13 @@
 #include "commands.h"
 #include "record.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
-enum { ASK_PID, ASK_SNAPSHOT, ASK_STOP, CONTROL_VERSION = 1 };
+enum { ASK_PID, ASK_SNAPSHOT, ASK_STOP, ASK_REGION, CONTROL_VERSION = 1 };
 
 typedef struct control_request {
     uint32_t version, verb;
@@ -107,6 +108,30 @@ static void control_send(int fd, const control_reply *reply) {
     close(fd);
 }
 
+/* The region, to be read. */
+static void control_send_region(int to, const recording *r) {
+    control_reply reply = { .status = BAD_INPUT };
+    char path[64];
+    int fd;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", r->region.fd);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
+        struct iovec data = { &reply, sizeof reply };
+        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &rights,
+                                  .msg_controllen = sizeof rights.bytes };
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        reply.status = DONE;
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+        if (sendmsg(to, &message, MSG_NOSIGNAL) < 0) {} /* who asked has gone */
+        close(fd);
+    }
+    close(to);
+}
+
 void control_stopped(recording *r, int status) {
     control_reply reply = { .status = status };
     snprintf(reply.text, sizeof reply.text, "%s is whole", r->file.path);
@@ -134,6 +159,9 @@ void control_answer(recording *r) {
             if (r->processes[i].pid == q.pid && !r->processes[i].ended) reply.status = DONE;
     } else if (q.verb == ASK_SNAPSHOT) {
         control_snapshot(r, &q, &reply);
+    } else if (q.verb == ASK_REGION) {
+        control_send_region(fd, r);
+        return;
     } else if (q.verb == ASK_STOP && r->asked_to_stop < 0) {
         r->stopped = true;
         r->asked_to_stop = fd;
@@ -144,9 +172,23 @@ void control_answer(recording *r) {
 
 /* Who asks. ------------------------------------------------------------------------------------- */
 
+/* Receives a reply, and the descriptor that comes with it, if any. */
+static bool hear(int from, control_reply *reply, int *descriptor) {
+    union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
+    struct iovec data = { reply, sizeof *reply };
+    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &rights,
+                              .msg_controllen = sizeof rights.bytes };
+    ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    *descriptor = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(descriptor, CMSG_DATA(c), sizeof(int));
+    return n == sizeof *reply;
+}
+
 /* Sends a request to a recording by its name, and waits for the reply; of who does not answer whether it has a process,
    it has none. */
-static bool ask(const char *name, const control_request *q, control_reply *reply) {
+static bool ask(const char *name, const control_request *q, control_reply *reply, int *descriptor) {
     struct timeval patience = { 30, 0 }; /* one that works answers late, one that is stopped never */
     struct sockaddr_un address;
     socklen_t size;
@@ -157,7 +199,7 @@ static bool ask(const char *name, const control_request *q, control_reply *reply
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     }
     done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd, !geteuid()) &&
-                send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && recv(fd, reply, sizeof *reply, 0) == sizeof *reply;
+                send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && hear(fd, reply, descriptor);
     if (fd >= 0) close(fd);
     reply->text[sizeof reply->text - 1] = 0;
     return done;
@@ -171,6 +213,7 @@ static bool find_recording(const char *what, char name[108]) {
     size_t room = 0;
     struct stat st;
     bool found = false;
+    int none;
     FILE *f = fopen("/proc/net/unix", "re");
     q.version = CONTROL_VERSION;
     q.verb = ASK_PID;
@@ -186,7 +229,7 @@ static bool find_recording(const char *what, char name[108]) {
         n = strlen(++at);
         if (n >= 108) continue;
         if (*file) found = n > strlen(file) && !strcmp(at + n - strlen(file), file);
-        else found = ask(at, &q, &reply) && !reply.status;
+        else found = ask(at, &q, &reply, &none) && !reply.status;
         if (found) memcpy(name, at, n + 1);
     }
     free(line);
@@ -199,11 +242,12 @@ static int control_run(const char *what, control_request *q) {
     char name[108];
     control_reply reply;
     bool found = false, answered = false;
+    int none;
     q->version = CONTROL_VERSION;
     /* a file that is written anew has another name for who asks: what was asked by the old one was not heard */
     for (int i = 0; i < (found ? TRIES : LOOKS) && !answered; i++) {
         found = find_recording(what, name);
-        answered = found && ask(name, q, &reply);
+        answered = found && ask(name, q, &reply, &none);
     }
     if (!answered) {
         display(stderr, found ? "heapdump: %s: the recording does not answer\n"
@@ -212,6 +256,15 @@ static int control_run(const char *what, control_request *q) {
     }
     display(stderr, "heapdump: %s\n", reply.text);
     return reply.status;
+}
+
+int recording_region(const char *what) {
+    static control_request q = { .verb = ASK_REGION, .version = CONTROL_VERSION };
+    char name[108];
+    control_reply reply;
+    int fd = -1;
+    if (!find_recording(what, name) || !ask(name, &q, &reply, &fd) || reply.status) return -1;
+    return fd;
 }
 
 int run_snapshot(const arguments *a) {

@@ -111,8 +111,7 @@ static bool begins(hd_str name, const char *with) {
     return name.len >= n && !memcmp(name.data, with, n);
 }
 
-/* Whether a function works for whoever calls it: allocators, containers and texts of the standard libraries. */
-static bool is_helper(hd_str name) {
+bool is_helper(hd_str name) {
     static const char *const prefixes[] = {
         "std::", "__gnu_cxx::", "core::", "alloc::", "<alloc::", "<core::", "hashbrown::", "libc.so", "libstdc++.so",
         "libc++.so", "ld-linux", "__GI__", "_IO_", "__libc_", "call_init", "_dl_", "v8::internal::", "__interceptor_"

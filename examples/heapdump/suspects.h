@@ -25,6 +25,8 @@ trend trend_of(const double *values, const uint64_t *times, uint32_t n);
 /* How much likelier a leak is that many blocks speak for than one that did not get more of them. */
 double occasions(double growth, double blocks_grown);
 const char *trend_words(const trend *t, uint32_t steps);
+/* Whether a function works for whoever calls it: allocators, containers and texts of the standard libraries. */
+bool is_helper(hd_str name);
 /* A name in so many columns that a list of them is one screen. */
 void put_short(FILE *out, const arguments *a, hd_str name);
 /* Bytes with a sign. */

@@ -862,6 +862,7 @@ static void record_from_now(const join_request *request, const join_reply *reply
     desc.sample_bytes = reply->sample_bytes;
     desc.lifetimes = (join_flags & JOIN_LIFETIMES) != 0;
     if (desc.lifetimes) desc.clock = clock_ms;
+    desc.blocks = (join_flags & JOIN_BLOCKS) != 0;
     desc.tracker.max_frames = reply->depth <= HD_MAX_FRAMES ? reply->depth : HD_MAX_FRAMES;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;

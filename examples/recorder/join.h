@@ -27,7 +27,8 @@ enum {
     JOIN_LIFETIMES = 1,          /* MemProf profiles are to be made: lifetimes of blocks are recorded */
     JOIN_NO_CHILDREN = 2,        /* a forked child is not recorded */
     JOIN_SAME_USER = 4,          /* a process that changes its user is not recorded from there on */
-    JOIN_STATS = 8               /* calls are timed at random: what recording costs */
+    JOIN_STATS = 8,              /* calls are timed at random: what recording costs */
+    JOIN_BLOCKS = 16             /* live blocks are shown one by one */
 };
 
 /* With JOIN_STATS, what hd_recorder_note counts (hd_recorded.notes). The last five lag behind by some calls. */

@@ -1,0 +1,412 @@
+/* heapdump pages: how full the pages are that hold live blocks, and which sites keep them. */
+
+#include "commands.h"
+#include "frames.h"
+#include "heaps.h"
+#include "objects.h"
+#include "record.h"
+#include "suspects.h"
+
+#include <fcntl.h>
+#include <search.h>
+#include <sys/mman.h>
+
+/* What is counted as one: its name, or of a call stack its frames, outermost first, a line each. */
+typedef struct group {
+    char *name;
+    uint32_t number;
+} group;
+
+typedef struct sites {
+    enum { BY_FUNCTION, BY_STACK, BY_TYPE } by;
+    symbols *names;
+    hd_profile *profile;         /* of contexts: what they are called */
+    uint32_t (*nodes)[2];        /* by context; HD_NONE: it never allocated */
+    uint32_t contexts;
+    char **text;                 /* by node of backtraces: the frames that it stands for; NULL: not asked for yet */
+    void *tree;                  /* of groups, by name */
+    group **groups;
+    uint32_t count, room;
+    uint32_t *of;                /* by context: its group */
+} sites;
+
+/* A process of a region. */
+typedef struct paged {
+    const char *file;
+    hd_recorded state;
+    uint32_t number;
+    sites sites;
+    hd_page_use *rows;           /* those that keep most come first */
+    size_t count;
+    hd_pages_summary total;
+} paged;
+
+/* Sites. --------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) { return strcmp(((const group *)a)->name, ((const group *)b)->name); }
+
+/* Takes the name. */
+static uint32_t group_of(sites *s, char *name) {
+    group *g = needed(malloc(sizeof *g)), **found;
+    *g = (group){ name, s->count };
+    found = needed(tsearch(g, &s->tree, by_name));
+    if (*found != g) {
+        free(g->name), free(g);
+        return (*found)->number;
+    }
+    if (s->count == s->room) {
+        s->room = s->room ? 2 * s->room : 64;
+        s->groups = needed(realloc(s->groups, s->room * sizeof *s->groups));
+    }
+    s->groups[s->count] = g;
+    return s->count++;
+}
+
+/* The functions that a frame stands for, outermost first, a line each. */
+static const char *frames_of(sites *s, uint32_t node) {
+    hd_str path[HD_RENAME_MAX];
+    size_t size = 1;
+    uint32_t n;
+    char *to;
+    if (s->text[node]) return s->text[node];
+    n = symbols_rename(s->names, hd_profile_axis(s->profile, 0).node_name[node], path);
+    for (uint32_t i = 0; i < n; i++) size += path[i].len + 1;
+    s->text[node] = to = needed(calloc(1, size));
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) *to++ = '\n';
+        to = mempcpy(to, path[i].data, path[i].len);
+    }
+    return s->text[node];
+}
+
+/* The last of some lines that is no helper's; of length 0: there is none. */
+static hd_str last_site(const char *lines, bool any) {
+    for (size_t end = strlen(lines); end;) {
+        const char *from = memrchr(lines, '\n', end);
+        hd_str name = { from ? from + 1 : lines, 0 };
+        name.len = (size_t)(lines + end - name.data);
+        if (any || !is_helper(name)) return (hd_str){ name.data, without_place(name.data, name.len) };
+        end = from ? (size_t)(from - lines) : 0;
+    }
+    return (hd_str){ "", 0 };
+}
+
+/* Of a stack of helpers alone it is the outermost one. */
+static char *function_of(sites *s, uint32_t node) {
+    hd_axis axis = hd_profile_axis(s->profile, 0);
+    hd_str name = { "", 0 };
+    for (uint32_t n = node; n && !name.len; n = axis.parent[n]) {
+        name = last_site(frames_of(s, n), false);
+        if (!name.len && !axis.parent[n]) name = last_site(frames_of(s, n), true);
+    }
+    return needed(name.len ? strndup(name.data, name.len) : strdup("[no call stack]"));
+}
+
+static char *stack_of(sites *s, uint32_t node) {
+    hd_axis axis = hd_profile_axis(s->profile, 0);
+    char *stack = NULL, *more;
+    for (uint32_t n = node; n; n = axis.parent[n]) {
+        if (asprintf(&more, "%s%s%s", frames_of(s, n), stack ? "\n" : "", stack ? stack : "") < 0) more = NULL;
+        free(stack);
+        stack = needed(more);
+    }
+    return stack ? stack : needed(strdup("[no call stack]"));
+}
+
+static void keep_context(void *user, uint32_t context, const uint32_t *nodes) {
+    sites *s = user;
+    while (s->contexts <= context) {
+        if (!(s->contexts & (s->contexts - 1)))
+            s->nodes = needed(realloc(s->nodes, (s->contexts ? 2 * (size_t)s->contexts : 1) * sizeof *s->nodes));
+        s->nodes[s->contexts][0] = s->nodes[s->contexts][1] = HD_NONE;
+        s->contexts++;
+    }
+    memcpy(s->nodes[context], nodes, sizeof s->nodes[context]);
+}
+
+/* Which contexts are one site. The first group is of those that have not allocated yet. */
+static void sites_group(sites *s) {
+    hd_axis types = hd_profile_axis(s->profile, 1);
+    s->text = needed(calloc(hd_profile_axis(s->profile, 0).node_count, sizeof *s->text));
+    s->of = needed(calloc(s->contexts + 1, sizeof *s->of));
+    group_of(s, needed(strdup("[not known]")));
+    for (uint32_t c = 0; c < s->contexts; c++) {
+        if (s->nodes[c][0] == HD_NONE) continue;
+        if (s->by == BY_TYPE) {
+            hd_str name = types.node_name[s->nodes[c][1]];
+            s->of[c] = group_of(s, needed(strndup(name.data, name.len)));
+        } else {
+            s->of[c] = group_of(s, (s->by == BY_STACK ? stack_of : function_of)(s, s->nodes[c][0]));
+        }
+    }
+}
+
+static void keep_group(void *unused) { (void)unused; }
+
+static void sites_free(sites *s) {
+    if (s->text)
+        for (uint32_t i = 0; i < hd_profile_axis(s->profile, 0).node_count; i++) free(s->text[i]);
+    hd_profile_free(s->profile);
+    tdestroy(s->tree, keep_group);
+    for (uint32_t i = 0; i < s->count; i++) free(s->groups[i]->name), free(s->groups[i]);
+    free(s->groups), free(s->text), free(s->of), free(s->nodes);
+}
+
+/* Pages. --------------------------------------------------------------------------------------- */
+
+typedef struct loads {
+    symbols *names;
+    uint64_t pid, count;
+} loads;
+
+static void on_module(void *user, const hd_module *module, bool loaded) {
+    loads *l = user;
+    (void)loaded;
+    if (l->count++ < 4096) symbols_loaded(l->names, module, l->pid);
+}
+
+static int by_share(const void *a, const void *b) {
+    const hd_page_use *x = a, *y = b;
+    if (x->share != y->share) return x->share < y->share ? 1 : -1;
+    return x->group < y->group ? -1 : x->group > y->group;
+}
+
+/* Fills in what a process keeps; `names` are of its modules. */
+static hd_status paged_fill(paged *p, const arguments *a, region *r, hd_error *err) {
+    reading now = { .file = p->file, .doing = "counting pages" };
+    hd_options options = reading_options(a, &now);
+    uint64_t bytes = region_bytes(r, &options.limits);
+    hd_snapshot_options naming = { .options = options };
+    hd_pages_options counting = { .options = options, .page_bytes = a->page_size };
+    loads modules = { p->sites.names, p->state.pid, 0 };
+    hd_pages *pages;
+    hd_status status;
+    hd_recorder_view_modules(r->base, bytes, p->number, on_module, &modules, NULL);
+    status = hd_recorder_view_contexts(r->base, bytes, p->number, &naming, keep_context, &p->sites, &p->sites.profile, err);
+    if (status) return status;
+    sites_group(&p->sites);
+    counting.group = p->sites.of;
+    counting.context_count = p->sites.contexts;
+    counting.group_count = p->sites.count;
+    status = hd_recorder_view_pages(r->base, bytes, p->number, &counting, &pages, err);
+    progress_end();
+    region_was_read(r);
+    if (status) return status;
+    p->total = hd_pages_total(pages);
+    p->count = hd_pages_count(pages);
+    p->rows = needed(calloc(p->count + 1, sizeof *p->rows));
+    for (size_t i = 0; i < p->count; i++) p->rows[i] = hd_pages_use(pages, i);
+    qsort(p->rows, p->count, sizeof *p->rows, by_share);
+    hd_pages_free(pages);
+    return HD_OK;
+}
+
+/* Answers. ------------------------------------------------------------------------------------- */
+
+static void json_stack(hd_json *j, const char *lines) {
+    json_array(j, "stack");
+    for (const char *end; lines; lines = end ? end + 1 : NULL) {
+        end = strchr(lines, '\n');
+        hd_json_str(j, (hd_str){ lines, end ? (size_t)(end - lines) : strlen(lines) });
+    }
+    hd_json_end(j);
+}
+
+static void json_paged(hd_json *j, const paged *p, size_t shown) {
+    hd_json_object(j);
+    json_text(j, "file", p->file);
+    json_u64(j, "pid", p->state.pid);
+    json_text(j, "process", p->state.name);
+    json_bool(j, "ended", p->state.ended);
+    json_u64(j, "page_bytes", p->total.page_bytes);
+    json_u64(j, "pages", p->total.pages);
+    json_u64(j, "shared_pages", p->total.shared);
+    json_u64(j, "used_bytes", p->total.used);
+    json_u64(j, "bytes", p->total.bytes);
+    json_u64(j, "blocks", p->total.blocks);
+    json_array(j, "pages_by_tenths");
+    for (int i = 0; i < 10; i++) hd_json_u64(j, p->total.tenths[i]);
+    hd_json_end(j);
+    json_array(j, "sites");
+    for (size_t i = 0; i < shown; i++) {
+        const hd_page_use *u = &p->rows[i];
+        const char *name = p->sites.groups[u->group]->name;
+        json_line(j);
+        if (p->sites.by == BY_STACK) json_stack(j, name);
+        else json_text(j, p->sites.by == BY_TYPE ? "type" : "function", name);
+        json_u64(j, "bytes", u->bytes);
+        json_u64(j, "blocks", u->blocks);
+        json_u64(j, "pages", u->pages);
+        json_u64(j, "pages_alone", u->alone);
+        json_u64(j, "share_bytes", u->share);
+        json_u64(j, "used_bytes", u->used);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    hd_json_end(j);
+}
+
+static double percent(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+
+static char *shown_name(const sites *s, const char *name, int columns) {
+    hd_str *frames;
+    size_t n = 0;
+    char *made;
+    if (s->by != BY_STACK) return short_name(hd_cstr(name), columns);
+    frames = needed(calloc(HD_MAX_FRAMES * HD_RENAME_MAX + 1, sizeof *frames));
+    for (const char *end; name && n < HD_MAX_FRAMES * HD_RENAME_MAX; name = end ? end + 1 : NULL) {
+        end = strchr(name, '\n');
+        frames[n++] = (hd_str){ name, end ? (size_t)(end - name) : strlen(name) };
+    }
+    made = short_chain(frames, n, columns, false);
+    free(frames);
+    return made;
+}
+
+static void put_tenths(FILE *out, const paged *p) {
+    display(out, "  pages by how full they are:");
+    for (int i = 0; i < 10; i++)
+        if (p->total.tenths[i])
+            display(out, "%s %s%d%% %llu", i ? "," : "", i < 9 ? "<" : "\xe2\x89\xa5", i < 9 ? 10 * (i + 1) : 90,
+                    (unsigned long long)p->total.tenths[i]);
+    display(out, "\n");
+}
+
+static void put_paged(FILE *out, const arguments *a, const screen *s, const paged *p, size_t shown) {
+    const hd_pages_summary *t = &p->total;
+    int wide = a->exact ? 16 : 10, room = s->columns && !a->wide ? s->columns - 4 * wide - 12 : 0;
+    display(out, "%s (%llu): ", p->state.name, (unsigned long long)p->state.pid);
+    put_bytes(out, a, t->bytes, 0);
+    display(out, " live in %llu blocks keep ", (unsigned long long)t->blocks);
+    put_bytes(out, a, t->pages * t->page_bytes, 0);
+    display(out, ": %llu pages of ", (unsigned long long)t->pages);
+    put_bytes(out, a, t->page_bytes, 0);
+    display(out, ", %.1f %% full\n", percent(t->used, t->pages * t->page_bytes));
+    put_tenths(out, p);
+    put_style(out, s, FAINT);
+    display(out, "%*s%*s%*s%*s  %5s  %s\n", wide, "keeps", wide, "alone", wide, "share", wide, "live", "full",
+            p->sites.by == BY_STACK ? "call stack" : p->sites.by == BY_TYPE ? "type" : "function");
+    put_style(out, s, PLAIN);
+    for (size_t i = 0; i < shown; i++) {
+        const hd_page_use *u = &p->rows[i];
+        char *name = shown_name(&p->sites, p->sites.groups[u->group]->name, room && room < 16 ? 16 : room);
+        put_bytes(out, a, u->pages * t->page_bytes, wide);
+        put_bytes(out, a, u->alone * t->page_bytes, wide);
+        put_bytes(out, a, u->share, wide);
+        put_bytes(out, a, u->bytes, wide);
+        display(out, "  %4.0f%%  %s\n", percent(u->used, u->pages * t->page_bytes), name);
+        free(name);
+    }
+    if (shown < p->count) {
+        put_style(out, s, FAINT);
+        display(out, "not shown: %zu more (--all)\n", p->count - shown);
+        put_style(out, s, PLAIN);
+    }
+}
+
+static size_t sites_shown(const arguments *a, const screen *s, const paged *p, size_t processes) {
+    uint32_t rows = rows_for(a, s, processes), most = a->cutoff.top;
+    if (!most && !a->all && !a->json) most = rows > 5 ? rows - 5 : 20;
+    return most && most < p->count ? most : p->count;
+}
+
+/* Regions. ------------------------------------------------------------------------------------- */
+
+static bool regions_open(const char *what, region *r, bool *runs) {
+    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not say "
+                                 "where blocks are";
+    int fd = recording_region(what);
+    *runs = fd >= 0;
+    if (fd < 0) fd = open(what, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        char *end;
+        bool is_number = *what && (strtoull(what, &end, 10), !*end);
+        if (is_number) display(stderr, "heapdump: %s: no recording of this user has this process\n", what);
+        else display(stderr, "heapdump: cannot open %s: %s\n", what, strerror(errno));
+        return false;
+    }
+    if (region_from(r, fd)) return true;
+    display(stderr, "heapdump: %s: %s\n", what, wanted);
+    close(fd);
+    return false;
+}
+
+/* Whether a later program took the place of this one. */
+static bool is_earlier(const region *r, uint64_t bytes, uint32_t number, uint32_t count, uint64_t pid) {
+    hd_recorded other;
+    for (uint32_t i = number + 1; i < count; i++)
+        if (!hd_recorder_view(r->base, bytes, i, &other, NULL) && other.pid == pid) return true;
+    return false;
+}
+
+/* The processes that are asked for and have live blocks. */
+static uint32_t processes_find(const arguments *a, region *r, bool by_pid, paged **out) {
+    hd_limits limits = { 0 };
+    uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
+    uint32_t n = hd_region_count(r->base, bytes), count = 0;
+    uint64_t pid = a->has_pid ? a->pid : by_pid ? strtoull(a->files[0], NULL, 10) : 0;
+    if (n > most) n = (uint32_t)most;
+    *out = needed(calloc((size_t)n + 1, sizeof **out));
+    for (uint32_t i = 0; i < n; i++) {
+        paged *p = &(*out)[count];
+        *p = (paged){ .file = a->files[0], .number = i };
+        if (hd_recorder_view(r->base, bytes, i, &p->state, NULL) || !p->state.counters.live_blocks) continue;
+        if (pid && p->state.pid != pid) continue;
+        if (!is_earlier(r, bytes, i, n, p->state.pid)) count++;
+    }
+    region_was_read(r);
+    return count;
+}
+
+static int pages_of(const arguments *a, region *r, bool by_pid, answer *to) {
+    screen s = screen_of(a);
+    paged *all;
+    uint32_t n = processes_find(a, r, by_pid, &all), told = 0;
+    int status = DONE;
+    for (uint32_t i = 0; i < n; i++) {
+        paged *p = &all[i];
+        symbols own = { 0 };
+        hd_error err;
+        p->state.name[sizeof p->state.name - 1] = 0;
+        p->sites.names = a->names ? a->names : &own;
+        p->sites.by = !a->by || !strcmp(a->by, "function") ? BY_FUNCTION : !strcmp(a->by, "type") ? BY_TYPE : BY_STACK;
+        if (paged_fill(p, a, r, &err)) {
+            display(stderr, "heapdump: %s: %s (%llu): %s%s\n", p->file, p->state.name, (unsigned long long)p->state.pid,
+                    err.message, err.status == HD_UNSUPPORTED ? ": record --blocks makes it" : "");
+            status = BAD_INPUT;
+        } else if (a->json) {
+            json_paged(&to->json, p, sites_shown(a, &s, p, n));
+            told++;
+        } else {
+            if (told++) display(to->text, "\n");
+            put_paged(to->text, a, &s, p, sites_shown(a, &s, p, n));
+        }
+        sites_free(&p->sites);
+        free(p->rows);
+        symbols_free(&own);
+    }
+    free(all);
+    if (!n) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", a->files[0]);
+    return status ? status : told ? DONE : BAD_INPUT;
+}
+
+int run_pages(const arguments *a) {
+    static region r;
+    answer to;
+    bool runs;
+    int status;
+    if (a->file_count != 1) return usage("pages takes one recording: its file, or the pid of a process");
+    if (a->by && strcmp(a->by, "function") && strcmp(a->by, "stack") && strcmp(a->by, "type"))
+        return usage("--by of pages takes function, stack or type, not '%s'", a->by);
+    if (a->page_size && (a->page_size < 64 || a->page_size > (uint64_t)1 << 30 || a->page_size & (a->page_size - 1)))
+        return usage("--page-size takes a power of two from 64 to 1G");
+    if (!regions_open(a->files[0], &r, &runs)) return BAD_INPUT;
+    status = answer_open(&to, a, "processes");
+    if (!status) {
+        status = pages_of(a, &r, runs && access(a->files[0], F_OK), &to);
+        status = answer_close(&to, status);
+    }
+    munmap(r.base, (size_t)r.size);
+    close(r.fd);
+    return status;
+}
