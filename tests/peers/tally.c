@@ -1,5 +1,6 @@
 /* What programs allocate, counted without heapdump: preloaded beside it, below it. The file $TALLY, mapped by all
-   processes, has a row for each program that a process is: a forked child counts its own blocks alone. */
+   processes, has a row for each program that a process is: a forked child counts its own blocks alone. $TALLY_BLOCKS,
+   of one process, is a file that has its table of blocks, as it is at any time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -71,6 +72,7 @@ static void child(void) {
 static void start(void) {
     static int started;
     const char *path = getenv("TALLY");
+    const char *kept = getenv("TALLY_BLOCKS");
     int fd;
     if (started++) return;
     real_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
@@ -87,7 +89,10 @@ static void start(void) {
     if (rows == MAP_FAILED) return;
     begin();
     pthread_atfork(before, parent, child);
-    blocks = mmap(NULL, BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    fd = kept ? open(kept, O_RDWR | O_CLOEXEC) : -1;
+    blocks = mmap(NULL, BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE,
+                  (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE, fd, 0);
+    if (fd >= 0) close(fd);
 }
 __attribute__((constructor)) static void constructor(void) { start(); }
 
