@@ -103,6 +103,7 @@ typedef struct arguments {
     uint32_t count;              /* so many; 0: as is usual */
     const char *target;          /* of several */
     bool stats, blocks;
+    const char *pages;           /* report: the recording whose pages to show, too */
     uint64_t page_size;          /* 0: this machine's */
     uint32_t depth;
     uint64_t sample_bytes;       /* 0 for all */

@@ -144,9 +144,10 @@ static const command commands[] = {
               "flame view, with search, zoom and bottom-up; a table of all names; a time line of the dumps, any two of\n"
               "which can be compared. Of objects: what holds what as a map, classes, the way from a root to an object,\n"
               "what it refers to. With two files what grew from FILE to FILE2, of objects class by class.",
-      .options = "by metric entries keep drop root" NAMES HEAPS,
+      .options = "by metric pages entries keep drop root" NAMES HEAPS,
       .examples = "heapdump report -o server.html server.json\n"
-                  "heapdump report -o grown.html base.json new.json" },
+                  "heapdump report -o grown.html base.json new.json\n"
+                  "heapdump report --pages app.region -o app.html app.json" },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",

@@ -259,6 +259,10 @@ static const option_row rows[] = {
     { "objects", "top", "K", take_count, AT(cutoff.top), "so many [20; on a terminal, what fits it; all in --json and --csv]" },
     { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20; on a terminal, what fits it]" },
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
+    { "report", "pages", "RECORDING", take_text, AT(pages),
+      "with a map of how full the pages are that hold live blocks, as heapdump pages\n"
+      "tells it: of the recording that writes this file, or has this PID, or what\n"
+      "record --keep left" },
     { "report", "entries", "N", take_count, AT(cutoff.max_entries),
       "so many entries of all heaps together, or objects: those that hold most [100000]" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),

@@ -1,45 +1,15 @@
 /* heapdump pages: how full the pages are that hold live blocks, and which sites keep them. */
 
+#include "pages.h"
+
 #include "commands.h"
 #include "frames.h"
-#include "heaps.h"
 #include "objects.h"
-#include "record.h"
 #include "suspects.h"
 
 #include <fcntl.h>
 #include <search.h>
 #include <sys/mman.h>
-
-/* What is counted as one: its name, or of a call stack its frames, outermost first, a line each. */
-typedef struct group {
-    char *name;
-    uint32_t number;
-} group;
-
-typedef struct sites {
-    enum { BY_FUNCTION, BY_STACK, BY_TYPE } by;
-    symbols *names;
-    hd_profile *profile;         /* of contexts: what they are called */
-    uint32_t (*nodes)[2];        /* by context; HD_NONE: it never allocated */
-    uint32_t contexts;
-    char **text;                 /* by node of backtraces: the frames that it stands for; NULL: not asked for yet */
-    void *tree;                  /* of groups, by name */
-    group **groups;
-    uint32_t count, room;
-    uint32_t *of;                /* by context: its group */
-} sites;
-
-/* A process of a region. */
-typedef struct paged {
-    const char *file;
-    hd_recorded state;
-    uint32_t number;
-    sites sites;
-    hd_page_use *rows;           /* those that keep most come first */
-    size_t count;
-    hd_pages_summary total;
-} paged;
 
 /* Sites. --------------------------------------------------------------------------------------- */
 
@@ -171,8 +141,43 @@ static int by_share(const void *a, const void *b) {
     return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Fills in what a process keeps; `names` are of its modules. */
-static hd_status paged_fill(paged *p, const arguments *a, region *r, hd_error *err) {
+/* Cells of twice as many pages. */
+static void map_halve(page_map *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        page_cell *to = &m->cells[i / 2];
+        if (!(i & 1)) {
+            *to = m->cells[i];
+            continue;
+        }
+        to->pages += m->cells[i].pages;
+        to->used += m->cells[i].used;
+    }
+    m->count = (m->count + 1) / 2;
+    m->each *= 2;
+}
+
+static void map_add(void *user, uint64_t address, uint64_t pages, uint64_t bytes) {
+    page_map *m = user;
+    while (pages) {
+        page_cell *last = m->count ? &m->cells[m->count - 1] : NULL;
+        uint64_t n;
+        if (!last || last->pages == m->each) {
+            while (m->count == PAGE_CELLS || pages / m->each > PAGE_CELLS - m->count) map_halve(m);
+            last = m->count ? &m->cells[m->count - 1] : NULL;
+            if (!last || last->pages == m->each) {
+                last = &m->cells[m->count++];
+                *last = (page_cell){ .address = address };
+            }
+        }
+        n = m->each - last->pages < pages ? m->each - last->pages : pages;
+        last->pages += n;
+        last->used += n * bytes;
+        pages -= n;
+        address += n * m->page_bytes;
+    }
+}
+
+static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *err) {
     reading now = { .file = p->file, .doing = "counting pages" };
     hd_options options = reading_options(a, &now);
     uint64_t bytes = region_bytes(r, &options.limits);
@@ -188,6 +193,7 @@ static hd_status paged_fill(paged *p, const arguments *a, region *r, hd_error *e
     counting.group = p->sites.of;
     counting.context_count = p->sites.contexts;
     counting.group_count = p->sites.count;
+    if (p->map.cells) counting.each = map_add, counting.user = &p->map;
     status = hd_recorder_view_pages(r->base, bytes, p->number, &counting, &pages, err);
     progress_end();
     region_was_read(r);
@@ -199,6 +205,79 @@ static hd_status paged_fill(paged *p, const arguments *a, region *r, hd_error *e
     qsort(p->rows, p->count, sizeof *p->rows, by_share);
     hd_pages_free(pages);
     return HD_OK;
+}
+
+/* Regions. ------------------------------------------------------------------------------------- */
+
+bool pages_open(const char *what, region *r) {
+    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not say "
+                                 "where blocks are";
+    int fd = recording_region(what);
+    if (fd < 0) fd = open(what, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        char *end;
+        bool is_number = *what && (strtoull(what, &end, 10), !*end);
+        if (is_number) display(stderr, "heapdump: %s: no recording of this user has this process\n", what);
+        else display(stderr, "heapdump: cannot open %s: %s\n", what, strerror(errno));
+        return false;
+    }
+    if (region_from(r, fd)) return true;
+    display(stderr, "heapdump: %s: %s\n", what, wanted);
+    close(fd);
+    return false;
+}
+
+void pages_close(region *r) {
+    munmap(r->base, (size_t)r->size);
+    close(r->fd);
+}
+
+/* Whether a later program took the place of this one. */
+static bool is_earlier(const region *r, uint64_t bytes, uint32_t number, uint32_t count, uint64_t pid) {
+    hd_recorded other;
+    for (uint32_t i = number + 1; i < count; i++)
+        if (!hd_recorder_view(r->base, bytes, i, &other, NULL) && other.pid == pid) return true;
+    return false;
+}
+
+uint32_t pages_find(const char *what, region *r, uint64_t pid, paged **out) {
+    hd_limits limits = { 0 };
+    uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
+    uint32_t n = hd_region_count(r->base, bytes), count = 0;
+    if (n > most) n = (uint32_t)most;
+    *out = needed(calloc((size_t)n + 1, sizeof **out));
+    for (uint32_t i = 0; i < n; i++) {
+        paged *p = &(*out)[count];
+        *p = (paged){ .file = what, .number = i };
+        if (hd_recorder_view(r->base, bytes, i, &p->state, NULL) || !p->state.counters.live_blocks) continue;
+        p->state.name[sizeof p->state.name - 1] = 0;
+        if (pid && p->state.pid != pid) continue;
+        if (!is_earlier(r, bytes, i, n, p->state.pid)) count++;
+    }
+    region_was_read(r);
+    if (!count) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", what);
+    return count;
+}
+
+bool paged_fill(paged *p, const arguments *a, region *r) {
+    hd_error err;
+    hd_status status;
+    p->sites.names = a->names ? a->names : &p->own;
+    p->sites.by = a->by && !strcmp(a->by, "stack") ? BY_STACK : a->by && !strcmp(a->by, "type") ? BY_TYPE : BY_FUNCTION;
+    p->map.each = 1;
+    p->map.page_bytes = a->page_size ? a->page_size : (uint64_t)sysconf(_SC_PAGESIZE);
+    status = paged_count(p, a, r, &err);
+    if (status)
+        display(stderr, "heapdump: %s: %s (%llu): %s%s\n", p->file, p->state.name, (unsigned long long)p->state.pid,
+                err.message, status == HD_UNSUPPORTED ? ": record --blocks makes it" : "");
+    return !status;
+}
+
+void paged_free(paged *p) {
+    sites_free(&p->sites);
+    symbols_free(&p->own);
+    free(p->rows);
+    free(p->map.cells);
 }
 
 /* Answers. ------------------------------------------------------------------------------------- */
@@ -310,103 +389,37 @@ static size_t sites_shown(const arguments *a, const screen *s, const paged *p, s
     return most && most < p->count ? most : p->count;
 }
 
-/* Regions. ------------------------------------------------------------------------------------- */
-
-static bool regions_open(const char *what, region *r, bool *runs) {
-    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not say "
-                                 "where blocks are";
-    int fd = recording_region(what);
-    *runs = fd >= 0;
-    if (fd < 0) fd = open(what, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        char *end;
-        bool is_number = *what && (strtoull(what, &end, 10), !*end);
-        if (is_number) display(stderr, "heapdump: %s: no recording of this user has this process\n", what);
-        else display(stderr, "heapdump: cannot open %s: %s\n", what, strerror(errno));
-        return false;
-    }
-    if (region_from(r, fd)) return true;
-    display(stderr, "heapdump: %s: %s\n", what, wanted);
-    close(fd);
-    return false;
-}
-
-/* Whether a later program took the place of this one. */
-static bool is_earlier(const region *r, uint64_t bytes, uint32_t number, uint32_t count, uint64_t pid) {
-    hd_recorded other;
-    for (uint32_t i = number + 1; i < count; i++)
-        if (!hd_recorder_view(r->base, bytes, i, &other, NULL) && other.pid == pid) return true;
-    return false;
-}
-
-/* The processes that are asked for and have live blocks. */
-static uint32_t processes_find(const arguments *a, region *r, bool by_pid, paged **out) {
-    hd_limits limits = { 0 };
-    uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
-    uint32_t n = hd_region_count(r->base, bytes), count = 0;
-    uint64_t pid = a->has_pid ? a->pid : by_pid ? strtoull(a->files[0], NULL, 10) : 0;
-    if (n > most) n = (uint32_t)most;
-    *out = needed(calloc((size_t)n + 1, sizeof **out));
-    for (uint32_t i = 0; i < n; i++) {
-        paged *p = &(*out)[count];
-        *p = (paged){ .file = a->files[0], .number = i };
-        if (hd_recorder_view(r->base, bytes, i, &p->state, NULL) || !p->state.counters.live_blocks) continue;
-        if (pid && p->state.pid != pid) continue;
-        if (!is_earlier(r, bytes, i, n, p->state.pid)) count++;
-    }
-    region_was_read(r);
-    return count;
-}
-
-static int pages_of(const arguments *a, region *r, bool by_pid, answer *to) {
+static int put_processes(const arguments *a, region *r, answer *to) {
+    const char *what = a->files[0];
     screen s = screen_of(a);
     paged *all;
-    uint32_t n = processes_find(a, r, by_pid, &all), told = 0;
-    int status = DONE;
+    uint64_t pid = a->has_pid ? a->pid : access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
+    uint32_t n = pages_find(what, r, pid, &all), told = 0;
     for (uint32_t i = 0; i < n; i++) {
         paged *p = &all[i];
-        symbols own = { 0 };
-        hd_error err;
-        p->state.name[sizeof p->state.name - 1] = 0;
-        p->sites.names = a->names ? a->names : &own;
-        p->sites.by = !a->by || !strcmp(a->by, "function") ? BY_FUNCTION : !strcmp(a->by, "type") ? BY_TYPE : BY_STACK;
-        if (paged_fill(p, a, r, &err)) {
-            display(stderr, "heapdump: %s: %s (%llu): %s%s\n", p->file, p->state.name, (unsigned long long)p->state.pid,
-                    err.message, err.status == HD_UNSUPPORTED ? ": record --blocks makes it" : "");
-            status = BAD_INPUT;
-        } else if (a->json) {
-            json_paged(&to->json, p, sites_shown(a, &s, p, n));
-            told++;
-        } else {
-            if (told++) display(to->text, "\n");
-            put_paged(to->text, a, &s, p, sites_shown(a, &s, p, n));
+        if (paged_fill(p, a, r)) {
+            if (told++ && !a->json) display(to->text, "\n");
+            if (a->json) json_paged(&to->json, p, sites_shown(a, &s, p, n));
+            else put_paged(to->text, a, &s, p, sites_shown(a, &s, p, n));
         }
-        sites_free(&p->sites);
-        free(p->rows);
-        symbols_free(&own);
+        paged_free(p);
     }
     free(all);
-    if (!n) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", a->files[0]);
-    return status ? status : told ? DONE : BAD_INPUT;
+    return n && told == n ? DONE : BAD_INPUT;
 }
 
 int run_pages(const arguments *a) {
-    static region r;
+    region r = { .fd = -1 };
     answer to;
-    bool runs;
     int status;
     if (a->file_count != 1) return usage("pages takes one recording: its file, or the pid of a process");
     if (a->by && strcmp(a->by, "function") && strcmp(a->by, "stack") && strcmp(a->by, "type"))
         return usage("--by of pages takes function, stack or type, not '%s'", a->by);
     if (a->page_size && (a->page_size < 64 || a->page_size > (uint64_t)1 << 30 || a->page_size & (a->page_size - 1)))
         return usage("--page-size takes a power of two from 64 to 1G");
-    if (!regions_open(a->files[0], &r, &runs)) return BAD_INPUT;
+    if (!pages_open(a->files[0], &r)) return BAD_INPUT;
     status = answer_open(&to, a, "processes");
-    if (!status) {
-        status = pages_of(a, &r, runs && access(a->files[0], F_OK), &to);
-        status = answer_close(&to, status);
-    }
-    munmap(r.base, (size_t)r.size);
-    close(r.fd);
+    if (!status) status = answer_close(&to, put_processes(a, &r, &to));
+    pages_close(&r);
     return status;
 }

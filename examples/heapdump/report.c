@@ -115,7 +115,7 @@ static int put_page(const arguments *a, put_fn *from, void *user) {
 
 static int put_heaps(report *r, const arguments *a, void *user) {
     report_heaps(r, a, user, a->file_count);
-    return DONE;
+    return a->pages ? report_pages(r, a) : DONE;
 }
 
 /* The dumps are freed. */
@@ -174,6 +174,10 @@ int run_report(const arguments *a) {
     }
     while (read < a->file_count && !read_dump(a->files[read], a, &dumps[read]))
         graphs += hd_dump_graph(dumps[read++]) != NULL;
+    if (graphs && a->pages) {
+        while (read--) hd_dump_free(dumps[read]);
+        return usage("--pages goes with heaps, not with objects");
+    }
     if (read == a->file_count && (!graphs || graphs == read))
         return graphs ? graphs_page(a, dumps) : heaps_page(a, dumps);
     if (read == a->file_count)

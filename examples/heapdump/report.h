@@ -21,6 +21,9 @@ void report_sizes(report *r, const char *key, const uint64_t *values, size_t cou
 /* report_heaps.c: heaps of up to two files, as "heaps". */
 void report_heaps(report *r, const arguments *a, const chosen *files, int count);
 
+/* report_pages.c: pages of the recording that --pages names, as "pages". */
+int report_pages(report *r, const arguments *a);
+
 /* report_graph.c: objects, as "graph". `before` may be NULL. */
 int report_graph(report *r, const objects *o, const hd_graph *before);
 

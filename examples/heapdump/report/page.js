@@ -12,6 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   frame();
   if (data.graph) graphPage(data, names);
   else profilePage(data, names);
+  if (data.pages?.length) pagesPage(data, names);
 });
 
 /** What would turn the text around it round, or is no sign at all, is a question mark, as in the terminal. */

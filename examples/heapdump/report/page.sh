@@ -17,7 +17,7 @@ for library in "$@"; do
   cat "$library" >> "$work/js"
   echo >> "$work/js"
 done
-cat "$here/page.js" "$here/heaps.js" "$here/graph.js" >> "$work/js"
+cat "$here/page.js" "$here/heaps.js" "$here/pages.js" "$here/graph.js" >> "$work/js"
 if grep -qiE '</script|<!--' "$work/js"; then echo "page.sh: a script would end its element" >&2; exit 1; fi
 
 # What stands between the tags is digested, so each is written with a line break at both ends.
