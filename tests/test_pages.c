@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -443,6 +444,70 @@ static void any_region_ends(void **state) {
     free(copy);
 }
 
+/* Around a realloc, and when a type is told later. */
+static void blocks_that_move_are_seen_where_they_are(void **state) {
+    hd_allocation taken;
+    hd_pages *p;
+    (void)state;
+    create(NULL);
+    alloc(BASE, 100, "A");
+    alloc(BASE + 8192, 100, "B");
+    assert_true(hd_record_take(rec, at(BASE), &taken));
+    p = both(&small);
+    assert_int_equal(hd_pages_total(p).pages, 1);
+    hd_pages_free(p);
+    hd_record_restore(rec, &taken);
+    p = both(&small);
+    assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .alone = 1, .share = 4096, .used = 100 });
+    hd_pages_free(p);
+    assert_true(hd_record_take(rec, at(BASE), &taken));
+    alloc(BASE + 8192 + 2048, 100, "A");           /* another address, beside B */
+    hd_record_drop(rec, &taken);
+    p = both(&small);
+    assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .share = 2048, .used = 200 });
+    hd_pages_free(p);
+    assert_true(hd_record_set_type(rec, at(BASE + 8192), "A"));
+    p = both(&small);
+    assert_int_equal(hd_pages_count(p), 1);
+    assert_use(p, "A", (hd_page_use){ .bytes = 200, .blocks = 2, .pages = 1, .alone = 1, .share = 4096, .used = 200 });
+    hd_pages_free(p);
+}
+
+static volatile bool enough;
+
+static void *churn(void *number) {
+    uint64_t n = (uint64_t)(uintptr_t)number, base = BASE + (n << 16), x = n; /* shards are shared */
+    while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
+        void *p = at(base + (x = x * 5 + 1, x % 256) * 256);
+        hd_record_alloc(rec, p, 100 + x % 150, names[n % TYPES]);
+        if (x & 4) hd_record_free(rec, p);
+    }
+    return NULL;
+}
+
+static void others_may_record_meanwhile(void **state) {
+    pthread_t threads[3];
+    (void)state;
+    create(NULL);
+    __atomic_store_n(&enough, false, __ATOMIC_RELAXED);
+    for (uintptr_t i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
+    for (int i = 0; i < 200; i++) {
+        hd_pages *p = i & 1 ? own(NULL) : seen(NULL);
+        uint64_t share = 0, blocks = 0;
+        for (size_t k = 0; k < hd_pages_count(p); k++) {
+            share += hd_pages_use(p, k).share;
+            blocks += hd_pages_use(p, k).blocks;
+        }
+        assert_int_equal(share, hd_pages_total(p).pages * hd_pages_total(p).page_bytes);
+        assert_int_equal(blocks, hd_pages_total(p).blocks);
+        assert_true(blocks <= 3 * 256);
+        hd_pages_free(p);
+    }
+    __atomic_store_n(&enough, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    hd_pages_free(both(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pages_are_touched_alone_and_shared, setup, teardown),
@@ -454,6 +519,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_cannot_be_told_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(contexts_have_names_from_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(any_region_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(blocks_that_move_are_seen_where_they_are, setup, teardown),
+        cmocka_unit_test_setup_teardown(others_may_record_meanwhile, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,10 +121,9 @@ static const command commands[] = {
               "It takes a recording that runs, by the FILE that it writes or the PID of a process, or what record --keep FILE\n"
               "left, also of processes that are dead; recorded with --blocks, or as a MemProf profile. Other formats do not\n"
               "say where blocks are. Sizes are those asked for: what the allocator puts beside them is not known.",
-      .options = "top all by page-size pid wide bytes json csv binary output",
-      .examples = "heapdump record --blocks -o server.json -- ./server &\n"
-                  "heapdump pages server.json\n"
-                  "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region" },
+      .options = "top all by page-size pid wide bytes json csv output",
+      .examples = "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region\n"
+                  "heapdump record --blocks -o server.json -- ./server & # then heapdump pages server.json" },
     { .name = "check", .run = run_check,
       .summary = "whether a program holds more than it may, or than it did: for CI",
       .usage = "[OPTIONS] BASELINE FILE",
@@ -147,7 +146,8 @@ static const command commands[] = {
       .options = "by metric pages entries keep drop root" NAMES HEAPS,
       .examples = "heapdump report -o server.html server.json\n"
                   "heapdump report -o grown.html base.json new.json\n"
-                  "heapdump report --pages app.region -o app.html app.json" },
+                  "heapdump record --blocks --keep app.region -o app.json -- ./app;"
+                  " heapdump report --pages app.region -o app.html app.json" },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",

@@ -294,9 +294,9 @@ static const option_row rows[] = {
     { "", "by", "backtrace|type|...", take_text, AT(by),
       "what to break down by first [backtrace]; of MemProf profiles also\n"
       "size, lifetime, heat, binary; of pprof's a label, by its key" },
-    { "pages", "by", "function|stack|type", take_text, AT(by),
-      "whose blocks are told apart: those of a function, of a call stack, or of what\n"
-      "asked for them: an executable, a library, or a type [function]" },
+    { "pages", "by", "WHAT", take_text, AT(by),
+      "whose blocks are told apart: those of each function, each call stack (stack), or\n"
+      "each executable, library or type that asked for them (type) [function]" },
     { "pages", "pid", "N", take_pid, AT(pid), "only this process [all of a file; of PID that one]" },
     { "pages", "page-size", "BYTES", take_some_bytes, AT(page_size), "of pages, a power of two: 2M as huge pages [this machine's]" },
     { "top", "by", "backtrace|type|...", take_text, AT(by),
@@ -456,7 +456,7 @@ static const option_row rows[] = {
       "heapdump index --memprof-version rfc writes it" },
     { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
     { "", "blocks", NULL, take_flag, AT(blocks),
-      "show each live block with its address, for heapdump pages: 24 bytes more a block" },
+      "show each live block with its address, for heapdump pages: takes 24 bytes a block" },
     { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
       "record one block per BYTES allocated, on average, and estimate from\n"
       "these: costs next to nothing (512k is usual) [every block, exactly]" },

@@ -232,27 +232,40 @@ void pages_close(region *r) {
     close(r->fd);
 }
 
-/* Whether a later program took the place of this one. */
-static bool is_earlier(const region *r, uint64_t bytes, uint32_t number, uint32_t count, uint64_t pid) {
-    hd_recorded other;
-    for (uint32_t i = number + 1; i < count; i++)
-        if (!hd_recorder_view(r->base, bytes, i, &other, NULL) && other.pid == pid) return true;
-    return false;
+static int by_number(const void *a, const void *b) { return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b); }
+
+static void keep_pid(void *unused) { (void)unused; }
+
+/* Whether this is the first time that a pid comes; from the last record on: a later program took the place of those. */
+static bool is_last(uint64_t *pid, void **seen) {
+    const uint64_t **found = needed(tsearch(pid, seen, by_number));
+    return *found == pid;
 }
 
 uint32_t pages_find(const char *what, region *r, uint64_t pid, paged **out) {
     hd_limits limits = { 0 };
     uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
     uint32_t n = hd_region_count(r->base, bytes), count = 0;
+    uint64_t *pids;
+    void *seen = NULL;
     if (n > most) n = (uint32_t)most;
-    *out = needed(calloc((size_t)n + 1, sizeof **out));
-    for (uint32_t i = 0; i < n; i++) {
-        paged *p = &(*out)[count];
-        *p = (paged){ .file = what, .number = i };
-        if (hd_recorder_view(r->base, bytes, i, &p->state, NULL) || !p->state.counters.live_blocks) continue;
-        p->state.name[sizeof p->state.name - 1] = 0;
-        if (pid && p->state.pid != pid) continue;
-        if (!is_earlier(r, bytes, i, n, p->state.pid)) count++;
+    pids = needed(calloc((size_t)n + 1, sizeof *pids));
+    *out = NULL;
+    for (uint32_t i = n; i-- > 0;) {
+        paged p = { .file = what, .number = i };
+        if (hd_recorder_view(r->base, bytes, i, &p.state, NULL)) continue;
+        p.state.name[sizeof p.state.name - 1] = 0;
+        pids[i] = p.state.pid;
+        if (!is_last(&pids[i], &seen) || !p.state.counters.live_blocks || (pid && p.state.pid != pid)) continue;
+        if (!(count & (count - 1))) *out = needed(realloc(*out, (count ? 2 * (size_t)count : 1) * sizeof **out));
+        (*out)[count++] = p;
+    }
+    tdestroy(seen, keep_pid);
+    free(pids);
+    for (uint32_t i = 0; i < count / 2; i++) {
+        paged swap = (*out)[i];
+        (*out)[i] = (*out)[count - 1 - i];
+        (*out)[count - 1 - i] = swap;
     }
     region_was_read(r);
     if (!count) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", what);
@@ -262,7 +275,7 @@ uint32_t pages_find(const char *what, region *r, uint64_t pid, paged **out) {
 bool paged_fill(paged *p, const arguments *a, region *r) {
     hd_error err;
     hd_status status;
-    p->sites.names = a->names ? a->names : &p->own;
+    p->sites.names = &p->own;
     p->sites.by = a->by && !strcmp(a->by, "stack") ? BY_STACK : a->by && !strcmp(a->by, "type") ? BY_TYPE : BY_FUNCTION;
     p->map.each = 1;
     p->map.page_bytes = a->page_size ? a->page_size : (uint64_t)sysconf(_SC_PAGESIZE);
@@ -296,7 +309,6 @@ static void json_paged(hd_json *j, const paged *p, size_t shown) {
     json_text(j, "file", p->file);
     json_u64(j, "pid", p->state.pid);
     json_text(j, "process", p->state.name);
-    json_bool(j, "ended", p->state.ended);
     json_u64(j, "page_bytes", p->total.page_bytes);
     json_u64(j, "pages", p->total.pages);
     json_u64(j, "shared_pages", p->total.shared);

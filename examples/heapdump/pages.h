@@ -43,7 +43,7 @@ typedef struct paged {
     hd_recorded state;
     uint32_t number;
     sites sites;
-    symbols own;                 /* names, where --binary gives none */
+    symbols own;                 /* of its modules */
     hd_page_use *rows;           /* those that keep most come first */
     size_t count;
     hd_pages_summary total;

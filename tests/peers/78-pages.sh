@@ -72,10 +72,44 @@ check "--by stack: its callers too" "main cache_entry" "$("$tool" pages --json -
   jq -r '.processes[0].sites[].stack | select(.[-1] | startswith("cache_entry")) | map(split(" (")[0])[-2:] | join(" ")')"
 check "--top 1" 1 "$("$tool" pages --json --top 1 planted.region | jq '.processes[0].sites | length')"
 
+# As a picture.
+if "$tool" report --pages planted.region -o planted.html planted.json 2> err; then
+  sed -n '/<script type="application\/json"/,$p' planted.html | sed '1s/.*<script[^>]*>//; $s/<\/script>$//' > page.json
+  "$tool" pages --json planted.region > pages.json
+  check "the report's map: all pages, and their bytes, in few cells" "true true true" \
+    "$(jq -r --slurpfile p pages.json '.pages[0] | "\((.count | add) == $p[0].processes[0].pages) \((.filled | add) == $p[0].processes[0].used_bytes) \(.count | length | . > 2000 and . <= 4096)"' page.json)"
+  if need chromium; then
+    PYTHONPATH=$sources python3 - > shown << 'P'
+import os
+from browser import Browser
+with Browser(os.getcwd()) as b:
+    b.open('file://' + os.path.abspath('planted.html'))
+    print(b.run("""(() => {
+        const map = document.getElementById("pages-map"), cells = [...map.children].reduce((n, e) => n + +e.getAttribute("width"), 0);
+        map.scrollIntoView();
+        const box = map.getBoundingClientRect();
+        map.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 3, clientY: box.top + 3 }));
+        const data = JSON.parse(document.getElementById("data").textContent).pages[0];
+        return [cells === data.count.length, document.getElementById("pages-detail").textContent.startsWith("from " + data.at[0] + ": "),
+                document.querySelectorAll("#keepers tbody tr").length, document.querySelectorAll("#pages-legend li").length].join(" ");
+    })()"""), len(b.said), len(b.asked))
+P
+    check "... in a browser: a cell each, where it is told on pointing at it, sites, a legend; no error, no network" "true true 5 10 0 1" "$(cat shown)"
+  else
+    echo "SKIP: chromium cannot be installed here"
+  fi
+else
+  check "a report without its library says so" 1 "$(grep -c node-d3 err)"
+fi
+check "objects have no such map" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'goes with heaps' err)"
+
 # What cannot say it.
 check "a trace does not say where blocks are" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not say where blocks are' err)"
 runs bare
 check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record --blocks' err)"
+ends
+runs raw --format memprof-raw
+check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording))"
 ends
 check "a process that nobody records" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
 check "a sample has no pages" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
