@@ -1755,8 +1755,8 @@ typedef struct hd_recorder_desc {
     uint64_t (*region_more)(void *user, uint64_t bytes);
     bool lifetimes;              /* hd_recorder_view_lifetimes shall tell; needs a region and a clock, and no samples.
                                     Takes 24 bytes a block [false] */
-    bool blocks;                 /* hd_recorder_view_pages shall tell; needs a region, and no samples. Takes 24 bytes a
-                                    block, the same as those of `lifetimes` [false] */
+    bool blocks;                 /* hd_recorder_view_pages shall tell; needs a region, and no samples. Takes 24 bytes
+                                    a block, the same as those of `lifetimes` [false] */
     const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
     uint64_t start_us;           /* when it started, on a clock of the caller's [0] */
     /* Called after a block was freed, dropped or replaced, outside of all locks. */
@@ -1882,8 +1882,8 @@ HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
 /* The contexts that allocated, as nodes of a profile without cells, which is the caller's (hd_profile_free): what
-   figures by context are named by. Calls back for each with its nodes, backtrace and type. O(contexts). Errors: those of
-   both. */
+   figures by context are named by. Calls back for each with its nodes, backtrace and type. O(contexts). Errors: those
+   of both. */
 HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
@@ -1915,11 +1915,11 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
                                            hd_error *err);
 
 /* ========================================================================= >>recorder.pages
-   Fragmentation: how full the pages are that hold live blocks, and whose blocks keep them. A context touches a page when
-   a byte of a live block of its lies there, and holds it alone when no other context does: without these blocks the page
-   could go. Sizes are what was asked for. What an allocator puts beside them is not told, nor are pages that have
-   nothing but that. A block of 0 bytes is on its page as one of 1 byte. Of blocks that overlap, as after a free that was
-   missed, the one in front ends where the next one begins. */
+   Fragmentation: how full the pages are that hold live blocks, and whose blocks keep them. A context touches a page
+   when a byte of a live block of its lies there, and holds it alone when no other context does: without these blocks
+   the page could go. Sizes are what was asked for. What an allocator puts beside them is not told, nor are pages that
+   have nothing but that. A block of 0 bytes is on its page as one of 1 byte. Of blocks that overlap, as after a free
+   that was missed, the one in front ends where the next one begins. */
 
 /* What the blocks of one context, or of one group of these, keep. */
 typedef struct hd_page_use {
@@ -1936,8 +1936,8 @@ typedef struct hd_page_use {
 typedef struct hd_pages_options {
     hd_options options;
     uint64_t page_bytes;         /* a power of two, 64 to 2^30 [this machine's pages] */
-    /* What contexts count as, by their number: below group_count. Those from context_count on, which are newer, are left
-       out. [NULL: each context is a group] */
+    /* What contexts count as, by their number: below group_count. Those from context_count on, which are newer, are
+       left out. [NULL: each context is a group] */
     const uint32_t *group;
     uint32_t context_count, group_count;
     /* Called for pages one after the other, in order of addresses: `bytes` are in use on each. May be NULL. In
@@ -1965,8 +1965,8 @@ typedef struct hd_pages hd_pages;
    what else is on a page is not known), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
                                          hd_error *err);
-/* Counts pages by what a recorder in a region has live, or had when its process ended; not what that inherited. Takes 32
-   bytes a block besides. What a hostile process wrote there falsifies figures. Errors also: HD_INVALID (no such
+/* Counts pages by what a recorder in a region has live, or had when its process ended; not what that inherited. Takes
+   32 bytes a block besides. What a hostile process wrote there falsifies figures. Errors also: HD_INVALID (no such
    recorder), HD_UNSUPPORTED (desc.blocks was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
@@ -15313,8 +15313,8 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
    their addresses are those of up to 16 spans. */
 #define HD__AREA_BITS (64 - 4 - HD__SPAN_SHIFT)
 
-/* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits of
-   the address choose. */
+/* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits
+   of the address choose. */
 typedef struct hd__page_order {
     uint64_t bits[64];
     uint8_t slot[4096];
@@ -17426,7 +17426,8 @@ static hd_status hd__paging_walk(hd__paging *x, hd_recorder *rec, hd_error *err)
     for (size_t i = 0; i < count && !status; i++) {
         if (o->progress && !o->progress(o->progress_user, i, count)) status = hd__fail(err, HD_CANCELLED, "cancelled");
         for (uint32_t leaf = 0; leaf < 1u << HD__SPAN_BITS && !status; leaf += HD__PAGING_LEAVES) {
-            uint64_t address = areas[i].key << (HD__SPAN_SHIFT + 4) | (uint64_t)leaf << (4 + HD__PLACE_BITS + HD__LEAF_BITS);
+            uint64_t within = (uint64_t)leaf << (4 + HD__PLACE_BITS + HD__LEAF_BITS);
+            uint64_t address = areas[i].key << (HD__SPAN_SHIFT + 4) | within;
             hd__shard *shard = &rec->shard[hd__shard_number(rec, address)];
             hd__lock(&shard->lock);
             hd__register_walk(shard->reg, areas[i].key, leaf, leaf + HD__PAGING_LEAVES, hd__paging_add, x);

@@ -423,7 +423,7 @@ static void any_region_ends(void **state) {
     create(&(hd_recorder_desc){ .blocks = true, .shards = 2 });
     for (uint64_t i = 1; i < 300; i++) alloc(BASE + i * 3000, 1500, names[i % TYPES]);
     used = hd_region_used(region, BYTES);
-    copy = aligned_alloc(4096, used);
+    copy = mmap(NULL, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     random_state = 1;
     for (int i = 0; i < 3000; i++) {
         hd_pages_options o = { .options = { .limits = { .max_memory = 64 << 20, .max_records = 1 << 16 } } };
@@ -441,7 +441,7 @@ static void any_region_ends(void **state) {
             hd_pages_free(p);
         }
     }
-    free(copy);
+    munmap(copy, used);
 }
 
 /* Around a realloc, and when a type is told later. */

@@ -13,7 +13,9 @@
 
 /* Sites. --------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b) { return strcmp(((const group *)a)->name, ((const group *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const group *)a)->name, ((const group *)b)->name);
+}
 
 /* Takes the name. */
 static uint32_t group_of(sites *s, char *name) {
@@ -187,7 +189,8 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
     hd_pages *pages;
     hd_status status;
     hd_recorder_view_modules(r->base, bytes, p->number, on_module, &modules, NULL);
-    status = hd_recorder_view_contexts(r->base, bytes, p->number, &naming, keep_context, &p->sites, &p->sites.profile, err);
+    status = hd_recorder_view_contexts(r->base, bytes, p->number, &naming, keep_context, &p->sites, &p->sites.profile,
+                                       err);
     if (status) return status;
     sites_group(&p->sites);
     counting.group = p->sites.of;
@@ -210,8 +213,8 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
 /* Regions. ------------------------------------------------------------------------------------- */
 
 bool pages_open(const char *what, region *r) {
-    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not say "
-                                 "where blocks are";
+    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not "
+                                 "say where blocks are";
     int fd = recording_region(what);
     if (fd < 0) fd = open(what, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -232,17 +235,20 @@ void pages_close(region *r) {
     close(r->fd);
 }
 
-static int by_number(const void *a, const void *b) { return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b); }
+static int by_number(const void *a, const void *b) {
+    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
+}
 
 static void keep_pid(void *unused) { (void)unused; }
 
-/* Whether this is the first time that a pid comes; from the last record on: a later program took the place of those. */
+/* Whether a pid comes for the first time, from the last record on: a later program took the place of others. */
 static bool is_last(uint64_t *pid, void **seen) {
     const uint64_t **found = needed(tsearch(pid, seen, by_number));
     return *found == pid;
 }
 
-uint32_t pages_find(const char *what, region *r, uint64_t pid, paged **out) {
+uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out) {
+    uint64_t pid = a->has_pid ? a->pid : access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
     hd_limits limits = { 0 };
     uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
     uint32_t n = hd_region_count(r->base, bytes), count = 0;
@@ -276,7 +282,7 @@ bool paged_fill(paged *p, const arguments *a, region *r) {
     hd_error err;
     hd_status status;
     p->sites.names = &p->own;
-    p->sites.by = a->by && !strcmp(a->by, "stack") ? BY_STACK : a->by && !strcmp(a->by, "type") ? BY_TYPE : BY_FUNCTION;
+    p->sites.by = !a->by || !strcmp(a->by, "function") ? BY_FUNCTION : !strcmp(a->by, "type") ? BY_TYPE : BY_STACK;
     p->map.each = 1;
     p->map.page_bytes = a->page_size ? a->page_size : (uint64_t)sysconf(_SC_PAGESIZE);
     status = paged_count(p, a, r, &err);
@@ -402,11 +408,9 @@ static size_t sites_shown(const arguments *a, const screen *s, const paged *p, s
 }
 
 static int put_processes(const arguments *a, region *r, answer *to) {
-    const char *what = a->files[0];
     screen s = screen_of(a);
     paged *all;
-    uint64_t pid = a->has_pid ? a->pid : access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
-    uint32_t n = pages_find(what, r, pid, &all), told = 0;
+    uint32_t n = pages_find(a, a->files[0], r, &all), told = 0;
     for (uint32_t i = 0; i < n; i++) {
         paged *p = &all[i];
         if (paged_fill(p, a, r)) {

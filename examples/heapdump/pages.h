@@ -50,13 +50,13 @@ typedef struct paged {
     page_map map;
 } paged;
 
-/* The region of a recording that runs, by the file that it writes or the pid of a process, or a file of record --keep;
-   false, and told: it is none. */
+/* The region of a recording that runs, by the file that it writes or the pid of a process, or a file of
+   record --keep; false, and told: it is none. */
 bool pages_open(const char *what, region *r);
 void pages_close(region *r);
-/* The processes of it that have live blocks: that with this pid, or where it is 0 all. Their number; to be freed, each
-   by paged_free and all by free. */
-uint32_t pages_find(const char *what, region *r, uint64_t pid, paged **out);
+/* The processes of it that have live blocks: that of --pid, or of `what` where it is a pid, else all. Their number; to
+   be freed, each by paged_free and all by free. */
+uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out);
 /* Counts what a process has. False, and told: it cannot. */
 bool paged_fill(paged *p, const arguments *a, region *r);
 void paged_free(paged *p);

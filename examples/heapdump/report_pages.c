@@ -61,7 +61,7 @@ int report_pages(report *r, const arguments *a) {
     uint32_t n;
     view.by = NULL;
     if (!pages_open(a->pages, &of)) return BAD_INPUT;
-    n = pages_find(a->pages, &of, a->has_pid ? a->pid : access(a->pages, F_OK) ? strtoull(a->pages, NULL, 10) : 0, &all);
+    n = pages_find(a, a->pages, &of, &all);
     if (!n) status = BAD_INPUT;
     json_array(&r->json, "pages");
     for (uint32_t shown = 0; shown < n && shown < MOST_PROCESSES; shown++) {

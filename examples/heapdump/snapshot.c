@@ -186,8 +186,8 @@ static bool hear(int from, control_reply *reply, int *descriptor) {
     return n == sizeof *reply;
 }
 
-/* Sends a request to a recording by its name, and waits for the reply; of who does not answer whether it has a process,
-   it has none. */
+/* Sends a request to a recording by its name, and waits for the reply, and for a descriptor, -1 where there is none; of
+   who does not answer whether it has a process, it has none. */
 static bool ask(const char *name, const control_request *q, control_reply *reply, int *descriptor) {
     struct timeval patience = { 30, 0 }; /* one that works answers late, one that is stopped never */
     struct sockaddr_un address;

@@ -8,7 +8,8 @@ function pagesPage(data, names) {
   const tenthOf = (used, whole) => Math.min(9, Math.floor((10 * used) / whole));
   const rect = (x, y, width, tenth) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    for (const [key, value] of Object.entries({ x, y, width, height: 1, class: `f${tenth}` })) e.setAttribute(key, value);
+    const attributes = { x, y, width, height: 1, class: `f${tenth}` };
+    for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
     return e;
   };
   const filled = (i) => tenthOf(shown.filled[i], shown.count[i] * shown.page_bytes);
