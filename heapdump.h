@@ -1960,7 +1960,8 @@ typedef struct hd_pages hd_pages;
 
 /* Counts pages by what a recorder of this process has live, also what it inherited at a fork: one pass in order of
    addresses, that locks the recorder for a MiB of them at a time. Blocks allocated or freed meanwhile may be missing or
-   counted. Takes some 80 bytes a context and 8 a MiB of addresses in use, not of blocks; O(contexts and live blocks).
+   counted. Takes some 80 bytes a context and at most 100 for each MiB of addresses with blocks; O(contexts and live
+   blocks).
    *out is the caller's (hd_pages_free). Errors: HD_INVALID (no recorder; page_bytes; groups), HD_UNSUPPORTED (samples:
    what else is on a page is not known), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,

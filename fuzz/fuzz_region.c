@@ -64,10 +64,13 @@ static void sum(void *user, const hd_lifetimes *of, const uint64_t *pcs, size_t 
     for (size_t i = 0; i < n; i++) *(uint64_t *)user += pcs[i];
 }
 
+static void add(void *user, uint32_t context, const uint32_t *nodes) { *(uint64_t *)user += context + nodes[0] + nodes[1]; }
+
 static void look(uint32_t number) {
     hd_options options = { .limits = { .max_memory = 4 << 20, .max_records = 100000 } };
     hd_recorded recorded;
     hd_pages *pages;
+    hd_profile *names;
     uint64_t any = 0;
     if (hd_recorder_view(copy, BYTES, number, &recorded, NULL)) return;
     for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
@@ -79,6 +82,8 @@ static void look(uint32_t number) {
     hd_recorder_view_lifetimes(copy, BYTES, number, 9, &options, sum, &any, NULL);
     if (!hd_recorder_view_pages(copy, BYTES, number, &(hd_pages_options){ .options = options }, &pages, NULL))
         hd_pages_free(pages);
+    if (!hd_recorder_view_contexts(copy, BYTES, number, &(hd_snapshot_options){ .options = options }, add, &any, &names, NULL))
+        hd_profile_free(names);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

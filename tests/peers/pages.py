@@ -67,7 +67,7 @@ def redis(tool, pid, path):
         small = {p for _, at, size in blocks if size < page_bytes for p in (at // page_bytes, (at + max(size, 1) - 1) // page_bytes)}
         there = resident(pid, pages, page_bytes)
         os.kill(pid, signal.SIGCONT)
-        if process['blocks'] == len(blocks): break
+        if (process['blocks'], process['bytes']) == (len(blocks), sum(b[2] for b in blocks)): break
     want, got = summary(blocks, page_bytes), told(process)
     del want['sites'], got['sites'], want['shared_pages'], got['shared_pages']
     print('same' if want == got else f'{want} {got}')
