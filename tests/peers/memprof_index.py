@@ -226,6 +226,7 @@ NO_CALLER = "inlined into a caller that no context leads through: marks are drop
 NOT_PROFILED = "inlined at a call that is in no context: marks are dropped"
 KEPT = "inlined at a call that is in no context: marks of what was an invoke before stay"
 INVOKE = "became an invoke, as it was inlined at one: marks are dropped"
+INVOKE_AGAIN = "an invoke with nothing to clean up became a call, and an invoke again, as it was inlined at one: marks are dropped"
 UNMARKED = "unmarked, as before"
 COPY = "copied (an unrolled loop, a specialized function, a duplicated tail)"
 MERGED = "calls of several places became one, of line 0"
@@ -233,9 +234,10 @@ REMOVED = "removed: its function is not emitted, and was inlined nowhere"
 DELETED = "removed: the call is dead code, or was merged with another"
 
 
-def explain(call, origin, sites):
+def explain(call, origin, sites, calmed):
     """Why a call of the IR that is emitted has these marks, when `origin` is what it was; None: nothing explains them.
-    `sites` has for each place whether calls, invokes, and such with !callsite stand there."""
+    `sites` has for each place whether calls, invokes, and such with !callsite stand there; `calmed` the places of invokes
+    that are calls in the end, where they were not inlined."""
     inlined = call.places[len(origin.places):]
     single = None if call.single == "ambiguous" else call.single
     if not inlined and (call.single, call.several) != (origin.single, origin.several):
@@ -267,6 +269,8 @@ def explain(call, origin, sites):
     kinds = [{origin.kind}] + steps
     if any("call" in kinds[i] and "invoke" in kinds[k] for k in range(len(kinds)) for i in range(k)):
         return INVOKE
+    if origin.places in calmed and call.kind == "invoke" and any("invoke" in step for step in steps):
+        return INVOKE_AGAIN
     return None if unknown is None else NOT_PROFILED
 
 
@@ -293,13 +297,14 @@ def final_of(before, after):
     sites, calls, origins = marked_sites(ir), list(ir.marked()), collections.defaultdict(list)
     for call in calls:
         origins[call.places].append(call)
+    calmed = {c.places for c in final.marked() if c.kind == "call" and "invoke" in {o.kind for o in origins.get(c.places, [])}}
     found, copies = set(), collections.Counter()
     for call in final.marked():
         depth = next((n for n in range(len(call.places), 0, -1) if call.places[:n] in origins), 0)
         origin = origins[call.places[:depth]] if depth else []
         found.add(call.places[:depth])
         copies[call.within, call.places] += 1
-        why = next(filter(None, (explain(call, o, sites) for o in origin)), None) if depth else why_none(call, calls)
+        why = next(filter(None, (explain(call, o, sites, calmed) for o in origin)), None) if depth else why_none(call, calls)
         yield COPY if why and depth and copies[call.within, call.places] > len(origin) else why, call
     for call in calls:
         if (call.several or call.single) and call.places not in found:
