@@ -2634,6 +2634,9 @@ HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
    other there. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address
    space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
+/* hd_memprof_merger_finish, but for the last time: where stacks keep their order the result takes the memory that
+   the merger holds, and no copy is made. The merger can only be freed then (HD_INVALID), unless this fails. */
+HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
@@ -3884,7 +3887,7 @@ typedef struct hd__mem {
 #if defined(__linux__) && !HD__SANITIZED
 #define HD__LARGE_BLOCK ((size_t)4 << 20)
 #define HD__LARGE_PAGE ((size_t)2 << 20)
-#define HD__VERY_LARGE ((size_t)32 << 20)
+#define HD__VERY_LARGE ((size_t)8 << 20)
 #if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
 #endif
@@ -25306,8 +25309,10 @@ static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_r
     return HD_OK;
 }
 
+static const char hd__memprof_merger_is[] = "an earlier profile could not be added, or what there was is taken";
+
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
-    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
     HD__TRY(hd__memprof_fits(raw, err));
     if (x->any && x->old != (raw->version < 3))
         return hd__fail(err, HD_UNSUPPORTED, "a profile of version %u cannot be added to those of %s: before "
@@ -25537,14 +25542,53 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err)
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+/* Makes an array of one object one of another, which has the same allocator. */
+static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
+    uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
+    from->used -= size;
+    to->used += size;
+}
+
+/* As hd__memprof_merged_stacks, of stacks that keep their order, with the arrays of the merger, which is empty then. */
+static hd_status hd__memprof_taken_stacks(hd__memprof_layout *l, hd_error *err) {
+    hd_memprof_merger *x = l->from;
+    hd__memprof_columns *c = l->to;
+    size_t n = hd__len(x->blocks), counters = 0;
+    for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (!hd__room(l->mem, c->stack_id, n) || !hd__room(l->mem, c->counters, counters) ||
+        (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)))
+        return hd__no_memory(l->mem, err);
+    hd__memprof_merged_ids(l, n);
+    for (size_t i = 0; i < hd__len(x->module); i++)
+        if (x->module[i] != HD_NONE) x->address[i] += x->modules[x->module[i]].bias;
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_block *b = &x->blocks[i];
+        size_t count = (size_t)b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+        b->stack = (uint32_t)i;
+        b->histogram = hd__len(c->counters);
+        for (size_t k = 0; k < count; k++) stbds_arrput(c->counters, x->counters[i][k]);
+        hd__cfree(&x->mem, x->counters[i], count, sizeof **x->counters);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (!(x->fields >> f & 1)) b->value[f] = 0;
+    }
+    hd__arr_free(&x->mem, x->counters);
+    hd__memprof_give(&x->mem, l->mem, x->blocks, sizeof *x->blocks);
+    hd__memprof_give(&x->mem, l->mem, x->address, sizeof *x->address);
+    hd__memprof_give(&x->mem, l->mem, x->first, sizeof *x->first);
+    c->blocks = x->blocks, c->pc = x->address, c->first = x->first;
+    x->blocks = NULL, x->address = NULL, x->first = NULL;
+    x->status = HD_INVALID;
+    return HD_OK;
+}
+
+static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_rest(&x->mem);
     size_t most = hd__len(x->ranges) > hd__len(x->blocks) ? hd__len(x->ranges) : hd__len(x->blocks);
     hd_memprof *doc;
     hd_memprof_raw *raw;
     hd__memprof_layout l;
     hd_status status;
-    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
     doc = hd__memprof_create(&mem);
     if (!doc) return hd__no_memory(&mem, err);
     memset(&l, 0, sizeof l);
@@ -25554,7 +25598,8 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
     l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order); /* each module has a range */
     status = l.order ? hd__memprof_place(&l, err) : hd__no_memory(l.mem, err);
     if (!status) status = hd__memprof_merged_segments(&l, err);
-    if (!status) status = hd__memprof_merged_stacks(&l, err);
+    if (!status)
+        status = takes && x->in_order ? hd__memprof_taken_stacks(&l, err) : hd__memprof_merged_stacks(&l, err);
     hd__cfree(l.mem, l.order, most, 2 * sizeof *l.order);
     hd__arr_free(l.mem, l.extents);
     if (status) {
@@ -25567,8 +25612,17 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
     else if (!x->old) raw->version = 3;
     else raw->version = x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2 : 1;
     hd__memprof_columns_show(l.to, raw);
+    if (takes) x->status = HD_INVALID;
     *out = doc;
     return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    return hd__memprof_merger_end(x, false, out, err);
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    return hd__memprof_merger_end(x, true, out, err);
 }
 
 /* ========================================================================= >>memprof.frames
@@ -27741,6 +27795,19 @@ static bool hd__index_build_values(hd__index_building *x) {
     return true;
 }
 
+/* Room for all blocks and their stacks, so that what grows is not copied: at most as much as the frames take. */
+static bool hd__index_build_room(hd__index_building *x) {
+    hd__index_columns *d = x->to;
+    size_t pairs = 0;
+    for (uint32_t i = 0; i < x->block_count; i++) {
+        uint32_t raw = hd__index_build_raw(x, i), from = x->first[raw], end = x->first[raw + 1];
+        while (from < end && x->inlined[x->frame[from]]) from++;
+        pairs += from + (from < end) - x->first[raw];
+    }
+    return hd__room(&d->mem, x->blocks, pairs) && hd__room(&d->mem, d->location, x->first[x->stack_count]) &&
+           hd__room(&d->mem, d->first, x->stack_count) && hd__set_reserve(&d->mem, &x->stacks, x->stack_count);
+}
+
 static bool hd__index_build_all(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
     x->told = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
@@ -27753,6 +27820,7 @@ static bool hd__index_build_all(hd__index_building *x) {
     if (!x->raw) hd__index_build_fields(x->to, x->from->fields);
     if (!x->raw && !hd__index_build_values(x)) return false;
     for (uint32_t i = 0; i < x->frame_count; i++) x->inlined[i] = hd__index_build_at(x, i)->inlined;
+    if (!hd__index_build_room(x)) return false;
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_block(x, i)) return false;
     for (uint32_t i = 0; i < x->block_count; i++)

@@ -426,8 +426,56 @@ static bool never(void *user, uint64_t done, uint64_t total) {
     return false;
 }
 
-static void faults_are_passed_up(void **state) {
+static hd_memprof *sum_of(mp_model *m, int n, bool in_order, bool takes) {
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof *doc, *more;
+    hd_error err;
+    if (in_order) hd_memprof_merger_keep_order(x);
+    for (int i = 0; i < n; i++) assert_int_equal(hd_memprof_merger_add(x, &m[i].raw, NULL), HD_OK);
+    assert_int_equal((takes ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &doc, &err), HD_OK);
+    if (takes && n) {
+        assert_int_equal(hd_memprof_merger_add(x, &m[0].raw, &err), HD_INVALID);
+        assert_non_null(strstr(err.message, "is taken"));
+        assert_int_equal(hd_memprof_merger_take(x, &more, NULL), HD_INVALID);
+        assert_int_equal(hd_memprof_merger_finish(x, &more, NULL), HD_INVALID);
+    }
+    hd_memprof_merger_free(x);
+    return doc;
+}
+
+static void what_is_taken_is_what_finishing_gives(void **state) {
     (void)state;
+    uint64_t seed = 7;
+    for (int turn = 0; turn < 80; turn++) {
+        mp_model m[3];
+        int n = turn % 4;
+        for (int i = 0; i < n; i++) mp_random(&m[i], &seed, 4, (uint64_t)(turn % 3) * (uint64_t)i << 12);
+        hd_memprof *doc[2] = { sum_of(m, n, turn & 8, false), sum_of(m, n, turn & 8, true) };
+        const hd_memprof_raw *a = hd_memprof_part(doc[0], 0), *b = hd_memprof_part(doc[1], 0);
+        assert_int_equal(a->version, b->version);
+        assert_int_equal(a->fields, b->fields);
+        assert_int_equal(a->segment_count, b->segment_count);
+        assert_int_equal(a->block_count, b->block_count);
+        assert_int_equal(a->stack_count, b->stack_count);
+        assert_memory_equal(a->first, b->first, (a->stack_count + 1) * sizeof *a->first);
+        if (a->stack_count) assert_memory_equal(a->pc, b->pc, a->first[a->stack_count] * sizeof *a->pc);
+        for (uint32_t i = 0; i < a->stack_count; i++) assert_int_equal(a->stack_id[i], b->stack_id[i]);
+        for (uint32_t i = 0; i < a->block_count; i++) {
+            const hd_memprof_block *p = &a->blocks[i], *q = &b->blocks[i];
+            assert_int_equal(p->stack, q->stack);
+            assert_int_equal(p->histogram, q->histogram);
+            assert_memory_equal(p->value, q->value, sizeof p->value);
+            for (uint64_t k = 0; k < p->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; k++)
+                assert_int_equal(hd_memprof_counter(a, p->histogram + k), hd_memprof_counter(b, q->histogram + k));
+        }
+        hd_memprof_free(doc[0]);
+        hd_memprof_free(doc[1]);
+        for (int i = 0; i < n; i++) mp_close(&m[i]);
+    }
+}
+
+/* Every allocation fails in turn. */
+static void fails_as_told(bool takes) {
     uint64_t seed = 3;
     mp_model m[3];
     hd__faults f = { 0 };
@@ -438,10 +486,11 @@ static void faults_are_passed_up(void **state) {
         hd_memprof *doc;
         hd_memprof_merger *x = hd_memprof_merger_create(&options, &err);
         hd_status status = x ? HD_OK : err.status;
+        if (x && takes) hd_memprof_merger_keep_order(x);
         for (int i = 0; i < 3 && !status; i++) status = hd_memprof_merger_add(x, &m[i].raw, &err);
         if (x && status) assert_int_equal(hd_memprof_merger_add(x, &m[0].raw, NULL), HD_OUT_OF_MEMORY); /* it sticks */
         if (x && status) assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OUT_OF_MEMORY);
-        if (!status) status = hd_memprof_merger_finish(x, &doc, &err);
+        if (!status) status = (takes ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &doc, &err);
         assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
         assert_int_equal(err.status, status);
         if (!status) hd_memprof_free(doc);
@@ -449,6 +498,17 @@ static void faults_are_passed_up(void **state) {
         assert_int_equal(f.live, 0);
         assert_null(f.misuse);
     }
+    for (int i = 0; i < 3; i++) mp_close(&m[i]);
+}
+
+static void faults_are_passed_up(void **state) {
+    (void)state;
+    uint64_t seed = 3;
+    mp_model m[3];
+    hd__faults f = { 0 };
+    fails_as_told(false);
+    fails_as_told(true);
+    for (int i = 0; i < 3; i++) mp_random(&m[i], &seed, 4, (uint64_t)i << 12);
     f.fail_at = 0;
     for (uint64_t memory = 100; memory < 20000; memory += 300) {
         hd_options options = { .allocator = hd__faults_allocator(&f), .limits.max_memory = memory };
@@ -535,6 +595,7 @@ int main(void) {
         cmocka_unit_test(modules_get_out_of_each_others_way),
         cmocka_unit_test(segments_without_build_ids_are_told_apart),
         cmocka_unit_test(what_does_not_go_together_is_told),
+        cmocka_unit_test(what_is_taken_is_what_finishing_gives),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_distinct_stacks),
     };

@@ -312,7 +312,7 @@ static int index_open_raw(const arguments *a, index_source *s) {
     if (index_is_alone(a, a->files[0])) status = index_read_alone(a, a->files[0], &file);
     else status = memprof_add(a, a->files[0], &sum);
     if (!status && !file) status = memprof_check_read(s->name, &sum);
-    if (!status && !file && hd_memprof_merger_finish(sum.merger, &file, &err))
+    if (!status && !file && hd_memprof_merger_take(sum.merger, &file, &err))
         complain(s->name, &err, ""), status = BAD_INPUT;
     hd_memprof_merger_free(sum.merger);
     if (status) return status;
@@ -347,7 +347,7 @@ static int index_add_raw(const arguments *a, memprof_sum *sum, const char *file,
     hd_error err;
     hd_memprof_raw raw;
     int status;
-    if (!all && hd_memprof_merger_finish(*merger, &all, &err)) return complain("merging", &err, ""), BAD_INPUT;
+    if (!all && hd_memprof_merger_take(*merger, &all, &err)) return complain("merging", &err, ""), BAD_INPUT;
     hd_memprof_merger_free(*merger);
     *merger = NULL;
     raw = *hd_memprof_part(all, 0);
