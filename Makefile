@@ -31,7 +31,7 @@ endef
 
 # The first of all that installs: with what else the targets will ask for, so that one command does.
 LIBRARY_PACKAGES := gcc g++ libc6-dev pkg-config libstb-dev
-TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev libyaml-dev libwebsockets-dev
+TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev libyaml-dev libwebsockets-dev libncurses-dev
 PAGE_PACKAGES := node-d3-hierarchy node-d3-selection
 TEST_PACKAGES := libcmocka-dev
 GOALS := $(or $(MAKECMDGOALS),all)
@@ -67,7 +67,7 @@ tools-deps: library-deps
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
 $(B)/heapdump: $(TOOL)
-	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -liberty -lstdc++ -ldl -lm -lpthread
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
 $(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps

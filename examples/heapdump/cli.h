@@ -99,7 +99,8 @@ typedef struct arguments {
     bool format_help;            /* instead, to list these */
     const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */
     bool gc;                     /* capture */
-    double every;                /* seconds between two; 0: one is taken */
+    double every;                /* seconds between two; 0: one is taken, of watch the usual */
+    const char *sort, *filter;   /* watch */
     uint32_t count;              /* so many; 0: as is usual */
     const char *target;          /* of several */
     bool stats, blocks;

@@ -50,6 +50,9 @@ int run_recover(const arguments *a);
 int run_snapshot(const arguments *a);
 int run_stop(const arguments *a);
 
+/* watch.c */
+int run_watch(const arguments *a);
+
 /* capture.c */
 int run_capture(const arguments *a);
 

@@ -30,6 +30,22 @@ static const command commands[] = {
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
                   "heapdump record --children 'worker' --sample 512k -- ./server" },
+    { .name = "watch", .run = run_watch,
+      .summary = "of a recording that runs: a table that renews itself, of what holds and what grows",
+      .usage = "[OPTIONS] FILE|PID",
+      .help = "Shows, of a process of a recording, which sites hold most, by how much each grows in a minute, how much it\n"
+              "allocates in a second, and how much of that is temporary, freed before its thread allocated again. A site\n"
+              "is the innermost function on a call stack that does not allocate for others. The recording is that which\n"
+              "writes FILE, or that of the process PID, or the region that record --keep made. heapdump reads what the\n"
+              "program records anyway: the program does nothing for it, and does not wait. Of samples ± is the standard\n"
+              "error, at most.\n\n"
+              "Keys: s and S sort by another column; / filters by a regular expression; space freezes what is shown, d\n"
+              "shows what changed since then; w writes a snapshot; Tab goes to the next process; arrows, PgUp and PgDn\n"
+              "scroll; ? helps; q quits, and the recording goes on: watch can come back at any time.",
+      .options = "every count sort filter top json output",
+      .examples = "heapdump watch server.json\n"
+                  "heapdump watch --sort growth --filter cache 1234\n"
+                  "heapdump watch --json --every 10 server.json | jq '.sites[0]'" },
     { .name = "snapshot", .run = run_snapshot,
       .summary = "of a recording that runs: add what is live now to its file",
       .usage = "[OPTIONS] FILE|PID",
