@@ -64,7 +64,7 @@ static void put_text(const char *text, int columns) {
     free(shown);
 }
 
-/* A line, from its left end. */
+/* A line, from its left end, cut off at its right one. */
 __attribute__((format(__printf__, 2, 3))) static void put_line(int row, const char *format, ...) {
     char text[512];
     va_list args;
@@ -72,7 +72,11 @@ __attribute__((format(__printf__, 2, 3))) static void put_line(int row, const ch
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     move(row, 0);
-    put_text(text, COLS);
+    for (hd_str piece, rest = hd_cstr(text); (piece = hd_visible(&rest)).len;)
+        for (size_t i = 0, n; i < piece.len && getcurx(stdscr) < COLS - 1; i += n) {
+            for (n = 1; i + n < piece.len && (piece.data[i + n] & 0xc0) == 0x80; n++) {}
+            addnstr(piece.data + i, (int)n);
+        }
 }
 
 /* The table. ------------------------------------------------------------------------------------ */
@@ -148,7 +152,7 @@ static void put_foot(const view *v, const watch_state *s) {
     if (v->types) put_line(LINES - 1, "filter: %s", v->typed);
     else if (*v->said) put_line(LINES - 1, "%s", v->said);
     else if (*s->told) put_line(LINES - 1, "%s", s->told);
-    else put_line(LINES - 1, "s sort: %s  / filter%s%s  space freeze  d changes  w write  ? help  q quit",
+    else put_line(LINES - 1, "? help  q quit  s sort: %s  space freeze  d changes  w write  / filter%s%s",
                   watch_order_names[t->order], *t->filter ? ": " : "", t->filter);
 }
 

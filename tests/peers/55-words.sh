@@ -73,7 +73,7 @@ while IFS= read -r line; do
   run "$line"
 done < <({ sed -n 's/^\$ \(heapdump .*\)/\1/p' "$root/README.md"
            sed -n '/^\.nf/,/^\.fi/p' "$page" | sed -n "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\(ha/^/g; s/\\\\(ga/\`/g; s/\\\\e/\\\\/g; s/^heapdump /&/p"; } |
-         grep -v '^heapdump capture ' | sort -u) # of VMs that run: 74-capture.sh
+         grep -v '^heapdump \(capture\|watch\) ' | sort -u) # of what runs: 74-capture.sh, 76-watch.sh
 check "commands are found in both" 1 "$((commands > 25))"
 
 # Names. ------------------------------------------------------------------------------------------------------
