@@ -66,6 +66,21 @@ static void growth_is_of_the_last_minute(void **state) {
     watch_free(&t);
 }
 
+static void resident_bytes_are_told_as_growth_is(void **state) {
+    watch_table t = { 0 };
+    (void)state;
+    assert_true(watch_rss(&t) == HD_UNKNOWN && watch_rss_growth(&t) == 0);
+    t.rss = 1000, tick(&t, 1, "f", (watch_amount){ .live = 1 });
+    t.rss = 4000, tick(&t, 31, "f", (watch_amount){ .live = 1 });
+    assert_true(watch_rss(&t) == 4000 && watch_rss_growth(&t) == 6000);
+    watch_freeze(&t, true);
+    t.rss = HD_UNKNOWN, tick(&t, 61, "f", (watch_amount){ .live = 1 });
+    assert_true(watch_rss(&t) == 4000 && watch_rss_growth(&t) == 6000 && watch_window(&t) == 30);
+    watch_freeze(&t, false);
+    assert_true(watch_rss(&t) == HD_UNKNOWN && watch_rss_growth(&t) == 0 && watch_window(&t) == 60);
+    watch_free(&t);
+}
+
 static void a_site_that_comes_later_had_nothing(void **state) {
     watch_table t = { 0 };
     (void)state;
@@ -181,7 +196,7 @@ static void sites_are_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_between_two_ticks), cmocka_unit_test(growth_is_of_the_last_minute),
-        cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_what_changed),
+        cmocka_unit_test(resident_bytes_are_told_as_growth_is), cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_what_changed),
         cmocka_unit_test(frozen_figures_stand_still_and_changes_are_told_from_there),
         cmocka_unit_test(rows_are_sorted_and_filtered), cmocka_unit_test(sites_are_bounded)
     };

@@ -34,7 +34,7 @@ struct watch {
     char program[PATH_MAX];      /* the file that it runs, where that is told */
     char told[160];
     bool ended, replaced;        /* told of */
-    uint64_t rss, rss_first, rss_first_us, next_us, took_us;
+    uint64_t next_us, took_us;
     uint32_t ticks, every_ms;
     uint32_t saved;
 };
@@ -193,7 +193,6 @@ static void choose_process(watch *w, uint32_t at) {
     watch_clear(&w->table);
     w->at = at;
     w->ended = w->replaced = false;
-    w->rss_first_us = 0;
     program_of(w->r.processes[at].pid, w->program);
 }
 
@@ -258,14 +257,14 @@ void watch_next(watch *w) {
 
 static void tick(watch *w) {
     uint64_t began = now_us();
+    const process *p;
     processes_look(&w->r);
     if (w->at == HD_NONE && (w->at = first_process(w)) != HD_NONE) choose_process(w, w->at);
     if (w->at != HD_NONE) {
         follow(w);
+        p = &w->r.processes[w->at];
+        w->table.rss = w->replaced || !is_alive(p) ? HD_UNKNOWN : rss_of(p->pid);
         look(w);
-        w->rss = w->ended || w->replaced || !is_alive(&w->r.processes[w->at]) ? HD_UNKNOWN
-                                                                              : rss_of(w->r.processes[w->at].pid);
-        if (w->rss != HD_UNKNOWN && !w->rss_first_us) w->rss_first = w->rss, w->rss_first_us = now_us();
     }
     w->ticks++;
     w->took_us = now_us() - began;
@@ -283,7 +282,7 @@ int watch_tick(watch *w) {
 
 watch_state watch_state_of(const watch *w) {
     const process *p = w->at == HD_NONE ? NULL : &w->r.processes[w->at];
-    watch_state s = { .name = p ? p->name : "", .rss = HD_UNKNOWN, .told = w->told, .finished = true };
+    watch_state s = { .name = p ? p->name : "", .told = w->told, .finished = true };
     for (uint32_t i = 0; i < w->r.count; i++) {
         const process *other = &w->r.processes[i];
         s.finished &= !is_alive(other) && !is_unseen(other);
@@ -294,9 +293,6 @@ watch_state watch_state_of(const watch *w) {
     s.pid = p->pid;
     s.sample_bytes = p->state.sample_bytes;
     s.is = p->ended ? IS_ENDED : w->replaced ? IS_REPLACED : is_unseen(p) ? IS_UNSEEN : IS_ALIVE;
-    s.rss = w->rss;
-    if (s.rss != HD_UNKNOWN && now_us() > w->rss_first_us + 1000)
-        s.rss_growth = ((double)s.rss - (double)w->rss_first) / ((double)(now_us() - w->rss_first_us) / 60e6);
     return s;
 }
 
@@ -357,7 +353,8 @@ static void json_state(hd_json *j, watch *w, const watch_state *s) {
     json_text(j, "process", s->name);
     json_text(j, "state", words[s->is]);
     json_text(j, "told", *s->told ? s->told : NULL);
-    json_known(j, "rss_bytes", s->rss);
+    json_known(j, "rss_bytes", watch_rss(&w->table));
+    json_number(j, "rss_growth_per_minute", watch_rss_growth(&w->table));
     json_u64(j, "sample_bytes", s->sample_bytes);
     json_number(j, "growth_seconds", watch_window(&w->table));
     json_u64(j, "look_us", w->took_us);

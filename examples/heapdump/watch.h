@@ -46,7 +46,9 @@ typedef struct watch_table {
     void *by_name;               /* a tree of <search.h> */
     watch_row all;               /* of the process */
     uint64_t ticks, now_us, before_us, frozen_us; /* frozen_us 0: never */
-    uint64_t mark_us[WATCH_MARKS];
+    uint64_t rss, held_rss;      /* of the process; rss is to be set before each tick ends; HD_UNKNOWN: not told */
+    double held_rss_growth, held_window;
+    uint64_t mark_us[WATCH_MARKS], mark_rss[WATCH_MARKS];
     uint64_t marks;              /* so many were made; the last WATCH_MARKS are there */
     bool frozen, changes;
     watch_order order;
@@ -61,8 +63,10 @@ void watch_begin(watch_table *t);
 void watch_end(watch_table *t, uint64_t now_us);
 /* What a row shows now, or where it is frozen showed then. */
 watch_figures watch_figures_of(const watch_table *t, const watch_row *row);
-/* Over how many seconds growth is told. */
+/* Over how many seconds growth is told, and resident bytes with their growth a minute: now or where it is frozen then. */
 double watch_window(const watch_table *t);
+uint64_t watch_rss(const watch_table *t);
+double watch_rss_growth(const watch_table *t);
 /* Rows that the filter leaves and that ever had something, in order; ties by name. Into `shown`. */
 void watch_sort(watch_table *t);
 /* Leaves sites that match alone; "" all. False, and pattern_error says why: the filter stays as it was. */
@@ -79,8 +83,7 @@ void watch_free(watch_table *t);
 typedef struct watch watch;
 typedef struct watch_state {
     const char *name;            /* of the process */
-    uint64_t pid, rss, sample_bytes; /* rss: HD_UNKNOWN where it is not told */
-    double rss_growth;           /* bytes a minute */
+    uint64_t pid, sample_bytes;
     enum { IS_ALIVE, IS_ENDED, IS_UNSEEN, IS_REPLACED } is;
     uint32_t others;             /* more processes, */
     uint32_t others_alive;

@@ -105,8 +105,8 @@ static void put_sums(const view *v, const watch_state *s) {
         bytes_text(e, f.growth_error, false), snprintf(growth_error, sizeof growth_error, " \xc2\xb1%s", e);
     }
     if (f.temporary >= 0) snprintf(temporary, sizeof temporary, "%.0f%%", 100 * f.temporary);
-    if (s->rss != HD_UNKNOWN) bytes_text(rss, (double)s->rss, false);
-    bytes_text(rss_growth, s->rss_growth, true);
+    if (watch_rss(t) != HD_UNKNOWN) bytes_text(rss, (double)watch_rss(t), false);
+    bytes_text(rss_growth, watch_rss_growth(t), true);
     put_line(1, "live %s%s  %.0f blocks  growth %s%s/min over %.0f s", live, error, f.blocks, growth, growth_error,
              watch_window(t));
     put_line(2, "allocates %s/s, %s of it temporary  RSS %s  %s/min", rate, temporary, rss, rss_growth);
@@ -251,6 +251,7 @@ static void key_pressed(view *v, int key) {
         return;
     }
     *v->said = 0;
+    watch_tell(v->w, "%s", "");
     if (v->helps) {
         v->helps = false;
         return;

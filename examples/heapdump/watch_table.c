@@ -93,7 +93,9 @@ void watch_end(watch_table *t, uint64_t now_us) {
         row_end(t, t->rows[i], first, marks);
     }
     row_end(t, &t->all, first, marks);
-    if (marks) t->mark_us[t->marks++ % WATCH_MARKS] = now_us;
+    if (!marks) return;
+    t->mark_us[t->marks % WATCH_MARKS] = now_us;
+    t->mark_rss[t->marks++ % WATCH_MARKS] = t->rss;
 }
 
 /* Figures. -------------------------------------------------------------------------------------- */
@@ -111,10 +113,20 @@ static double change_variance(const watch_mark *then, const watch_amount *now) {
 static uint64_t oldest_mark(const watch_table *t) { return t->marks > WATCH_MARKS ? t->marks % WATCH_MARKS : 0; }
 
 double watch_window(const watch_table *t) {
+    if (t->frozen) return t->held_window;
     return t->marks ? (double)(t->now_us - t->mark_us[oldest_mark(t)]) / 1e6 : 0;
 }
 
 static double difference(uint64_t now, uint64_t then) { return (double)now - (double)then; }
+
+uint64_t watch_rss(const watch_table *t) { return t->frozen ? t->held_rss : t->ticks ? t->rss : HD_UNKNOWN; }
+
+double watch_rss_growth(const watch_table *t) {
+    double minutes = watch_window(t) / 60;
+    uint64_t then = t->mark_rss[oldest_mark(t)];
+    if (t->frozen) return t->held_rss_growth;
+    return minutes > 0 && t->rss != HD_UNKNOWN && then != HD_UNKNOWN ? difference(t->rss, then) / minutes : 0;
+}
 
 static watch_figures figures_now(const watch_table *t, const watch_row *row) {
     const watch_mark *then = &row->mark[oldest_mark(t)], frozen = { row->frozen.live, row->frozen.live_variance,
@@ -153,6 +165,7 @@ void watch_freeze(watch_table *t, bool frozen) {
     if (frozen && !t->frozen) {
         for (uint32_t i = 0; i < t->count; i++) row_hold(t, t->rows[i]);
         row_hold(t, &t->all);
+        t->held_rss = watch_rss(t), t->held_rss_growth = watch_rss_growth(t), t->held_window = watch_window(t);
         t->frozen_us = t->now_us;
     }
     t->frozen = frozen;
