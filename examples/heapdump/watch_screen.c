@@ -23,16 +23,17 @@ typedef struct view {
     size_t typed_size;
     bool types;
     int talk;                    /* standard error, while the screen is ours; -1: it is elsewhere */
-    int error;                   /* the old one */
     off_t heard;
 } view;
 
 static bool is_on;
+static int error_before = -1;    /* standard error, while the screen has it */
 static volatile sig_atomic_t ends;
 
 void watch_screen_end(void) {
     if (is_on) endwin();
     is_on = false;
+    if (error_before >= 0) dup2(error_before, STDERR_FILENO);
 }
 
 static void on_end(int number) { ends = number; }
@@ -280,11 +281,11 @@ static void key_pressed(view *v, int key) {
 /* What others say. ------------------------------------------------------------------------------ */
 
 static void talk_begin(view *v) {
-    v->talk = v->error = -1;
+    v->talk = -1;
     if (!isatty(STDERR_FILENO)) return;
     v->talk = memfd_create("talk", MFD_CLOEXEC);
-    v->error = dup(STDERR_FILENO);
-    if (v->talk >= 0 && v->error >= 0) dup2(v->talk, STDERR_FILENO);
+    error_before = dup(STDERR_FILENO);
+    if (v->talk >= 0 && error_before >= 0) dup2(v->talk, STDERR_FILENO);
 }
 
 /* The last line that was said since. */
@@ -305,13 +306,10 @@ static void talk_hear(view *v) {
 static void talk_end(view *v) {
     char text[4096];
     ssize_t n;
-    if (v->talk < 0 || v->error < 0) return;
-    fflush(stderr);
-    dup2(v->error, STDERR_FILENO);
+    if (v->talk < 0) return;
     n = pread(v->talk, text, sizeof text, 0);
     if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) {}
     close(v->talk);
-    close(v->error);
 }
 
 /* ------------------------------------------------------------------------------------------------ */
@@ -371,6 +369,7 @@ int watch_screen(watch *w) {
     if (!screen_begin()) return BAD_INPUT;
     talk_begin(&v);
     run(&v);
+    fflush(stderr);
     watch_screen_end();
     talk_end(&v);
     return ends && ends != SIGINT ? 128 + ends : DONE;
