@@ -48,7 +48,7 @@ if need redis-server redis-tools; then
     "$(picture | wc -l) $(picture | awk 'length($0) > 80 { bad = 1 } END { print bad ? "no" : "yes" }') $(picture | tail -n 1 | grep -q '^? help  q quit' && echo yes)"
   pid=$(picture | sed -n '1s/.*(\([0-9]*\)).*/\1/p')
   check "... of that process" redis-server "$(cat /proc/$pid/comm)"
-  watching=$(pgrep -f "watch --every 0.2 redis.json" | while read -r p; do [ "$(cat /proc/$p/comm)" != heapdump ] || echo $p; done)
+  watching=$(pgrep -P $(terminal display-message -p -t 0 '#{pane_pid}') -x heapdump)
   check "the region is there to be read alone" r--s "$(awk '/memfd:heapdump/ { print $2 }' /proc/$watching/maps | sort -u)"
   for order in 'b blocks' 'g growth' 'a rate' 't temporary' 'n name' 'l live' 's blocks' 'S live'; do
     press "${order% *}"
