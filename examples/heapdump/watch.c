@@ -382,6 +382,11 @@ static bool json_tick(watch *w) {
     hd_json_object(&j);
     json_text(&j, "heapdump", hd_version());
     json_text(&j, "command", command_name);
+    json_array(&j, "files");
+    hd_json_object(&j);
+    json_text(&j, "file", w->a->files[0]);
+    hd_json_end(&j);
+    hd_json_end(&j);
     json_u64(&j, "tick", w->ticks);
     json_u64(&j, "time_us", t->now_us);
     json_state(&j, w, &s);

@@ -67,7 +67,7 @@ check heaps,objects,raw,indexed check F F
 report heaps,objects,raw,indexed report -o out F
 validate - validate F
 pages none pages F
-watch - watch --count 1 F'
+watch none watch --json --count 1 F'
 
 # What a run may end with: 0 where the command applies, else 1 or 2 and a line. Of kind -, that is for the file to say.
 wrong() {                        # wrong STATUS APPLIES: why that is not right
