@@ -118,7 +118,8 @@ static void row_add(watch_row *row, hd_heap_kind kind, const hd_amount *a) {
     watch_amount *to = &row->next;
     double variance = double_of(a->variance);
     if (kind == HD_HEAP_LIVE) to->live += a->bytes, to->blocks += a->blocks, to->live_variance += variance;
-    else if (kind == HD_HEAP_TOTAL) to->total += a->bytes, to->total_blocks += a->blocks, to->total_variance += variance;
+    else if (kind == HD_HEAP_TOTAL)
+        to->total += a->bytes, to->total_blocks += a->blocks, to->total_variance += variance;
     else to->temporary += a->bytes, to->temporary_blocks += a->blocks;
 }
 
@@ -204,8 +205,8 @@ static uint32_t first_process(const watch *w) {
         const process *p = &w->r.processes[i], *b = best == HD_NONE ? NULL : &w->r.processes[best];
         bool lives = is_alive(p);
         if (w->pid && p->pid == w->pid && !p->later) return i;
-        if (b && (best_lives > lives || (best_lives == lives && b->state.counters.live_bytes >= p->state.counters.live_bytes)))
-            continue;
+        if (b && (best_lives > lives ||
+                  (best_lives == lives && b->state.counters.live_bytes >= p->state.counters.live_bytes))) continue;
         best = i;
         best_lives = lives;
     }
@@ -334,7 +335,8 @@ void watch_save(watch *w, char *said, size_t size) {
 
 static void json_number(hd_json *j, const char *key, double value) {
     hd_json_key(j, key);
-    hd_json_i64(j, isnan(value) ? 0 : value > 9e18 ? INT64_MAX : value < -9e18 ? INT64_MIN : (int64_t)nearbyint(value));
+    hd_json_i64(j, isnan(value) ? 0
+                   : value > 9e18 ? INT64_MAX : value < -9e18 ? INT64_MIN : (int64_t)nearbyint(value));
 }
 
 static void json_figures(hd_json *j, const watch_figures *f, bool sampled) {
@@ -455,10 +457,12 @@ static int take_options(watch *w) {
     if (a->sort) {
         int order = 0;
         while (order < WATCH_ORDERS && strcmp(watch_order_names[order], a->sort)) order++;
-        if (order == WATCH_ORDERS) return usage("--sort takes live, blocks, growth, rate, temporary or name, not '%s'", a->sort);
+        if (order == WATCH_ORDERS)
+            return usage("--sort takes live, blocks, growth, rate, temporary or name, not '%s'", a->sort);
         w->table.order = (watch_order)order;
     }
-    if (a->filter && !watch_filter(&w->table, a->filter)) return usage("--filter does not take '%s': %s", a->filter, pattern_error);
+    if (a->filter && !watch_filter(&w->table, a->filter))
+        return usage("--filter does not take '%s': %s", a->filter, pattern_error);
     return DONE;
 }
 

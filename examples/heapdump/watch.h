@@ -37,7 +37,9 @@ typedef struct watch_row {
     bool hidden;                 /* by the filter */
 } watch_row;
 
-typedef enum watch_order { BY_LIVE, BY_BLOCKS, BY_GROWTH, BY_RATE, BY_TEMPORARY, BY_NAME, WATCH_ORDERS } watch_order;
+typedef enum watch_order {
+    BY_LIVE, BY_BLOCKS, BY_GROWTH, BY_RATE, BY_TEMPORARY, BY_NAME, WATCH_ORDERS
+} watch_order;
 extern const char *const watch_order_names[WATCH_ORDERS];
 
 typedef struct watch_table {

@@ -90,15 +90,16 @@ static void put_process(const view *v, const watch_state *s) {
         snprintf(others, sizeof others, ", %u more process%s, %u alive (Tab)", s->others, s->others == 1 ? "" : "es",
                  s->others_alive);
     attron(A_BOLD);
-    put_line(0, "%s (%llu)%s%s%s%s", *s->name ? s->name : "nobody records yet", (unsigned long long)s->pid, words[s->is],
-             t->frozen ? "  FROZEN" : "", t->changes ? "  CHANGES" : "", others);
+    put_line(0, "%s (%llu)%s%s%s%s", *s->name ? s->name : "nobody records yet", (unsigned long long)s->pid, 
+             words[s->is], t->frozen ? "  FROZEN" : "", t->changes ? "  CHANGES" : "", others);
     attroff(A_BOLD);
 }
 
 static void put_sums(const view *v, const watch_state *s) {
     watch_table *t = watch_table_of(v->w);
     watch_figures f = watch_figures_of(t, &t->all);
-    char live[32], error[48] = "", growth[32], growth_error[48] = "", rate[32], temporary[32] = "-", rss[32] = "-", rss_growth[32];
+    char live[32], error[48] = "", growth[32], growth_error[48] = "";
+    char rate[32], temporary[32] = "-", rss[32] = "-", rss_growth[32];
     bytes_text(live, f.live, t->changes), bytes_text(growth, f.growth, true), bytes_text(rate, f.rate, false);
     if (s->sample_bytes) {
         char e[32];
@@ -114,7 +115,9 @@ static void put_sums(const view *v, const watch_state *s) {
 }
 
 static void put_heading(const view *v, const watch_state *s) {
-    static const int column[] = { [BY_LIVE] = 0, [BY_BLOCKS] = 1, [BY_GROWTH] = 2, [BY_RATE] = 4, [BY_TEMPORARY] = 5, [BY_NAME] = 6 };
+    static const int column[] = {
+        [BY_LIVE] = 0, [BY_BLOCKS] = 1, [BY_GROWTH] = 2, [BY_RATE] = 4, [BY_TEMPORARY] = 5, [BY_NAME] = 6
+    };
     static const char *const words[] = { "live", "blocks", "growth/min", "\xc2\xb1", "alloc/s", "temp", "site" };
     static const int width[] = { 9, 9, 10, 8, 9, 4, 4 };
     const watch_table *t = watch_table_of(v->w);
