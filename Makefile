@@ -246,7 +246,7 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev libyaml-dev zlib1g-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h examples/unpack.h $(wildcard examples/heapdump/formats/*.[ch]) | fuzz-deps
+$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h examples/unpack.h $(wildcard examples/heapdump/formats/*.[ch] examples/heapdump/resident*.[ch]) | fuzz-deps
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@ -lyaml -lz
 

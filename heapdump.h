@@ -1482,7 +1482,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
    with the processes that record (mmap with MAP_SHARED, of a memfd or a file), and sees what they recorded whenever
    it likes, also after their end, whatever that was (>>recorder.view). All in it is offsets: each process has it at
    an address of its own, and may map less of it than others. It may be far larger than the memory that there is:
-   pages that nobody used take none. A recorder takes 100 KB (of 16 shards; 40 KB of one), each context that allocates
+   pages that nobody used take none. A recorder takes 116 KB (of 16 shards; 56 KB of one), each context that allocates
    some 125 bytes. Nothing is given back, also not when a recorder is freed or its process ends: a region is for one
    run. When it is full, blocks of new contexts are not recorded, and counted as lost.
    Every process that has it mapped writable can read and change all of it, so also what a parent recorded before it
@@ -1814,6 +1814,21 @@ HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t ad
 /* Takes no more of the region than its first `bytes`, or than what is in use if that is more. Returns how many bytes
    that is: the rest of the mapping may go. 0: there is no region. Not from inside an hd_record_ function. */
 HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes);
+/* What only the allocator below knows: arenas, what size classes keep free. */
+typedef struct hd_allocator_stat {
+    const char *allocator;       /* as of hd_scalar: "malloc/arenas/0", "malloc/classes/64" */
+    const char *name;            /* "size", "free" */
+    const char *units;           /* "bytes", "objects", or NULL */
+    uint64_t value;
+} hd_allocator_stat;
+
+/* Keeps these for who looks on (hd_recorder_view_allocator_stats), in place of those that were told before by the same
+   allocator and name; texts are copied, each up to 255 bytes. Any thread may call it at any time, but from inside an
+   allocator's own locks only if that allocator does not allocate meanwhile; it never calls malloc. Each value is
+   whole, several are not of one moment. O(count * those kept), of which there are HD_ALLOCATOR_STATS at most. False:
+   there is no region, or no room for all; those before are kept. */
+#define HD_ALLOCATOR_STATS 4096u
+HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocator_stat *stats, size_t count);
 /* Tells of a module, before the first allocation from its code: program counters are then named MODULE+0xOFFSET,
    and blocks of no type have the name of the module that asked for them. Where a transparent one lies inside another,
    it is the transparent one. Also desc.tracker.unwind may call this. False: there is no memory. */
@@ -1906,6 +1921,18 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
 HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
                                                 void (*each)(void *user, const hd_module *module, bool loaded),
                                                 void *user, hd_error *err);
+
+/* Calls back for each page of 4096 bytes at which blocks begin that live, with its address, in no order; of a fork's
+   child also for those of its parents, now, some of them twice. A block that has left its page lately may be told of still. O(such
+   pages / 32). Errors: HD_INVALID. */
+HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
+                                                    void (*each)(void *user, uint64_t address), void *user,
+                                                    hd_error *err);
+/* Calls back for what hd_recorder_allocator_stats was told last, in the order in which it first was; all that `each`
+   gets is there during the call. Errors: HD_INVALID. */
+HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint64_t bytes, uint32_t number,
+                                                        void (*each)(void *user, const hd_allocator_stat *stat),
+                                                        void *user, hd_error *err);
 
 /* A snapshot of what the caller has added up: bytes[c] and blocks[c] are those of context c, for all c
    below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
@@ -2072,6 +2099,9 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
    HD_INVALID (two heaps of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+/* The same, with scalars beside the heaps. Errors also: those of hd_chrome_writer_add for scalars. */
+HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const hd_options *options, hd_out out,
+                                             hd_error *err);
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
@@ -3635,10 +3665,25 @@ static void hd__pages_give(void *p, size_t size) { (void)size, free(p); }
 #if !defined(MAP_NORESERVE)
 #define MAP_NORESERVE 0
 #endif
+#if defined(__linux__)
+#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
+int madvise(void *block, size_t size, int advice);
+#endif
+/* Ours are in maps apart from others', and told from these by the flags rr and nr in /proc/PID/smaps: who looks at
+   what is resident knows them by that. */
+static void hd__pages_mark(void *p, size_t size) {
+    int saved = errno;
+    if (madvise(p, size, 1 /* MADV_RANDOM */)) errno = saved;
+}
+#else
+static void hd__pages_mark(void *p, size_t size) { (void)p, (void)size; }
+#endif
 static void *hd__pages_take(size_t size) {
     void *p = mmap(NULL, hd__page_round(size), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    if (p == MAP_FAILED) return NULL;
+    hd__pages_mark(p, hd__page_round(size));
+    return p;
 }
 static void hd__pages_give(void *p, size_t size) {
     if (p) munmap(p, hd__page_round(size));
@@ -3647,9 +3692,6 @@ static void hd__pages_give(void *p, size_t size) {
 
 /* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay. */
 #if defined(__linux__)
-#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
-int madvise(void *block, size_t size, int advice);
-#endif
 static bool hd__pages_forget(void *p, size_t size) {
     int saved = errno;
     bool gone = !madvise(p, size, 4 /* MADV_DONTNEED */);
@@ -13749,6 +13791,27 @@ typedef struct hd__shown_block {
     uint32_t site, time;         /* site 0: free */
 } hd__shown_block;
 
+/* Pages at which blocks begin, of 32: those of a leaf of the register. */
+typedef struct hd__shown_pages {
+    uint64_t number;             /* of the leaf; of a free row: the next free one, from 1 */
+    uint64_t pages;              /* a bit for each; 0: the row is free */
+} hd__shown_pages;
+
+/* Who fills rows of these; registers share them. */
+typedef struct hd__page_shower {
+    hd__mutex lock;              /* of rows that are taken and given back; taken inside a shard's */
+    hd__land *land;
+    hd__column *column;          /* NULL: nobody looks on */
+    hd__shower rows;
+    uint32_t free_row;           /* from 1; 0: none is */
+    uint32_t turn;               /* a fork's child begins the next: rows of the one before are the parent's */
+} hd__page_shower;
+
+/* What an allocator says of itself: offsets of names. */
+typedef struct hd__shown_stat {
+    uint64_t allocator, name, units, value; /* units 0: none */
+} hd__shown_stat;
+
 /* A shard's counters, of samples as they are, which its lock guards. */
 typedef struct hd__shown_shard {
     uint64_t under_way;          /* an operation is */
@@ -13789,6 +13852,8 @@ typedef struct hd__record {
     char name[64];
     hd__column nodes, sites, errors, modules;
     hd__column lifetimes;        /* of freed blocks, by site */
+    hd__column pages;            /* hd__shown_pages */
+    hd__column stats;            /* hd__shown_stat */
     uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: they are not shown */
     char apart[64];              /* what all threads write, on cache lines of its own */
     uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
@@ -13800,7 +13865,7 @@ typedef struct hd__record {
                                     and as many hd__pending_kept */
 } hd__record;
 
-static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '3' };
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '4' };
 
 /* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
 #if defined(HD__ALONE)
@@ -14661,6 +14726,7 @@ typedef struct hd__bucket {
 
 typedef struct hd__leaf {
     uint64_t head;               /* as a bucket's */
+    uint32_t row, turn;          /* where its pages are shown, from 1, in that turn; 0: nowhere */
     hd__bucket *bucket[1u << HD__LEAF_BITS];
 } hd__leaf;
 
@@ -14720,6 +14786,7 @@ struct hd_register {
     uint32_t batches, batch_room, low; /* low: batches before it have no page to take */
     uint8_t *spare;              /* pages that wait to be used again */
     uint64_t pages, spares;      /* in use; waiting */
+    hd__page_shower *shower;     /* NULL: pages are not shown */
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
 };
@@ -15026,11 +15093,55 @@ static hd__leaf *hd__leaf_make(hd_register *reg, uint64_t key) {
     return *at = leaf;
 }
 
+/* A row of pages that is free, from 1; 0: there is no room. */
+static uint32_t hd__pages_row(hd__page_shower *to) {
+    uint32_t row = to->free_row;
+    uint64_t next;
+    if (row) {                   /* somebody else may have written it */
+        next = hd__figure(&((hd__shown_pages *)hd__shower_row(&to->rows, row - 1, sizeof(hd__shown_pages)))->number);
+        to->free_row = next <= to->rows.count ? (uint32_t)next : 0;
+    } else if (hd__shower_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages))) {
+        hd__shower_done(&to->rows, to->column);
+        row = to->rows.count;
+    }
+    return row;
+}
+
+/* Shows which pages of a leaf have buckets. */
+static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
+    hd__page_shower *to = reg->shower;
+    hd__shown_pages *shown;
+    uint64_t pages = 0;
+    if (!to || !to->column) return;
+    for (unsigned i = 0; i < 1u << HD__LEAF_BITS; i++) pages |= (uint64_t)(leaf->bucket[i] != NULL) << i;
+    if (leaf->turn != to->turn) leaf->row = 0;
+    leaf->turn = to->turn;
+    if (leaf->row && pages) {
+        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
+        hd__figure_set(&shown->pages, pages);
+        return;
+    }
+    hd__lock(&to->lock);
+    if (!leaf->row && pages && (leaf->row = hd__pages_row(to)) != 0) {
+        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
+        hd__figure_set(&shown->number, leaf->head >> (HD__PLACE_BITS + HD__LEAF_BITS));
+        hd__figure_set(&shown->pages, pages);
+    } else if (leaf->row && !pages) {
+        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
+        hd__figure_set(&shown->pages, 0);
+        hd__figure_set(&shown->number, to->free_row);
+        to->free_row = leaf->row;
+        leaf->row = 0;
+    }
+    hd__unlock(&to->lock);
+}
+
 static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
     uint64_t key = b->head;
     hd__leaf *leaf = *hd__leaf_in(hd__span_of(reg, key), key);
     *hd__bucket_in(leaf, key) = NULL;
     reg->buckets--;
+    hd__leaf_show(reg, leaf);
     hd__piece_give(reg, b, hd__grade_of(key));
     hd__leaf_check(reg, leaf);
 }
@@ -15078,6 +15189,7 @@ HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, 
         b->capacity = reg->of[to].capacity;
         *hd__bucket_in(leaf, key) = b;
         reg->buckets++;
+        hd__leaf_show(reg, leaf);
     } else {
         hd__leaf_check(reg, leaf);
     }
@@ -15427,7 +15539,7 @@ struct hd_recorder {
     hd__pending *pending;        /* in it */
     uint64_t record_at;          /* its offset */
     hd__mutex site_lock;         /* guards what follows, while it is added to */
-    hd__shower sites, errors, modules, lifetimes;
+    hd__shower sites, errors, modules, lifetimes, stats;
     uint32_t inherited;          /* sites with this number and below were a parent's */
     uint64_t forking_bytes;      /* what a child inherits */
     bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
@@ -15435,7 +15547,9 @@ struct hd_recorder {
     hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of what sites keep of a peak; taken inside a shard's lock, if any */
     uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
     uint32_t *context_of[HD__SEGMENTS]; /* by site */
+    uint32_t *stat_hash[HD__SEGMENTS]; /* by row of the allocator's: of its names */
     uint64_t numbers_memory;
+    hd__page_shower pages;
     hd__shard shard[1];          /* `shards` of them */
 };
 
@@ -15962,6 +16076,11 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
     if (rec->shows_blocks && !hd__blocks_begin(rec, r))
         return hd__fail(err, HD_OUT_OF_MEMORY, "no memory for a recorder");
     rec->record = r;
+    rec->pages.column = rec->land.base ? &r->pages : NULL;
+    rec->pages.land = &rec->land;
+    memset(&rec->pages.rows, 0, sizeof rec->pages.rows);
+    rec->pages.free_row = 0;
+    rec->pages.turn++;
     rec->pending = (hd__pending *)(void *)((uint8_t *)r + hd__record_pending_at(rec->shards));
     if (!rec->land.base) return HD_OK;
     if (rec->shows_contexts && !hd__contexts_show_from(rec->contexts, nodes, &rec->land, &r->nodes))
@@ -16004,6 +16123,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     if (!rec)
         return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
     hd__mutex_init(&rec->site_lock);
+    hd__mutex_init(&rec->pages.lock);
     rec->shards = shards;
     rec->on_free = desc->on_free;
     rec->clock = desc->clock;
@@ -16026,6 +16146,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
             hd_recorder_free(rec);
             return NULL;
         }
+        rec->shard[i].reg->shower = &rec->pages;
     }
     if (hd__recorder_join(rec, desc, err)) {
         hd_recorder_free(rec);
@@ -16050,6 +16171,7 @@ static void hd__record_drop(hd_recorder *rec, const hd__land *land, hd__record *
     hd__shower_free(&rec->errors, land, sizeof(hd__site_error));
     hd__shower_free(&rec->modules, land, sizeof(hd__shown_module));
     hd__shower_free(&rec->lifetimes, land, sizeof(hd_lifetimes));
+    hd__shower_free(&rec->stats, land, sizeof(hd__shown_stat));
     if (!land->base) hd__pages_give(record, hd__record_size(rec->shards));
 }
 
@@ -16065,10 +16187,12 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     for (unsigned i = 0; i < HD__SEGMENTS; i++) {
         hd__pages_give(rec->site_of[i], sizeof **rec->site_of << (i + HD__SEGMENT_BITS));
         hd__pages_give(rec->context_of[i], sizeof **rec->context_of << (i + HD__SEGMENT_BITS));
+        hd__pages_give(rec->stat_hash[i], sizeof **rec->stat_hash << (i + HD__SEGMENT_BITS));
     }
     if (rec->record) HD__STORE(&rec->record->ended, 1);
     hd__record_drop(rec, &rec->land, rec->record);
     hd__mutex_free(&rec->site_lock);
+    hd__mutex_free(&rec->pages.lock);
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_free(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_free(&rec->peak_lock[i]);
     hd__pages_give(rec->filter, HD__FILTER_BYTES);
@@ -16346,6 +16470,64 @@ HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
     hd_record_resume();
 }
 
+/* Whether a text of the region is this one. */
+static bool hd__stat_text_is(const hd__land *land, uint64_t offset, hd_str text) {
+    const char *at = (const char *)land->base + offset;
+    uint32_t length;
+    if (!offset) return !text.len;
+    if (offset >= land->size || land->size - offset < sizeof length) return false;
+    memcpy(&length, at, sizeof length);
+    return length == text.len && length <= land->size - offset - sizeof length &&
+           !memcmp(at + sizeof length, text.data, text.len);
+}
+
+static hd_str hd__stat_text(const char *s) {
+    hd_str text = hd_cstr(s ? s : "");
+    if (text.len > 255) text.len = 255;
+    return text;
+}
+
+/* The row of an allocator's value, which is made when there is none yet. NULL: there is no room. */
+static hd__shown_stat *hd__stat_row(hd_recorder *rec, const hd_allocator_stat *of) {
+    hd_str allocator = hd__stat_text(of->allocator), name = hd__stat_text(of->name), units = hd__stat_text(of->units);
+    uint32_t hash = (uint32_t)hd__hash_bytes(hd__hash_bytes(1, allocator.data, allocator.len), name.data, name.len), *kept;
+    hd__shown_stat *row;
+    for (uint32_t i = 0; i < rec->stats.count; i++) {
+        kept = hd__numbers_at(rec->stat_hash, i);
+        row = (hd__shown_stat *)hd__shower_row(&rec->stats, i, sizeof *row);
+        if (kept && *kept == hash && hd__stat_text_is(&rec->land, hd__figure(&row->allocator), allocator) &&
+            hd__stat_text_is(&rec->land, hd__figure(&row->name), name))
+            return row;
+    }
+    if (rec->stats.count >= HD_ALLOCATOR_STATS || !(kept = hd__numbers_make(rec, rec->stat_hash, rec->stats.count)))
+        return NULL;
+    row = (hd__shown_stat *)hd__shower_next(&rec->stats, &rec->land, &rec->record->stats, sizeof *row);
+    if (!row) return NULL;
+    *kept = hash;
+    row->allocator = hd__show_text(&rec->land, allocator);
+    row->name = hd__show_text(&rec->land, name);
+    row->units = units.len ? hd__show_text(&rec->land, units) : 0;
+    hd__figure_set(&row->value, of->value);
+    if (!row->allocator || !row->name) return NULL;
+    hd__shower_done(&rec->stats, &rec->record->stats);
+    return row;
+}
+
+HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocator_stat *stats, size_t count) {
+    bool whole = true;
+    if (!rec || !rec->land.base) return false;
+    hd_record_suspend();
+    hd__lock(&rec->site_lock);
+    for (size_t i = 0; i < count && whole; i++) {
+        hd__shown_stat *row = hd__stat_row(rec, &stats[i]);
+        if (row) hd__figure_set(&row->value, stats[i].value);
+        whole = row != NULL;
+    }
+    hd__unlock(&rec->site_lock);
+    hd_record_resume();
+    return whole;
+}
+
 /* The locks that recorders share are taken once per fork, by the first that prepares. */
 static HD__THREAD_LOCAL uint32_t hd__forking;
 
@@ -16355,6 +16537,7 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     hd__lock(&rec->site_lock);
     for (uint32_t i = 0; rec->keeps_lifetimes && i < HD__LIFETIME_LOCKS; i++) hd__lock(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
+    hd__lock(&rec->pages.lock);
     rec->forking_bytes = hd_recorder_live_bytes(rec) + hd__figure(&rec->record->inherited[0]);
     if (hd__forking++) return;
     hd__this.adding = hd__this.adding + 1;
@@ -16369,6 +16552,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
         hd__unlock(&rec->contexts->lock);
         hd__this.adding = hd__this.adding - 1;
     }
+    hd__unlock(&rec->pages.lock);
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
     for (uint32_t i = HD__LIFETIME_LOCKS; rec->keeps_lifetimes && i--;) hd__unlock(&rec->lifetime_lock[i]);
     hd__unlock(&rec->site_lock);
@@ -17206,6 +17390,56 @@ HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t byt
     if (!hd__view_find(&view, region, bytes, number))
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
     hd__view_modules(&view, hd__view_tell_module, &told);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
+                                                    void (*each)(void *user, uint64_t address), void *user,
+                                                    hd_error *err) {
+    uint64_t most = bytes / sizeof(hd__shown_pages);
+    hd__sight view;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    for (int up = 0; up < HD__PARENTS; up++) {
+        uint32_t rows = hd__view_rows(&view.record->pages);
+        for (uint32_t i = 0; i < rows && most--; i++) {
+            const hd__shown_pages *row =
+                (const hd__shown_pages *)hd__view_row(&view, &view.record->pages, i, sizeof *row);
+            uint64_t at, pages;
+            if (!row) break;
+            pages = hd__figure(&row->pages) & UINT32_MAX;
+            at = hd__address_of(hd__figure(&row->number) << (HD__PLACE_BITS + HD__LEAF_BITS)) & ~(uint64_t)(HD__PAGE - 1);
+            for (; pages; pages &= pages - 1) each(user, at + (uint64_t)hd__lowest_bit(pages) * HD__PAGE);
+        }
+        if (!hd__view_parent(&view, &view)) break;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint64_t bytes, uint32_t number,
+                                                        void (*each)(void *user, const hd_allocator_stat *stat),
+                                                        void *user, hd_error *err) {
+    char text[3][256];
+    uint32_t rows;
+    hd__sight view;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    rows = hd__view_rows(&view.record->stats);
+    for (uint32_t i = 0; i < rows && i < HD_ALLOCATOR_STATS; i++) {
+        const hd__shown_stat *row = (const hd__shown_stat *)hd__view_row(&view, &view.record->stats, i, sizeof *row);
+        hd_allocator_stat stat;
+        uint64_t units;
+        if (!row) break;
+        units = hd__figure(&row->units);
+        text[0][hd__view_text(&view, hd__figure(&row->allocator), text[0], 255).len] = 0;
+        text[1][hd__view_text(&view, hd__figure(&row->name), text[1], 255).len] = 0;
+        text[2][units ? hd__view_text(&view, units, text[2], 255).len : 0] = 0;
+        stat.allocator = text[0];
+        stat.name = text[1];
+        stat.units = units ? text[2] : NULL;
+        stat.value = hd__figure(&row->value);
+        each(user, &stat);
+    }
     return HD_OK;
 }
 
@@ -18371,9 +18605,14 @@ HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *er
 
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
                                        hd_out out, hd_error *err) {
+    hd_chrome_dumps dumps = { heaps, count, NULL, 0, HD_DETAILED, NULL };
+    return hd_chrome_write_dumps(&dumps, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const hd_options *options, hd_out out,
+                                             hd_error *err) {
     hd_chrome_writer w;
     hd_chrome_writer_desc desc;
-    hd_chrome_dumps dumps = { heaps, count, NULL, 0, HD_DETAILED, NULL };
     hd_status status;
     memset(&desc, 0, sizeof desc);
     if (options) desc.options = *options;
@@ -18383,7 +18622,7 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     hd__trace_writer_init(&w, &desc, out);
     w.copy = false;
     hd__trace_writer_begin(&w, false);
-    status = hd_chrome_writer_add(&w, &dumps, err);
+    status = hd_chrome_writer_add(&w, dumps, err);
     if (!status) status = hd_chrome_writer_finish(&w, err);
     hd__trace_writer_release(&w);
     return status;

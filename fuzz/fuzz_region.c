@@ -23,11 +23,13 @@ static void record_into(void *region, bool lifetimes) {
     hd_recorder_desc desc = { .region = region, .region_bytes = BYTES, .name = "fuzzed", .lifetimes = lifetimes,
                               .clock = clock_of, .shards = 2, .sample_bytes = lifetimes ? 0 : 64 };
     hd_module module = { 0x1000, 0x2000, 0x1000, hd_cstr("/bin/fuzzed"), { 1, 2 }, 2, false };
+    hd_allocator_stat stat = { "malloc/arenas", "size", "bytes", 100 };
     hd_recorder *rec;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     rec = hd_recorder_create(&desc, NULL);
     hd_recorder_add_module(rec, &module);
+    hd_recorder_allocator_stats(rec, &stat, 1);
     for (uintptr_t i = 1; i < 40; i++) {
         hd_record_alloc(rec, (void *)(64 * i), i * 100, i % 3 ? "T" : NULL);
         if (i % 4 == 0) hd_record_free(rec, (void *)(64 * i));
@@ -65,6 +67,11 @@ static void sum(void *user, const hd_lifetimes *of, const uint64_t *pcs, size_t 
 }
 
 static void add(void *user, uint32_t context, const uint32_t *nodes) { *(uint64_t *)user += context + nodes[0] + nodes[1]; }
+static void add_page(void *user, uint64_t address) { *(uint64_t *)user += address; }
+
+static void add_stat(void *user, const hd_allocator_stat *s) {
+    *(uint64_t *)user += strlen(s->allocator) + strlen(s->name) + (s->units ? strlen(s->units) : 0) + s->value;
+}
 
 static void look(uint32_t number) {
     hd_options options = { .limits = { .max_memory = 4 << 20, .max_records = 100000 } };
@@ -78,6 +85,8 @@ static void look(uint32_t number) {
         hd_profile *p;
         if (!hd_recorder_view_snapshot(copy, BYTES, number, &snapshot, &p, NULL)) hd_profile_free(p);
     }
+    hd_recorder_view_block_pages(copy, BYTES, number, add_page, &any, NULL);
+    hd_recorder_view_allocator_stats(copy, BYTES, number, add_stat, &any, NULL);
     hd_recorder_view_modules(copy, BYTES, number, count, &any, NULL);
     hd_recorder_view_lifetimes(copy, BYTES, number, 9, &options, sum, &any, NULL);
     if (!hd_recorder_view_pages(copy, BYTES, number, &(hd_pages_options){ .options = options }, &pages, NULL))

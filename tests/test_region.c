@@ -475,6 +475,126 @@ static void notes_are_the_callers(void **state) {
     for (uint32_t i = 0; i < 8; i++) assert_int_equal(r.notes[i], 10 + i + (i == 7));
 }
 
+/* Pages as a text, in order. */
+static uint64_t page[64];
+static size_t page_count;
+
+static void take_page(void *user, uint64_t address) {
+    (void)user;
+    assert_true(page_count < 64);
+    page[page_count++] = address;
+}
+
+static int by_address(const void *a, const void *b) {
+    return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : 1;
+}
+
+static void assert_pages(uint32_t number, size_t count, const uint64_t *expected) {
+    page_count = 0;
+    assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, number, take_page, NULL, NULL), HD_OK);
+    qsort(page, page_count, sizeof *page, by_address);
+    assert_int_equal(page_count, count);
+    for (size_t i = 0; i < count; i++) assert_int_equal(page[i], expected[i]);
+}
+
+static void *in_page(uint64_t n, uint64_t offset) { return (void *)(uintptr_t)(n * 4096 + offset); }
+
+static void pages_with_blocks_are_seen(void **state) {
+    static const uint64_t some[] = { 5 * 4096, 9 * 4096, 0x700000000000 };
+    (void)state;
+    create(NULL);
+    assert_pages(0, 0, NULL);
+    hd_record_alloc(rec, in_page(5, 16), 100000, "A");
+    hd_record_alloc(rec, in_page(5, 4080), 1, "A");
+    hd_record_alloc(rec, in_page(9, 8), 1, "A");   /* no multiple of 16 */
+    hd_record_alloc(rec, (void *)(uintptr_t)0x700000000000, 1, "A");
+    assert_pages(0, 3, some);
+    hd_record_free(rec, in_page(5, 16));
+    assert_pages(0, 3, some);
+}
+
+/* Empty ones are told of until others that are their likes have become so. */
+static void pages_without_blocks_go(void **state) {
+    uint64_t left[64];
+    (void)state;
+    create(NULL);
+    for (uint64_t i = 0; i < 2000; i++) hd_record_alloc(rec, in_page(40 * i + 1, 0), 1, "A");
+    for (uint64_t i = 0; i < 2000; i++) hd_record_free(rec, in_page(40 * i + 1, 0));
+    page_count = 0;
+    assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 0, take_page, NULL, NULL), HD_OK);
+    assert_true(page_count <= 64);
+    memcpy(left, page, sizeof left);
+    hd_record_alloc(rec, in_page(7777777, 0), 1, "A"); /* a row that was given back */
+    page_count = 0;
+    assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 0, take_page, NULL, NULL), HD_OK);
+    qsort(page, page_count, sizeof *page, by_address);
+    assert_int_equal(page[page_count - 1], (uint64_t)7777777 * 4096);
+    assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 1, take_page, NULL, NULL), HD_INVALID);
+}
+
+static void pages_of_a_child(void **state) {
+    static const uint64_t of_parent[] = { 4096, 3 * 4096 }, of_both[] = { 4096, 4096, 2 * 4096, 3 * 4096 };
+    int status;
+    (void)state;
+    create(NULL);
+    hd_record_alloc(rec, in_page(1, 0), 10, "A");
+    hd_recorder_fork_prepare(rec);
+    pid_t child = fork();
+    if (!child) {
+        if (!hd_recorder_fork_child(rec)) _exit(9);
+        hd_record_alloc(rec, in_page(2, 0), 10, "A");  /* where pages of the parent's are shown */
+        _exit(0);
+    }
+    hd_recorder_fork_parent(rec);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    hd_record_alloc(rec, in_page(3, 0), 10, "A");
+    assert_pages(0, 2, of_parent);
+    page_count = 0;
+    assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 1, take_page, NULL, NULL), HD_OK);
+    qsort(page, page_count, sizeof *page, by_address);
+    assert_int_equal(page_count, 4);               /* its own row has all that its register has */
+    for (size_t i = 0; i < 4; i++) assert_int_equal(page[i], of_both[i]);
+}
+
+static void take_stat(void *user, const hd_allocator_stat *s) {
+    char *text = user;
+    sprintf(text + strlen(text), "%s %s %s %llu\n", s->allocator, s->name, s->units ? s->units : "-",
+            (unsigned long long)s->value);
+}
+
+static void an_allocator_tells_of_itself(void **state) {
+    static hd_allocator_stat many[HD_ALLOCATOR_STATS + 1];
+    static char called[HD_ALLOCATOR_STATS + 1][8];
+    hd_allocator_stat some[] = { { "malloc/arenas", "size", "bytes", 100 }, { "malloc/arenas", "free", "bytes", 7 },
+                                 { "malloc/classes/64", "count", NULL, 3 } };
+    char text[2048] = "", long_name[400];
+    (void)state;
+    assert_false(hd_recorder_allocator_stats(NULL, some, 3));
+    create(NULL);
+    assert_true(hd_recorder_allocator_stats(rec, some, 3));
+    some[1].value = 8;
+    assert_true(hd_recorder_allocator_stats(rec, some + 1, 1));
+    memset(long_name, 'x', sizeof long_name);
+    long_name[399] = 0;
+    some[0].allocator = some[0].name = some[0].units = long_name;
+    assert_true(hd_recorder_allocator_stats(rec, some, 1));
+    assert_true(hd_recorder_allocator_stats(rec, some, 1));
+    long_name[255] = 0;
+    assert_int_equal(hd_recorder_view_allocator_stats(seen, BYTES, 0, take_stat, text, NULL), HD_OK);
+    char expected[2048];
+    snprintf(expected, sizeof expected, "malloc/arenas size bytes 100\nmalloc/arenas free bytes 8\n"
+             "malloc/classes/64 count - 3\n%s %s %s 100\n", long_name, long_name, long_name);
+    assert_string_equal(text, expected);
+    for (unsigned i = 0; i <= HD_ALLOCATOR_STATS; i++) {
+        snprintf(called[i], sizeof called[i], "c%u", i);
+        many[i] = (hd_allocator_stat){ "malloc", called[i], NULL, i };
+    }
+    assert_true(hd_recorder_allocator_stats(rec, many, HD_ALLOCATOR_STATS - 4));
+    assert_false(hd_recorder_allocator_stats(rec, many, HD_ALLOCATOR_STATS));
+    assert_int_equal(hd_recorder_view_allocator_stats(seen, BYTES, 1, take_stat, text, NULL), HD_INVALID);
+}
+
 static void the_tail_of_a_region_can_go(void **state) {
     static char many[20000][8];
     uint64_t used, left;
@@ -602,9 +722,9 @@ static void a_full_region_loses_blocks_and_nothing_else(void **state) {
 
 static uint64_t mapped, may_map;
 
+/* As much may be there already: contexts and the recorder ask each for their own. */
 static uint64_t map_more(void *user, uint64_t bytes) {
     assert_ptr_equal(user, &mapped);
-    assert_true(bytes > mapped);
     while (mapped < bytes && mapped + 65536 <= may_map) mapped += 65536;
     mprotect(region, mapped, PROT_READ | PROT_WRITE);
     return mapped;
@@ -619,7 +739,7 @@ static void a_region_is_mapped_as_it_is_needed(void **state) {
     for (int enough = 1; enough >= 0; enough--) {
         begin_again(BYTES);
         desc.region_bytes = mapped = 65536;
-        may_map = enough ? BYTES : 1 << 20;
+        may_map = enough ? BYTES : 14 << 16; /* where a child finds no room */
         mprotect(region + mapped, BYTES - mapped, PROT_NONE);
         rec = hd_recorder_create(&desc, NULL);
         assert_non_null(rec);
@@ -774,6 +894,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_used_may_lie, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_with_blocks_are_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_without_blocks_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_of_a_child, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_allocator_tells_of_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(the_tail_of_a_region_can_go, setup, teardown),
         cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),

@@ -162,13 +162,15 @@ void condensed_free(hd_heap *heaps, size_t count) {
     free(heaps);
 }
 
-/* The heaps alone as --to has it, or a trace with them added. */
-int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
+/* Traces hold what is told of processes and allocators beside their heaps. */
+static bool takes_scalars(const arguments *a) { return heaps_format(a) == format_named("chrome"); }
+
+/* The heaps as --to has it, in a trace with what is told beside them; or a trace with them added. */
+int write_heaps(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, const char *path,
                 bool is_default) {
     reading r = { .file = path ? path : "output" };
     hd_options options = { .places = places, .warning = on_warning, .warning_user = &r };
     const char *add_to = a->add_to;
-    hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
     unpacked trace;
     output o;
     hd_error err;
@@ -180,8 +182,9 @@ int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd
     }
     status = output_open_as(&o, path, is_default);
     if (!status) {
-        failed = add_to ? hd_chrome_add(trace.in, &dumps, NULL, o.out, &err)
-                        : heaps_format(a)->write_heaps(heaps, count, &options, o.out, &err);
+        failed = add_to ? hd_chrome_add(trace.in, what, NULL, o.out, &err)
+                 : takes_scalars(a) ? hd_chrome_write_dumps(what, &options, o.out, &err)
+                 : heaps_format(a)->write_heaps(what->heaps, what->heap_count, &options, o.out, &err);
         if (failed) {
             if (add_to) unpacked_explain(&trace, &err);
             display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output",
@@ -205,16 +208,21 @@ int places_add(hd_places *places, const char *file, const hd_dump *dump) {
     return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
 }
 
-/* `scalars` and `facts` are how many values stand beside the heaps: none of them is written. */
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars,
+/* `scalars` and `facts` are how many values stand beside the heaps and are not written. */
+int write_condensed(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, size_t scalars,
                     size_t facts) {
+    const hd_heap *heaps = what->heaps;
+    hd_chrome_dumps dumps = *what;
+    size_t n = what->heap_count;
     symbols names = { 0 };
     hd_heap *condensed = NULL;
     size_t count = 0;
     uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
     bool lost_times = put_at_one_time(a, condensed, count);
-    if (!status) status = write_heaps(a, condensed, count, places, a->output, false);
+    dumps.heaps = condensed;
+    dumps.heap_count = count;
+    if (!status) status = write_heaps(a, &dumps, places, a->output, false);
     for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
     held &= heaps_format(a)->lacks | (lost_times ? HD_LACKS_TIMES : 0u);
@@ -270,6 +278,26 @@ int check_to(const arguments *a) {
     return DONE;
 }
 
+/* With the scalars that belong to the chosen heaps' dumps, where the format takes them. */
+static int convert_chosen(const arguments *a, const chosen *c, const hd_places *places) {
+    size_t beside = scalars_beside(c->dump), count = hd_dump_scalar_count(c->dump);
+    hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
+    hd_chrome_dumps dumps = { .heaps = c->heaps, .heap_count = c->count, .scalars = scalars };
+    int status;
+    for (size_t i = 0; i < count && takes_scalars(a); i++) {
+        const hd_scalar *s = hd_dump_scalar(c->dump, i);
+        for (size_t k = 0; k < c->count; k++) {
+            if (c->heaps[k].pid != s->pid || !same_text(c->heaps[k].dump, s->dump)) continue;
+            scalars[dumps.scalar_count] = *s;
+            scalars[dumps.scalar_count++].time_us = c->heaps[k].time_us;
+            break;
+        }
+    }
+    status = write_condensed(a, &dumps, places, dumps.scalar_count ? 0 : beside, facts_beside(c->dump, heaps_format(a)));
+    free(scalars);
+    return status;
+}
+
 int run_convert(const arguments *a) {
     const hd_format *format = a->to ? format_named(a->to) : NULL;
     chosen c;
@@ -291,8 +319,7 @@ int run_convert(const arguments *a) {
     else {
         hd_places *places = places_create(a);
         status = places_add(places, a->files[0], c.dump);
-        if (!status) status = write_condensed(a, c.heaps, c.count, places, scalars_beside(c.dump),
-                                              facts_beside(c.dump, heaps_format(a)));
+        if (!status) status = convert_chosen(a, &c, places);
         hd_places_free(places);
     }
     chosen_free(&c);

@@ -58,6 +58,13 @@ void ahead_stop(ahead *h);
 enum { NO_MATE = -1 };
 void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate, bool *left);
 
+/* resident_told.c: where resident bytes go, by what a file's scalars say of it. */
+/* Writes that of a process in a dump, as lines of text. False: the file says nothing. */
+bool resident_text(FILE *out, const hd_dump *dump, uint64_t pid, const char *id);
+/* That of all that the arguments choose; of each process the last, but with --all. */
+void resident_info(FILE *out, const hd_dump *dump, const arguments *a);
+bool is_resident(const hd_scalar *s);
+
 /* info.c: how many scalars say more than the sizes of heaps. */
 size_t scalars_beside(const hd_dump *dump);
 
@@ -69,9 +76,9 @@ hd_status name_profile(const arguments *a, symbols *names, const hd_profile *pro
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count);
 void condensed_free(hd_heap *heaps, size_t count);
-int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
+int write_heaps(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, const char *path,
                 bool is_default);
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars,
+int write_condensed(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, size_t scalars,
                     size_t facts);
 hd_places *places_create(const arguments *a);
 int places_add(hd_places *places, const char *file, const hd_dump *dump);

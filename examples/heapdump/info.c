@@ -81,7 +81,7 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
         sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        if (!scalar_selected(a, s) || (!a->all && scalar_told(heaps, n, s))) continue;
+        if (!scalar_selected(a, s) || (!a->all && (is_resident(s) || scalar_told(heaps, n, s)))) continue;
         if (!scalar_shown(a, s)) {
             left++;
             continue;
@@ -149,6 +149,7 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
         info_heap(out, hd_dump_heap(dump, i));
     }
     info_scalars(out, dump, a);
+    resident_info(out, dump, a);
     return info_facts(file, dump, fact_text, out);
 }
 

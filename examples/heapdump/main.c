@@ -184,7 +184,10 @@ static const command commands[] = {
       .help = "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
               "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
               "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
-              "their versions, totals of their fields, and segments with build ids, or schema and counts.",
+              "their versions, totals of their fields, and segments with build ids, or schema and counts.\n"
+              "Of a recording it tells where the resident bytes of each process go, as `record` read it last before\n"
+              "the dump: live blocks, what the allocator keeps beside them, stacks, mapped files, other anonymous\n"
+              "maps, the recorder. With --all or --dump of each dump.",
       .options = "all json csv" HEAPS },
     { .name = "validate", .run = run_validate,
       .summary = "what is wrong with a file, and where: for who writes such files",

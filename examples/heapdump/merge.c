@@ -167,7 +167,7 @@ int run_merge(const arguments *a) {
     status = merge_files(a, places, &m, &bad);
     heaps = needed(calloc(2 * m.count + 1, sizeof *heaps));
     if (!status) status = finish_groups(a, &m, heaps, &count);
-    if (!status) status = write_condensed(a, heaps, count, places, 0, 0);
+    if (!status) status = write_condensed(a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
     hd_places_free(places);

@@ -172,6 +172,7 @@ static void signal_taken(recording *r, int number) {
         while (!r->main_ended && waitpid(r->main, &r->status, WNOHANG) == r->main) r->main_ended = true;
     } else if (number == r->at_signal) {
         processes_look(r);
+        for (uint32_t i = 0; i < r->count; i++) resident_look_at(r, &r->processes[i]);
         timeline_moment(r, false);
     } else if (r->main_ended) {
         r->stopped |= number != SIGQUIT && number != SIGUSR1 && number != SIGUSR2;
@@ -208,6 +209,7 @@ static void wait_once(recording *r, int milliseconds) {
         if (wait[2].revents) signals_take(r);
         processes_look(r);
         unrecorded_look(r, false);
+        resident_look(r);
         if (r->count) timeline_begin(r);
         if (wait[3].revents && read(r->timer, &times, sizeof times) == sizeof times) timeline_moment(r, true);
         processes_ended(r, NULL);

@@ -3,6 +3,7 @@
 #define HEAPDUMP_RECORD_H
 
 #include "heaps.h"
+#include "resident.h"
 
 #include <limits.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@ typedef struct region {
     uint8_t *base;
     uint64_t size, used;         /* used: the most that it said */
     uint64_t pages, pages_read;  /* bytes in pages; of those, that our reading made */
+    uint64_t faults;             /* our own, before we read */
     bool is_ours;                /* to write to */
     uint8_t begins[8];
 } region;
@@ -29,6 +31,13 @@ typedef struct joining {
 } joining;
 
 enum { JOINING = 64 };
+
+/* What of a process was resident when it was looked at last. */
+typedef struct resident_reading {
+    uint64_t at_us;              /* 0: never */
+    uint64_t part[RESIDENT_PARTS];
+    int error;                   /* why it could not be looked at; 0: it could */
+} resident_reading;
 
 /* A process that recorded something: one for each program that it executed. */
 typedef struct process {
@@ -46,6 +55,8 @@ typedef struct process {
     code_map *code;              /* that it made while it runs */
     hd_recorded state;
     uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written */
+    resident_reading resident;
+    resident_ranges ranges;
 } process;
 
 /* A heap as it is written; the breakdown is our own. */
@@ -55,6 +66,9 @@ typedef struct kept {
     uint32_t of;                 /* a process */
     uint32_t tick;               /* of the time line; 0: none */
     uint64_t size;               /* bytes that it took of the file; 0: not in it yet */
+    resident_reading resident;   /* of its process, the last before its time */
+    hd_scalar *stats;            /* what the allocator said; the texts are its own */
+    size_t stat_count;
 } kept;
 
 /* The file of a recording. */
@@ -107,6 +121,8 @@ typedef struct recording {
     double every;
     int at_signal;
     unrecorded others;
+    uint64_t resident_next_us;   /* when it is time to look at what is resident */
+    uint32_t resident_turn;      /* of the next process */
     timeline file;
     symbols names;
 } recording;
@@ -151,9 +167,17 @@ void timeline_begin(recording *r);
 void timeline_moment(recording *r, bool tick);
 int timeline_flush(recording *r, size_t first);
 hd_heap *heaps_from(const recording *r, size_t first);
+void kept_release(kept *k);
 int timeline_finish(recording *r);
 void timeline_discard(recording *r);
 void timeline_free(recording *r);
+
+/* resident.c */
+void resident_look(recording *r);
+void resident_look_at(recording *r, process *p);
+void resident_keep(const recording *r, const process *p, kept *k);
+hd_scalar *scalars_from(const recording *r, size_t first, size_t *count);
+void resident_told(const recording *r);
 
 /* snapshot.c */
 bool control_listen(recording *r);

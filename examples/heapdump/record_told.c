@@ -156,6 +156,7 @@ void tell_recorded(const recording *r, int status) {
         display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused, r->refused == 1 ? " was" : "s were",
                 r->refused_name);
     tell_unrecorded(r);
+    resident_told(r);
     if (r->a->stats) tell_cost(r);
     if (status) return;
     if (!r->file.count && is_spoiled(r))

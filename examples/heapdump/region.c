@@ -98,7 +98,9 @@ bool region_open(region *r, const char *path) {
         if (S_ISREG(st.st_mode) && r->size && region_map(r, PROT_READ)) {
             signal(SIGBUS, on_cut);
             if (hd_region_used(r->base, r->size)) return true;
-            display(stderr, "heapdump: %s: what `heapdump record --keep` left expected\n", path);
+            if (r->size > 8 && !memcmp(r->base, "hdregio", 7))
+                display(stderr, "heapdump: %s: another version of heapdump left it, and can recover it\n", path);
+            else display(stderr, "heapdump: %s: what `heapdump record --keep` left expected\n", path);
             close(r->fd);
             return false;
         }
@@ -111,6 +113,12 @@ bool region_open(region *r, const char *path) {
 static uint64_t region_pages(const region *r) {
     struct stat st;
     return fstat(r->fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+/* A page that our reading makes is a fault of ours; others may write meanwhile. */
+static uint64_t own_faults(void) {
+    struct rusage used;
+    return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
 }
 
 /* Who shares the region may write over what says that it is one, and how much of it is used. What we read where nobody
@@ -126,6 +134,7 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
     used = r->used;
     if (fstat(r->fd, &st)) return 0;
     r->pages = region_pages(r);
+    r->faults = own_faults();
     if (r->pages > used) used = r->size; /* more was taken than it says */
     if ((uint64_t)st.st_size < used) used = (uint64_t)st.st_size;
     there = r->pages > r->pages_read ? r->pages - r->pages_read : 0;
@@ -135,8 +144,8 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
 }
 
 void region_was_read(region *r) {
-    uint64_t now = region_pages(r);
-    if (now > r->pages) r->pages_read += now - r->pages;
+    uint64_t now = region_pages(r), most = (own_faults() - r->faults) * 4096;
+    if (now > r->pages) r->pages_read += now - r->pages < most ? now - r->pages : most;
     r->pages = now;
 }
 

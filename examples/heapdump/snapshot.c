@@ -71,7 +71,7 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
     size_t first = t->count, added;
     uint32_t moment = ++t->moments;
     uint64_t now = now_us(), bytes = 0;
-    hd_heap *heaps;
+    hd_chrome_dumps dumps = { 0 };
     if (r->a->record_format && !*q->out) {
         to->status = BAD_INPUT;
         snprintf(to->text, sizeof to->text, "a MemProf profile is written at its end; -o FILE takes a snapshot");
@@ -81,6 +81,7 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
     unrecorded_look(r, true);
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i].written && r->processes[i].state.counters.total_blocks) {
+            resident_look_at(r, &r->processes[i]);
             timeline_add(r, &r->processes[i], HD_HEAP_LIVE, moment, 0, now);
             bytes += r->processes[i].state.counters.live_bytes;
         }
@@ -92,10 +93,15 @@ static void control_snapshot(recording *r, const control_request *q, control_rep
     if (!*q->out) {
         to->status = timeline_flush(r, first);
     } else {
-        heaps = heaps_from(r, first);
-        to->status = write_heaps(r->a, heaps, added, NULL, q->out, false);
+        hd_heap *heaps = heaps_from(r, first);
+        hd_scalar *scalars = scalars_from(r, first, &dumps.scalar_count);
+        dumps.heaps = heaps;
+        dumps.heap_count = added;
+        dumps.scalars = scalars;
+        to->status = write_heaps(r->a, &dumps, NULL, q->out, false);
         free(heaps);
-        while (t->count > first) hd_heap_release(&t->heaps[--t->count].heap);
+        free(scalars);
+        while (t->count > first) kept_release(&t->heaps[--t->count]);
     }
     if (to->status) snprintf(to->text, sizeof to->text, "%s could not be written", *q->out ? q->out : t->path);
     else

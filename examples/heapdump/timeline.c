@@ -29,6 +29,18 @@ static kept *kept_add(timeline *t) {
     return &t->heaps[t->count++];
 }
 
+void kept_release(kept *k) {
+    for (size_t i = 0; i < k->stat_count; i++) {
+        free((char *)(uintptr_t)k->stats[i].allocator);
+        free((char *)(uintptr_t)k->stats[i].name);
+        free((char *)(uintptr_t)k->stats[i].units);
+    }
+    free(k->stats);
+    k->stats = NULL;
+    k->stat_count = 0;
+    hd_heap_release(&k->heap);
+}
+
 /* Of the time line, and of a helper, of which a shell script starts hundreds. What the caller asks for is not cut
    further. */
 static bool is_short(const recording *r, const process *p, uint32_t tick) {
@@ -73,6 +85,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
         k->of = (uint32_t)(p - r->processes);
         k->tick = tick;
         snprintf(k->dump, sizeof k->dump, "0x%x", moment);
+        if (kind == HD_HEAP_LIVE) resident_keep(r, p, k);
         free(condensed);
     } else {
         condensed_free(condensed, count);
@@ -255,7 +268,7 @@ static void timeline_thin(recording *r) {
         if (k->tick && k->tick != last) last = k->tick, seen++;
         if (k->tick && seen <= moments / 4 * 3 && seen % 2 == 0) {
             t->ticks_size -= k->size;
-            hd_heap_release(&k->heap);
+            kept_release(k);
         } else {
             t->heaps[n++] = *k;
         }
@@ -308,14 +321,17 @@ int timeline_flush(recording *r, size_t first) {
     timeline *t = &r->file;
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
     hd_heap *heaps;
+    hd_scalar *scalars;
     hd_error err;
     hd_status status = HD_OK;
     size_t before = t->pending_size;
     if (!t->is_plain || first == t->count) return DONE;
     writer_begin(t);
     dumps.heaps = heaps = heaps_from(r, first);
+    dumps.scalars = scalars = scalars_from(r, first, &dumps.scalar_count);
     status = hd_chrome_writer_add(t->writer, &dumps, &err);
     free(heaps);
+    free(scalars);
     if (status) display(stderr, "heapdump: %s: %s\n", t->path, err.message);
     else heaps_are_in(r, first, t->pending_size - before);
     if (!file_write(r)) return BAD_INPUT;
@@ -327,11 +343,11 @@ int timeline_flush(recording *r, size_t first) {
 /* The end of the file. --------------------------------------------------------------------------- */
 
 /* Where temporary files go, for what would be lost. */
-static void write_elsewhere(recording *r, const hd_heap *heaps) {
+static void write_elsewhere(recording *r, const hd_chrome_dumps *dumps) {
     const char *tmp = getenv("TMPDIR");
     char *path;
     if (asprintf(&path, "%s/heapdump.%ld.json", tmp && *tmp == '/' ? tmp : "/tmp", (long)r->main) < 0) needed(NULL);
-    if (!write_heaps(r->a, heaps, r->file.count, NULL, path, true))
+    if (!write_heaps(r->a, dumps, NULL, path, true))
         display(stderr, "heapdump: what was recorded is in %s\n", path);
     free(path);
 }
@@ -341,7 +357,9 @@ int timeline_finish(recording *r) {
     timeline *t = &r->file;
     struct stat st;
     bool is_there;
+    hd_chrome_dumps dumps = { 0 };
     hd_heap *heaps;
+    hd_scalar *scalars;
     hd_error err;
     int status;
     if (r->a->record_format) {
@@ -351,11 +369,14 @@ int timeline_finish(recording *r) {
     }
     if (!t->count) timeline_discard(r);
     if (!t->count) return DONE;
-    heaps = heaps_from(r, 0);
-    status = write_heaps(r->a, heaps, t->count, NULL, t->path, t->is_default);
+    dumps.heaps = heaps = heaps_from(r, 0);
+    dumps.heap_count = t->count;
+    dumps.scalars = scalars = scalars_from(r, 0, &dumps.scalar_count);
+    status = write_heaps(r->a, &dumps, NULL, t->path, t->is_default);
     is_there = t->fd >= 0 && !fstat(t->fd, &st) && st.st_nlink;
-    if (status) write_elsewhere(r, heaps);
+    if (status) write_elsewhere(r, &dumps);
     free(heaps);
+    free(scalars);
     if (status && t->writer && is_there) {
         if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);
         display(stderr, "heapdump: %s has what was written before\n", t->path);
@@ -369,7 +390,7 @@ void timeline_discard(recording *r) {
 
 void timeline_free(recording *r) {
     timeline *t = &r->file;
-    for (size_t i = 0; i < t->count; i++) hd_heap_release(&t->heaps[i].heap);
+    for (size_t i = 0; i < t->count; i++) kept_release(&t->heaps[i]);
     hd_chrome_writer_free(t->writer);
     if (t->fd >= 0) close(t->fd);
     free(t->heaps);

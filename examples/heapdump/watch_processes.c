@@ -174,6 +174,7 @@ void processes_free(recording *r) {
     for (uint32_t i = 0; i < r->count; i++) {
         process_end(&r->processes[i]);
         free(r->processes[i].name);
+        free(r->processes[i].ranges.at);
         code_map_free(r->processes[i].code);
     }
     free(r->processes);

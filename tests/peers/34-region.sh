@@ -87,7 +87,7 @@ check "... a file that is none" "1 1" "$(status "$tool" recover exit.json -o no.
 check "... that is there is not written over" "1 1" "$(status "$tool" record --keep kept -o no.json -- "$joins" +1) $(said 'cannot create kept')"
 
 # No room for the file: what is there stays, and can be read.
-s=0; prlimit --fsize=6000:unlimited "$tool" record --at every=0.1 -o full.json -- "$joins" +300:Thing +9 - sleep=3 2> err || s=$?
+s=0; prlimit --fsize=12000:unlimited "$tool" record --at every=0.1 -o full.json -- "$joins" +300:Thing +9 - sleep=3 2> err || s=$?
 check "no room: status, what is told once, and what was written" "1 1 yes" "$s $(said 'full.json: .* kept in memory') $([ "$("$tool" info --json full.json 2> /dev/null | jq '.files[0].heaps | length')" -gt 3 ] && echo yes)"
 
 # Rights.

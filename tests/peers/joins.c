@@ -1,5 +1,5 @@
 /* A program that joins `heapdump record` as examples/recorder/join.h has it and records what its arguments say, by the
-   library alone, a word after the other: +BYTES and +BYTES:TYPE allocate, - frees the last, fork and daemon go on in a
+   library alone, a word after the other: +BYTES and +BYTES:TYPE allocate, - frees the last, stat=ALLOCATOR:BYTES tells of one, fork and daemon go on in a
    child, exec in another program, vandal writes over what is shared; the rest are the names of system calls. */
 #define _GNU_SOURCE
 #define HEAPDUMP_IMPLEMENTATION
@@ -134,6 +134,12 @@ static void one(char **argv, const char *word) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             at[random % ((size_t)1 << 17)] = random >> (random & 63);
         }
+    } else if (!strncmp(word, "stat=", 5)) {       /* of its allocator: NAME:VALUE */
+        hd_allocator_stat stat = { word + 5, "size", "bytes", 0 };
+        char *colon = strchr(word, ':');
+        *colon = 0;
+        stat.value = strtoull(colon + 1, NULL, 10);
+        hd_recorder_allocator_stats(rec, &stat, 1);
     } else if (!strncmp(word, "say=", 4)) {
         puts(word + 4), fflush(stdout);
     }
