@@ -1524,7 +1524,8 @@ typedef enum hd_frame_kind {
     HD_FRAME_NAME,               /* value: const char *, a scope's name */
     HD_FRAME_PC,                 /* value: a program counter */
     HD_FRAME_TRUNCATED,          /* value: NULL; frames beyond the limit stood here */
-    HD_FRAME_TYPE                /* value: const char *, a type's name; always a leaf */
+    HD_FRAME_TYPE,               /* value: const char *, a type's name; always a leaf */
+    HD_FRAME_THREAD              /* value: const char *, a thread's name; always below context 0 */
 } hd_frame_kind;
 
 typedef struct hd_frame {
@@ -1587,6 +1588,11 @@ HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
 HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type);
 /* Frames on the calling thread's pseudo-stack, those beyond the limit included. */
 HEAPDUMP_API uint32_t hd_tracker_depth(void);
+/* Names the calling thread, or names it anew: its contexts from here on are below a frame HD_FRAME_THREAD, until the
+   tracker stops. `name` stays until the contexts are freed; NULL: none. Each name has contexts of its own, so there
+   should be tens of them, not thousands. Takes no memory but that of contexts; may be called in a malloc hook.
+   Errors: HD_INVALID (the tracker is not running, or scopes are open), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name);
 
 /* A scope's category and whether it is enabled, found once per change of the filter. */
 typedef struct hd_category {
@@ -1757,6 +1763,9 @@ typedef struct hd_recorder_desc {
                                     Takes 24 bytes a block [false] */
     bool blocks;                 /* hd_recorder_view_pages shall tell; needs a region, and no samples. Takes 24 bytes
                                     a block, the same as those of `lifetimes` [false] */
+    bool ages;                   /* snapshots of what is live shall have an axis "age"; needs a clock of milliseconds.
+                                    Takes 24 bytes a block, the same as those of `lifetimes` [false] */
+    bool threads;                /* snapshots shall have an axis "thread", of hd_tracker_set_thread [false] */
     const char *name;            /* of the process, for who looks on: its first 63 bytes are copied [""] */
     uint64_t start_us;           /* when it started, on a clock of the caller's [0] */
     /* Called after a block was freed, dropped or replaced, outside of all locks. */
@@ -1767,7 +1776,7 @@ typedef struct hd_recorder_desc {
 } hd_recorder_desc;
 
 /* Errors: HD_OUT_OF_MEMORY (also: no room in the region), HD_INVALID (shards, no region that hd_region_init made,
-   other contexts than those of the tracker that runs, lifetimes or blocks without what they need), those of
+   other contexts than those of the tracker that runs, lifetimes, blocks or ages without what they need), those of
    hd_tracker_start. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
 /* Frees a recorder. Call it after the last hook has returned. What it recorded in a region stays there. */
@@ -1867,10 +1876,23 @@ typedef struct hd_snapshot_options {
     hd_str (*type_name)(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
                         size_t capacity);
     void *user;
+    uint32_t now;                /* where ages are kept: the time on the recorder's clock. 0: what that says, of a
+                                    recorder of this process; of another, when the last live block was allocated */
 } hd_snapshot_options;
 
-/* A recorder of this process as a profile with axes backtrace and type. The calling thread's own allocations are not
-   recorded. Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
+/* Ages of blocks by powers of ten, as people say them, the youngest first. The last may be longer: clocks of
+   milliseconds begin anew after 49 days, and what is older looks younger. */
+#define HD_AGES 11
+/* The class of an age, below HD_AGES. */
+HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds);
+/* Its name: "under 10 ms", "10 ms to 100 ms", "100 ms to 1 s", "1 s to 10 s", "10 s to 1 min", "1 min to 10 min",
+   "10 min to 1 h", "1 h to 10 h", "10 h to 1 day", "1 day to 10 days", "10 days or more". What is as old as the
+   second number is in the next class. */
+HEAPDUMP_API const char *hd_age_name(uint32_t age_class);
+
+/* A recorder of this process as a profile with axes backtrace and type; then, where these are kept, "thread" (a name;
+   the root where the thread had none) and, of HD_HEAP_LIVE alone, "age" (hd_age_name), which makes a snapshot cost
+   also the live blocks. The calling thread's own allocations are not recorded. Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
@@ -1885,6 +1907,7 @@ typedef struct hd_recorded {
                                     counted half */
     uint32_t contexts;           /* those of parents among them */
     bool ended;                  /* it was freed; one whose process was killed was not */
+    bool ages, threads;          /* as hd_recorder_desc had them */
     uint64_t peak_number;        /* counts peaks: what the peak says changed when this did */
     uint64_t notes[8];           /* of hd_recorder_note */
     hd_recorder_counters counters; /* without `memory` */
@@ -13839,6 +13862,7 @@ typedef struct hd__pending_kept {
 #define HD__PENDING_MISSES 16u   /* of so many one takes another's place */
 #define HD__PENDING_BYTES 4096u  /* of live bytes that a shard keeps to itself, at most */
 #define HD__NO_MODULE 0xffffffu
+enum { HD__SHOWS_AGES = 1, HD__SHOWS_THREADS = 2 };
 
 /* What one recorder shows. */
 typedef struct hd__record {
@@ -13850,6 +13874,7 @@ typedef struct hd__record {
     uint32_t closed_before;      /* and how many had been closed */
     uint32_t shards, ended;
     char name[64];
+    uint32_t axes;               /* HD__SHOWS_AGES, HD__SHOWS_THREADS */
     hd__column nodes, sites, errors, modules;
     hd__column lifetimes;        /* of freed blocks, by site */
     hd__column pages;            /* hd__shown_pages */
@@ -14118,7 +14143,8 @@ struct hd_contexts {
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
     uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
-    uint32_t top;                /* the context of the innermost; 0: none is open */
+    uint32_t top;                /* the context of the innermost; `root` when none is open */
+    uint32_t root;               /* of all of the thread's contexts: the frame of its name, or 0 */
     /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
        declares leaf: compilers take those for unable to come back here. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
@@ -14229,7 +14255,7 @@ static uint64_t hd__contexts_name(hd_contexts *c, const void *name) {
 
 /* Shows a node to who looks on. Called under the lock. */
 static bool hd__contexts_show(hd_contexts *c, const hd__node *node) {
-    bool is_name = node->kind == HD_FRAME_NAME || node->kind == HD_FRAME_TYPE;
+    bool is_name = node->kind == HD_FRAME_NAME || node->kind == HD_FRAME_TYPE || node->kind == HD_FRAME_THREAD;
     hd__shown_node *shown = (hd__shown_node *)hd__shower_next(&c->shower, &c->land, c->column, sizeof *shown);
     if (!shown) return false;
     shown->parent = node->parent;
@@ -14536,7 +14562,7 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
 static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
-        t->depth = t->top = 0;
+        t->depth = t->top = t->root = 0;
         t->session = hd__tracker.session;
     }
     return t;
@@ -14606,6 +14632,18 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void) {
     return hd_tracker_running() ? hd__thread_stack()->depth : 0;
 }
 
+HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    uint32_t root = 0;
+    hd__thread *t;
+    if (!contexts) return HD_INVALID;
+    t = hd__thread_stack();
+    if (t->depth) return HD_INVALID;
+    if (name) HD__TRY(hd_contexts_child(contexts, 0, HD_FRAME_THREAD, name, &root));
+    t->top = t->root = root;
+    return HD_OK;
+}
+
 /* A shared room, made when it is not there; NULL when all are taken, or there is no memory. */
 HD__NOINLINE static hd__room *hd__room_share(void) {
     for (uint32_t i = 0; i < HD__ROOMS; i++) {
@@ -14671,9 +14709,10 @@ HD__NOINLINE static uint32_t hd__tracker_capture(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
     hd__thread *t;
-    uint32_t node = 0;
+    uint32_t node;
     if (!contexts) return 0;
     t = hd__thread_stack();
+    node = t->root;
     if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
     if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
         node = hd__tracker_native(contexts, t, node);
@@ -15543,6 +15582,7 @@ struct hd_recorder {
     uint32_t inherited;          /* sites with this number and below were a parent's */
     uint64_t forking_bytes;      /* what a child inherits */
     bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
+    uint32_t axes;               /* as the record has it */
     hd__mutex lifetime_lock[HD__LIFETIME_LOCKS]; /* of those of freed blocks, by site */
     hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of what sites keep of a peak; taken inside a shard's lock, if any */
     uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
@@ -15942,7 +15982,7 @@ static void hd__site_ended(hd_recorder *rec, const hd_allocation *a, uint32_t no
 static bool hd__blocks_begin(hd_recorder *rec, hd__record *r) {
     hd__column *columns = (hd__column *)hd__chunk_take(&rec->land, rec->shards * sizeof *columns, &r->blocks);
     for (uint32_t i = 0; i < rec->shards; i++) {
-        memset(&rec->shard[i].blocks, 0, sizeof rec->shard[i].blocks);
+        hd__shower_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
         rec->shard[i].free_block = 0;
         rec->shard[i].column = columns ? &columns[i] : NULL;
     }
@@ -16073,6 +16113,7 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
         nodes = hd_contexts_count(rec->contexts);
     }
     r->first_node = nodes;
+    r->axes = rec->axes;
     if (rec->shows_blocks && !hd__blocks_begin(rec, r))
         return hd__fail(err, HD_OUT_OF_MEMORY, "no memory for a recorder");
     rec->record = r;
@@ -16100,6 +16141,7 @@ static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *des
         return hd__fail(err, HD_INVALID, "lifetimes need a region and a clock, and no samples");
     if (desc->blocks && (!desc->region || desc->sample_bytes))
         return hd__fail(err, HD_INVALID, "blocks that are shown need a region, and no samples");
+    if (desc->ages && !desc->clock) return hd__fail(err, HD_INVALID, "ages need a clock");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
         return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
     HD__TRY(hd__recorder_track(rec, &desc->tracker, err));
@@ -16132,7 +16174,8 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->sample_bytes = desc->sample_bytes;
     rec->sample_seed = desc->sample_seed ? desc->sample_seed : hd__seed();
     rec->keeps_lifetimes = desc->lifetimes;
-    rec->shows_blocks = desc->lifetimes || desc->blocks;
+    rec->shows_blocks = desc->lifetimes || desc->blocks || desc->ages;
+    rec->axes = (desc->ages ? (uint32_t)HD__SHOWS_AGES : 0) | (desc->threads ? (uint32_t)HD__SHOWS_THREADS : 0);
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_init(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_init(&rec->peak_lock[i]);
     if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
@@ -16172,7 +16215,9 @@ static void hd__record_drop(hd_recorder *rec, const hd__land *land, hd__record *
     hd__shower_free(&rec->modules, land, sizeof(hd__shown_module));
     hd__shower_free(&rec->lifetimes, land, sizeof(hd_lifetimes));
     hd__shower_free(&rec->stats, land, sizeof(hd__shown_stat));
-    if (!land->base) hd__pages_give(record, hd__record_size(rec->shards));
+    if (land->base || !record) return;
+    hd__pages_give((void *)(uintptr_t)record->blocks, rec->shards * sizeof(hd__column));
+    hd__pages_give(record, hd__record_size(rec->shards));
 }
 
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
@@ -16182,6 +16227,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     if (rec->owns_contexts) hd_contexts_free(rec->contexts);
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_register_free(rec->shard[i].reg);
+        hd__shower_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
         hd__mutex_free(&rec->shard[i].lock);
     }
     for (unsigned i = 0; i < HD__SEGMENTS; i++) {
@@ -16815,10 +16861,35 @@ static void hd__view_modules(const hd__sight *v, void (*each)(void *user, const 
     }
 }
 
+/* Calls back for all blocks that live, where they are shown. One that changes meanwhile is passed by. Columns of a
+   region may lead to the same rows: no more are read than it has room for. */
+static void hd__view_blocks(const hd__sight *v, void (*each)(void *user, uint32_t site, uint64_t size, uint32_t time),
+                            void *user) {
+    uint64_t at = hd__figure(&v->record->blocks), most = v->base ? v->size / sizeof(hd__shown_block) : HD_UNKNOWN;
+    const hd__column *columns = NULL;
+    if (at) columns = (const hd__column *)hd__view_at(v, at, v->shards * sizeof *columns);
+    for (uint32_t i = 0; columns && i < v->shards; i++) {
+        uint32_t rows = hd__view_rows(&columns[i]);
+        for (uint32_t k = 0; k < rows && most; k++, most--) {
+            const hd__shown_block *b = (const hd__shown_block *)hd__view_row(v, &columns[i], k, sizeof *b);
+            uint32_t site = b ? HD__LOAD(&b->site) : 0, time;
+            uint64_t size;
+            if (!b) break;
+            if (!site) continue;
+            size = hd__figure(&b->size);
+            time = HD__LOAD_RELAXED(&b->time);
+            if (HD__LOAD(&b->site) == site && hd__figure(&b->size) == size) each(user, site, size, time);
+        }
+    }
+}
+
 /* What the sample of a context says. */
 typedef struct hd__estimate {
     double bytes, blocks, variance;
 } hd__estimate;
+
+/* Blocks of one site and one class of age, as counters are: of a sample in 65,536ths. */
+typedef hd__weight hd__aged[HD_AGES];
 
 /* Bytes and blocks by context, and the nodes of the profile that contexts become. */
 typedef struct hd__snapshot {
@@ -16832,6 +16903,13 @@ typedef struct hd__snapshot {
     double *variances;           /* by context; NULL: nothing is sampled */
     hd__estimate rounded;        /* what rounding has taken away so far, so that totals keep it */
     uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
+    uint32_t thread_axis, age_axis; /* HD_NONE: the profile has none */
+    uint32_t *thread;            /* by context that has a node: that of its thread; where there is the axis */
+    uint32_t *site;              /* by context: its site, from 1; 0: none. Where there are ages */
+    hd__aged *aged;              /* by site */
+    uint32_t aged_sites;
+    uint32_t age_node[HD_AGES];
+    uint32_t now;
     hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still */
     size_t module_count, module_room, last_module;
     size_t transparent;          /* how many of them, which are the first */
@@ -16841,6 +16919,9 @@ static void hd__snapshot_drop(hd__snapshot *s) {
     if (s->bytes) hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *s->bytes);
     if (s->variances) hd__cfree(s->mem, s->variances, s->n, sizeof *s->variances);
     if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
+    if (s->thread) hd__cfree(s->mem, s->thread, s->n, sizeof *s->thread);
+    if (s->site) hd__cfree(s->mem, s->site, s->n, sizeof *s->site);
+    if (s->aged) hd__cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
     if (s->modules) hd__cfree(s->mem, s->modules, s->module_room, sizeof *s->modules);
 }
 
@@ -16857,6 +16938,8 @@ static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     s->stack = s->node + n;
     for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
     if (s->sample_bytes && !(s->variances = (double *)hd__calloc(s->mem, s->n, sizeof *s->variances)))
+        return hd__no_memory(s->mem, err);
+    if (s->thread_axis != HD_NONE && !(s->thread = (uint32_t *)hd__calloc(s->mem, s->n, sizeof *s->thread)))
         return hd__no_memory(s->mem, err);
     return HD_OK;
 }
@@ -16973,6 +17056,71 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
     return HD_OK;
 }
 
+HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds) {
+    static const uint32_t from[HD_AGES - 1] = { 10, 100, 1000, 10000, 60000, 600000, 3600000, 36000000, 86400000,
+                                                864000000 };
+    uint32_t i = 0;
+    while (i < HD_AGES - 1 && milliseconds >= from[i]) i++;
+    return i;
+}
+
+HEAPDUMP_API const char *hd_age_name(uint32_t age_class) {
+    static const char *const names[HD_AGES] = {
+        "under 10 ms", "10 ms to 100 ms", "100 ms to 1 s", "1 s to 10 s", "10 s to 1 min", "1 min to 10 min",
+        "10 min to 1 h", "1 h to 10 h", "10 h to 1 day", "1 day to 10 days", "10 days or more" };
+    return names[age_class < HD_AGES ? age_class : HD_AGES - 1];
+}
+
+/* The last time there is: a clock that began anew has small ones after large ones. */
+static void hd__snapshot_newest(void *user, uint32_t site, uint64_t size, uint32_t time) {
+    hd__snapshot *s = (hd__snapshot *)user;
+    (void)site, (void)size;
+    if ((int32_t)(time - s->now) > 0) s->now = time;
+}
+
+/* A block that was allocated after `now` was read is new. */
+static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t time) {
+    hd__snapshot *s = (hd__snapshot *)user;
+    const uint32_t minute = 60000;
+    uint32_t age = s->now - time;
+    hd__weight w = { size, 1, 0 }, *to;
+    if (site > s->aged_sites) return;
+    to = &s->aged[site][age > UINT32_MAX - minute ? 0 : hd_age_class(age)];
+    if (s->sample_bytes) w = hd__sample_weight(s->sample_bytes, size);
+    if (!hd__sum(&to->bytes, w.bytes)) to->blocks = HD_UNKNOWN; /* told as an overflow */
+    else if (to->blocks != HD_UNKNOWN) to->blocks += w.blocks;
+    to->variance += w.variance;
+}
+
+/* Live blocks by site and age, and which sites contexts have. What contexts have is then what these come to. */
+static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
+    const hd__record *r = s->view.record;
+    double unit = hd__sample_unit(s->sample_bytes);
+    s->aged_sites = hd__view_rows(&r->sites);
+    if (s->aged_sites > s->n) s->aged_sites = (uint32_t)s->n;
+    s->site = (uint32_t *)hd__calloc(s->mem, s->n, sizeof *s->site);
+    s->aged = (hd__aged *)hd__calloc(s->mem, (size_t)s->aged_sites + 1, sizeof *s->aged);
+    if (!s->site || !s->aged) return hd__no_memory(s->mem, err);
+    if (!s->now) hd__view_blocks(&s->view, hd__snapshot_newest, s);
+    hd__view_blocks(&s->view, hd__snapshot_age, s);
+    memset(s->bytes, 0, s->n * sizeof *s->bytes);
+    memset(s->blocks, 0, s->n * sizeof *s->blocks);
+    if (s->variances) memset(s->variances, 0, s->n * sizeof *s->variances);
+    for (uint32_t i = 1; i <= s->aged_sites; i++) {
+        const hd__site *site = (const hd__site *)hd__view_row(&s->view, &r->sites, i - 1, sizeof *site);
+        uint32_t context = site ? HD__LOAD_RELAXED(&site->context) : HD_NONE;
+        if (context >= s->n || s->site[context]) continue;
+        s->site[context] = i;
+        for (int k = 0; k < HD_AGES; k++) {
+            const hd__weight *w = &s->aged[i][k];
+            if (!hd__sum(&s->bytes[context], w->bytes) || !hd__sum(&s->blocks[context], w->blocks))
+                return hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
+            if (s->variances) s->variances[context] += (double)w->variance * unit * unit;
+        }
+    }
+    return HD_OK;
+}
+
 /* Adds sites up by context. A site's context was there before it was shown. */
 static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     const hd__sight *v = &s->view;
@@ -16995,6 +17143,7 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
                    : hd__no_memory(s->mem, err);
     if (order) hd__cfree(s->mem, order, 2 * room, sizeof *order);
     if (places) hd__cfree(s->mem, places, 2 * room, sizeof *places);
+    if (!status && s->age_axis != HD_NONE) status = hd__snapshot_ages(s, err);
     return status;
 }
 
@@ -17065,6 +17214,16 @@ static hd_str hd__frame_name(hd__snapshot *s, const hd__shown_node *node, char *
     return hd__snapshot_pc(s, node, buffer, capacity);
 }
 
+/* The thread of a context, whose backtrace node is the root. */
+static hd_status hd__snapshot_thread(hd__snapshot *s, uint32_t context, const hd__shown_node *n, hd_error *err) {
+    char buffer[256];
+    hd_str name;
+    s->node[context] = 0;
+    if (!s->thread) return HD_OK;
+    name = hd__frame_name(s, n, buffer, sizeof buffer);
+    return hd_profile_node(s->profile, s->thread_axis, 0, name, &s->thread[context], err);
+}
+
 /* The backtrace node of a context that is no type. A context whose parents are not there begins at the root. */
 static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *node, hd_error *err) {
     char buffer[1024];
@@ -17078,8 +17237,14 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     }
     if (s->node[context] != HD_NONE) at = s->node[context];
     while (depth--) {
+        uint32_t above = context;
         context = s->stack[depth];
         if (!hd__view_node(&s->view, context, &n)) continue;
+        if (s->thread && above != context) s->thread[context] = s->thread[above];
+        if ((n.kind & 0xff) == HD_FRAME_THREAD) {
+            HD__TRY(hd__snapshot_thread(s, context, &n, err));
+            continue;
+        }
         hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
                                            hd__frame_name(s, &n, buffer, sizeof buffer), &at, NULL);
         if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
@@ -17119,8 +17284,32 @@ static uint64_t hd__round(double value, double *rest) {
     return whole;
 }
 
-/* The nodes of a context: backtrace and type. */
-static hd_status hd__snapshot_nodes(hd__snapshot *s, uint32_t context, uint32_t nodes[2], hd_error *err) {
+static hd_status hd__snapshot_add(hd__snapshot *s, const uint32_t *nodes, uint64_t bytes, uint64_t blocks, double variance,
+                                  hd_error *err) {
+    hd_amount amount;
+    if (!s->variances) return hd_profile_add(s->profile, nodes, bytes, blocks, err);
+    amount.bytes = bytes;
+    amount.blocks = hd__round((double)blocks / 65536, &s->rounded.blocks);
+    amount.variance = hd__u128_round(variance);
+    return hd_profile_add_amount(s->profile, nodes, &amount, err);
+}
+
+/* A cell for each age that a context's blocks have. */
+static hd_status hd__snapshot_aged(hd__snapshot *s, uint32_t context, uint32_t *nodes, hd_error *err) {
+    const hd__weight *aged = s->aged[s->site[context]];
+    double unit = hd__sample_unit(s->sample_bytes);
+    for (uint32_t i = 0; i < HD_AGES; i++) {
+        uint32_t *node = &s->age_node[i];
+        if (!aged[i].blocks) continue;
+        if (!*node) HD__TRY(hd_profile_node(s->profile, s->age_axis, 0, hd_cstr(hd_age_name(i)), node, err));
+        nodes[s->age_axis] = *node;
+        HD__TRY(hd__snapshot_add(s, nodes, aged[i].bytes, aged[i].blocks, (double)aged[i].variance * unit * unit, err));
+    }
+    return HD_OK;
+}
+
+/* The nodes of a context: backtrace and type, and its thread where the profile has threads. */
+static hd_status hd__snapshot_nodes(hd__snapshot *s, uint32_t context, uint32_t *nodes, hd_error *err) {
     hd_str type = hd_cstr("[unknown]");
     hd__shown_node n;
     char buffer[1024];
@@ -17130,20 +17319,15 @@ static hd_status hd__snapshot_nodes(hd__snapshot *s, uint32_t context, uint32_t 
     else if (s->options->type_name)
         type = s->options->type_name(s->options->user, s->view.contexts, context, buffer, sizeof buffer);
     else if (s->module_count) type = hd__snapshot_module_name(s, context, buffer, sizeof buffer);
+    if (s->thread) nodes[s->thread_axis] = s->thread[typed ? n.parent : context];
     return hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err);
 }
 
 static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
-    uint32_t nodes[2];
+    uint32_t nodes[HD_MAX_AXES] = { 0 };
     HD__TRY(hd__snapshot_nodes(s, context, nodes, err));
-    if (s->variances) {
-        hd_amount amount;
-        amount.bytes = s->bytes[context];
-        amount.blocks = hd__round((double)s->blocks[context] / 65536, &s->rounded.blocks);
-        amount.variance = hd__u128_round(s->variances[context]);
-        return hd_profile_add_amount(s->profile, nodes, &amount, err);
-    }
-    return hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], err);
+    if (s->aged) return hd__snapshot_aged(s, context, nodes, err);
+    return hd__snapshot_add(s, nodes, s->bytes[context], s->blocks[context], s->variances ? s->variances[context] : 0, err);
 }
 
 static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
@@ -17156,12 +17340,18 @@ static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     return HD_OK;
 }
 
-/* A profile, empty, and what fills it. */
-static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *options, hd_error *err) {
+/* A profile, empty, and what fills it. `axes`: those of the record, beside the two that all have. */
+static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *options, uint32_t axes, hd_error *err) {
     hd_profile_desc desc;
     memset(&desc, 0, sizeof desc);
     memset(s, 0, sizeof *s);
     s->options = options;
+    s->now = options->now;
+    s->thread_axis = s->age_axis = HD_NONE;
+    desc.axis_count = 2;
+    if (axes & HD__SHOWS_THREADS) desc.axis_name[s->thread_axis = desc.axis_count++] = "thread";
+    if (axes & HD__SHOWS_AGES && options->kind == HD_HEAP_LIVE)
+        desc.axis_name[s->age_axis = desc.axis_count++] = "age";
     desc.allocator = options->options.allocator;
     desc.limits = options->options.limits;
     s->profile = hd_profile_create(&desc, err);
@@ -17183,7 +17373,8 @@ static hd_status hd__snapshot_view(const hd__sight *view, const hd_snapshot_opti
     hd__snapshot s;
     hd_status status;
     memset(&none, 0, sizeof none);
-    status = hd__snapshot_begin(&s, options ? options : &none, err);
+    if (!options) options = &none;
+    status = hd__snapshot_begin(&s, options, HD__LOAD_RELAXED(&view->record->axes), err);
     s.view = *view;
     if (!status) status = hd__snapshot_sites(&s, err);
     if (!status) status = hd__snapshot_modules(&s, err);
@@ -17193,11 +17384,14 @@ static hd_status hd__snapshot_view(const hd__sight *view, const hd_snapshot_opti
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err) {
+    hd_snapshot_options with;
     hd__sight view;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
     if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
+    memset(&with, 0, sizeof with);
+    if (options) with = *options;
     memset(&view, 0, sizeof view);
     view.base = rec->land.base;
     view.size = rec->land.size;
@@ -17205,7 +17399,8 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     view.shards = rec->shards;
     view.contexts = rec->contexts;
     hd_record_suspend();
-    status = hd__snapshot_view(&view, options, out, err);
+    if (!with.now && rec->axes & HD__SHOWS_AGES) with.now = rec->clock(rec->user);
+    status = hd__snapshot_view(&view, &with, out, err);
     hd_record_resume();
     return status;
 }
@@ -17224,7 +17419,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
     if (count > hd_contexts_count(contexts))
         return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
                         (uint64_t)hd_contexts_count(contexts));
-    status = hd__snapshot_begin(&s, options ? options : &none, err);
+    status = hd__snapshot_begin(&s, options ? options : &none, 0, err);
     s.view.contexts = contexts;
     if (!status) status = hd__snapshot_room(&s, hd_contexts_count(contexts), err);
     for (uint32_t c = 0; c < count && !status; c++) {
@@ -17252,6 +17447,8 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     out->sample_bytes = hd__figure(&r->sample_bytes);
     out->parent = hd__view_parent(&v, &parent) ? HD__LOAD_RELAXED(&r->parent) : HD_NONE;
     out->ended = HD__LOAD_RELAXED(&r->ended) != 0;
+    out->ages = (HD__LOAD_RELAXED(&r->axes) & HD__SHOWS_AGES) != 0;
+    out->threads = (HD__LOAD_RELAXED(&r->axes) & HD__SHOWS_THREADS) != 0;
     out->peak_number = hd__figure(&r->peak_number);
     for (int i = 0; i < 8; i++) out->notes[i] = hd__figure(&r->notes[i]);
     out->contexts = HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes);
@@ -17287,7 +17484,7 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
     memset(&all, 0, sizeof all);
     if (options) all = *options;
     all.kind = HD_HEAP_TOTAL;
-    status = hd__snapshot_begin(&s, &all, err);
+    status = hd__snapshot_begin(&s, &all, 0, err);
     s.view = view;
     if (!status) status = hd__snapshot_sites(&s, err);
     if (!status) status = hd__snapshot_modules(&s, err);
@@ -17299,20 +17496,15 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
     return hd__snapshot_end(&s, status, out);
 }
 
-/* Adds the blocks that live to what sites freed. */
-static void hd__view_live_blocks(const hd__sight *v, hd_lifetimes *live, uint32_t sites, uint32_t now) {
-    const hd__column *columns = (const hd__column *)hd__view_at(v, hd__figure(&v->record->blocks),
-                                                                v->shards * sizeof *columns);
-    for (uint32_t i = 0; columns && i < v->shards; i++) {
-        uint32_t rows = hd__view_rows(&columns[i]);
-        for (uint32_t k = 0; k < rows; k++) {
-            const hd__shown_block *b = (const hd__shown_block *)hd__view_row(v, &columns[i], k, sizeof *b);
-            uint32_t site = b ? HD__LOAD(&b->site) : 0;
-            if (!b) break;
-            if (site && site <= sites)
-                hd__lifetimes_add_block(&live[site - 1], hd__figure(&b->size), HD__LOAD_RELAXED(&b->time), now);
-        }
-    }
+/* What sites have of live blocks. */
+typedef struct hd__live_lifetimes {
+    hd_lifetimes *live;
+    uint32_t sites, now;
+} hd__live_lifetimes;
+
+static void hd__view_live_block(void *user, uint32_t site, uint64_t size, uint32_t time) {
+    hd__live_lifetimes *x = (hd__live_lifetimes *)user;
+    if (site <= x->sites) hd__lifetimes_add_block(&x->live[site - 1], size, time, x->now);
 }
 
 /* The call stack of a context, innermost first. */
@@ -17333,6 +17525,7 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
                                                                const uint64_t *pcs, size_t count),
                                                   void *user, hd_error *err) {
     uint64_t pcs[HD_MAX_FRAMES];
+    hd__live_lifetimes x;
     hd_lifetimes *live;
     uint32_t sites;
     hd__sight v;
@@ -17348,7 +17541,10 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
     mem = hd__mem_options(options);
     live = (hd_lifetimes *)hd__calloc(&mem, (size_t)sites + 1, sizeof *live);
     if (!live) return hd__no_memory(&mem, err);
-    hd__view_live_blocks(&v, live, sites, now);
+    x.live = live;
+    x.sites = sites;
+    x.now = now;
+    hd__view_blocks(&v, hd__view_live_block, &x);
     for (uint32_t i = 0; i < sites; i++) {
         const hd_lifetimes *freed = (const hd_lifetimes *)hd__view_row(&v, &v.record->lifetimes, i, sizeof *freed);
         const hd__site *site = (const hd__site *)hd__view_row(&v, &v.record->sites, i, sizeof *site);

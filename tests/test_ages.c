@@ -1,0 +1,389 @@
+/* threads. How long live blocks have been there, and whose threads they are of: exact cells of both axes by a clock that
+   the test sets; of this process, of a region as another sees it, of samples, after forks; what is wrong is told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define HEAPDUMP_STATIC
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+#define BYTES ((uint64_t)16 << 20)
+
+static uint8_t *region, *seen;   /* one memory, as the recorder has it, and as who looks on has it */
+static hd_recorder *rec;
+static uint32_t now;
+static unsigned asked;           /* how often the clock was */
+
+static int setup(void **state) {
+    int fd = (int)syscall(SYS_memfd_create, "region", 0);
+    (void)state;
+    if (fd < 0 || ftruncate(fd, (off_t)BYTES)) return -1;
+    region = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    seen = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    rec = NULL;
+    now = asked = 0;
+    return hd_region_init(region, BYTES, NULL);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    hd_recorder_free(rec);
+    munmap(region, BYTES);
+    munmap(seen, BYTES);
+    return 0;
+}
+
+static uint32_t clock_of(void *user) {
+    (void)user;
+    asked++;
+    return now;
+}
+
+static void create(bool shared, hd_recorder_desc desc) {
+    hd_error err;
+    if (shared) desc.region = region, desc.region_bytes = BYTES;
+    desc.clock = clock_of;
+    rec = hd_recorder_create(&desc, &err);
+    if (!rec) fail_msg("%s", err.message);
+}
+
+static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
+
+static char *put_path(char *end, hd_axis axis, uint32_t node) {
+    hd_str name[8];
+    int depth = 0;
+    for (uint32_t n = node; n; n = axis.parent[n]) name[depth++] = axis.node_name[n];
+    if (!depth) return end + sprintf(end, "-");
+    while (depth--) end += sprintf(end, "/%.*s", (int)name[depth].len, name[depth].data);
+    return end;
+}
+
+/* A profile as lines "stack type thread age bytes blocks", without the axes that it does not have, sorted. */
+static const char *text_of(hd_profile *p) {
+    static char text[8192];
+    char lines[64][128], *end;
+    uint32_t axes = hd_profile_axis_count(p);
+    hd_rows cells = hd_profile_cells(p);
+    assert_true(cells.count <= 64);
+    for (uint32_t i = 0; i < cells.count; i++) {
+        end = lines[i];
+        for (uint32_t a = 0; a < axes; a++) {
+            end = put_path(end, hd_profile_axis(p, a), cells.node[i * axes + a]);
+            *end++ = ' ';
+        }
+        sprintf(end, "%llu %llu\n", (unsigned long long)cells.amount[i].bytes,
+                (unsigned long long)cells.amount[i].blocks);
+    }
+    qsort(lines, cells.count, sizeof *lines, (int (*)(const void *, const void *))strcmp);
+    *text = 0;
+    for (uint32_t i = 0; i < cells.count; i++) strcat(text, lines[i]);
+    hd_profile_free(p);
+    return text;
+}
+
+static hd_profile *snapshot(hd_heap_kind kind, uint32_t when) {
+    hd_snapshot_options options = { .kind = kind, .now = when };
+    hd_profile *p;
+    assert_int_equal(hd_recorder_snapshot(rec, &options, &p, NULL), HD_OK);
+    return p;
+}
+
+static hd_profile *view(uint32_t number, hd_heap_kind kind, uint32_t when) {
+    hd_snapshot_options options = { .kind = kind, .now = when };
+    hd_profile *p;
+    hd_error err;
+    if (hd_recorder_view_snapshot(seen, BYTES, number, &options, &p, &err)) fail_msg("%s", err.message);
+    return p;
+}
+
+static void classes_have_bounds_and_names(void **state) {
+    static const struct { uint64_t from; const char *name; } classes[HD_AGES] = {
+        { 0, "under 10 ms" }, { 10, "10 ms to 100 ms" }, { 100, "100 ms to 1 s" }, { 1000, "1 s to 10 s" },
+        { 10000, "10 s to 1 min" }, { 60000, "1 min to 10 min" }, { 600000, "10 min to 1 h" },
+        { 3600000, "1 h to 10 h" }, { 36000000, "10 h to 1 day" }, { 86400000, "1 day to 10 days" },
+        { 864000000, "10 days or more" } };
+    (void)state;
+    for (uint32_t i = 0; i < HD_AGES; i++) {
+        assert_int_equal(hd_age_class(classes[i].from), i);
+        if (i) assert_int_equal(hd_age_class(classes[i].from - 1), i - 1);
+        assert_string_equal(hd_age_name(i), classes[i].name);
+    }
+    assert_int_equal(hd_age_class(UINT64_MAX), HD_AGES - 1);
+    assert_string_equal(hd_age_name(99), "10 days or more");
+}
+
+/* What is recorded at 0, 500, 59,000 and 60,000, with one freed, one moved and one given its type later. */
+static void record_some(void) {
+    hd_allocation taken;
+    hd_record_alloc(rec, at(1), 100, "Old");
+    hd_record_alloc(rec, at(2), 7, "Old");
+    now = 500;
+    hd_record_alloc(rec, at(3), 11, "Old");
+    hd_record_alloc(rec, at(4), 13, "Gone");
+    now = 59000;
+    assert_true(hd_record_free(rec, at(4)));
+    hd_record_alloc(rec, at(5), 17, NULL);         /* in the row of one that was freed */
+    assert_true(hd_record_set_type(rec, at(5), "Late"));
+    assert_true(hd_record_take(rec, at(2), &taken));
+    hd_record_restore(rec, &taken);                /* as old as it was */
+    now = 60000;
+    hd_record_alloc(rec, at(6), 19, "Old");
+}
+
+static const char *const some_at_a_minute =
+    "- /Late /1 s to 10 s 17 1\n- /Old /1 min to 10 min 107 2\n- /Old /10 s to 1 min 11 1\n- /Old /under 10 ms 19 1\n";
+
+static void live_blocks_have_ages(void **state) {
+    bool shared = *(bool *)*state;
+    create(shared, (hd_recorder_desc){ .ages = true });
+    record_some();
+    assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 0)), some_at_a_minute);
+    now = 10 * 60000;
+    assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 60000)), some_at_a_minute);
+    assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 0)),
+                        "- /Late /1 min to 10 min 17 1\n- /Old /1 min to 10 min 30 2\n- /Old /10 min to 1 h 107 2\n");
+    assert_string_equal(text_of(snapshot(HD_HEAP_TOTAL, 0)), "- /Gone 13 1\n- /Late 17 1\n- /Old 137 4\n");
+    assert_string_equal(text_of(snapshot(HD_HEAP_PEAK, 0)), "- /Late 17 1\n- /Old 137 4\n");
+}
+
+static void others_see_the_same(void **state) {
+    hd_recorded r;
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true });
+    record_some();
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 60000)), some_at_a_minute);
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)), some_at_a_minute); /* as of the last block */
+    assert_string_equal(text_of(view(0, HD_HEAP_TOTAL, 0)), "- /Gone 13 1\n- /Late 17 1\n- /Old 137 4\n");
+    /* what was allocated after the time was read is new, not 49 days old */
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 59990)),
+                        "- /Late /100 ms to 1 s 17 1\n- /Old /10 s to 1 min 118 3\n- /Old /under 10 ms 19 1\n");
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+    assert_true(r.ages);
+    assert_false(r.threads);
+    assert_int_equal(hd_recorder_view_lifetimes(seen, BYTES, 0, 0, NULL, NULL, NULL, NULL), HD_UNSUPPORTED);
+}
+
+static void a_clock_may_begin_anew(void **state) {
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true });
+    now = UINT32_MAX - 499;
+    hd_record_alloc(rec, at(1), 10, "Before");
+    now = 500;
+    hd_record_alloc(rec, at(2), 20, "After");
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)), "- /After /under 10 ms 20 1\n- /Before /1 s to 10 s 10 1\n");
+}
+
+/* Blocks of a sample stand for others of their age; sums are those without the axis. */
+static void samples_have_ages(void **state) {
+    hd_rows cells;
+    uint64_t bytes[2] = { 0 }, blocks = 0;
+    hd_recorder_counters stats;
+    hd_profile *p;
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true, .sample_bytes = 64, .sample_seed = 5 });
+    for (unsigned i = 1; i <= 5000; i++) {
+        now = i <= 4000 ? 0 : 2000;
+        hd_record_alloc(rec, at(i), 16 + i % 100, "T");
+    }
+    for (unsigned i = 1; i <= 500; i++) hd_record_free(rec, at(i * 3));
+    hd_recorder_stats(rec, &stats);
+    p = view(0, HD_HEAP_LIVE, 2000);
+    cells = hd_profile_cells(p);
+    assert_int_equal(cells.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_axis ages = hd_profile_axis(p, 2);
+        bool young = hd_str_equal(ages.node_name[cells.node[i * 3 + 2]], hd_cstr("under 10 ms"));
+        bytes[young] += cells.amount[i].bytes;
+        blocks += cells.amount[i].blocks;
+        assert_true(cells.amount[i].variance.lo > 0);
+    }
+    assert_int_equal(bytes[0] + bytes[1], stats.live_bytes);
+    assert_true(bytes[1] > 50000 && bytes[1] < 80000); /* truly 65,500, 4,000 bytes either way */
+    assert_true(blocks > 4200 && blocks < 4800);
+    hd_profile_free(p);
+}
+
+static void nothing_is_kept_that_is_not_asked_for(void **state) {
+    hd_recorded r;
+    (void)state;
+    create(true, (hd_recorder_desc){ .name = "plain" });
+    assert_int_equal(hd_tracker_set_thread("worker"), HD_OK); /* known, not told */
+    record_some();
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 60000)), "- /Late 17 1\n- /Old 137 4\n");
+    assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
+    assert_false(r.ages || r.threads);
+}
+
+/* Threads. ----------------------------------------------------------------------------------------- */
+
+static const char *name_of_thread;
+
+static void *record_one(void *i) {
+    if (name_of_thread && hd_tracker_set_thread(name_of_thread)) return NULL;
+    hd_record_alloc(rec, i, 10, "T");
+    return i;
+}
+
+static void in_a_thread(const char *name, uint64_t i) {
+    pthread_t t;
+    void *done;
+    name_of_thread = name;
+    assert_int_equal(pthread_create(&t, NULL, record_one, at(i)), 0);
+    pthread_join(t, &done);
+    assert_non_null(done);
+}
+
+static void blocks_have_threads(void **state) {
+    bool shared = *(bool *)*state;
+    hd_scope scope;
+    static hd_category category = { "c", 0, 0 };
+    assert_int_equal(hd_tracker_set_thread("nobody"), HD_INVALID); /* no tracker runs */
+    create(shared, (hd_recorder_desc){ .threads = true, .ages = true });
+    hd_record_alloc(rec, at(1), 1, "T");
+    in_a_thread("worker", 2);
+    in_a_thread("worker", 3);
+    in_a_thread("io", 4);
+    in_a_thread(NULL, 5);
+    assert_int_equal(hd_tracker_set_thread("main"), HD_OK);
+    hd_record_alloc(rec, at(6), 100, "T");
+    scope = hd_scope_begin(&category, "f");
+    hd_record_alloc(rec, at(7), 1000, "T");
+    assert_int_equal(hd_tracker_set_thread("inside"), HD_INVALID);
+    hd_scope_end(&scope);
+    hd_record_alloc(rec, at(8), 100, "T");
+    assert_int_equal(hd_tracker_set_thread("renamed"), HD_OK);
+    hd_record_alloc(rec, at(9), 5, NULL);
+    assert_true(hd_record_set_type(rec, at(9), "U"));
+    assert_int_equal(hd_tracker_set_thread(NULL), HD_OK);
+    hd_record_alloc(rec, at(10), 1, "T");
+    assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 0)),
+                        "- /T - /under 10 ms 12 3\n- /T /io /under 10 ms 10 1\n- /T /main /under 10 ms 200 2\n"
+                        "- /T /worker /under 10 ms 20 2\n- /U /renamed /under 10 ms 5 1\n"
+                        "/f /T /main /under 10 ms 1000 1\n");
+    hd_record_free(rec, at(3));
+    assert_string_equal(text_of(shared ? view(0, HD_HEAP_TOTAL, 0) : snapshot(HD_HEAP_TOTAL, 0)),
+                        "- /T - 12 3\n- /T /io 10 1\n- /T /main 200 2\n- /T /worker 20 2\n- /U /renamed 5 1\n"
+                        "/f /T /main 1000 1\n");
+}
+
+static size_t unwind(void *user, const void **pcs, size_t capacity) {
+    (void)user, (void)capacity;
+    pcs[0] = (const void *)(uintptr_t)0x20;
+    pcs[1] = (const void *)(uintptr_t)0x10;
+    return 2;
+}
+
+/* A thread that is renamed has its new name with the same stack, which was found before. */
+static void native_stacks_have_threads(void **state) {
+    (void)state;
+    create(true, (hd_recorder_desc){ .threads = true,
+                                     .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind } });
+    hd_tracker_set_thread("one");
+    hd_record_alloc(rec, at(1), 1, NULL);
+    hd_record_alloc(rec, at(2), 2, NULL);
+    hd_tracker_set_thread("two");
+    hd_record_alloc(rec, at(3), 4, NULL);
+    hd_tracker_set_thread("one");
+    hd_record_alloc(rec, at(4), 8, NULL);
+    assert_string_equal(text_of(view(0, HD_HEAP_TOTAL, 0)),
+                        "/0x10/0x20 /[unknown] /one 11 3\n/0x10/0x20 /[unknown] /two 4 1\n");
+}
+
+static void a_child_has_ages_and_threads_of_its_own(void **state) {
+    pid_t child;
+    int status;
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true, .threads = true });
+    hd_tracker_set_thread("parent");
+    hd_record_alloc(rec, at(1), 1, "T");
+    hd_recorder_fork_prepare(rec);
+    child = fork();
+    if (!child) {
+        if (!hd_recorder_fork_child(rec)) _exit(1);
+        now = 1000;
+        hd_record_free(rec, at(1));
+        hd_record_alloc(rec, at(2), 2, "T");
+        hd_tracker_set_thread("child");
+        hd_record_alloc(rec, at(3), 4, "T");
+        _exit(0);
+    }
+    hd_recorder_fork_parent(rec);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 1000)), "- /T /parent /1 s to 10 s 1 1\n");
+    assert_string_equal(text_of(view(1, HD_HEAP_LIVE, 1000)),
+                        "- /T /child /under 10 ms 4 1\n- /T /parent /under 10 ms 2 1\n");
+}
+
+/* Without a region a child's rows are its own, and freed with it. */
+static void a_child_without_a_region(void **state) {
+    pid_t child;
+    int status;
+    (void)state;
+    create(false, (hd_recorder_desc){ .ages = true });
+    hd_record_alloc(rec, at(1), 1, "T");
+    hd_recorder_fork_prepare(rec);
+    child = fork();
+    if (!child) {
+        hd_recorder_fork_child(rec);
+        now = 1000;
+        hd_record_free(rec, at(1));
+        hd_record_alloc(rec, at(2), 2, "T");
+        status = strcmp(text_of(snapshot(HD_HEAP_LIVE, 1000)), "- /T /under 10 ms 2 1\n");
+        hd_recorder_free(rec);
+        _exit(status != 0);
+    }
+    hd_recorder_fork_parent(rec);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 1000)), "- /T /1 s to 10 s 1 1\n");
+}
+
+static void what_is_wrong_is_told(void **state) {
+    hd_recorder_desc desc = { .ages = true };
+    hd_error err;
+    (void)state;
+    assert_null(hd_recorder_create(&desc, &err));
+    assert_int_equal(err.status, HD_INVALID);
+    assert_string_equal(err.message, "ages need a clock");
+}
+
+static void a_free_needs_no_clock(void **state) {
+    unsigned before;
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true });
+    hd_record_alloc(rec, at(1), 1, "T");
+    before = asked;
+    hd_record_free(rec, at(1));
+    assert_int_equal(asked, before);
+}
+
+int main(void) {
+    static bool no = false, yes = true;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_have_bounds_and_names),
+        { "live_blocks_have_ages", live_blocks_have_ages, setup, teardown, &no },
+        { "live_blocks_have_ages, in a region", live_blocks_have_ages, setup, teardown, &yes },
+        cmocka_unit_test_setup_teardown(others_see_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_clock_may_begin_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(samples_have_ages, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_kept_that_is_not_asked_for, setup, teardown),
+        { "blocks_have_threads", blocks_have_threads, setup, teardown, &no },
+        { "blocks_have_threads, in a region", blocks_have_threads, setup, teardown, &yes },
+        cmocka_unit_test_setup_teardown(native_stacks_have_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_has_ages_and_threads_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_without_a_region, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_free_needs_no_clock, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
