@@ -94,6 +94,7 @@ typedef struct arguments {
     const char *at;              /* record */
     pattern children;            /* which of them are recorded; NULL: all */
     bool no_children, same_user;
+    bool ages, threads;          /* axes that a recording has more */
     const char *region;          /* the file to keep it in */
     const char *format;          /* of the inputs; NULL: what they begin like */
     bool format_help;            /* instead, to list these */

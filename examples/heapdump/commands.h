@@ -80,6 +80,8 @@ int run_convert(const arguments *a);
 
 /* rows.c */
 int run_rows(const arguments *a);
+/* The format of rows that the name of a file asks for; NULL asks for CSV. */
+const char *rows_named_by(const char *path);
 
 /* classes.c */
 int run_classes(const arguments *a);

@@ -49,7 +49,7 @@ static void add_values(completed *o, const char *value) {
     const hd_format *format;
     o->files |= !strcmp(value, "FILE") || !strcmp(value, "TRACE") || !strcmp(value, "HINTS");
     add_literals(o, value);
-    if (!strcmp(o->name, "by")) add_words(o, "size lifetime heat binary", " ");
+    if (!strcmp(o->name, "by")) add_words(o, "size lifetime heat binary age thread", " ");
     if (!strcmp(o->name, "to")) add_words(o, formats_written(), ", ");
     if (!strcmp(o->name, "format") && !strcmp(value, "NAME"))
         for (size_t i = 0; (format = format_at(i)); i++)

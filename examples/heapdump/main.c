@@ -25,11 +25,13 @@ static const command commands[] = {
               "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
               "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
               "written then, and one more Ctrl-C while that goes on discards it.",
-      .options = "output at children same-user keep blocks format depth sample stats" CUTOFFS("--min-share 0.0001"),
+      .options = "output at children same-user keep blocks format ages threads depth sample stats"
+                 CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
-                  "heapdump record --children 'worker' --sample 512k -- ./server" },
+                  "heapdump record --children 'worker' --sample 512k -- ./server\n"
+                  "heapdump record --ages --threads -o app.csv.zst -- ./app; heapdump tree --by age app.csv.zst" },
     { .name = "watch", .run = run_watch,
       .summary = "of a recording that runs: a table that renews itself, of what holds and what grows",
       .usage = "[OPTIONS] FILE|PID",

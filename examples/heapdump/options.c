@@ -298,7 +298,8 @@ static const option_row rows[] = {
     { "", "allocator", "NAME", take_text, AT(allocator), "only heaps of this allocator" },
     { "", "by", "backtrace|type|...", take_text, AT(by),
       "what to break down by first [backtrace]; of MemProf profiles also\n"
-      "size, lifetime, heat, binary; of pprof's a label, by its key" },
+      "size, lifetime, heat, binary; of pprof's a label, by its key; of recordings\n"
+      "what --ages and --threads kept: age, thread" },
     { "pages", "by", "WHAT", take_text, AT(by),
       "whose blocks are told apart: those of each function, each call stack (stack), or\n"
       "each executable, library or type that asked for them (type) [function]" },
@@ -306,7 +307,7 @@ static const option_row rows[] = {
     { "pages", "page-size", "BYTES", take_some_bytes, AT(page_size), "of pages, a power of two: 2M as huge pages [this machine's]" },
     { "top", "by", "backtrace|type|...", take_text, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
-      "heat, binary; of pprof's a label, by its key" },
+      "heat, binary; of pprof's a label, by its key; of recordings age, thread" },
     { "", "frames", "all", take_frames, AT(frames_all),
       "with those of allocators and of what starts a program, and each on a line\n"
       "of its own [left out, and chains of one callee on a line]" },
@@ -459,6 +460,16 @@ static const option_row rows[] = {
     { "record", "format", "memprof-rfc", take_record_format, AT(record_format),
       "the same, of all processes together, with names, files and lines, as\n"
       "heapdump index --memprof-version rfc writes it" },
+    { "", "ages", NULL, take_flag, AT(ages),
+      "keep when each live block was allocated, for tree --by age: under 10 ms, 10 ms\n"
+      "to 100 ms, 100 ms to 1 s, 1 s to 10 s, 10 s to 1 min, 1 min to 10 min, 10 min\n"
+      "to 1 h, 1 h to 10 h, 10 h to 1 day, 1 day to 10 days, 10 days or more. Takes 24\n"
+      "bytes a live block; heaps of kind live alone have it. The file is written at\n"
+      "the end, as rows: JSON lines where its name ends in .json, .jsonl or .ndjson,\n"
+      "else CSV [heapdump.PROGRAM.PID.csv]" },
+    { "", "threads", NULL, take_flag, AT(threads),
+      "keep which thread allocated, by the name that it had then, for tree --by thread;\n"
+      "of up to 256 names, then <other threads>. The file is as with --ages" },
     { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
     { "", "blocks", NULL, take_flag, AT(blocks),
       "show each live block with its address, for heapdump pages: takes 24 bytes a block" },

@@ -369,11 +369,13 @@ int run_record(const arguments *a) {
     static recording r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
                            .signals = -1, .file = { .fd = -1 } };
     arguments condensed = *a;
+    bool axes = a->ages || a->threads;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     if (a->record_format && (a->sample_bytes || a->has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
     if (a->blocks && a->sample_bytes) return usage("--blocks shows every block: a sample does not have them");
+    if (a->record_format && axes) return usage("a MemProf profile has neither ages nor threads");
     if (a->record_format && a->at) return usage("a MemProf profile tells of the whole run: it takes no --at");
     r.a = a;
     r.cut_off = a->has_cutoff;
@@ -381,11 +383,20 @@ int run_record(const arguments *a) {
     if (!status) status = check_output(a->output);
     if (status) return status;
     if (!program_check(a->files[0])) return BAD_INPUT;
-    if (!a->has_cutoff) {
-        condensed.cutoff.min_share = 0.0001;
-        r.a = &condensed;
-    }
+    if (!a->has_cutoff) condensed.cutoff.min_share = 0.0001;
+    if (axes) condensed.to = rows_named_by(a->output);
+    r.a = &condensed;
     return record_run(&r);
+}
+
+/* Whether somebody recorded ages, or threads. */
+static bool has_axes(const region *r) {
+    uint32_t count = hd_region_count(r->base, r->size);
+    hd_recorded state;
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++)
+        found = !hd_recorder_view(r->base, r->size, i, &state, NULL) && (state.ages || state.threads);
+    return found;
 }
 
 /* What --keep left of a recording, also of one whose heapdump was killed. */
@@ -398,6 +409,7 @@ int run_recover(const arguments *a) {
     if (!a->has_cutoff) condensed.cutoff.min_share = 0.0001;
     r.a = &condensed;
     if (!region_open(&r.region, a->files[0])) return BAD_INPUT;
+    if (has_axes(&r.region)) condensed.to = rows_named_by(a->output);
     timeline_open(&r);
     processes_look(&r);
     for (uint32_t i = 0; i < r.count; i++) r.processes[i].ended = true;

@@ -269,6 +269,8 @@ static join_reply reply_to(const recording *r, bool wanted) {
     if (a->same_user) reply.flags |= JOIN_SAME_USER;
     if (a->stats) reply.flags |= JOIN_STATS;
     if (a->blocks) reply.flags |= JOIN_BLOCKS;
+    if (a->ages) reply.flags |= JOIN_AGES;
+    if (a->threads) reply.flags |= JOIN_THREADS;
     return reply;
 }
 

@@ -113,6 +113,9 @@ static bool is_json_name(const char *path) {
     return false;
 }
 
+/* The format of rows that a name asks for. */
+const char *rows_named_by(const char *path) { return is_json_name(path) ? "rows-json" : "rows"; }
+
 static int write_all(rows_run *r, output *o) {
     const arguments *a = r->a;
     hd_error err;

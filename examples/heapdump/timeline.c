@@ -47,9 +47,15 @@ static bool is_short(const recording *r, const process *p, uint32_t tick) {
     return !r->cut_off && (tick || (p->pid != (uint64_t)r->main && p->state.counters.peak_bytes < 1 << 20));
 }
 
+/* The time on the clock of a process's recorder; 0: what was kept of it tells no better than its last block. */
+static uint32_t clock_of(const recording *r, const process *p, uint64_t time_us) {
+    uint64_t from = p->state.start_us;
+    return r->region.is_ours && time_us > from ? (uint32_t)((time_us - from) / 1000) : 0;
+}
+
 /* A heap of a process now, or as it was when it ended, into memory; tick: of the time line, else 0. */
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us) {
-    hd_snapshot_options options = { .kind = kind };
+    hd_snapshot_options options = { .kind = kind, .now = clock_of(r, p, time_us) };
     arguments a = *r->a;
     hd_heap heap = { .kind = kind, .allocator = "malloc", .time_us = time_us, .start_us = p->state.start_us,
                      .sample_bytes = p->state.sample_bytes }, *condensed = NULL;
@@ -177,11 +183,11 @@ void timeline_open(recording *r) {
     timeline *t = &r->file;
     struct stat st;
     const char *program = strrchr(a->files[0], '/') ? strrchr(a->files[0], '/') + 1 : a->files[0];
-    const char *ending = !a->record_format ? "json" : strcmp(a->record_format, "memprof-rfc") ? "memprofraw" : "memprof";
+    const char *ending = a->to ? "csv" : !a->record_format ? "json" : strcmp(a->record_format, "memprof-rfc") ? "memprofraw" : "memprof";
     t->fd = -1;
     t->is_default = !a->output;
     if (!r->main) {              /* recovered */
-        if (asprintf(&t->path, "%s.json", a->files[0]) < 0) t->path = NULL;
+        if (asprintf(&t->path, "%s.%s", a->files[0], ending) < 0) t->path = NULL;
     } else if (asprintf(&t->path, "heapdump.%s.%ld.%s", program, (long)r->main, ending) < 0) {
         t->path = NULL;
     }
@@ -190,7 +196,7 @@ void timeline_open(recording *r) {
         free(t->path);
         t->path = needed(strdup(a->output));
     }
-    t->is_plain = !a->record_format && !is_packed(t->path) && (stat(t->path, &st) || S_ISREG(st.st_mode));
+    t->is_plain = !a->record_format && !a->to && !is_packed(t->path) && (stat(t->path, &st) || S_ISREG(st.st_mode));
 }
 
 /* What the writer wrote becomes the file, under its name. */

@@ -8,6 +8,7 @@
      HEAPDUMP_KEEP                  without HEAPDUMP_JOIN: a file that is the region, made when it is not there;
                                     `heapdump recover` reads it. Programs that are given one file share it
      HEAPDUMP_DEPTH, HEAPDUMP_SAMPLE   then also: frames per stack [48], bytes per block that is sampled [0: all]
+     HEAPDUMP_AGES, HEAPDUMP_THREADS   then also, when not empty: what record --ages and --threads keep
 
    Without a region nothing is recorded. The malloc family is interposed; stacks come from unwind.h, from libunwind
    where that declines; the type of a block is the object that asked for it. Nothing is ever printed. */
@@ -21,10 +22,12 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -60,6 +63,8 @@ static struct {
     void *(*pvalloc)(size_t);
     void (*free)(void *);
     int (*dlclose)(void *);
+    int (*pthread_setname_np)(pthread_t, const char *);
+    int (*prctl)(int, ...);
     int (*setuid)(uid_t);
     int (*seteuid)(uid_t);
     int (*setreuid)(uid_t, uid_t);
@@ -630,6 +635,7 @@ static int join_recording(const char *name, const join_request *request, join_re
 /* A region in a file, made when it is empty. */
 static int keep_region(const char *path, join_reply *reply) {
     const char *sample = getenv("HEAPDUMP_SAMPLE"), *depth = getenv("HEAPDUMP_DEPTH");
+    const char *ages = getenv("HEAPDUMP_AGES"), *threads = getenv("HEAPDUMP_THREADS");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct stat st;
     void *first;
@@ -647,6 +653,7 @@ static int keep_region(const char *path, join_reply *reply) {
     reply->region_bytes = (uint64_t)st.st_size;
     reply->sample_bytes = sample ? strtoull(sample, NULL, 10) : 0;
     reply->depth = depth ? (uint32_t)strtoul(depth, NULL, 10) : 0;
+    reply->flags = (ages && *ages ? (uint32_t)JOIN_AGES : 0) | (threads && *threads ? (uint32_t)JOIN_THREADS : 0);
     return fd;
 }
 
@@ -743,6 +750,53 @@ static void shrink_region(uint64_t limit) {
     hd_record_resume();
 }
 
+/* Threads. ------------------------------------------------------------------------------------- */
+
+/* The kernel knows what a thread is called, also one that has no name of its own, and tells it without a lock or an
+   allocation. It is asked when a thread allocates for the first time, and again when somebody may have named it anew;
+   from outside, who lives shortly would be missed. What is allocated has the name of that moment. Names are never given
+   back; places where two threads wrote the same at once, or a signal interrupted who did, do no harm. */
+
+enum { NAMES = 256, NAME = 16 };
+
+static struct {
+    int state;
+    char text[NAME];
+} names[NAMES];
+enum { NAME_FREE, NAME_WRITING, NAME_THERE };
+static bool named;               /* JOIN_THREADS */
+static uint32_t renames;         /* of threads by others, counted */
+static __thread uint32_t named_at __attribute__((tls_model("initial-exec"))); /* one more than these were; 0: unnamed */
+
+/* A name that stays. */
+static const char *keep_name(const char name[NAME]) {
+    for (int i = 0; i < NAMES; i++) {
+        int is = __atomic_load_n(&names[i].state, __ATOMIC_ACQUIRE);
+        if (is == NAME_FREE && __atomic_compare_exchange_n(&names[i].state, &is, NAME_WRITING, false, __ATOMIC_ACQUIRE,
+                                                           __ATOMIC_ACQUIRE)) {
+            memcpy(names[i].text, name, NAME);
+            __atomic_store_n(&names[i].state, NAME_THERE, __ATOMIC_RELEASE);
+            return names[i].text;
+        }
+        if (is == NAME_THERE && !memcmp(names[i].text, name, NAME)) return names[i].text;
+    }
+    return "<other threads>";
+}
+
+static __attribute__((noinline)) void read_name(uint32_t at) {
+    char name[NAME] = "";
+    if (syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0)) memcpy(name, "<unknown>", 10);
+    name[NAME - 1] = 0;
+    memset(name + strlen(name), 0, NAME - strlen(name));
+    if (!*name) memcpy(name, "<no name>", 10);
+    if (!hd_tracker_set_thread(keep_name(name))) named_at = at;
+}
+
+static inline void name_thread(void) {
+    uint32_t at = __atomic_load_n(&renames, __ATOMIC_ACQUIRE) + 1;
+    if (__builtin_expect(named_at != at, 0)) read_name(at);
+}
+
 /* Start. --------------------------------------------------------------------------------------- */
 
 /* FORK_INSIDE: from a handler inside a hook, whose locks may be its own. */
@@ -830,6 +884,8 @@ static void find_real(void) {
     FIND(pvalloc, "pvalloc");
     FIND(free, "free");
     FIND(dlclose, "dlclose");
+    FIND(pthread_setname_np, "pthread_setname_np");
+    FIND(prctl, "prctl");
     FIND(setuid, "setuid");
     FIND(seteuid, "seteuid");
     FIND(setreuid, "setreuid");
@@ -861,7 +917,9 @@ static void record_from_now(const join_request *request, const join_reply *reply
     desc.start_us = started_us;
     desc.sample_bytes = reply->sample_bytes;
     desc.lifetimes = (join_flags & JOIN_LIFETIMES) != 0;
-    if (desc.lifetimes) desc.clock = clock_ms;
+    desc.ages = (join_flags & JOIN_AGES) != 0;
+    desc.threads = named = (join_flags & JOIN_THREADS) != 0;
+    if (desc.lifetimes || desc.ages) desc.clock = clock_ms;
     desc.blocks = (join_flags & JOIN_BLOCKS) != 0;
     desc.tracker.max_frames = reply->depth <= HD_MAX_FRAMES ? reply->depth : HD_MAX_FRAMES;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
@@ -932,10 +990,31 @@ static bool ready(void) {
     return get_state() == READY;
 }
 
+EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
+    int status;
+    if (!real.pthread_setname_np) ready();
+    status = real.pthread_setname_np ? real.pthread_setname_np(thread, name) : ENOSYS;
+    if (pthread_equal(thread, pthread_self())) named_at = 0;
+    else __atomic_add_fetch(&renames, 1, __ATOMIC_RELEASE);
+    return status;
+}
+
+EXPORT int prctl(int option, ...) {
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_NAME) named_at = 0;
+    return real.prctl ? real.prctl(option, a[0], a[1], a[2], a[3])
+                      : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
 static __attribute__((noinline)) void record_alloc(void *p, size_t n, unwind_frame from) {
     int saved = errno;
     uint64_t began = timing ? timed_call() : 0;
     unwind_frame before = caller; /* of what this interrupts, when it is a signal handler's */
+    if (named) name_thread();
     caller = from;
     hd_record_alloc(recorder, p, n, NULL);
     caller = before;

@@ -28,7 +28,9 @@ enum {
     JOIN_NO_CHILDREN = 2,        /* a forked child is not recorded */
     JOIN_SAME_USER = 4,          /* a process that changes its user is not recorded from there on */
     JOIN_STATS = 8,              /* calls are timed at random: what recording costs */
-    JOIN_BLOCKS = 16             /* live blocks are shown one by one */
+    JOIN_BLOCKS = 16,            /* live blocks are shown one by one */
+    JOIN_AGES = 32,              /* when each live block was allocated is recorded */
+    JOIN_THREADS = 64            /* names of threads are recorded */
 };
 
 /* With JOIN_STATS, what hd_recorder_note counts (hd_recorded.notes). The last five lag behind by some calls. */
