@@ -21,7 +21,8 @@ static uint32_t clock_of(void *user) {
 
 static void record_into(void *region, bool lifetimes) {
     hd_recorder_desc desc = { .region = region, .region_bytes = BYTES, .name = "fuzzed", .lifetimes = lifetimes,
-                              .clock = clock_of, .shards = 2, .sample_bytes = lifetimes ? 0 : 64 };
+                              .clock = clock_of, .shards = 2, .sample_bytes = lifetimes ? 0 : 64,
+                              .ages = true, .threads = !lifetimes };
     hd_module module = { 0x1000, 0x2000, 0x1000, hd_cstr("/bin/fuzzed"), { 1, 2 }, 2, false };
     hd_allocator_stat stat = { "malloc/arenas", "size", "bytes", 100 };
     hd_recorder *rec;
@@ -30,6 +31,7 @@ static void record_into(void *region, bool lifetimes) {
     rec = hd_recorder_create(&desc, NULL);
     hd_recorder_add_module(rec, &module);
     hd_recorder_allocator_stats(rec, &stat, 1);
+    hd_tracker_set_thread("worker");
     for (uintptr_t i = 1; i < 40; i++) {
         hd_record_alloc(rec, (void *)(64 * i), i * 100, i % 3 ? "T" : NULL);
         if (i % 4 == 0) hd_record_free(rec, (void *)(64 * i));

@@ -367,6 +367,41 @@ static void a_free_needs_no_clock(void **state) {
     assert_int_equal(asked, before);
 }
 
+/* A small region, copied to the end of mapped memory, with each of its words changed in turn. */
+static void every_word_may_be_anything(void **state) {
+    static const uint64_t words[] = { 0, 1, 7, 8, 4096, UINT64_MAX, UINT64_MAX - 7, (uint64_t)1 << 40, 0xffffffff };
+    enum { SMALL = 1 << 20 };
+    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .clock = clock_of, .ages = true, .threads = true,
+                              .shards = 2 };
+    uint8_t *copy = mmap(NULL, SMALL + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t used, tried = 0, was;
+    (void)state;
+    assert_int_equal(mprotect(copy + SMALL, 4096, PROT_NONE), 0);
+    assert_int_equal(hd_region_init(region, SMALL, NULL), HD_OK);
+    rec = hd_recorder_create(&desc, NULL);
+    assert_non_null(rec);
+    hd_tracker_set_thread("worker");
+    for (uint64_t i = 1; i < 20; i++) hd_record_alloc(rec, at(i), i, i % 2 ? "T" : "U");
+    used = hd_region_used(seen, SMALL);
+    memcpy(copy, seen, SMALL);
+    for (uint64_t i = 0; i + 8 <= used; i += 8) {
+        memcpy(&was, copy + i, 8);
+        if (!was && i % 1024) continue;            /* far from anything */
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            hd_snapshot_options options = { .options = { .limits = { .max_records = 100000, .max_memory = 64 << 20 } } };
+            hd_profile *p;
+            memcpy(copy + i, &words[w], 8);
+            if (!hd_recorder_view_snapshot(copy, SMALL, 0, &options, &p, NULL)) hd_profile_free(p);
+            tried++;
+        }
+        memcpy(copy + i, &was, 8);
+    }
+    assert_true(tried > 1000);
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)),
+                        "- /T /worker /under 10 ms 100 10\n- /U /worker /under 10 ms 90 9\n");
+    munmap(copy, SMALL + 4096);
+}
+
 int main(void) {
     static bool no = false, yes = true;
     const struct CMUnitTest tests[] = {
@@ -384,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_child_without_a_region, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_free_needs_no_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
