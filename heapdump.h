@@ -1878,6 +1878,7 @@ typedef struct hd_snapshot_options {
     void *user;
     uint32_t now;                /* where ages are kept: the time on the recorder's clock. 0: what that says, of a
                                     recorder of this process; of another, when the last live block was allocated */
+    bool two_axes;               /* backtrace and type alone, as for a trace [false] */
 } hd_snapshot_options;
 
 /* Ages of blocks by powers of ten, as people say them, the youngest first. The last may be longer: clocks of
@@ -17374,7 +17375,7 @@ static hd_status hd__snapshot_view(const hd__sight *view, const hd_snapshot_opti
     hd_status status;
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
-    status = hd__snapshot_begin(&s, options, HD__LOAD_RELAXED(&view->record->axes), err);
+    status = hd__snapshot_begin(&s, options, options->two_axes ? 0 : HD__LOAD_RELAXED(&view->record->axes), err);
     s.view = *view;
     if (!status) status = hd__snapshot_sites(&s, err);
     if (!status) status = hd__snapshot_modules(&s, err);
@@ -18827,12 +18828,16 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err) {
+    hd_snapshot_options trace;
     hd_profile *profile;
     hd_heap heap;
     hd_file file;
     hd_status status;
     if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
-    HD__TRY(hd_recorder_snapshot(rec, options, &profile, err));
+    memset(&trace, 0, sizeof trace);
+    if (options) trace = *options;
+    trace.two_axes = true;
+    HD__TRY(hd_recorder_snapshot(rec, &trace, &profile, err));
     memset(&heap, 0, sizeof heap);
     heap.pid = hd__os_pid();
     heap.dump = "0x1";
@@ -18841,7 +18846,7 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
     heap.profile = profile;
     status = hd_file_create(path, &file, err);
     if (!status) {
-        status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
+        status = hd_chrome_write(&heap, 1, &trace.options, hd_file_out(&file), err);
         if (status && !file.os_error) hd_file_discard(&file);
         else status = hd_file_commit(&file, err); /* which says why writing failed */
     }
@@ -21334,14 +21339,18 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err) {
+    hd_snapshot_options trace;
     hd_profile *profile = NULL;
     hd_heap heap;
     hd_recorder_counters stats;
     hd_status status;
+    memset(&trace, 0, sizeof trace);
+    if (options) trace = *options;
+    trace.two_axes = true;
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
     heap.sample_bytes = rec->sample_bytes;
-    HD__TRY(hd__provider_told(d, hd_recorder_snapshot(rec, options, &profile, &d->error), err));
+    HD__TRY(hd__provider_told(d, hd_recorder_snapshot(rec, &trace, &profile, &d->error), err));
     heap.profile = profile;
     status = hd_memory_dump_add_heap(d, &heap, err);
     hd_profile_free(profile);

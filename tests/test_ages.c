@@ -212,6 +212,27 @@ static void samples_have_ages(void **state) {
     hd_profile_free(p);
 }
 
+/* A trace has two axes: who asks for one has those. */
+static void a_trace_goes_without(void **state) {
+    char path[64];
+    hd_snapshot_options options = { .two_axes = true, .now = 60000 };
+    hd_profile *p;
+    hd_dump *dump;
+    hd_error err;
+    (void)state;
+    create(false, (hd_recorder_desc){ .ages = true, .threads = true });
+    record_some();
+    assert_int_equal(hd_recorder_snapshot(rec, &options, &p, NULL), HD_OK);
+    assert_string_equal(text_of(p), "- /Late 17 1\n- /Old 137 4\n");
+    snprintf(path, sizeof path, "/tmp/ages.%ld.json", (long)getpid());
+    if (hd_recorder_write(rec, path, NULL, &err)) fail_msg("%s", err.message);
+    if (hd_read_file(path, NULL, &dump, &err)) fail_msg("%s", err.message);
+    unlink(path);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), 154);
+    hd_dump_free(dump);
+}
+
 static void nothing_is_kept_that_is_not_asked_for(void **state) {
     hd_recorded r;
     (void)state;
@@ -411,6 +432,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(others_see_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(a_clock_may_begin_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(samples_have_ages, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_trace_goes_without, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_kept_that_is_not_asked_for, setup, teardown),
         { "blocks_have_threads", blocks_have_threads, setup, teardown, &no },
         { "blocks_have_threads, in a region", blocks_have_threads, setup, teardown, &yes },

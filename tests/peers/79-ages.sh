@@ -41,7 +41,7 @@ old=$(told times old) young=$(told times young)
 check "old blocks are a second older" 1 $((young - old >= 1000))
 of rec.csv thread > threads
 check "threads have what they planted, by the names that they had then" \
-  "$(printf '%s\n' 'before plant_before 30 1' 'boss plant_young 70000 7' 'db worker plant_old 200000 2' 'named late plant_late 50 1' \
+  "$(printf '%s\n' 'ages plant_before 3 1' 'at last plant_late 7 1' 'before plant_before 30 1' 'boss plant_young 70000 7' 'db worker plant_old 200000 2' 'named late plant_late 50 1' \
      'net plant_old 100000 1' | LC_ALL=C sort)" "$(LC_ALL=C sort threads)"
 read -r least most bytes blocks <<< "$(span rec.csv plant_old)"
 read -r _ young_most young_bytes young_blocks <<< "$(span rec.csv plant_young)"

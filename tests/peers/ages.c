@@ -47,7 +47,7 @@ static void *named_by_prctl(void *name) {
 
 static int go[2], went[2];
 
-/* Allocates, is named by another meanwhile, and allocates again. */
+/* Allocates, is named by another meanwhile, then by itself, and allocates each time. */
 static void *named_by_another(void *unused) {
     char c;
     (void)unused;
@@ -55,6 +55,8 @@ static void *named_by_another(void *unused) {
     plant_before(30);
     if (write(went[1], "", 1) != 1 || read(go[0], &c, 1) != 1) exit(3);
     plant_late(50);
+    prctl(PR_SET_NAME, "at last");
+    plant_late(7);
     return NULL;
 }
 
@@ -107,6 +109,7 @@ int main(int n, char **a) {
     pthread_create(&t[3], NULL, named_by_another, NULL);
     if (read(went[0], &c, 1) != 1 || pthread_setname_np(t[3], "named late") || write(go[1], "", 1) != 1) return 3;
     for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    plant_before(3);
     old = milliseconds();
     if (n > 2) run(a + 2);
     pthread_setname_np(pthread_self(), "boss");
