@@ -1946,12 +1946,6 @@ HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t byt
                                                 void (*each)(void *user, const hd_module *module, bool loaded),
                                                 void *user, hd_error *err);
 
-/* Calls back for each page of 4096 bytes at which blocks begin that live, with its address, in no order; of a fork's
-   child also for those of its parents, now, some of them twice. A block that has left its page lately may be told of still. O(such
-   pages / 32). Errors: HD_INVALID. */
-HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
-                                                    void (*each)(void *user, uint64_t address), void *user,
-                                                    hd_error *err);
 /* Calls back for what hd_recorder_allocator_stats was told last, in the order in which it first was; all that `each`
    gets is there during the call. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint64_t bytes, uint32_t number,
@@ -2027,6 +2021,13 @@ HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages);
 HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages);
 HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index);
 HEAPDUMP_API void hd_pages_free(hd_pages *pages);
+
+/* Calls back for each page of 4096 bytes at which blocks begin that live, with its address, in no order; of a fork's
+   child also for those of its parents, now, some of them twice. A block that has left its page lately may be told of
+   still. Needs no hd_recorder_desc.blocks. O(such pages / 32). Errors: HD_INVALID. */
+HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
+                                                    void (*each)(void *user, uint64_t address), void *user,
+                                                    hd_error *err);
 
 #else
 #define HD_SCOPE(category, name) ((void)0)
@@ -17590,29 +17591,6 @@ HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t byt
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
-                                                    void (*each)(void *user, uint64_t address), void *user,
-                                                    hd_error *err) {
-    uint64_t most = bytes / sizeof(hd__shown_pages);
-    hd__sight view;
-    if (!hd__view_find(&view, region, bytes, number))
-        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
-    for (int up = 0; up < HD__PARENTS; up++) {
-        uint32_t rows = hd__view_rows(&view.record->pages);
-        for (uint32_t i = 0; i < rows && most--; i++) {
-            const hd__shown_pages *row =
-                (const hd__shown_pages *)hd__view_row(&view, &view.record->pages, i, sizeof *row);
-            uint64_t at, pages;
-            if (!row) break;
-            pages = hd__figure(&row->pages) & UINT32_MAX;
-            at = hd__address_of(hd__figure(&row->number) << (HD__PLACE_BITS + HD__LEAF_BITS)) & ~(uint64_t)(HD__PAGE - 1);
-            for (; pages; pages &= pages - 1) each(user, at + (uint64_t)hd__lowest_bit(pages) * HD__PAGE);
-        }
-        if (!hd__view_parent(&view, &view)) break;
-    }
-    return HD_OK;
-}
-
 HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint64_t bytes, uint32_t number,
                                                         void (*each)(void *user, const hd_allocator_stat *stat),
                                                         void *user, hd_error *err) {
@@ -17993,6 +17971,29 @@ HEAPDUMP_API void hd_pages_free(hd_pages *pages) {
     mem = pages->mem;
     if (pages->rows) hd__cfree(&mem, pages->rows, pages->room, sizeof *pages->rows);
     hd__free(&mem, pages, sizeof *pages);
+}
+
+HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
+                                                    void (*each)(void *user, uint64_t address), void *user,
+                                                    hd_error *err) {
+    uint64_t most = bytes / sizeof(hd__shown_pages);
+    hd__sight view;
+    if (!hd__view_find(&view, region, bytes, number))
+        return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
+    for (int up = 0; up < HD__PARENTS; up++) {
+        uint32_t rows = hd__view_rows(&view.record->pages);
+        for (uint32_t i = 0; i < rows && most--; i++) {
+            const hd__shown_pages *row =
+                (const hd__shown_pages *)hd__view_row(&view, &view.record->pages, i, sizeof *row);
+            uint64_t at, pages;
+            if (!row) break;
+            pages = hd__figure(&row->pages) & UINT32_MAX;
+            at = hd__address_of(hd__figure(&row->number) << (HD__PLACE_BITS + HD__LEAF_BITS)) & ~(uint64_t)(HD__PAGE - 1);
+            for (; pages; pages &= pages - 1) each(user, at + (uint64_t)hd__lowest_bit(pages) * HD__PAGE);
+        }
+        if (!hd__view_parent(&view, &view)) break;
+    }
+    return HD_OK;
 }
 
 #endif /* HEAPDUMP_NO_RECORDER */

@@ -314,7 +314,9 @@ void watch_save(watch *w, char *said, size_t size) {
     recording *r = &w->r;
     timeline *t = &r->file;
     char path[PATH_MAX];
+    hd_chrome_dumps dumps = { 0 };
     hd_heap *heaps;
+    hd_scalar *scalars;
     int status = BAD_INPUT;
     if (w->at == HD_NONE || !saved_name(w, &r->processes[w->at], path)) {
         snprintf(said, size, "there is nothing to save");
@@ -324,11 +326,14 @@ void watch_save(watch *w, char *said, size_t size) {
     for (uint32_t i = 0; i < r->count; i++)
         if ((i == w->at || is_alive(&r->processes[i])) && r->processes[i].state.counters.total_blocks)
             timeline_add(r, &r->processes[i], HD_HEAP_LIVE, t->moments, 0, now_us());
-    heaps = heaps_from(r, 0);
-    if (t->count) status = write_heaps(r->a, heaps, t->count, NULL, path, !w->a->output);
+    dumps.heaps = heaps = heaps_from(r, 0);
+    dumps.heap_count = t->count;
+    dumps.scalars = scalars = scalars_from(r, 0, &dumps.scalar_count);
+    if (t->count) status = write_heaps(r->a, &dumps, NULL, path, !w->a->output);
     snprintf(said, size, status ? "%s could not be written" : "saved: %s", path);
     free(heaps);
-    while (t->count) hd_heap_release(&t->heaps[--t->count].heap);
+    free(scalars);
+    while (t->count) kept_release(&t->heaps[--t->count]);
 }
 
 /* Lines for scripts. ---------------------------------------------------------------------------- */
