@@ -239,6 +239,12 @@ static int by_number(const void *a, const void *b) {
     return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
+static int by_live(const void *a, const void *b) {
+    const paged *x = (const paged *)a, *y = (const paged *)b;
+    uint64_t p = x->state.counters.live_bytes, q = y->state.counters.live_bytes;
+    return p == q ? compare_numbers(x->number, y->number) : compare_numbers(q, p);
+}
+
 static void keep_pid(void *unused) { (void)unused; }
 
 /* Whether a pid comes for the first time, from the last record on: a later program took the place of others. */
@@ -268,11 +274,7 @@ uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out
     }
     tdestroy(seen, keep_pid);
     free(pids);
-    for (uint32_t i = 0; i < count / 2; i++) {
-        paged swap = (*out)[i];
-        (*out)[i] = (*out)[count - 1 - i];
-        (*out)[count - 1 - i] = swap;
-    }
+    if (count) qsort(*out, count, sizeof **out, by_live);
     region_was_read(r);
     if (!count) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", what);
     return count;
@@ -362,9 +364,9 @@ static char *shown_name(const sites *s, const char *name, int columns) {
 
 static void put_tenths(FILE *out, const paged *p) {
     display(out, "  pages by how full they are:");
-    for (int i = 0; i < 10; i++)
+    for (int i = 0, told = 0; i < 10; i++)
         if (p->total.tenths[i])
-            display(out, "%s %s%d%% %llu", i ? "," : "", i < 9 ? "<" : "\xe2\x89\xa5", i < 9 ? 10 * (i + 1) : 90,
+            display(out, "%s %s%d%% %llu", told++ ? "," : "", i < 9 ? "<" : "\xe2\x89\xa5", i < 9 ? 10 * (i + 1) : 90,
                     (unsigned long long)p->total.tenths[i]);
     display(out, "\n");
 }
@@ -410,18 +412,26 @@ static size_t sites_shown(const arguments *a, const screen *s, const paged *p, s
 static int put_processes(const arguments *a, region *r, answer *to) {
     screen s = screen_of(a);
     paged *all;
-    uint32_t n = pages_find(a, a->files[0], r, &all), told = 0;
+    uint32_t n = pages_find(a, a->files[0], r, &all), most = a->all || a->json || n <= 10 ? n : 10, told = 0;
+    uint64_t rest = 0;
     for (uint32_t i = 0; i < n; i++) {
         paged *p = &all[i];
-        if (paged_fill(p, a, r)) {
+        if (i >= most) {
+            rest += p->state.counters.live_bytes;
+        } else if (paged_fill(p, a, r)) {
             if (told++ && !a->json) display(to->text, "\n");
-            if (a->json) json_paged(&to->json, p, sites_shown(a, &s, p, n));
-            else put_paged(to->text, a, &s, p, sites_shown(a, &s, p, n));
+            if (a->json) json_paged(&to->json, p, sites_shown(a, &s, p, most));
+            else put_paged(to->text, a, &s, p, sites_shown(a, &s, p, most));
         }
         paged_free(p);
     }
     free(all);
-    return n && told == n ? DONE : BAD_INPUT;
+    if (most < n) {
+        display(to->text, "\n%u more processes, which have less live: ", n - most);
+        put_bytes(to->text, a, rest, 0);
+        display(to->text, " together (--all)\n");
+    }
+    return n && told == most ? DONE : BAD_INPUT;
 }
 
 int run_pages(const arguments *a) {

@@ -54,8 +54,8 @@ typedef struct paged {
    record --keep; false, and told: it is none. */
 bool pages_open(const char *what, region *r);
 void pages_close(region *r);
-/* The processes of it that have live blocks: that of --pid, or of `what` where it is a pid, else all. Their number; to
-   be freed, each by paged_free and all by free. */
+/* The processes of it that have live blocks, those with most first: that of --pid, or of `what` where it is a pid, else
+   all. Their number; to be freed, each by paged_free and all by free. */
 uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out);
 /* Counts what a process has. False, and told: it cannot. */
 bool paged_fill(paged *p, const arguments *a, region *r);

@@ -257,7 +257,7 @@ static int control_run(const char *what, control_request *q) {
     }
     if (!answered) {
         display(stderr, found ? "heapdump: %s: the recording does not answer\n"
-                              : "heapdump: %s: no recording of this user writes it, or has it\n", what);
+                              : "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is found by its PID\n", what);
         return BAD_INPUT;
     }
     display(stderr, "heapdump: %s\n", reply.text);

@@ -448,7 +448,7 @@ static bool watch_open(watch *w, const char *what) {
     fd = -1;
     for (int i = 0; !found && fd < 0 && i < LOOKS; i++) fd = recording_region(what);
     if (!found && fd >= 0 && !(found = region_from(&w->r.region, fd))) close(fd);
-    if (!found) display(stderr, "heapdump: %s: no recording of this user writes it, or has it\n", what);
+    if (!found) display(stderr, "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is found by its PID\n", what);
     signal(SIGBUS, on_cut_off);
     w->pid = access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
     return found;

@@ -111,6 +111,11 @@ ends
 runs raw --format memprof-raw
 check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording))"
 ends
+"$tool" record --blocks --keep many.region -o many.json -- bash -c 'for i in {1..11}; do bash -c :; done; true' > /dev/null 2> err
+check "many processes: those with most live first, ten of them as text" "true 10 1" \
+  "$("$tool" pages --json many.region | jq '[.processes[].bytes] | length > 10 and . == (sort | reverse)') $(
+     "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes, which have less live: .* (--all)' many.txt)"
+check "... no list begins with a comma" 0 "$(grep -c 'full they are:,' many.txt)"
 check "a process that nobody records" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
 check "a sample has no pages" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
 check "pages of an odd size" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
