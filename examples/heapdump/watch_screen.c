@@ -337,7 +337,8 @@ static bool screen_begin(void) {
     return true;
 }
 
-/* Signals come while we wait alone: what one of them interrupts is the waiting. */
+/* Signals come while we wait alone: what one of them interrupts is the waiting. A terminal that was closed is ready all
+   the time, so that none would come. */
 static void hold(sigset_t *before) {
     static const int held[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH };
     struct sigaction end = { .sa_handler = on_end };
@@ -361,7 +362,7 @@ static void run(view *v) {
         talk_hear(v);
         draw(v);
         if (v->over) break;
-        if (ppoll(&in, 1, &until, &before) > 0 && in.revents & (POLLHUP | POLLERR) && !(in.revents & POLLIN)) break;
+        if (ppoll(&in, 1, &until, &before) > 0 && in.revents & (POLLHUP | POLLERR)) ends = SIGHUP;
         while (!v->over && (key = getch()) != ERR) key_pressed(v, key);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);

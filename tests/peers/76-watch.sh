@@ -112,6 +112,13 @@ if need redis-server redis-tools; then
   seen "back again, by its pid" "^redis-server \($pid\)"
   check "... not by another user" "$([ "$(id -u)" = 0 ] && echo 1)" \
     "$([ "$(id -u)" != 0 ] || status setpriv --reuid nobody --regid nogroup --clear-groups "$tool" watch --json --count 1 $pid)"
+  terminal new-session -d -s closed -x 80 -y 24 "exec '$tool' watch --every 0.2 $pid"
+  until_true eval 'terminal capture-pane -p -t closed | grep -q "^redis-server"'
+  watcher=$(terminal display-message -p -t closed '#{pane_pid}')
+  check "another terminal" heapdump "$(cat /proc/$watcher/comm)"
+  terminal kill-session -t closed
+  ended() { ! kill -0 $watcher 2> /dev/null; }
+  if until_true ended; then pass "... that is closed ends who looks"; else fail "... that is closed: $(cat /proc/$watcher/stat)"; kill -9 $watcher; fi
   "$tool" watch --json --every 0.2 $pid > ends.jsonl &
   lines=$!
   until_true [ -s ends.jsonl ]
