@@ -193,10 +193,36 @@ static void sites_are_bounded(void **state) {
     watch_free(&t);
 }
 
+static void parts_of_resident_bytes_stand_still_while_frozen(void **state) {
+    watch_table t = { 0 };
+    uint64_t age = 7;
+    (void)state;
+    tick(&t, 100, "f", (watch_amount){ .live = 10 });
+    assert_null(watch_resident(&t, &age)); /* never read */
+    t.part[RESIDENT_BLOCKS] = 4096, t.part_us = 101000000;
+    tick(&t, 103, "f", (watch_amount){ .live = 10 });
+    assert_int_equal(watch_resident(&t, &age)[RESIDENT_BLOCKS], 4096);
+    assert_int_equal(age, 2000000);
+    watch_freeze(&t, true);
+    t.part[RESIDENT_BLOCKS] = 8192, t.part_us = 104000000;
+    tick(&t, 105, "f", (watch_amount){ .live = 10 });
+    assert_int_equal(watch_resident(&t, &age)[RESIDENT_BLOCKS], 4096);
+    assert_int_equal(age, 2000000);
+    watch_freeze(&t, false);
+    assert_int_equal(watch_resident(&t, &age)[RESIDENT_BLOCKS], 8192);
+    assert_int_equal(age, 1000000);
+    t.part_us = 200000000;       /* later than the look */
+    assert_true(watch_resident(&t, &age) && age == 0);
+    watch_clear(&t);
+    assert_null(watch_resident(&t, &age));
+    watch_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_between_two_ticks), cmocka_unit_test(growth_is_of_the_last_minute),
-        cmocka_unit_test(resident_bytes_are_told_as_growth_is), cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_what_changed),
+        cmocka_unit_test(resident_bytes_are_told_as_growth_is),
+        cmocka_unit_test(parts_of_resident_bytes_stand_still_while_frozen), cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_what_changed),
         cmocka_unit_test(frozen_figures_stand_still_and_changes_are_told_from_there),
         cmocka_unit_test(rows_are_sorted_and_filtered), cmocka_unit_test(sites_are_bounded)
     };

@@ -40,7 +40,8 @@ static const command commands[] = {
               "is the innermost function on a call stack that does not allocate for others. The recording is that which\n"
               "writes FILE, or that of the process PID, or the region that record --keep made. heapdump reads what the\n"
               "program records anyway: the program does nothing for it, and does not wait. Of samples ± is the standard\n"
-              "error, at most.\n\n"
+              "error, at most. Above the table stands where resident bytes go: live blocks, the allocator's own, stacks,\n"
+              "mapped files, other maps and the recorder; of smaps, which is read in a hundredth of the time at most.\n\n"
               "Keys: s and S sort by another column; / filters by a regular expression; space freezes what is shown, d\n"
               "shows what changed since then; w writes a snapshot; Tab goes to the next process; arrows, PgUp and PgDn\n"
               "scroll; ? helps; q quits, and the recording goes on: watch can come back at any time.",

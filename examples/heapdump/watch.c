@@ -256,15 +256,24 @@ void watch_next(watch *w) {
     watch_tell(w, "there is no other process");
 }
 
+/* Where its resident bytes go: a hundredth of the time at most. The last reading stays. */
+static void look_resident(watch *w, process *p) {
+    watch_table *t = &w->table;
+    if (!w->replaced && now_us() >= w->r.resident_next_us) resident_look_at(&w->r, p);
+    t->part_us = p->resident.at_us;
+    memcpy(t->part, p->resident.part, sizeof t->part);
+}
+
 static void tick(watch *w) {
     uint64_t began = now_us();
-    const process *p;
+    process *p;
     processes_look(&w->r);
     if (w->at == HD_NONE && (w->at = first_process(w)) != HD_NONE) choose_process(w, w->at);
     if (w->at != HD_NONE) {
         follow(w);
         p = &w->r.processes[w->at];
         w->table.rss = w->replaced || !is_alive(p) ? HD_UNKNOWN : rss_of(p->pid);
+        look_resident(w, p);
         look(w);
     }
     w->ticks++;
@@ -294,6 +303,7 @@ watch_state watch_state_of(const watch *w) {
     s.pid = p->pid;
     s.sample_bytes = p->state.sample_bytes;
     s.is = p->ended ? IS_ENDED : w->replaced ? IS_REPLACED : is_unseen(p) ? IS_UNSEEN : IS_ALIVE;
+    if (!p->resident.at_us && p->resident.error) s.unread = strerrordesc_np(p->resident.error);
     return s;
 }
 
@@ -354,6 +364,19 @@ static void json_figures(hd_json *j, const watch_figures *f, bool sampled) {
     json_number(j, "temporary_per_second", f->temporary < 0 ? 0 : f->temporary * f->rate);
 }
 
+static void json_resident(hd_json *j, const watch *w, const watch_state *s) {
+    uint64_t age, all = 0;
+    const uint64_t *part = watch_resident(&w->table, &age);
+    hd_json_key(j, "resident");
+    hd_json_object(j);
+    for (int i = 0; part && i < RESIDENT_PARTS; i++) all += part[i];
+    json_known(j, "bytes", part ? all : HD_UNKNOWN);
+    for (int i = 0; i < RESIDENT_PARTS; i++) json_known(j, resident_names[i], part ? part[i] : HD_UNKNOWN);
+    json_known(j, "age_ms", part ? age / 1000 : HD_UNKNOWN);
+    json_text(j, "unread", s->unread);
+    hd_json_end(j);
+}
+
 static void json_state(hd_json *j, watch *w, const watch_state *s) {
     static const char *const words[] = { "runs", "ended", "unseen", "replaced" };
     json_u64(j, "pid", s->pid);
@@ -362,6 +385,7 @@ static void json_state(hd_json *j, watch *w, const watch_state *s) {
     json_text(j, "told", *s->told ? s->told : NULL);
     json_known(j, "rss_bytes", watch_rss(&w->table));
     json_number(j, "rss_growth_per_minute", watch_rss_growth(&w->table));
+    json_resident(j, w, s);
     json_u64(j, "sample_bytes", s->sample_bytes);
     json_number(j, "growth_seconds", watch_window(&w->table));
     json_u64(j, "look_us", w->took_us);

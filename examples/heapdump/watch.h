@@ -4,6 +4,7 @@
 #define HEAPDUMP_WATCH_H
 
 #include "cli.h"
+#include "resident.h"
 
 /* What a site has, counted from the start of its process; of samples what these stand for. */
 typedef struct watch_amount {
@@ -52,6 +53,8 @@ typedef struct watch_table {
     double held_rss_growth, held_window;
     uint64_t mark_us[WATCH_MARKS], mark_rss[WATCH_MARKS];
     uint64_t marks;              /* so many were made; the last WATCH_MARKS are there */
+    uint64_t part[RESIDENT_PARTS], held_part[RESIDENT_PARTS]; /* of resident bytes, as they were read last, */
+    uint64_t part_us, held_part_us; /* at that time; 0: never; to be set as rss is */
     bool frozen, changes;
     watch_order order;
     char filter[128];            /* "": none */
@@ -69,6 +72,8 @@ watch_figures watch_figures_of(const watch_table *t, const watch_row *row);
 double watch_window(const watch_table *t);
 uint64_t watch_rss(const watch_table *t);
 double watch_rss_growth(const watch_table *t);
+/* Where resident bytes went and how long before the tick that was; NULL: it was never read. */
+const uint64_t *watch_resident(const watch_table *t, uint64_t *age_us);
 /* Rows that the filter leaves and that ever had something, in order; ties by name. Into `shown`. */
 void watch_sort(watch_table *t);
 /* Leaves sites that match alone; "" all. False, and pattern_error says why: the filter stays as it was. */
@@ -91,6 +96,7 @@ typedef struct watch_state {
     uint32_t others_alive;
     const char *told;            /* what happened to it; "": nothing */
     bool finished;               /* nobody lives */
+    const char *unread;          /* why where resident bytes go could not be read; NULL: it was, or not tried yet */
 } watch_state;
 
 /* watch.c */

@@ -114,6 +114,33 @@ static void put_sums(const view *v, const watch_state *s) {
     put_line(2, "allocates %s/s, %s of it temporary  RSS %s  %s/min", rate, temporary, rss, rss_growth);
 }
 
+/* "1.2M", "123k": seven of them with their words fit into 80 columns. */
+static void short_bytes_text(char text[32], uint64_t bytes) {
+    static const char units[] = "kMGTPE";
+    double size = (double)bytes / 1024;
+    int u = 0;
+    for (; u < 5 && size >= 999.5; u++) size /= 1024;
+    snprintf(text, 32, size > 0 && size < 9.95 ? "%.1f%c" : "%.0f%c", size, units[u]);
+}
+
+/* Parts of nothing are left out. */
+static void put_resident(const view *v, const watch_state *s) {
+    static const char *const words[RESIDENT_PARTS] = { "live", "alloc", "stacks", "files", "mmap", "recorder", "?" };
+    char text[256] = "", size[32];
+    uint64_t age;
+    const uint64_t *part = watch_resident(watch_table_of(v->w), &age);
+    size_t n = 0;
+    if (part && age >= 10000000)
+        n = (size_t)snprintf(text, sizeof text, "%llu s ago:", (unsigned long long)(age / 1000000));
+    for (int i = 0; part && i < RESIDENT_PARTS; i++) {
+        if (!part[i]) continue;
+        short_bytes_text(size, part[i]);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", n ? "  " : "", words[i], size);
+    }
+    if (s->unread) put_line(3, "where resident bytes go could not be read: %s", s->unread);
+    else put_line(3, "%s", text);
+}
+
 static void put_heading(const view *v, const watch_state *s) {
     static const int column[] = {
         [BY_LIVE] = 0, [BY_BLOCKS] = 1, [BY_GROWTH] = 2, [BY_RATE] = 4, [BY_TEMPORARY] = 5, [BY_NAME] = 6
@@ -177,6 +204,8 @@ static void put_help(void) {
         "alloc/s   bytes allocated a second;  temp: of these, freed before the thread",
         "          allocated again",
         "site      the innermost function that does not allocate for others",
+        "RSS       resident bytes; of them, below: live blocks, the allocator's own,",
+        "          stacks, mapped files, other maps, the recorder, ? unexplained",
         "",
         "any key goes back"
     };
@@ -197,6 +226,7 @@ static void draw(view *v) {
         if (v->top + rows > t->shown_count) v->top = t->shown_count > rows ? t->shown_count - rows : 0;
         put_process(v, &s);
         put_sums(v, &s);
+        put_resident(v, &s);
         put_heading(v, &s);
         for (uint32_t i = 0; i < rows && v->top + i < t->shown_count; i++)
             put_site(v, &s, (int)(HEAD + i), t->shown[v->top + i]);

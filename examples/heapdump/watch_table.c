@@ -128,6 +128,13 @@ double watch_rss_growth(const watch_table *t) {
     return minutes > 0 && t->rss != HD_UNKNOWN && then != HD_UNKNOWN ? difference(t->rss, then) / minutes : 0;
 }
 
+const uint64_t *watch_resident(const watch_table *t, uint64_t *age_us) {
+    uint64_t at = t->frozen ? t->held_part_us : t->part_us, now = t->frozen ? t->frozen_us : t->now_us;
+    if (!at) return NULL;
+    *age_us = now > at ? now - at : 0;
+    return t->frozen ? t->held_part : t->part;
+}
+
 static watch_figures figures_now(const watch_table *t, const watch_row *row) {
     const watch_mark *then = &row->mark[oldest_mark(t)], frozen = { row->frozen.live, row->frozen.live_variance,
                                                                    row->frozen.total_variance };
@@ -166,6 +173,7 @@ void watch_freeze(watch_table *t, bool frozen) {
         for (uint32_t i = 0; i < t->count; i++) row_hold(t, t->rows[i]);
         row_hold(t, &t->all);
         t->held_rss = watch_rss(t), t->held_rss_growth = watch_rss_growth(t), t->held_window = watch_window(t);
+        memcpy(t->held_part, t->part, sizeof t->part), t->held_part_us = t->part_us;
         t->frozen_us = t->now_us;
     }
     t->frozen = frozen;

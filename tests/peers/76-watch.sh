@@ -43,6 +43,7 @@ if need redis-server redis-tools; then
   press "'$tool' watch --every 0.2 redis.json; echo status \$?" Enter
   seen "the process, its sums and resident bytes" '^redis-server \([0-9]+\)'
   seen "... what it allocates" '^allocates [0-9.]+ [kM]/s, .*RSS [0-9.]+ M '
+  seen "... where resident bytes go" '^live [0-9.]+[kM]  alloc [0-9.]+[kM]  .*files [0-9.]+M .* recorder [0-9.]+M'
   seen "... sites by name" '[0-9]  *dictAddRaw'
   check "... on 24 lines of 80 columns, the last of which tells of keys" "24 yes yes" \
     "$(picture | wc -l) $(picture | awk 'length($0) > 80 { bad = 1 } END { print bad ? "no" : "yes" }') $(picture | tail -n 1 | grep -q '^? help  q quit' && echo yes)"
@@ -164,6 +165,8 @@ if until_true has "$site any(.[]; site(\"passes\").temporary_per_second > 0)"; t
 check "... all that it allocated there was" true "$(jq -s "$site all(.[]; site(\"passes\") | . == null or .temporary_per_second == .allocated_per_second)" app.jsonl)"
 check "... growth a minute is what it grew by" true "$(jq -s "$site [.[] | select(.growth_seconds > 0)][-1] | site(\"grows\") | .growth_per_minute > 0 and .bytes == 3000009" app.jsonl)"
 check "... of the process that runs" "runs true" "$(jq -s -r '.[-1] | [.state, .rss_bytes > 1000000] | join(" ")' app.jsonl)"
+if until_true has 'any(.[]; .resident.live_blocks >= 3000009)'; then pass "... where its resident bytes go"; else fail "... $(tail -n 1 app.jsonl | jq -c .resident)"; fi
+check "... parts that come to their sum" true "$(jq -s 'map(.resident | select(.bytes)) | length > 0 and all(.[]; .bytes == .live_blocks + .allocator + .stacks + .files + .anonymous + .recorder + .unexplained and .age_ms >= 0 and .unread == null)' app.jsonl)"
 check "... --top, --sort and --filter" "passes" "$("$tool" watch --json --count 1 --sort name --top 1 --filter '^(grows|passes)' app.json | jq -r '.sites[].site' | sed 's/grows.*/passes/; s/ .*//')"
 check "... from the file of --keep" 3000009 "$("$tool" watch --json --count 1 kept | jq '.bytes | if . > 3000009 and . < 3200000 then 3000009 else . end')"
 head -c 1 < <("$tool" watch --json --every 0.05 app.json) > first; check "a reader that goes" "{" "$(cat first)"
