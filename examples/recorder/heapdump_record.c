@@ -765,6 +765,7 @@ static struct {
 } names[NAMES];
 enum { NAME_FREE, NAME_WRITING, NAME_THERE };
 static bool named;               /* JOIN_THREADS */
+static bool sandboxed;           /* a filter of system calls may be there that kills who asks for a name */
 static uint32_t renames;         /* of threads by others, counted */
 static __thread uint32_t named_at __attribute__((tls_model("initial-exec"))); /* one more than these were; 0: unnamed */
 
@@ -785,7 +786,12 @@ static const char *keep_name(const char name[NAME]) {
 
 static __attribute__((noinline)) void read_name(uint32_t at) {
     char name[NAME] = "";
-    if (syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0)) memcpy(name, "<unknown>", 10);
+    bool quiet = __atomic_load_n(&sandboxed, __ATOMIC_ACQUIRE);
+    if (quiet && named_at) {
+        named_at = at;
+        return;
+    }
+    if (quiet || syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0)) memcpy(name, "<unknown>", 10);
     name[NAME - 1] = 0;
     memset(name + strlen(name), 0, NAME - strlen(name));
     if (!*name) memcpy(name, "<no name>", 10);
@@ -1002,12 +1008,16 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
 EXPORT int prctl(int option, ...) {
     unsigned long a[4];
     va_list list;
+    int status;
     va_start(list, option);
     for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_NAME) named_at = 0;
-    return real.prctl ? real.prctl(option, a[0], a[1], a[2], a[3])
-                      : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+        __atomic_store_n(&sandboxed, true, __ATOMIC_RELEASE);
+    status = real.prctl ? real.prctl(option, a[0], a[1], a[2], a[3])
+                        : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+    if (option == PR_SET_NAME) named_at = 0; /* not before: a signal handler may allocate meanwhile */
+    return status;
 }
 
 static __attribute__((noinline)) void record_alloc(void *p, size_t n, unwind_frame from) {

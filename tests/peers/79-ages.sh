@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # record --ages and --threads: planted blocks have the ages and threads that they were planted with, before and after
-# threads are renamed, in processes that are forked, are killed, and of which --keep is left; sums are those without the
-# axes; go tool pprof has the same as labels. FULL=1: what both cost, with sqlite3.
+# threads are renamed, seen from outside, and of what --keep left; sums are those without the axes; go tool pprof has the
+# same as labels; a filter of system calls that kills who asks for a name kills nobody. FULL=1: what both cost, with sqlite3.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
@@ -84,6 +84,15 @@ check "a sample of every byte has all that is large" "$(grep 000 threads | LC_AL
 check "300 names: 256 with the program's own, and one for the others" "256 300" \
   "$(of many.csv thread | awk '{ n++; b += $NF } END { print n, b }')"
 check "the others are called so" "<other threads> plant_one 45000 45" "$(of many.csv thread | grep other)"
+
+# A program that forbids itself to ask for names, on pain of death; and names that are no text.
+"$tool" record --threads --at exit -o forbidden.csv -- ./ages forbidden 2> err || fail "a filter that kills: $(cat err)"
+check "who asks for names is killed: nobody asks; who was told before keeps its name" \
+  "$(printf '%s\n' '<unknown> plant_one 500 1' 'ages plant_before 300 1' 'ages plant_late 400 1' | LC_ALL=C sort)" \
+  "$(of forbidden.csv thread | LC_ALL=C sort)"
+"$tool" record --threads --at exit -o strange.csv -- ./ages strange 2> err || fail "strange names: $(cat err)"
+check "names with control characters and bytes that are no UTF-8 do not reach the screen as such" "1 0" \
+  "$("$tool" tree --by thread strange.csv 2> err | grep -c '[[]31m') $(LC_ALL=C "$tool" tree --by thread strange.csv | LC_ALL=C tr -d '\12\40-\176' | wc -c)"
 
 # MemProf has no place for them.
 check "not of MemProf" "2 heapdump: a MemProf profile has neither ages nor threads; see heapdump help record" \

@@ -1,12 +1,17 @@
 /* Of tests/peers/79-ages.sh: `ages times [COMMAND...]` plants blocks from threads that have names, waits until its clock
    says that a second has passed, and plants more; it writes to FILE when it did, and runs COMMAND with its pid between.
-   `ages many`: 300 threads with a name each. */
+   `ages many`: 300 threads with a name each. `ages forbidden`: kills itself on prctl from some point on. `ages strange`:
+   a thread whose name is no text. */
 #define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +73,33 @@ static void *one(void *i) {
     return NULL;
 }
 
+static void *unnamed(void *size) {
+    plant_one((size_t)size);
+    return NULL;
+}
+
+static int forbid(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+    };
+    struct sock_fprog filter = { sizeof code / sizeof *code, code };
+    pthread_t t;
+    plant_before(300);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 6;
+    plant_late(400);
+    return pthread_create(&t, NULL, unnamed, (void *)500) || pthread_join(t, NULL) ? 2 : 0;
+}
+
+static void *strange(void *unused) {
+    (void)unused;
+    prctl(PR_SET_NAME, "\x1b[31mred\n\a\xff\xfe");
+    plant_one(1000);
+    return NULL;
+}
+
 /* The recording may not have seen us yet: who asks too early asks again. */
 static void run(char **command) {
     const struct timespec rest = { 0, 20000000 };
@@ -102,6 +134,9 @@ int main(int n, char **a) {
         }
         return 0;
     }
+    if (n > 1 && !strcmp(a[1], "forbidden")) return forbid();
+    if (n > 1 && !strcmp(a[1], "strange"))
+        return pthread_create(&t[0], NULL, strange, NULL) || pthread_join(t[0], NULL) ? 2 : 0;
     if (n < 2 || pipe(go) || pipe(went)) return 2;
     pthread_create(&t[0], NULL, named_itself, "db worker");
     pthread_create(&t[1], NULL, named_by_prctl, "net");
