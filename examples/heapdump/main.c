@@ -122,7 +122,7 @@ static const command commands[] = {
               "what levels off or goes back counts less, what outlives the program's own clearing up more. Of one dump\n"
               "the sites that hold most. A site is the innermost function on a call stack that does not allocate for\n"
               "others, be it malloc, a container or strdup; below it are its callers. Of sampled dumps only what is\n"
-              "beyond two standard errors counts.\n"
+              "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
       .options = "top bytes json csv keep drop root" NAMES HEAPS,

@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* What a site held at one dump. */
-typedef struct point { double bytes, blocks, variance; } point;
+typedef struct point { double bytes, blocks, variance, old; } point; /* old: bytes older than a minute, where told */
 
 /* The dumps of one process and allocator, in turn. Axis 0 of `names` is the tree of frames, without those that work
    for others and without places; axis 1 lists the sites. */
@@ -23,6 +23,7 @@ typedef struct series {
     char **place;                /* by node: file and line, where known */
     double *place_bytes;
     uint32_t nodes;
+    bool aged;                   /* all dumps tell ages */
     point *total;                /* by dump */
 } series;
 
@@ -172,6 +173,36 @@ static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
     s->place_bytes[node] = bytes;
 }
 
+/* The nodes of a profile's axis of ages, 1 for those of a minute and more; NULL: it has no such axis. */
+static bool *old_nodes(const hd_profile *p, uint32_t *axis) {
+    bool *old;
+    hd_axis ages;
+    for (*axis = 0; *axis < hd_profile_axis_count(p); ++*axis)
+        if (hd_str_equal(hd_cstr(hd_profile_axis(p, *axis).name), hd_cstr("age"))) break;
+    if (*axis == hd_profile_axis_count(p)) return NULL;
+    ages = hd_profile_axis(p, *axis);
+    old = needed(calloc(ages.node_count, sizeof *old));
+    for (uint32_t i = 1; i < ages.node_count; i++)
+        for (uint32_t k = hd_age_class(60000); k < HD_AGES; k++)
+            old[i] |= hd_str_equal(ages.node_name[i], hd_cstr(hd_age_name(k)));
+    return old;
+}
+
+/* Adds what is old of one dump. This does not make a site more suspect: a block that grows by realloc stays young. */
+static void series_add_old(series *s, uint32_t t, const hd_profile *p, uint32_t axis, const uint32_t *to) {
+    uint32_t ages;
+    bool *old = old_nodes(p, &ages);
+    hd_rows cells = hd_profile_cells(p);
+    for (uint32_t i = 0; old && i < cells.count; i++) {
+        const uint32_t *node = &cells.node[(size_t)i * cells.axis_count];
+        double bytes = old[node[ages]] ? (double)cells.amount[i].bytes : 0;
+        s->at[(size_t)to[node[axis]] * s->count + t].old += bytes;
+        s->total[t].old += bytes;
+    }
+    s->aged = old && (!t || s->aged);
+    free(old);
+}
+
 /* Adds what one dump says. */
 static int series_add(series *s, uint32_t t) {
     const hd_heap *heap = s->heaps[t];
@@ -210,6 +241,7 @@ static int series_add(series *s, uint32_t t) {
         if (to[from]) keep_place(s, to[from], names.node_name[frame[from]], bytes);
         below[from] += bytes;
     }
+    if (!bad) series_add_old(s, t, p, axis, to);
     for (uint32_t i = names.node_count; !bad && --i > 0;) {
         below[names.parent[i]] += below[i];
         if (to[i]) keep_place(s, to[i], names.node_name[frame[i]], below[i] - 0x1p62);
@@ -266,7 +298,8 @@ static int by_call(const void *a, const void *b) {
 
 static void points_add(point *to, const point *more, uint32_t n) {
     for (uint32_t t = 0; t < n; t++)
-        to[t].bytes += more[t].bytes, to[t].blocks += more[t].blocks, to[t].variance += more[t].variance;
+        to[t].bytes += more[t].bytes, to[t].blocks += more[t].blocks, to[t].variance += more[t].variance,
+            to[t].old += more[t].old;
 }
 
 /* How many functions call that of some nodes, three at most. Of one caller its callers count, and so on: a wrapper
@@ -598,6 +631,13 @@ static void put_suspect_error(FILE *out, const arguments *a, const suspect *p) {
     else display(out, " \xc2\xb1%5.1f%%", 100 * error / fmax(p->bytes, 1));
 }
 
+/* What is old of what it holds now. */
+static void put_old(FILE *out, const arguments *a, const suspect *p) {
+    if (!p->s->aged) return;
+    display(out, ", "), put_bytes(out, a, (uint64_t)p->at[p->s->counted - 1].old, 0);
+    display(out, " of it older than 1 min");
+}
+
 static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t number) {
     const series *s = p->s;
     uint32_t steps = s->counted - 1;
@@ -609,7 +649,9 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
     if (!steps) {
         put_bytes(out, a, (uint64_t)p->bytes, 0);
         put_suspect_error(out, a, p);
-        display(out, ", %.1f%% of all, %.0f blocks\n", 100 * p->bytes / fmax(s->total[0].bytes, 1), p->blocks);
+        display(out, ", %.1f%% of all, %.0f blocks", 100 * p->bytes / fmax(s->total[0].bytes, 1), p->blocks);
+        put_old(out, a, p);
+        fputc('\n', out);
     } else {
         put_signed(out, a, p->trend.growth);
         put_suspect_error(out, a, p);
@@ -621,6 +663,7 @@ static void put_suspect(FILE *out, const arguments *a, const suspect *p, size_t 
             put_signed(out, a, p->trend.growth / seconds_of(s)), display(out, "/s");
         }
         display(out, "; now "), put_bytes(out, a, (uint64_t)p->bytes, 0);
+        put_old(out, a, p);
         if (steps > 1) display(out, "; grew in %u of %u steps, ", p->trend.ups, steps);
         else if (*trend_words(&p->trend, steps)) display(out, "; ");
         display(out, "%s%s", trend_words(&p->trend, steps), p->survived ? "; still there at the end" : "");
@@ -671,6 +714,7 @@ static void suspect_json(hd_json *j, const suspect *p) {
     json_array(j, "blocks");
     for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)p->at[t].blocks);
     hd_json_end(j);
+    if (s->aged) json_u64(j, "older_than_a_minute", (uint64_t)p->at[s->counted - 1].old);
     if (p->at[s->counted - 1].variance > 0 || p->at[0].variance > 0) {
         json_array(j, "errors");
         for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)round(sqrt(p->at[t].variance)));

@@ -90,6 +90,27 @@ check "parts of one thing before a larger one" "3: entry,key,other key" "$(first
 stacks "main;entry" 640/10 1280/20 1920/30 "main;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
 check "... that has a caller of its own" "3: other,entry,key" "$(first parts.json)"
 
+# What record --ages kept: the same leak, and how much of it is old; what grows by realloc stays as suspect as it is.
+# aged DUMP SECONDS [SITE AGE BYTES BLOCKS]...
+aged() {
+  local dump=$1 at=$2
+  shift 2
+  while [ $# -ge 4 ]; do
+    jq -nc --arg dump "$dump" --arg at "$at" --arg site "$1" --arg age "$2" --arg bytes "$3" --arg blocks "$4" '{ process: "app", pid: 7, dump: $dump,
+      time: "2026-01-01T00:0\($at):00.000000Z", allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", $site], type: null,
+      axis_age: [$age], bytes: ($bytes | tonumber), blocks: ($blocks | tonumber) }'
+    shift 4
+  done
+}
+aged one 1 leak "1 s to 10 s" 1000 10 buffer "1 s to 10 s" 4000 1 > aged1.jsonl
+aged two 3 leak "10 s to 1 min" 300 3 leak "1 min to 10 min" 1000 10 leak "1 day to 10 days" 700 7 buffer "1 s to 10 s" 4400 1 > aged2.jsonl
+check "ages: what of each site is older than a minute" "leak 1000,2000 1700 buffer 4000,4400 0" \
+  "$("$tool" suspects --json aged1.jsonl aged2.jsonl | jq -r '[.series[0].suspects[] | "\(.site) \(.bytes | map(tostring) | join(",")) \(.older_than_a_minute)"] | join(" ")')"
+check "... in words" 1 "$("$tool" suspects --bytes aged1.jsonl aged2.jsonl | grep -cE '; now +2000, +1700 of it older than 1 min')"
+check "... of one dump" 1 "$("$tool" suspects --bytes aged2.jsonl | grep -cE '20 blocks, +1700 of it older than 1 min')"
+check "... not told where a dump has none" "null 0" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].older_than_a_minute') $(
+  "$tool" suspects three.json | grep -c 'older than')"
+
 # Of sampled dumps only what is beyond twice its error. Nothing grew in these: of 20 pairs and 10 sites each, few seem to.
 mkdir aa
 ./check_aa aa 20 2000 65536 > out
