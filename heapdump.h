@@ -28512,11 +28512,12 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
 /* ==================================================================== >>memprof.index.merge
    Making an index of records that are told one by one, or of other indexes. Locations, call stacks, functions and
    contexts, that is (function, call stack), are kept once each, by hash; the values of contexts side by side, as many
-   fields of each as there are. In the end all is sorted by what it is, so that neither the order of the inputs nor how
+   fields of each as there are; contexts that share them in an index share them here. In the end all is sorted by what it is, so that neither the order of the inputs nor how
    they are grouped can be told from the result; a builder that keeps its order skips that. */
 
 typedef struct hd__index_made_context {
     uint32_t function, stack;
+    uint32_t row;                /* of its values, doubled; plus 1: which it shares, and takes a copy of to add to it */
 } hd__index_made_context;
 
 typedef struct hd__index_made_site {
@@ -28548,6 +28549,7 @@ struct hd_memprof_builder {
     bool keep, has_blocks, has_accesses;
     uint32_t function;           /* the record at hand */
     uint32_t fields;             /* of the result */
+    uint32_t row_count;          /* of values */
     hd__set locations, stacks, context_index, site_index, callee_index, access_index, place_index, cold_index;
     hd__strings texts;           /* names and files, each once */
     hd__index_made_context *contexts; /* stb_ds arrays, as are all here */
@@ -28557,6 +28559,7 @@ struct hd_memprof_builder {
     hd__index_made_place *places;
     uint32_t *location_here;     /* of the index at hand: numbers here plus one; 0: none yet */
     hd__index_told *stack_here;  /* of the index at hand */
+    uint32_t *row_here;          /* of the index at hand, if blocks share rows: numbers here plus one; 0: none yet */
 };
 
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
@@ -28599,6 +28602,7 @@ HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *x) {
     hd__arr_free(m, x->places);
     hd__arr_free(m, x->location_here);
     hd__arr_free(m, x->stack_here);
+    hd__arr_free(m, x->row_here);
     hd__free(m, x, sizeof *x);
     hd__index_free(to);
 }
@@ -28697,7 +28701,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *x, uint64
 /* Blocks have a column more for each field that is new. */
 static bool hd__index_made_widen(hd_memprof_builder *x, uint32_t fields) {
     hd__index_columns *d = x->to;
-    size_t old = d->shown.field_count, now = old, n = hd__len(x->contexts);
+    size_t old = d->shown.field_count, now = old, n = x->row_count;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) now += fields >> f & 1;
     if (!hd__room(&d->mem, d->value, n * (now - old))) return false;
     hd__arr_resize(d->value, n * now);
@@ -28721,17 +28725,33 @@ static bool hd__index_made_fields(hd_memprof_builder *x, uint32_t fields) {
     return whole;
 }
 
-/* Adds values to a context's. */
-static void hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value) {
+/* Appends a row of values. False: out of memory, or of numbers. */
+static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
+    hd__index_columns *d = x->to;
+    if (x->row_count > UINT32_MAX / 2 - 1 || !hd__room(&d->mem, d->value, d->shown.field_count)) return false;
+    for (uint32_t k = 0; k < d->shown.field_count; k++) stbds_arrput(d->value, value[d->shown.field[k]]);
+    x->row_count++;
+    return true;
+}
+
+/* Adds values to a context's. False: out of memory. */
+static bool hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value) {
     const hd_memprof_index *d = &x->to->shown;
+    uint32_t *row = &x->contexts[context].row;
     uint64_t sum[HD_MEMPROF_FIELDS] = { 0 }, *to = x->to->value;
-    if (!to) return;             /* contexts without fields */
-    to += (size_t)context * d->field_count;
+    if (!to) return true;        /* contexts without fields */
+    to += (size_t)(*row / 2) * d->field_count;
     for (uint32_t k = 0; k < d->field_count; k++) sum[d->field[k]] = to[k];
     hd__memprof_merge_values(sum, value);
     if (value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] > sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE])
         sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (*row & 1) {
+        if (!hd__index_made_row(x, sum)) return false;
+        *row = 2 * (x->row_count - 1);
+        return true;
+    }
     for (uint32_t k = 0; k < d->field_count; k++) to[k] = sum[d->field[k]];
+    return true;
 }
 
 /* The context of the function at hand and a stack, HD_NONE when it is new. */
@@ -28743,23 +28763,26 @@ static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t 
     return i;
 }
 
-static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack, const uint64_t *value, hd_error *err) {
+/* `shared`: where the number of the row plus one is kept, for blocks that share it; else NULL. */
+static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack, const uint64_t *value,
+                                          uint32_t *shared, hd_error *err) {
     hd__index_columns *d = x->to;
     uint64_t hash = hd__index_made_pair(x, x->function, stack);
     uint32_t i = x->keep ? HD_NONE : hd__index_made_context_of(x, stack, hash);
-    hd__index_made_context context = { 0, 0 };
-    if (i != HD_NONE) {
-        hd__index_made_sum(x, i, value);
-        return HD_OK;
-    }
+    hd__index_made_context context = { 0, 0, 0 };
+    if (i != HD_NONE) return hd__index_made_sum(x, i, value) ? HD_OK : hd__index_made_full(x, err);
     i = (uint32_t)hd__len(x->contexts);
     HD__TRY(hd__index_made_limit(x, (size_t)i + 1, "contexts", err));
     context.function = x->function;
     context.stack = stack;
-    if (!hd__push(&d->mem, x->contexts, context) || !hd__room(&d->mem, d->value, d->shown.field_count) ||
+    if (!shared || !*shared) {
+        if (!hd__index_made_row(x, value)) return hd__index_made_full(x, err);
+        if (shared) *shared = x->row_count;
+    }
+    context.row = shared ? 2 * (*shared - 1) + 1 : 2 * (x->row_count - 1);
+    if (!hd__push(&d->mem, x->contexts, context) ||
         (!x->keep && !hd__set_add(&d->mem, &x->context_index, hash, i)))
         return hd__index_made_full(x, err);
-    for (uint32_t k = 0; k < d->shown.field_count; k++) stbds_arrput(d->value, value[d->shown.field[k]]);
     return HD_OK;
 }
 
@@ -28779,7 +28802,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *x, const hd_
     uint32_t number;
     HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
     if (!hd__index_made_fields(x, fields)) return hd__index_made_full(x, err);
-    return hd__index_made_add_block(x, number, value, err);
+    return hd__index_made_add_block(x, number, value, NULL, err);
 }
 
 static bool hd__index_made_add_callee(hd_memprof_builder *x, uint32_t number, uint64_t guid) {
@@ -28950,10 +28973,15 @@ static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_mempro
     return *here - 1;
 }
 
+static bool hd__index_made_shares(const hd_memprof_index *from) {
+    return from->block_row && from->field_count && from->row_count < from->block_count;
+}
+
 static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t f,
                                           hd_error *err) {
     uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
     uint32_t stack;
+    bool shares = hd__index_made_shares(from);
     HD__TRY(hd_memprof_builder_function(x, from->function[f], err));
     for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
         if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;
@@ -28961,7 +28989,7 @@ static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_mem
         if (stack == HD_NONE) return hd__index_made_full(x, err);
         for (uint32_t k = 0; k < from->field_count; k++) value[from->field[k]] = hd__index_values(from, b)[k];
         value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
-        HD__TRY(hd__index_made_add_block(x, stack, value, err));
+        HD__TRY(hd__index_made_add_block(x, stack, value, shares ? &x->row_here[from->block_row[b]] : NULL, err));
     }
     for (uint32_t s = from->site_first[f]; s < from->site_first[f + 1]; s++) {
         uint32_t callee = from->callee_first ? from->callee_first[s] : 0;
@@ -28997,6 +29025,11 @@ static hd_status hd__index_made_add_llvm(hd_memprof_builder *x, const hd_memprof
     if (from->location_count) memset(x->location_here, 0, from->location_count * sizeof *x->location_here);
     if (from->stack_count) memset(x->stack_here, 0, from->stack_count * sizeof *x->stack_here);
     if (from->block_count && !hd__index_made_fields(x, from->fields)) return hd__index_made_full(x, err);
+    if (hd__index_made_shares(from)) {
+        if (!hd__room(m, x->row_here, from->row_count)) return hd__index_made_full(x, err);
+        hd__arr_resize(x->row_here, from->row_count);
+        memset(x->row_here, 0, from->row_count * sizeof *x->row_here);
+    }
     for (uint32_t f = 0; f < from->function_count; f++) {
         HD__TRY(hd__index_made_add_function(x, from, f, err));
         if (hd__tick(&x->options, f, from->function_count, err)) return hd__index_made_end(x, HD_CANCELLED);
@@ -29194,6 +29227,23 @@ static bool hd__index_made_group(hd__index_made_result *r, const uint32_t *order
     return whole;
 }
 
+/* Values of contexts in the order of their numbers. A row that several have is there once. */
+static bool hd__index_made_put_rows(hd__index_made_result *r, const uint32_t *numbers, size_t n, const uint32_t *column) {
+    const hd_memprof_builder *x = r->from;
+    hd__index_columns *to = r->to;
+    uint32_t *here = (uint32_t *)hd__arena_zeros(r->mem, &r->arena, (size_t)x->row_count + 1, sizeof *here), rows = 0;
+    bool shares = x->row_count < n;
+    if (!here || (shares && to->shown.field_count && !hd__room(r->mem, to->block_row, n))) return false;
+    for (size_t i = 0; i < n && to->shown.field_count; i++) {
+        uint32_t row = x->contexts[numbers[i]].row / 2;
+        const uint64_t *value = x->to->value + (size_t)row * x->to->shown.field_count;
+        for (uint32_t f = 0; !(shares && here[row]) && f < to->shown.field_count; f++) stbds_arrput(to->value, value[column[f]]);
+        if (!here[row]) here[row] = ++rows;
+        if (shares) stbds_arrput(to->block_row, here[row] - 1);
+    }
+    return true;
+}
+
 static bool hd__index_made_put_blocks(hd__index_made_result *r) {
     const hd_memprof_builder *x = r->from;
     const hd_memprof_index *shown = &x->to->shown;
@@ -29202,7 +29252,8 @@ static bool hd__index_made_put_blocks(hd__index_made_result *r) {
     uint32_t column[HD_MEMPROF_FIELDS];
     uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->contexts, x->contexts);
     uint32_t *numbers = hd__array(uint32_t, r->mem, &r->arena, n + 1);
-    if (!order || !numbers || !hd__room(r->mem, to->block_stack, n) || !hd__room(r->mem, to->value, n * shown->field_count) ||
+    size_t rows = x->row_count < n ? x->row_count : n;
+    if (!order || !numbers || !hd__room(r->mem, to->block_stack, n) || !hd__room(r->mem, to->value, rows * shown->field_count) ||
         !hd__index_made_group(r, order, n, sizeof *x->contexts, x->contexts, &to->block_first, numbers))
         return false;
     to->shown.fields = x->fields;
@@ -29213,12 +29264,8 @@ static bool hd__index_made_put_blocks(hd__index_made_result *r) {
         column[to->shown.field_count] = k;
         to->shown.field[to->shown.field_count++] = (uint8_t)f;
     }
-    for (size_t i = 0; i < n; i++) {
-        stbds_arrput(to->block_stack, r->stack_rank[x->contexts[numbers[i]].stack]);
-        for (uint32_t f = 0; f < to->shown.field_count; f++)
-            stbds_arrput(to->value, x->to->value[(size_t)numbers[i] * shown->field_count + column[f]]);
-    }
-    return true;
+    for (size_t i = 0; i < n; i++) stbds_arrput(to->block_stack, r->stack_rank[x->contexts[numbers[i]].stack]);
+    return hd__index_made_put_rows(r, numbers, n, column);
 }
 
 static int hd__index_made_guid_order(const void *a, const void *b) {
