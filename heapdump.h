@@ -1893,8 +1893,9 @@ HEAPDUMP_API const char *hd_age_name(uint32_t age_class);
 
 /* A recorder of this process as a profile with axes backtrace and type; then, where these are kept, "thread" (a name;
    the root where the thread had none) and, of HD_HEAP_LIVE alone, "age" (hd_age_name), which makes a snapshot cost
-   also the live blocks. The calling thread's own allocations are not recorded. Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   also the live blocks. The calling thread's own allocations are not recorded. Async-signal-safe with
+   hd_page_allocator when the thread was not inside the recorder. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_UNSUPPORTED (more axes than HD_MAX_AXES). */
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
@@ -15401,14 +15402,14 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
-    uint32_t i;
+    uint32_t i = 0;
     const hd__bucket *b = hd__register_at(reg, address, &i);
     if (b) hd__slot_show(reg, b, i, address, found);
     return b != NULL;
 }
 
 HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context) {
-    uint32_t i;
+    uint32_t i = 0;
     hd__bucket *b = hd__register_at(reg, address, &i);
     if (b) hd__slot_at(b, i)[1] = context;
     return b != NULL;
@@ -15435,7 +15436,7 @@ HD__NOINLINE static bool hd__vast_remove(hd_register *reg, hd__bucket *b, uint32
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    uint32_t i;
+    uint32_t i = 0;
     hd__bucket *b = hd__register_at(reg, address, &i);
     if (HD__UNLIKELY(!b)) return false;
     if (HD__UNLIKELY(hd__slot_at(b, i)[0] >= HD__VAST)) return hd__vast_remove(reg, b, i, address, removed);
@@ -17351,9 +17352,13 @@ static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *
     s->now = options->now;
     s->thread_axis = s->age_axis = HD_NONE;
     desc.axis_count = 2;
-    if (axes & HD__SHOWS_THREADS) desc.axis_name[s->thread_axis = desc.axis_count++] = "thread";
-    if (axes & HD__SHOWS_AGES && options->kind == HD_HEAP_LIVE)
-        desc.axis_name[s->age_axis = desc.axis_count++] = "age";
+    if (axes & HD__SHOWS_THREADS) s->thread_axis = desc.axis_count++;
+    if (axes & HD__SHOWS_AGES && options->kind == HD_HEAP_LIVE) s->age_axis = desc.axis_count++;
+    if (desc.axis_count > HD_MAX_AXES)
+        return hd__fail(err, HD_UNSUPPORTED, "%u axes of %u that a profile may have", (uint64_t)desc.axis_count,
+                        (uint64_t)HD_MAX_AXES);
+    if (s->thread_axis < HD_MAX_AXES) desc.axis_name[s->thread_axis] = "thread";
+    if (s->age_axis < HD_MAX_AXES) desc.axis_name[s->age_axis] = "age";
     desc.allocator = options->options.allocator;
     desc.limits = options->options.limits;
     s->profile = hd_profile_create(&desc, err);

@@ -63,6 +63,8 @@ void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *
 bool resident_text(FILE *out, const hd_dump *dump, uint64_t pid, const char *id);
 /* That of all that the arguments choose; of each process the last, but with --all. */
 void resident_info(FILE *out, const hd_dump *dump, const arguments *a);
+/* Whether these tell parts, not just a sum as Chromium does; and what resident_info tells of those that do. */
+bool has_resident(const hd_dump *dump);
 bool is_resident(const hd_scalar *s);
 
 /* info.c: how many scalars say more than the sizes of heaps. */

@@ -75,13 +75,13 @@ size_t scalars_beside(const hd_dump *dump) {
 }
 
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
-    bool any = false;
+    bool any = false, parts = has_resident(dump);
     size_t left = 0, n;
     const hd_heap **heaps =
         sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        if (!scalar_selected(a, s) || (!a->all && (is_resident(s) || scalar_told(heaps, n, s)))) continue;
+        if (!scalar_selected(a, s) || (!a->all && ((parts && is_resident(s)) || scalar_told(heaps, n, s)))) continue;
         if (!scalar_shown(a, s)) {
             left++;
             continue;

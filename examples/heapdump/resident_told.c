@@ -9,17 +9,24 @@ typedef struct resident_said {
     uint64_t all, age, part[RESIDENT_PARTS];
 } resident_said;
 
-bool is_resident(const hd_scalar *s) {
-    if (!s->allocator) return !strcmp(s->name, "resident_set_bytes");
-    return !strncmp(s->allocator, "resident", 8) && (!s->allocator[8] || s->allocator[8] == '/');
+static bool is_part(const hd_scalar *s) {
+    return s->allocator && !strncmp(s->allocator, "resident", 8) && (!s->allocator[8] || s->allocator[8] == '/');
 }
+
+bool has_resident(const hd_dump *dump) {
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++)
+        if (is_part(hd_dump_scalar(dump, i))) return true;
+    return false;
+}
+
+bool is_resident(const hd_scalar *s) { return is_part(s) || (!s->allocator && !strcmp(s->name, "resident_set_bytes")); }
 
 /* What the scalars of one dump of a process say, which stand together. */
 static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_said *said) {
     *said = (resident_said){ .all = HD_UNKNOWN, .age = HD_UNKNOWN };
     for (size_t i = from; i < to; i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        if (!s->allocator || !is_resident(s)) continue;
+        if (!is_part(s)) continue;
         said->process = s->process;
         if (!strcmp(s->name, "unread")) said->unread = s->text;
         if (!strcmp(s->name, "age")) said->age = s->value;
