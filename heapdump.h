@@ -28517,8 +28517,9 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
 /* ==================================================================== >>memprof.index.merge
    Making an index of records that are told one by one, or of other indexes. Locations, call stacks, functions and
    contexts, that is (function, call stack), are kept once each, by hash; the values of contexts side by side, as many
-   fields of each as there are; contexts that share them in an index share them here. In the end all is sorted by what it is, so that neither the order of the inputs nor how
-   they are grouped can be told from the result; a builder that keeps its order skips that. */
+   fields of each as there are; contexts that share them in an index share them here. In the end all is sorted by what it
+   is, so that neither the order of the inputs nor how they are grouped can be told from what is written; a builder that
+   keeps its order skips that. */
 
 typedef struct hd__index_made_context {
     uint32_t function, stack;
@@ -29242,7 +29243,8 @@ static bool hd__index_made_put_rows(hd__index_made_result *r, const uint32_t *nu
     for (size_t i = 0; i < n && to->shown.field_count; i++) {
         uint32_t row = x->contexts[numbers[i]].row / 2;
         const uint64_t *value = x->to->value + (size_t)row * x->to->shown.field_count;
-        for (uint32_t f = 0; !(shares && here[row]) && f < to->shown.field_count; f++) stbds_arrput(to->value, value[column[f]]);
+        for (uint32_t f = 0; !(shares && here[row]) && f < to->shown.field_count; f++)
+            stbds_arrput(to->value, value[column[f]]);
         if (!here[row]) here[row] = ++rows;
         if (shares) stbds_arrput(to->block_row, here[row] - 1);
     }
@@ -29258,7 +29260,8 @@ static bool hd__index_made_put_blocks(hd__index_made_result *r) {
     uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->contexts, x->contexts);
     uint32_t *numbers = hd__array(uint32_t, r->mem, &r->arena, n + 1);
     size_t rows = x->row_count < n ? x->row_count : n;
-    if (!order || !numbers || !hd__room(r->mem, to->block_stack, n) || !hd__room(r->mem, to->value, rows * shown->field_count) ||
+    if (!order || !numbers || !hd__room(r->mem, to->block_stack, n) ||
+        !hd__room(r->mem, to->value, rows * shown->field_count) ||
         !hd__index_made_group(r, order, n, sizeof *x->contexts, x->contexts, &to->block_first, numbers))
         return false;
     to->shown.fields = x->fields;

@@ -115,6 +115,63 @@ static hd_memprof_index *made_with_accesses(void) {
     return back;
 }
 
+/* Two functions that have two stacks each, of the same values. */
+static hd_memprof_index *made_with_shared_rows(void) {
+    static const uint32_t row[] = { 0, 1, 0, 1 };
+    const hd_memprof_location stack[] = { in_f, in_main };
+    hd_memprof_builder *b = builder(true);
+    hd_memprof_index *x;
+    for (uint64_t guid = 1; guid < 3; guid++) {
+        add_block(b, guid, stack, 2, 5);
+        add_block(b, guid, stack, 1, 7);
+    }
+    x = finished(b);
+    assert_null(x->block_row);
+    x->block_row = row;
+    x->row_count = 2;
+    return x;
+}
+
+/* Step 0: nothing more; then: a function's, all of one stack's, all once more. The same told block by block. */
+static void add_step(hd_memprof_builder *b, bool shares, int step, const hd_memprof_index *x) {
+    const hd_memprof_location stack[] = { in_f, in_main };
+    if (step == 1 || step == 2) add_block(b, (uint64_t)step, stack, 2, 3);
+    if (step != 0 && step != 3) return;
+    if (shares) add(b, x);
+    for (uint64_t guid = 1; guid < 3 && !shares; guid++) {
+        add_block(b, guid, stack, 2, 5);
+        add_block(b, guid, stack, 1, 7);
+    }
+}
+
+static void values_that_contexts_share_are_added_to_one_by_one(void **state) {
+    hd_memprof_index *shared = made_with_shared_rows();
+    (void)state;
+    for (int last = 0; last < 4; last++) {
+        hd_memprof_builder *b[] = { builder(false), builder(false) };
+        hd_memprof_index *x[2];
+        hd_buffer bytes[2];
+        for (int i = 0; i < 2; i++) {
+            for (int step = 0; step <= last; step++) add_step(b[i], !i, step, shared);
+            x[i] = finished(b[i]);
+            bytes[i] = written(x[i], HD_MEMPROF_LLVM_3);
+        }
+        assert_int_equal(x[0]->block_count, 4);
+        assert_int_equal(x[0]->block_row ? x[0]->row_count : 4, last == 0 ? 2 : last == 1 ? 3 : 4);
+        for (uint32_t k = 0; k < 4; k++)
+            assert_int_equal(hd_memprof_index_value(x[0], k, HD_MEMPROF_ALLOC_COUNT),
+                             hd_memprof_index_value(x[1], k, HD_MEMPROF_ALLOC_COUNT));
+        assert_int_equal(bytes[0].size, bytes[1].size);
+        assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+        for (int i = 0; i < 2; i++) {
+            hd_memprof_index_free(x[i]);
+            hd_buffer_free(&bytes[i]);
+        }
+    }
+    shared->block_row = NULL;
+    hd_memprof_index_free(shared);
+}
+
 static void blocks_of_a_context_are_summed_up_or_kept(void **state) {
     const hd_memprof_location stack[] = { in_g, in_main };
     (void)state;
@@ -656,6 +713,7 @@ static void only_these_fields_depend_on_the_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_a_context_are_summed_up_or_kept),
+        cmocka_unit_test(values_that_contexts_share_are_added_to_one_by_one),
         cmocka_unit_test(fields_are_those_of_all_or_those_of_any),
         cmocka_unit_test(call_sites_and_their_callees_unite),
         cmocka_unit_test(accesses_add_up_and_cold_is_what_nobody_sampled),
