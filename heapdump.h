@@ -17654,7 +17654,7 @@ typedef struct hd__paging {
     uint32_t row;
 } hd__paging;
 
-/* The OS's. */
+/* Bytes of a page of the OS. */
 static uint64_t hd__paging_default(void) {
 #if defined(_WIN32)
     SYSTEM_INFO info;
@@ -25992,7 +25992,7 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err)
     return HD_OK;
 }
 
-/* Makes an array of one object one of another, which has the same allocator. */
+/* An array changes hands, not place: its bytes count for `to` from here on. Both have the same allocator. */
 static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
     uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
     from->used -= size;

@@ -74,6 +74,12 @@ if need redis-server redis-tools; then
   first=$(total)
   until_true eval '[ "$(total)" != $first ]'
   check "... it stands still while redis goes on" "$before" "$(picture | sed -n '2,22p')"
+  top=$(sites | sed -n 1p) below=$(sites | sed -n 2p)
+  begins() { [ "$(sites | head -n 1)" = "$1" ]; }
+  press Down
+  if until_true begins "$below"; then pass "... Down: scrolled by one"; else fail "Down: $(picture)"; fi
+  press Up
+  if until_true begins "$top"; then pass "... Up: back"; else fail "Up: $(picture)"; fi
   press Space
   gone "... and goes on" FROZEN
   press d
@@ -93,7 +99,6 @@ if need redis-server redis-tools; then
   press Tab
   seen "no other process" 'there is no other process'
   press Down Down Up
-  seen "scrolled by one" '\? help'
   for size in '120 40' '60 12' '30 5' '80 24'; do
     terminal resize-window -t 0 -x ${size% *} -y ${size#* }
     [ "$size" = '30 5' ] && { seen "resized to $size" 'too small: 30 x 5'; continue; }
