@@ -8,6 +8,7 @@
 #include "record.h"
 
 #include <fcntl.h>
+#include <signal.h>
 
 enum { TICK_BYTES = 12 * 1024, FEW_CELLS = 8 };
 static const uint64_t ticks_most = 32 << 20;
@@ -222,13 +223,26 @@ static bool file_begin(timeline *t) {
     return fd >= 0;
 }
 
+/* A write shows page by page to who reads meanwhile. Who opens the file now waits for our lease to end; who has it open
+   is given the time of a copy. The signal that somebody waits is one that is ignored by default. */
+static void readers_wait(int fd) {
+    enum { TRIES = 100 };
+    const struct timespec a_millisecond = { .tv_nsec = 1000000 };
+    fcntl(fd, F_SETSIG, SIGURG);
+    for (int i = 0; i < TRIES && fcntl(fd, F_SETLEASE, F_WRLCK) && errno == EAGAIN; i++) nanosleep(&a_millisecond, NULL);
+}
+
 /* Appends what is pending, all of it or nothing. */
 static bool file_append(timeline *t) {
-    ssize_t n = pwrite(t->fd, t->pending, t->pending_size, (off_t)t->size);
-    if (n == (ssize_t)t->pending_size) return true;
-    if (n >= 0) errno = ENOSPC;
-    if (ftruncate(t->fd, (off_t)t->size)) {}
-    return false;
+    ssize_t n;
+    int failure;
+    readers_wait(t->fd);
+    n = pwrite(t->fd, t->pending, t->pending_size, (off_t)t->size);
+    failure = n < 0 ? errno : n < (ssize_t)t->pending_size ? ENOSPC : 0;
+    if (failure && ftruncate(t->fd, (off_t)t->size)) {}
+    fcntl(t->fd, F_SETLEASE, F_UNLCK);
+    errno = failure;
+    return !failure;
 }
 
 static bool file_write(recording *r) {

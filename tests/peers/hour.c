@@ -1,5 +1,6 @@
 /* An hour that nobody waits for, for heapdump record --at every=1: its timer has always run out, and
-   its monotonic clock goes on by a second each time that it takes note of that. */
+   its monotonic clock goes on by a second each time that it takes note of that. What it writes at a place in a file
+   comes there in two halves, one after the other, as on a busy disk. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sys/eventfd.h>
@@ -25,6 +26,15 @@ ssize_t read(int fd, void *to, size_t size) {
     ssize_t n = syscall(SYS_read, fd, to, size);
     if (fd == timer && n > 0) seconds++;
     return n;
+}
+
+ssize_t pwrite(int fd, const void *from, size_t size, off_t at) {
+    const struct timespec a_while = { .tv_nsec = 5000000 };
+    ssize_t n = syscall(SYS_pwrite64, fd, from, size / 2, at), rest;
+    if (n != (ssize_t)(size / 2)) return n;
+    syscall(SYS_nanosleep, &a_while, NULL);
+    rest = syscall(SYS_pwrite64, fd, (const char *)from + n, size - (size_t)n, at + n);
+    return rest < 0 ? n : n + rest;
 }
 
 int clock_gettime(clockid_t id, struct timespec *now) {
