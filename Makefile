@@ -16,7 +16,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 B := build
 
 # $(call install,packages): those that are missing, from Debian, are installed by root or with INSTALL=1, else told in a
-# command to paste. One call at a time, whichever targets make them.
+# command to paste. One call at a time, whichever targets or scripts of peers make them; who else installs is waited for.
 define install
 @command -v dpkg >/dev/null && command -v apt-get >/dev/null || { \
   echo "make: this is no Debian; needed is, by these names or others: $(sort $(1))" >&2; exit 0; }; \
@@ -26,7 +26,7 @@ if [ -n "$(SUDO)" ] && [ "$(INSTALL)" != 1 ]; then \
   printf 'make: these packages are needed, and installed by root or with INSTALL=1; or paste this:\n\n  sudo apt-get install -y%s\n\n' "$$missing" >&2; exit 1; \
 fi; \
 echo "make: installing$$missing" >&2; \
-flock Makefile sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"
+flock /var/lib/dpkg sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=600 $$missing >/dev/null"
 endef
 
 # The first of all that installs: with what else the targets will ask for, so that one command does.

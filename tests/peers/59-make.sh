@@ -29,10 +29,10 @@ check "... with one command, and all that tests need" "  sudo apt-get install -y
 check "... and nothing is installed or built" " 0" "$(asked) $(find build -type f 2> /dev/null | wc -l)"
 check "by root it installs, and says what" "0 make: installing libstb-dev" "$(make_as 0 library-deps) $(cat err)"
 check "..." "apt-get update -qq
-apt-get install -y -qq libstb-dev" "$(asked)"
+apt-get install -y -qq -o DPkg::Lock::Timeout=600 libstb-dev" "$(asked)"
 check "with INSTALL=1 a user does" "0 make: installing libstb-dev" "$(make_as 1000 library-deps INSTALL=1) $(cat err)"
 check "..." "sudo apt-get update -qq
-sudo apt-get install -y -qq libstb-dev" "$(asked)"
+sudo apt-get install -y -qq -o DPkg::Lock::Timeout=600 libstb-dev" "$(asked)"
 sed -i 's/libcmocka-dev | libdw-dev | libstb-dev/none/' bin/dpkg
 check "with all there, nothing is said" "0 " "$(make_as 1000 library-deps tools-deps test-deps) $(cat err)"
 

@@ -1,12 +1,11 @@
 # What the scripts beside this one share; sourced from the root of the checkout.
 tool=$PWD/build/heapdump
-installing=$PWD/build/installing
 failed=0
 # bash -x: its lines go where they are seen, not among what functions print on standard error.
 case $- in *x*) exec {BASH_XTRACEFD}>&2 ;; esac
 
 # need PACKAGE...: installs the Debian packages that are missing, as root or with INSTALL=1; false when they cannot be
-# had. Scripts run side by side, and install one after the other.
+# had. Scripts run side by side, and install one after the other, as make does.
 need() {
   local p missing= sudo=
   for p in "$@"; do dpkg -s "$p" >/dev/null 2>&1 || missing="$missing $p"; done
@@ -16,7 +15,8 @@ need() {
     sudo=sudo
   fi
   { flock 9 && command -v apt-get && $sudo apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null 9>"$installing"
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends $missing
+  } >/dev/null 9</var/lib/dpkg
 }
 
 # must PACKAGE...: what every machine of ours has.
