@@ -17,6 +17,7 @@ typedef struct region {
     uint8_t *base;
     uint64_t size, used;         /* used: the most that it said */
     uint64_t pages, pages_read;  /* bytes in pages; of those, that our reading made */
+    uint64_t pages_guessed;      /* of these, that somebody else may have made meanwhile */
     uint64_t faults;             /* our own, before we read */
     bool is_ours;                /* to write to */
     uint8_t begins[8];

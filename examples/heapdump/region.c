@@ -121,8 +121,27 @@ static uint64_t own_faults(void) {
     return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
 }
 
+/* Bytes of pages that are there and have nothing in them, as those have that our reading makes. */
+static uint64_t region_zeros(const region *r) {
+    static const char zeros[4096];
+    static char buffer[1 << 16];
+    off_t at = 0, end;
+    uint64_t sum = 0;
+    while ((at = lseek(r->fd, at, SEEK_DATA)) >= 0 && (end = lseek(r->fd, at, SEEK_HOLE)) > at)
+        while (at < end) {
+            size_t size = end - at < (off_t)sizeof buffer ? (size_t)(end - at) : sizeof buffer;
+            ssize_t n = pread(r->fd, buffer, size, at);
+            if (n <= 0) return sum;
+            for (ssize_t i = 0; i + (ssize_t)sizeof zeros <= n; i += (ssize_t)sizeof zeros)
+                if (!memcmp(buffer + i, zeros, sizeof zeros)) sum += sizeof zeros;
+            at += n;
+        }
+    return sum;
+}
+
 /* Who shares the region may write over what says that it is one, and how much of it is used. What we read where nobody
-   wrote becomes a page like those that are written; these are not counted. A context takes 16 bytes that somebody
+   wrote becomes a page like those that are written; these are not counted. Which pages that are new are ours is
+   guessed, and looked up once the guesses are an eighth of all. A context takes 16 bytes that somebody
    wrote. Of what was taken but not written much may be there to be read: tables are made twice as large as they were,
    and each process begins its own. */
 uint64_t region_bytes(region *r, hd_limits *limits) {
@@ -135,6 +154,10 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
     if (fstat(r->fd, &st)) return 0;
     r->pages = region_pages(r);
     r->faults = own_faults();
+    if (r->pages_guessed > r->pages / 8) {
+        r->pages_read = region_zeros(r);
+        r->pages_guessed = 0;
+    }
     if (r->pages > used) used = r->size; /* more was taken than it says */
     if ((uint64_t)st.st_size < used) used = (uint64_t)st.st_size;
     there = r->pages > r->pages_read ? r->pages - r->pages_read : 0;
@@ -145,7 +168,10 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
 
 void region_was_read(region *r) {
     uint64_t now = region_pages(r), most = (own_faults() - r->faults) * 4096;
-    if (now > r->pages) r->pages_read += now - r->pages < most ? now - r->pages : most;
+    uint64_t more = now > r->pages ? now - r->pages : 0;
+    if (more > most) more = most;
+    r->pages_read += more;
+    r->pages_guessed += more;
     r->pages = now;
 }
 

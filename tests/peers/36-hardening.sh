@@ -153,11 +153,17 @@ check "limit that nobody may raise: told, nothing is run" "1 1 no" \
   "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'no region to record into: File too large') $(test -e ran && echo ran || echo no)"
 rm -f "$TMPDIR"/heapdump.*.json
 
-# 60 processes, and room for fewer files: what cannot be recorded runs all the same.
+# 60 processes at once, and room for fewer files: what cannot be recorded runs all the same.
+many='i=0; while [ $i -lt 60 ]; do sleep 100 & all="$all $!"; i=$((i + 1)); done; sleep 1; kill $all; wait; ulimit -n > limit'
 check "limit on open files: all that runs ends, what went unrecorded is told" "0 yes 40 1" \
-  "$(ulimit -n 40; rec -o files.json -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.3 & i=$((i + 1)); done; wait; ulimit -n > limit') $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $(said 'too many at once, or for the files that may be open')"
+  "$(ulimit -n 40; rec -o files.json -- sh -c "$many") $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $(said 'too many at once, or for the files that may be open')"
 check "soft limit on open files: all are recorded, and the program's limit is its own" "0 yes 30" \
-  "$(ulimit -S -n 30; rec -o files.json -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.3 & i=$((i + 1)); done; wait; ulimit -n > limit') $([ $(processes files.json) -ge 61 ] && echo yes) $(cat limit)"
+  "$(ulimit -S -n 30; rec -o files.json -- sh -c "$many") $([ $(processes files.json) -ge 61 ] && echo yes) $(cat limit)"
+
+# What the program writes while heapdump looks at it is the program's.
+gcc -w -O1 -shared -fPIC "$sources"/busy.c -o busy.so
+check "a busy machine: what grew meanwhile is recorded" "0 1" \
+  "$(LD_PRELOAD=$PWD/busy.so rec --children no -o busy.json -- /usr/bin/python3 -c "$program" 0) $(reads busy.json)"
 
 # Killed at any moment.
 wrong=
