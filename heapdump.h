@@ -1666,8 +1666,8 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 
 /* =============================================================================== >>register
    A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
-   use it. Made for addresses as mallocs give them out; all others work too, and take more memory. Not synchronised:
-   one thread at a time.
+   use it. Made for addresses as mallocs give them out, 10 to 20 bytes a block; all others work too, and take more
+   memory, up to 850 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_register hd_register;
@@ -1681,9 +1681,10 @@ typedef struct hd_allocation {
 
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err);
 HEAPDUMP_API void hd_register_free(hd_register *reg);
-/* Adds, or replaces what is at that address: `replaced` (may be NULL) gets the old one, address 0
+/* Adds, or replaces what is at that address: `replaced` (may be NULL, or `allocation`) gets the old one, address 0
    when there was none. Errors: HD_INVALID (address 0), HD_OUT_OF_MEMORY (the OS gives no more;
-   what is registered stays). O(1); the slowest single call takes some 20 us. */
+   what is registered stays). O(1); the slowest single call takes some 50 us on the way to 10 million blocks, and 10 us
+   for each GiB of addresses over which blocks are spread, when a table of these doubles. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced);
 /* Three calls that return false when nothing is at that address; `found` and `removed` may be NULL. */
@@ -2025,7 +2026,8 @@ HEAPDUMP_API void hd_pages_free(hd_pages *pages);
 
 /* Calls back for each page of 4096 bytes at which blocks begin that live, with its address, in no order; of a fork's
    child also for those of its parents, now, some of them twice. A block that has left its page lately may be told of
-   still. Needs no hd_recorder_desc.blocks. O(such pages / 32). Errors: HD_INVALID. */
+   still, and where the region was full pages are missing. Needs no hd_recorder_desc.blocks. O(such pages / 32). Errors:
+   HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
                                                     void (*each)(void *user, uint64_t address), void *user,
                                                     hd_error *err);
@@ -13823,13 +13825,12 @@ typedef struct hd__shown_pages {
     uint64_t pages;              /* a bit for each; 0: the row is free */
 } hd__shown_pages;
 
-/* Who fills rows of these; registers share them. */
+/* Where registers take rows of these, a cache line of them at a time, which is theirs from then on. */
 typedef struct hd__page_shower {
-    hd__mutex lock;              /* of rows that are taken and given back; taken inside a shard's */
+    hd__mutex lock;              /* of taking; taken inside a shard's */
     hd__land *land;
     hd__column *column;          /* NULL: nobody looks on */
     hd__shower rows;
-    uint32_t free_row;           /* from 1; 0: none is */
     uint32_t turn;               /* a fork's child begins the next: rows of the one before are the parent's */
 } hd__page_shower;
 
@@ -14731,15 +14732,16 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 
 /* =============================================================================== >>register
    Mallocs place what is asked for one after the other at addresses next to each other. So blocks are kept by their
-   addresses, not by a hash of them: what a program touches together lies together here, too.
+   addresses, not by a hash of them: what a program touches together lies together here, too. An address is
+
+       | span: a hash table leads to it | leaf: 6 bits | bucket: 5 bits | tag: 8 bits | 0000 |
 
    16 bytes of addresses are a place, 256 places a page. What is registered on one page is a bucket: for each block a
-   tag of 8 bits, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address,
-   so that a tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many
-   there are, which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one
-   is removed. A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves, a hash table to the spans. An
-   address that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it
-   works like others, in spans of its own.
+   tag, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address, so that a
+   tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
+   which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
+   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. An address that is no multiple of 16, as
+   mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
    in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
@@ -14747,9 +14749,12 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
    So pages become empty, and all but a few go back to the OS.
 
-   Cost: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. Some 300
-   bytes of a block that is alone in 128 KiB, 850 of one that is alone in 8 MiB. No call moves more than a few pieces
-   of less than 4 KiB, unless the table of spans doubles: 16 bytes for each. */
+   Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
+   block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850. In time: a call reads the
+   table's entry, the span, the leaf, and two to four lines of the bucket. Where blocks are picked at random from
+   millions, leaf and bucket are not in the cache, and the second is known by the first alone: twice as long as a hash
+   table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
+   spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
    slots. A slot's words: size, context and, where times are kept, the time. */
@@ -14785,7 +14790,7 @@ typedef struct hd__span_entry {
 enum {
     HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
-    HD__SPANS_FIRST = 5, /* bits */ HD__EMPTY = 16, HD__SPARE = 8, HD__BATCH_PAGES = 32,
+    HD__SPANS_FIRST = 5, /* bits */ HD__EMPTY_BITS = 4, HD__SPARE = 8, HD__BATCH_PAGES = 32,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
 
@@ -14821,7 +14826,7 @@ struct hd_register {
     uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
     uint64_t spans, buckets, count;
     bool sparse;                 /* most buckets have few slots in use */
-    uint64_t empty[HD__EMPTY];   /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
+    uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
     uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
     uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
     hd__batch *batch;
@@ -14829,6 +14834,8 @@ struct hd_register {
     uint8_t *spare;              /* pages that wait to be used again */
     uint64_t pages, spares;      /* in use; waiting */
     hd__page_shower *shower;     /* NULL: pages are not shown */
+    uint32_t free_row, turn;     /* a row of it that is free, from 1, in that turn; 0: none is */
+    uint32_t last_row;           /* of those that it took */
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
 };
@@ -14966,20 +14973,21 @@ static uint8_t *hd__page_take(hd_register *reg) {
     return page;
 }
 
-/* Keeps a few pages for the next who takes one. */
+/* Keeps a few pages for the next who takes one: the fewer, the fewer are in use. */
 static void hd__page_give(hd_register *reg, uint8_t *page) {
-    hd__page_foot *foot = hd__foot(page);
-    uint32_t number = foot->batch;
-    reg->pages--;
-    if (reg->spares >= HD__SPARE + reg->pages / 16 && hd__pages_forget(page, HD__PAGE)) {
-        hd__batch *c = &reg->batch[number];
-        c->away |= 1u << (size_t)(page - c->pages) / HD__PAGE;
-        if (number < reg->low) reg->low = number;
-        return;
-    }
-    foot->below = reg->spare;
+    hd__foot(page)->below = reg->spare;
     reg->spare = page;
     reg->spares++;
+    reg->pages--;
+    while (reg->spares > HD__SPARE + reg->pages / 16) {
+        hd__page_foot foot = *hd__foot(page = reg->spare);
+        hd__batch *c = &reg->batch[foot.batch];
+        if (!hd__pages_forget(page, HD__PAGE)) return;
+        c->away |= 1u << (size_t)(page - c->pages) / HD__PAGE;
+        if (foot.batch < reg->low) reg->low = foot.batch;
+        reg->spare = foot.below;
+        reg->spares--;
+    }
 }
 
 static void hd__hole_link(hd__hole *later, hd__hole *h) {
@@ -15135,18 +15143,24 @@ static hd__leaf *hd__leaf_make(hd_register *reg, uint64_t key) {
     return *at = leaf;
 }
 
-/* A row of pages that is free, from 1; 0: there is no room. */
-static uint32_t hd__pages_row(hd__page_shower *to) {
-    uint32_t row = to->free_row;
-    uint64_t next;
-    if (row) {                   /* somebody else may have written it */
-        next = hd__figure(&((hd__shown_pages *)hd__shower_row(&to->rows, row - 1, sizeof(hd__shown_pages)))->number);
-        to->free_row = next <= to->rows.count ? (uint32_t)next : 0;
-    } else if (hd__shower_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages))) {
-        hd__shower_done(&to->rows, to->column);
-        row = to->rows.count;
-    }
-    return row;
+static hd__shown_pages *hd__page_row(const hd__page_shower *to, uint32_t row) {
+    return (hd__shown_pages *)hd__shower_row(&to->rows, row - 1, sizeof(hd__shown_pages));
+}
+
+/* Takes a cache line of rows of pages, each of which leads to the next. False: there is no room. */
+static bool hd__page_rows_take(hd_register *reg, hd__page_shower *to) {
+    const uint32_t line = 64 / (uint32_t)sizeof(hd__shown_pages);
+    bool ok;
+    hd__lock(&to->lock);
+    ok = hd__shower_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages)) != NULL;
+    reg->free_row = to->rows.count + 1;
+    reg->last_row = to->rows.count + line;
+    while (ok && to->rows.count < reg->last_row) hd__shower_done(&to->rows, to->column);
+    hd__unlock(&to->lock);
+    for (uint32_t row = reg->free_row; ok && row < reg->last_row; row++)
+        hd__figure_set(&hd__page_row(to, row)->number, row + 1);
+    if (!ok) reg->free_row = 0;
+    return ok;
 }
 
 /* Shows which pages of a leaf have buckets. */
@@ -15156,26 +15170,25 @@ static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
     uint64_t pages = 0;
     if (!to || !to->column) return;
     for (unsigned i = 0; i < 1u << HD__LEAF_BITS; i++) pages |= (uint64_t)(leaf->bucket[i] != NULL) << i;
+    if (reg->turn != to->turn) reg->free_row = 0;
     if (leaf->turn != to->turn) leaf->row = 0;
-    leaf->turn = to->turn;
-    if (leaf->row && pages) {
-        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
-        hd__figure_set(&shown->pages, pages);
-        return;
-    }
-    hd__lock(&to->lock);
-    if (!leaf->row && pages && (leaf->row = hd__pages_row(to)) != 0) {
-        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
+    reg->turn = leaf->turn = to->turn;
+    if (!leaf->row && pages) {
+        uint64_t next;
+        if (!reg->free_row && !hd__page_rows_take(reg, to)) return;
+        leaf->row = reg->free_row;
+        shown = hd__page_row(to, leaf->row);
+        next = hd__figure(&shown->number); /* somebody else may have written it */
+        reg->free_row = next <= reg->last_row ? (uint32_t)next : 0;
         hd__figure_set(&shown->number, leaf->head >> (HD__PLACE_BITS + HD__LEAF_BITS));
-        hd__figure_set(&shown->pages, pages);
-    } else if (leaf->row && !pages) {
-        shown = (hd__shown_pages *)hd__shower_row(&to->rows, leaf->row - 1, sizeof *shown);
-        hd__figure_set(&shown->pages, 0);
-        hd__figure_set(&shown->number, to->free_row);
-        to->free_row = leaf->row;
-        leaf->row = 0;
     }
-    hd__unlock(&to->lock);
+    if (!leaf->row) return;
+    shown = hd__page_row(to, leaf->row);
+    hd__figure_set(&shown->pages, pages);
+    if (pages) return;
+    hd__figure_set(&shown->number, reg->free_row);
+    reg->free_row = leaf->row;
+    leaf->row = 0;
 }
 
 static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
@@ -15238,9 +15251,16 @@ HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, 
     return b;
 }
 
-/* Makes a bucket that holds little smaller. An empty one is kept until a few others have become empty. True. */
+/* Where the key of a bucket is kept that became empty. By a hash, since blocks that take turns are often a power of two
+   apart. */
+static uint64_t *hd__empty_at(hd_register *reg, uint64_t key) {
+    return &reg->empty[(key >> HD__PLACE_BITS) * 0x9e3779b97f4a7c15u >> (64 - HD__EMPTY_BITS)];
+}
+
+/* Makes a bucket that holds little smaller. An empty one is kept until a few others have become empty. Returns true,
+   as its callers do next. */
 HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
-    uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = &reg->empty[key >> HD__PLACE_BITS & (HD__EMPTY - 1)];
+    uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = hd__empty_at(reg, key);
     uint32_t was = hd__grade_of(b->head), to = was;
     if (b->count) {
         while (to >= 2 && reg->of[to - 2].capacity >= b->count) to -= 2;
@@ -15344,11 +15364,6 @@ HD__INLINE hd__bucket *hd__register_at(const hd_register *reg, uint64_t address,
     return *slot == UINT32_MAX ? NULL : b;
 }
 
-/* Sizes of 2 GiB and more, of a block that is to have the slot in which `was` is kept, or of a new one. */
-HD__NOINLINE static uint32_t hd__vast_word(hd_register *reg, uint64_t size, uint32_t was) {
-    return was >= HD__VAST ? was : hd__vast_add(reg, size);
-}
-
 /* Gives a bucket that has room a new block. */
 HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t size,
                                     const hd_allocation *allocation, hd_allocation *replaced) {
@@ -15363,8 +15378,9 @@ HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t ke
 }
 
 /* Replaces a block, or makes room for one, or keeps a size of 2 GiB or more. */
-HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *allocation,
+HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *given,
                                                hd_allocation *replaced) {
+    const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
     uint64_t key = hd__key_of(allocation->address);
     uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
     bool large = allocation->size >= HD__VAST, timed = allocation->time != 0;
@@ -15373,7 +15389,7 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
     b = hd__bucket_of(reg, key);
     if (b) i = hd__search(reg, b, key);
     if (i != UINT32_MAX) was = hd__slot_at(b, i)[0];
-    if (large && !(size = hd__vast_word(reg, allocation->size, was))) return HD_OUT_OF_MEMORY;
+    if (large && !(size = was >= HD__VAST ? was : hd__vast_add(reg, allocation->size))) return HD_OUT_OF_MEMORY;
     if ((!b || (b->head & 1) < timed || (i == UINT32_MAX && b->count == b->capacity)) &&
         !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
         if (large && size != was) hd__vast_drop(reg, size);
@@ -15435,10 +15451,22 @@ HD__NOINLINE static bool hd__vast_remove(hd_register *reg, hd__bucket *b, uint32
     return hd__bucket_remove(reg, b, i);
 }
 
+/* Most blocks that programs free are the newest of their page: that one is asked first, and nothing has to move. */
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    uint32_t i = 0;
-    hd__bucket *b = hd__register_at(reg, address, &i);
-    if (HD__UNLIKELY(!b)) return false;
+    uint64_t key = hd__key_of(address);
+    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_of(reg, key) : NULL;
+    uint32_t i;
+    if (HD__UNLIKELY(!b || !b->count)) return false;
+    i = b->count - 1u;
+    if (((const uint8_t *)b)[HD__TAG_AT + i] != hd__tag(key)) {
+        i = hd__search(reg, b, key);
+        if (i == UINT32_MAX) return false;
+    } else if (HD__LIKELY(hd__slot_at(b, i)[0] < HD__VAST)) {
+        hd__slot_show(reg, b, i, address, removed);
+        b->count = (uint16_t)i;
+        reg->count--;
+        return HD__UNLIKELY(3 * i <= b->capacity) ? hd__bucket_shrink(reg, b) : true;
+    }
     if (HD__UNLIKELY(hd__slot_at(b, i)[0] >= HD__VAST)) return hd__vast_remove(reg, b, i, address, removed);
     hd__slot_show(reg, b, i, address, removed);
     return hd__bucket_remove(reg, b, i);
@@ -15593,6 +15621,7 @@ struct hd_recorder {
     uint32_t *stat_hash[HD__SEGMENTS]; /* by row of the allocator's: of its names */
     uint64_t numbers_memory;
     hd__page_shower pages;
+    char apart[64];              /* as between shards */
     hd__shard shard[1];          /* `shards` of them */
 };
 
@@ -16123,7 +16152,6 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
     rec->pages.column = rec->land.base ? &r->pages : NULL;
     rec->pages.land = &rec->land;
     memset(&rec->pages.rows, 0, sizeof rec->pages.rows);
-    rec->pages.free_row = 0;
     rec->pages.turn++;
     rec->pending = (hd__pending *)(void *)((uint8_t *)r + hd__record_pending_at(rec->shards));
     if (!rec->land.base) return HD_OK;
@@ -16844,9 +16872,9 @@ static void hd__view_modules(const hd__sight *v, void (*each)(void *user, const 
                              void *user) {
     hd__sight at = *v, parent;
     uint32_t rows = hd__view_rows(&at.record->modules), closed = HD_NONE;
-    uint64_t most = v->size / sizeof(hd__shown_module);
+    uint64_t most = v->base ? v->size / sizeof(hd__shown_module) : HD_UNKNOWN;
     for (int up = 0; up < HD__PARENTS; up++) {
-        for (uint32_t i = 0; i < rows && (!v->base || most--); i++) {
+        for (uint32_t i = 0; i < rows && most; i++, most--) {
             const hd__shown_module *shown =
                 (const hd__shown_module *)hd__view_row(&at, &at.record->modules, i, sizeof *shown);
             hd__shown_module m;
@@ -17987,7 +18015,7 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
     for (int up = 0; up < HD__PARENTS; up++) {
         uint32_t rows = hd__view_rows(&view.record->pages);
-        for (uint32_t i = 0; i < rows && most--; i++) {
+        for (uint32_t i = 0; i < rows && most; i++, most--) {
             const hd__shown_pages *row =
                 (const hd__shown_pages *)hd__view_row(&view, &view.record->pages, i, sizeof *row);
             uint64_t at, pages;

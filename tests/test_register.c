@@ -88,7 +88,7 @@ static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t k
         assert_false(seen[tags[i]]);
         seen[tags[i]] = true;
     }
-    assert_true(b->count || reg->empty[key >> 8 & (HD__EMPTY - 1)] == key + 1); /* it will be found */
+    assert_true(b->count || *hd__empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
     w->empty += !b->count;
     w->count += b->count;
     w->pieces[hd__grade_of(b->head)]++;
@@ -140,7 +140,7 @@ static void check_tables(const hd_register *reg) {
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
-    assert_true(w.empty <= HD__EMPTY);
+    assert_true(w.empty <= 1u << HD__EMPTY_BITS);
     for (unsigned i = 0; i < HD__GRADES; i++) {
         pages += check_grade(&reg->of[i], w.pieces[i]);
         if (i < 2 * HD__STEPS) buckets += w.pieces[i];
@@ -359,6 +359,12 @@ static void inserting_again_replaces_and_tells_the_old_one(void **state) {
     assert_true(hd_register_remove(reg, 64, &got));
     assert_same(&got, &first);
     assert_false(hd_register_remove(reg, 64, NULL));
+    hd_register_insert(reg, &second, NULL);
+    got = first;
+    assert_int_equal(hd_register_insert(reg, &got, &got), HD_OK);  /* the old one comes where the new one was */
+    assert_same(&got, &second);
+    assert_true(hd_register_find(reg, 64, &got));
+    assert_same(&got, &first);
     hd_register_free(reg);
 }
 
@@ -604,6 +610,38 @@ static void what_is_freed_at_random_is_given_back(void **state) {
     hd_register_free(reg);
 }
 
+/* Pages that were kept while much was in use are given back once little is. */
+static void what_is_freed_far_apart_is_given_back(void **state) {
+    enum { N = 40000 };
+    hd_register *reg = hd_register_create(NULL);
+    (void)state;
+    for (uint64_t i = 1; i <= N; i++) {
+        hd_allocation a = allocation_of(i << 14, 200, 1, 0);
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+    }
+    for (uint64_t i = 1; i <= N; i++) assert_true(hd_register_remove(reg, i << 14, NULL));
+    assert_true(reg->spares <= HD__SPARE);
+    check_memory(reg);
+    check_tables(reg);
+    hd_register_free(reg);
+}
+
+/* As large and aligned blocks of mallocs are: what each needs is not made anew each time. */
+static void blocks_a_power_of_two_apart_may_take_turns(void **state) {
+    (void)state;
+    for (unsigned shift = 12; shift < 40; shift++) {
+        hd_register *reg = hd_register_create(NULL);
+        for (unsigned i = 0; i < 6; i++) {
+            hd_allocation a = allocation_of(0x600000000010 + ((uint64_t)(i % 2) << shift), 100, 1, 0);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+            assert_true(hd_register_remove(reg, a.address, NULL));
+            assert_int_equal(reg->buckets, i ? 2 : 1);
+        }
+        check_tables(reg);
+        hd_register_free(reg);
+    }
+}
+
 /* Each alone in 16 MiB: walking passes what leads to nothing, and nothing else. */
 static void blocks_far_apart_are_walked_once_each(void **state) {
     const uint64_t n = 45000, apart = (uint64_t)1 << 24;
@@ -708,6 +746,8 @@ int main(void) {
         TEST(sizes_of_2_gib_and_more_come_and_go),
         TEST(clumps_come_and_go),
         TEST(what_is_freed_at_random_is_given_back),
+        TEST(what_is_freed_far_apart_is_given_back),
+        TEST(blocks_a_power_of_two_apart_may_take_turns),
         TEST(blocks_far_apart_are_walked_once_each),
         TEST(creating_says_when_the_os_gives_no_memory),
         TEST(no_failing_request_loses_or_leaks_anything),

@@ -571,6 +571,28 @@ static unsigned written_by_shard(const hd_recorder *rec, unsigned shard, uintptr
     return 4;
 }
 
+/* Rows of pages of two shards, which come and go, lie in different lines. */
+static void check_page_rows(hd_recorder *rec) {
+    static uint32_t shard_of[1 << 16];
+    enum { LEAVES = 50 };
+    memset(shard_of, 0, sizeof shard_of);
+    for (unsigned round = 0; round < 2; round++)
+        for (uint64_t i = 0; i < LEAVES; i++)
+            for (unsigned shard = 0; shard < rec->shards; shard++) {
+                hd_register *reg = rec->shard[shard].reg;
+                hd_allocation a = { (i << 17 | 64) + ((uint64_t)shard << 40), 1, 1, 0 };
+                hd__leaf *leaf;
+                assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+                leaf = *hd__leaf_in(hd__span_of(reg, hd__key_of(a.address)), hd__key_of(a.address));
+                uintptr_t line = (uintptr_t)hd__page_row(&rec->pages, leaf->row) / 64 % (1 << 16);
+                assert_true(leaf->row && (!shard_of[line] || shard_of[line] == shard + 1));
+                shard_of[line] = shard + 1;
+                if (i % 3) assert_true(hd_register_remove(reg, a.address, NULL));
+            }
+    for (uint32_t row = 1; row <= rec->pages.rows.count; row++)
+        assert_true(shard_of[(uintptr_t)hd__page_row(&rec->pages, row) / 64 % (1 << 16)]);
+}
+
 /* Nor do shards of a recorder, but for the counters that all add to. */
 static void shards_of_a_recorder_share_no_line(void **state) {
     static uint8_t region[4 << 20] __attribute__((aligned(4096)));
@@ -599,6 +621,8 @@ static void shards_of_a_recorder_share_no_line(void **state) {
                     fail_msg("shards %u and %u share a line: %u, %u", a, b, x, y);
                 }
             }
+        assert_true((uintptr_t)(&rec->pages + 1) + 64 <= (uintptr_t)&rec->shard[0]);
+        if (shown) check_page_rows(rec);
         hd_recorder_free(rec);
         assert_int_equal(o.mapped, 0);
     }
