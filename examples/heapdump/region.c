@@ -316,6 +316,7 @@ void join_answer(recording *r, joining *j) {
         unrecorded_joined(r, j->pid, reply.answer == JOIN_RECORD);
         data = (struct iovec){ &reply, sizeof reply };
         if (reply.answer == JOIN_RECORD) {
+            symbols_begun(&r->names, (uint64_t)j->pid);
             memset(&rights, 0, sizeof rights);
             message.msg_control = &rights;
             message.msg_controllen = sizeof rights.bytes;

@@ -5,7 +5,10 @@
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <search.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
@@ -267,8 +270,8 @@ static int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *
     return symbols_unpacked(dwfl_standard_find_debuginfo(module, user, name, base, file, link, crc, found));
 }
 
-/* Opens what an object is in: `file`, where its path leads elsewhere now. */
-static void symbols_open(symbols_object *o, const char *file) {
+/* Opens what an object is in, a descriptor that becomes its own, or is closed; `file` is beside its debug files. */
+static void symbols_take(symbols_object *o, const char *file, int fd) {
     static char *debuginfo_path;
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
@@ -278,19 +281,25 @@ static void symbols_open(symbols_object *o, const char *file) {
     };
     SYMBOLS_WORK;
     GElf_Addr bias = 0;
-    struct stat st;
-    int fd;
-    bool is_file = *file == '/' && !stat(file, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
-    o->dwfl = is_file ? dwfl_begin(&callbacks) : NULL;
-    if (!o->dwfl) return;
-    dwfl_report_begin(o->dwfl);
-    fd = symbols_unpacked(open(file, O_RDONLY | O_CLOEXEC));
-    o->module = fd >= 0 ? dwfl_report_offline(o->dwfl, o->path, file, fd) : NULL;
+    o->dwfl = fd >= 0 ? dwfl_begin(&callbacks) : NULL;
+    if (o->dwfl) {
+        dwfl_report_begin(o->dwfl);
+        fd = symbols_unpacked(fd);
+        o->module = dwfl_report_offline(o->dwfl, o->path, file, fd);
+    }
     if (fd >= 0 && !o->module) close(fd);
+    if (!o->dwfl) return;
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
     if (o->module) symbols_read_build_id(o);
+}
+
+/* The same of a file, which is where the object's path leads, or led. */
+static void symbols_open(symbols_object *o, const char *file) {
+    struct stat st;
+    bool is_file = *file == '/' && !stat(file, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
+    symbols_take(o, file, is_file ? open(file, O_RDONLY | O_CLOEXEC) : -1);
 }
 
 static symbols_object *symbols_find(const symbols *s, hd_str path) {
@@ -357,6 +366,34 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     }
     o->build_id_size = m->build_id_size <= sizeof o->build_id ? m->build_id_size : 0;
     memcpy(o->build_id, m->build_id, o->build_id_size);
+}
+
+/* Opens the program of a process that has just begun and waits for us, unless it is large or known: a copy, since it
+   may be written over as soon as the process ends. */
+void symbols_begun(symbols *s, uint64_t pid) {
+    enum { LARGEST = 16 << 20 };
+    char link[40], path[PATH_MAX];
+    symbols_object *o;
+    struct stat st;
+    ssize_t n;
+    int fd, copy;
+    snprintf(link, sizeof link, "/proc/%llu/exe", (unsigned long long)pid);
+    n = readlink(link, path, sizeof path);
+    if (n <= 0 || n == sizeof path || *path != '/' || stat(link, &st) || st.st_size > LARGEST) return;
+    path[n] = 0;
+    o = symbols_find(s, hd_cstr(path));
+    if (o && o->file.st_ino == st.st_ino && !memcmp(&o->file.st_mtim, &st.st_mtim, sizeof st.st_mtim)) return;
+    fd = open(link, O_RDONLY | O_CLOEXEC);
+    copy = fd < 0 ? -1 : memfd_create("program", MFD_CLOEXEC);
+    if (copy >= 0 && sendfile(copy, fd, NULL, (size_t)st.st_size) == st.st_size) {
+        s->twins |= o != NULL;
+        o = symbols_add(s, hd_cstr(path));
+        o->file = st;
+        symbols_take(o, path, copy);
+    } else if (copy >= 0) {
+        close(copy);
+    }
+    if (fd >= 0) close(fd);
 }
 
 const char *symbols_basename(const char *path) {

@@ -10,6 +10,7 @@
 #include "cli.h"
 
 #include <elfutils/libdwfl.h>
+#include <sys/stat.h>
 
 typedef struct symbols_function {
     Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
@@ -77,6 +78,7 @@ typedef struct symbols_object {
     size_t missed;               /* units whose .dwo files are not there */
     unsigned char build_id[32];  /* of what was loaded, where that could not be opened */
     uint32_t build_id_size;
+    struct stat file;            /* of which it is a copy; zeros: it is none */
     bool used, has_functions, has_units;
     bool told;                   /* that it is newer than what it names */
 } symbols_object;
@@ -108,6 +110,7 @@ void symbols_rest(const unsigned *before);
 /* symbols.c */
 uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame);
 symbols_object *symbols_object_of(symbols *s, hd_str path);
+void symbols_begun(symbols *s, uint64_t pid);
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
 const char *symbols_basename(const char *path);
 char *symbols_text(const char *name, const char *file, int line);
