@@ -72,13 +72,16 @@ static hints_key *told_find(const hints_keys *k, uint64_t hash, const index_hint
     return NULL;
 }
 
-/* By the fewest callers that say anything. */
+/* By the most callers that say anything: a whole call stack has a hint of its own where longer ones that begin with it are
+   told apart by their callers. */
 hints_key *hints_told(const hints_keys *k, const index_hints *of, uint32_t block) {
     hints_key *found = NULL;
     uint64_t hash = 0;
-    for (uint32_t d = 0; d < index_length(of, block) && !found; d++) {
+    for (uint32_t d = 0; d < index_length(of, block); d++) {
+        hints_key *longer;
         hash = index_hash(hash, index_id(of, block, d));
-        found = told_find(k, hash, of, block, d + 1);
+        longer = told_find(k, hash, of, block, d + 1);
+        if (longer) found = longer;
     }
     return found;
 }

@@ -5,12 +5,15 @@ set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 must python3 jq
-[ "$(uname -m)" = x86_64 ] || skip "the runtime is for x86-64"
-need clang-22 llvm-22 libclang-rt-22-dev python3-yaml || skip "clang-22 cannot be had"
 source=$PWD/tests/peers
 work=build/peers/memprof-effect
 rm -rf $work && mkdir -p $work
 cd $work
+if told=$(python3 "$source/memprof_itself.py" "$tool" 60); then pass "60 random profiles, each with itself: nothing changes, all come again"
+else fail "a profile with itself: $(head -n 3 <<< "$told")"; fi
+
+[ "$(uname -m)" = x86_64 ] || { [ $failed = 0 ] && skip "the runtime is for x86-64"; exit $failed; }
+need clang-22 llvm-22 libclang-rt-22-dev python3-yaml || { [ $failed = 0 ] && skip "clang-22 cannot be had"; exit $failed; }
 
 clang++-22 -O1 -gmlt -fdebug-info-for-profiling -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls \
   -fmemory-profile -Wl,-build-id -no-pie "$source/memprof_effect.cc" -o program

@@ -19,7 +19,7 @@ sums = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
 for c in contexts(later):
     stack = tuple(map(place, c["stack"]))
     told = "nothing"
-    for n in range(1, len(stack) + 1):
+    for n in range(len(stack), 0, -1):
         found = {hint for prefix, hint in hints if prefix == stack[:n]}
         if found:
             told = "not cold" if "not cold" in found else found.pop()
