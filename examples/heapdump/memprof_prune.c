@@ -13,6 +13,11 @@ typedef struct prune_sum {
     uint64_t contexts, bytes;
 } prune_sum;
 
+/* Call sites that led to contexts that are left out, and to no other, with the functions that they call. */
+typedef struct prune_sites {
+    uint32_t sites, callees;
+} prune_sites;
+
 /* "cold=0.1%", "min-bytes=4k", or both with a comma between. */
 bool prune_parse(arguments *a, const char *text) {
     for (size_t n;; text += n + 1) {
@@ -106,41 +111,66 @@ static const hd_memprof_location *prune_stack(const hd_memprof_index *x, uint32_
     return frames;
 }
 
-/* Copies what is left: blocks, and call sites that lead to them. */
-static hd_status prune_copy(const hd_memprof_index *x, const prune_context *contexts, hd_memprof_builder *to,
-                            hd_error *err) {
-    bool *is_called = needed(calloc((size_t)x->location_count + 1, 1));
+/* By location: whether call stacks that are left out lead through it, and none that stays. */
+static bool *prune_lost(const hd_memprof_index *x, const prune_context *contexts) {
+    bool *lost = needed(calloc((size_t)x->location_count + 1, 1));
+    for (int stays = 0; stays < 2; stays++)
+        for (uint32_t s = 0; s < x->stack_count; s++) {
+            if (!contexts[s].is_counted || contexts[s].is_left_out == stays) continue;
+            for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) lost[x->location[k]] = !stays;
+        }
+    return lost;
+}
+
+static hd_status prune_blocks(const hd_memprof_index *x, const prune_context *contexts, uint32_t function,
+                              hd_memprof_location *frames, hd_memprof_builder *to, hd_error *err) {
+    hd_status status = HD_OK;
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1] && !status; b++) {
+        uint32_t s = x->block_stack[b];
+        uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+        if (contexts[s].is_left_out) continue;
+        for (uint32_t k = 0; k < x->field_count; k++)
+            value[x->field[k]] = hd_memprof_index_value(x, b, x->field[k]);
+        status = hd_memprof_builder_function(to, x->function[function], err);
+        if (!status)
+            status = hd_memprof_builder_block(to, prune_stack(x, s, frames), x->first[s + 1] - x->first[s], x->fields,
+                                              value, err);
+    }
+    return status;
+}
+
+static hd_status prune_calls(const hd_memprof_index *x, const bool *lost, uint32_t function, prune_sites *out,
+                             hd_memprof_location *frames, hd_memprof_builder *to, hd_error *err) {
+    hd_status status = HD_OK;
+    for (uint32_t i = x->site_first[function]; i < x->site_first[function + 1] && !status; i++) {
+        uint32_t s = x->site[i], from = x->callee_first ? x->callee_first[i] : 0;
+        uint32_t n = x->callee_first ? x->callee_first[i + 1] - from : 0;
+        if (lost[x->location[x->first[s]]]) {
+            out->sites++;
+            out->callees += n;
+            continue;
+        }
+        status = hd_memprof_builder_function(to, x->function[function], err);
+        if (!status)
+            status = hd_memprof_builder_site(to, prune_stack(x, s, frames), x->first[s + 1] - x->first[s],
+                                             n ? x->callee + from : NULL, n, err);
+    }
+    return status;
+}
+
+/* Copies what is left. */
+static hd_status prune_copy(const hd_memprof_index *x, const prune_context *contexts, prune_sites *out,
+                            hd_memprof_builder *to, hd_error *err) {
+    bool *lost = prune_lost(x, contexts);
     uint32_t depth = 1;
     hd_memprof_location *frames;
     hd_status status = HD_OK;
-    for (uint32_t s = 0; s < x->stack_count; s++) {
-        uint32_t n = x->first[s + 1] - x->first[s];
-        depth = n > depth ? n : depth;
-        for (uint32_t k = x->first[s]; contexts[s].is_counted && !contexts[s].is_left_out && k < x->first[s + 1]; k++)
-            is_called[x->location[k]] = true;
-    }
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        depth = x->first[s + 1] - x->first[s] > depth ? x->first[s + 1] - x->first[s] : depth;
     frames = needed(calloc(depth, sizeof *frames));
     for (uint32_t f = 0; f < x->function_count && !status; f++) {
-        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1] && !status; b++) {
-            uint32_t s = x->block_stack[b];
-            uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
-            if (contexts[s].is_left_out) continue;
-            for (uint32_t k = 0; k < x->field_count; k++)
-                value[x->field[k]] = hd_memprof_index_value(x, b, x->field[k]);
-            status = hd_memprof_builder_function(to, x->function[f], err);
-            if (!status)
-                status = hd_memprof_builder_block(to, prune_stack(x, s, frames), x->first[s + 1] - x->first[s], x->fields,
-                                                  value, err);
-        }
-        for (uint32_t i = x->site_first[f]; i < x->site_first[f + 1] && !status; i++) {
-            uint32_t s = x->site[i], from = x->callee_first ? x->callee_first[i] : 0;
-            uint32_t n = x->callee_first ? x->callee_first[i + 1] - from : 0;
-            if (!is_called[x->location[x->first[s]]]) continue;
-            status = hd_memprof_builder_function(to, x->function[f], err);
-            if (!status)
-                status = hd_memprof_builder_site(to, prune_stack(x, s, frames), x->first[s + 1] - x->first[s],
-                                                 n ? x->callee + from : NULL, n, err);
-        }
+        status = prune_blocks(x, contexts, f, frames, to, err);
+        if (!status) status = prune_calls(x, lost, f, out, frames, to, err);
     }
     for (uint32_t i = 0; i < x->access_count && !status; i++)
         status = hd_memprof_builder_access(
@@ -149,12 +179,12 @@ static hd_status prune_copy(const hd_memprof_index *x, const prune_context *cont
         status = hd_memprof_builder_cold_symbol(to, x->cold_symbol[i], err);
     for (uint32_t i = 0; i < x->cold_literal_count && !status; i++)
         status = hd_memprof_builder_cold_literal(to, x->cold_literal[i], err);
-    free(is_called);
+    free(lost);
     free(frames);
     return status;
 }
 
-static void prune_tell(const prune_context *contexts, uint32_t n) {
+static void prune_tell(const prune_context *contexts, uint32_t n, const prune_sites *sites) {
     prune_sum all = { 0, 0 }, out = { 0, 0 }, cold = { 0, 0 };
     for (uint32_t i = 0; i < n; i++) {
         prune_sum *sums[3] = { &all, contexts[i].is_left_out ? &out : NULL,
@@ -169,18 +199,22 @@ static void prune_tell(const prune_context *contexts, uint32_t n) {
             (unsigned long long)out.contexts, (unsigned long long)all.contexts, (unsigned long long)out.bytes,
             (unsigned long long)all.bytes, all.bytes ? 100 * (double)out.bytes / (double)all.bytes : 0.0,
             (unsigned long long)cold.contexts, (unsigned long long)cold.bytes);
+    if (sites->sites)
+        display(stderr, "heapdump: pruned too: %u call sites that led to pruned contexts alone, with %u callees\n",
+                sites->sites, sites->callees);
 }
 
 static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_memprof_index **left, hd_error *err) {
     hd_memprof_builder *to = needed(hd_memprof_builder_create(NULL, NULL, NULL));
     prune_context *contexts = needed(calloc((size_t)x->stack_count + 1, sizeof *contexts));
+    prune_sites sites = { 0, 0 };
     hd_status status;
     prune_count(x, contexts);
     prune_cold(a, contexts, x->stack_count);
     prune_rest(a, x, contexts, x->stack_count);
     qsort(contexts, x->stack_count, sizeof *contexts, prune_stack_order);
-    prune_tell(contexts, x->stack_count);
-    status = prune_copy(x, contexts, to, err);
+    status = prune_copy(x, contexts, &sites, to, err);
+    prune_tell(contexts, x->stack_count, &sites);
     if (!status) status = hd_memprof_builder_finish(to, left, err);
     hd_memprof_builder_free(to);
     free(contexts);

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must python3
+must python3 jq
 [ "$(uname -m)" = x86_64 ] || skip "the runtime is for x86-64"
 need clang-22 llvm-22 libclang-rt-22-dev clang-19 llvm-19 libclang-rt-19-dev python3-yaml || skip "clang-22 cannot be had"
 source=$PWD/tests/peers data=$PWD/tests/data
@@ -105,6 +105,23 @@ show cold && for what in min-bytes=100 min-bytes=9000 cold=50% cold=100%,min-byt
   show ours.pruned || continue
   if told=$(python3 "$source/memprof_merge.py" protects cold.yaml ours.pruned.yaml); then pass "--prune $what: $left; $told"; else fail "--prune $what: $told"; fi
 done
+# Call sites and their callees stay where nothing that they led to is pruned; those that go are told.
+sites() { "$tool" info --json "$1" 2> /dev/null | jq -r '.files[0] | "\(.call_sites) \(.callees)"'; }
+for way in "index $access" "merge $data/memprof-22-access.yaml" "merge cold"; do
+  "$tool" ${way%% *} --memprof-version 4 -o whole ${way#* } 2> err || fail "$way: $(tail -n 1 err)"
+  "$tool" ${way%% *} --memprof-version 4 --prune min-bytes=1 -o ours.pruned ${way#* } 2> err || fail "$way: $(tail -n 1 err)"
+  check "${way##*/}: what prunes nothing leaves call sites and callees: $(sites whole)" "$(sites whole) 0" "$(sites ours.pruned) $(grep -c 'pruned too' err)"
+done
+"$tool" index --memprof-version 4 --prune cold=100%,min-bytes=1G -o ours.pruned cold 2> err || fail "--prune: $(tail -n 1 err)"
+gone=$(sed -n 's/.*pruned too: \([0-9]*\) call sites .* \([0-9]*\) callees$/\1 \2/p' err)
+check "with all contexts their call sites go, and are told: $gone" "$(sites whole)" "$(sites ours.pruned | while read -r s c; do echo $((s + ${gone% *})) $((c + ${gone#* })); done)"
+# Of two call sites one led to what is pruned, the other to no allocation that is told.
+printf '%s\n' --- 'HeapProfileRecords:' '  - GUID: 0x5' '    AllocSites:' '      - Callstack: [ { Function: 0x5, LineOffset: 1, Column: 1, IsInlineFrame: false }, { Function: 0x6, LineOffset: 2, Column: 1, IsInlineFrame: false } ]' \
+  '        MemInfoBlock: { AllocCount: 1, TotalSize: 9 }' '  - GUID: 0x6' '    CallSites:' '      - Frames: [ { Function: 0x6, LineOffset: 2, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x5, 0x7 ]' \
+  '      - Frames: [ { Function: 0x6, LineOffset: 8, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x8 ]' > calls.yaml
+"$tool" merge --memprof-version 4 --prune min-bytes=10 -o ours.pruned calls.yaml 2> err || fail "calls: $(tail -n 1 err)"
+check "one call site goes with its two callees, the other stays" "1 1 pruned too: 1 call sites that led to pruned contexts alone, with 2 callees" \
+  "$(sites ours.pruned) $(sed -n 's/^heapdump: \(pruned too.*\)/\1/p' err)"
 # A function inlined twice where it allocates has each block twice, which is one.
 python3 - > twice.yaml << 'PY'
 block = """      - Callstack:
