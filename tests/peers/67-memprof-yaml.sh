@@ -98,6 +98,10 @@ if need clang-22 libclang-rt-22-dev; then
     check "LLVM's listing becomes the indexed profile, $schema schema" "" "$(cmp of-raw.mp of-listing.mp 2>&1)"
   done
   check "... and has names" true "$("$tool" memprof --json listing.yaml | jq '[.Records[].AllocSites[].Callstack[].SymbolName | startswith("0x") | not] | all')"
+  "$tool" memprof --yaml --binary app app.raw.* > of-raw.yaml 2> err || fail "$(tail -n 1 err)"
+  "$tool" index --hot-cold-schema --memprof-version 3 -o of-yaml.mp of-raw.yaml 2> err || fail "$(tail -n 1 err)"
+  "$tool" index --hot-cold-schema --memprof-version 3 --binary app -o of-raw.mp app.raw.* 2> err || fail "$(tail -n 1 err)"
+  check "the raw profile is written as YAML with its values" "" "$(diff <(show of-raw.mp) <(show of-yaml.mp) | head -n 3)"
   for terse in 0 1; do
     MEMPROF_OPTIONS=print_text=1:print_terse=$terse:log_path=report$terse ./app > /dev/null
     check "the runtime's report, print_terse=$terse, has the blocks of its sums" \

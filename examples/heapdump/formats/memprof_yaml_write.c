@@ -218,12 +218,13 @@ static void out_stack(yaml_out *y, const char *key, uint32_t stack) {
 
 static void out_block(yaml_out *y, uint32_t block) {
     const hd_memprof_index *x = y->index;
+    size_t row = x->block_row ? x->block_row[block] : block;
     out_stack(y, "Callstack", x->block_stack[block]);
     out_key(y, 8, "", "MemInfoBlock", !x->field_count);
     if (!x->field_count) out_text(y, "{}");
     for (uint32_t f = 0; f < x->field_count; f++) {
         out_key(y, 10, "", hd_memprof_field_name(x->field[f]), true);
-        out_u64(y, x->value[(size_t)block * x->field_count + f]);
+        out_u64(y, x->value[row * x->field_count + f]);
     }
 }
 
