@@ -123,6 +123,88 @@ static void a_file_of_llvm_comes_back(void **state) {
     "        MemInfoBlock:\n          AllocCount:      1\n          TotalSize:       0\n          TotalLifetime:   0\n" \
     "          TotalLifetimeAccessDensity: 0\n...\n"
 
+/* All of an index, each context once; blocks of one call stack share their values then. */
+static hd_memprof_index *united(const hd_memprof_index *x) {
+    hd_memprof_builder *b = hd_memprof_builder_create(NULL, NULL, NULL);
+    hd_memprof_index *all = NULL;
+    assert_int_equal(hd_memprof_builder_add(b, x, NULL), HD_OK);
+    assert_int_equal(hd_memprof_builder_finish(b, &all, NULL), HD_OK);
+    hd_memprof_builder_free(b);
+    return all;
+}
+
+/* All of a text as one that sums up has it, in whose order the order of the text does not show. To be freed. */
+static char *summed(char *text) {
+    hd_dump *dump = read_text(text);
+    hd_memprof_index *x = united(index_of(dump));
+    free(text);
+    text = shown(x);
+    hd_memprof_index_free(x);
+    hd_dump_free(dump);
+    return text;
+}
+
+static hd_memprof_index *written_as(const hd_memprof_index *x, hd_memprof_layout layout) {
+    const hd_memprof_index_desc desc = { .layout = layout };
+    hd_buffer out = { 0 };
+    hd_memprof_index *again = NULL;
+    assert_int_equal(hd_memprof_index_write(x, &desc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &again, NULL), HD_OK);
+    hd_buffer_free(&out);
+    return again;
+}
+
+static void blocks_that_share_their_values_are_written_with_these(void **state) {
+    (void)state;
+    uint8_t *data = NULL;
+    size_t size = 0;
+    hd_memprof_index *x = NULL, *rfc, *shares, *apart;
+    load("memprof-22-v4.profdata", &data, &size);
+    assert_int_equal(hd_memprof_index_read(hd_in_memory(data, size), NULL, &x, NULL), HD_OK);
+    rfc = written_as(x, HD_MEMPROF_RFC);
+    shares = united(rfc);
+    assert_non_null(shares->block_row);
+    assert_true(shares->row_count < shares->block_count);
+    apart = written_as(shares, HD_MEMPROF_LLVM_4);
+    assert_null(apart->block_row);
+    same_text(summed(shown(shares)), summed(shown(apart)));
+    hd_memprof_index_free(apart);
+    hd_memprof_index_free(shares);
+    hd_memprof_index_free(rfc);
+    hd_memprof_index_free(x);
+    free(data);
+}
+
+/* Records of functions that were inlined, and call sites, which the RFC's layout does not tell but by its call stacks. */
+static void all_records_of_the_rfcs_layout_are_written(void **state) {
+    (void)state;
+    static const char *const files[] = { "memprof-22-v4.profdata", "memprof-19-v1.profdata" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        uint8_t *data = NULL;
+        size_t size = 0;
+        hd_memprof_index *x = NULL, *rfc, *llvm;
+        hd_dump *dump;
+        char *text;
+        load(files[i], &data, &size);
+        assert_int_equal(hd_memprof_index_read(hd_in_memory(data, size), NULL, &x, NULL), HD_OK);
+        rfc = written_as(x, HD_MEMPROF_RFC);
+        llvm = written_as(rfc, HD_MEMPROF_LLVM_1); /* with all fields */
+        text = shown(rfc);
+        dump = read_text(text);
+        assert_int_equal(index_of(dump)->function_count, llvm->function_count);
+        assert_int_equal(index_of(dump)->site_count, llvm->site_count);
+        hd_dump_free(dump);
+        free(text);
+        hd_memprof_index_free(llvm);
+        llvm = written_as(rfc, HD_MEMPROF_LLVM_4);
+        if (rfc->fields == llvm->fields) same_text(summed(shown(rfc)), summed(shown(llvm)));
+        hd_memprof_index_free(llvm);
+        hd_memprof_index_free(rfc);
+        hd_memprof_index_free(x);
+        free(data);
+    }
+}
+
 static void a_listing_of_a_raw_profile_has_its_records_and_names(void **state) {
     (void)state;
     char *text = loaded("memprof-22-listing.yaml");
@@ -437,6 +519,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llvm_shows_what_we_read),
         cmocka_unit_test(a_file_of_llvm_comes_back),
+        cmocka_unit_test(blocks_that_share_their_values_are_written_with_these),
+        cmocka_unit_test(all_records_of_the_rfcs_layout_are_written),
         cmocka_unit_test(a_listing_of_a_raw_profile_has_its_records_and_names),
         cmocka_unit_test(values_are_read_as_llvm_reads_them),
         cmocka_unit_test(long_lines_are_broken_as_llvm_breaks_them),

@@ -350,8 +350,8 @@ static void out_summary(yaml_out *y, const hd_memprof_summary *sum) {
     }
 }
 
-hd_status memprof_yaml_write(const void *document, const hd_options *options, hd_out out, hd_error *err) {
-    const hd_memprof_index *index = (const hd_memprof_index *)document;
+/* An index in LLVM's layout. */
+static hd_status out_index(const hd_memprof_index *index, const hd_options *options, hd_out out, hd_error *err) {
     hd_memprof_summary sum;
     yaml_out *y;
     hd_status status = hd_memprof_index_summary(index, options, &sum, err);
@@ -378,5 +378,23 @@ hd_status memprof_yaml_write(const void *document, const hd_options *options, hd
         *err = (hd_error){ .status = status, .offset = HD_UNKNOWN };
         snprintf(err->message, sizeof err->message, "writing YAML failed: %s", hd_status_text(status));
     }
+    return status;
+}
+
+/* Of the RFC's layout what LLVM's have: records of functions that were inlined too, and call sites. */
+hd_status memprof_yaml_write(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    static const hd_memprof_builder_desc desc = { true };
+    const hd_memprof_index *index = (const hd_memprof_index *)document;
+    hd_memprof_index *llvm = NULL;
+    hd_memprof_builder *builder;
+    hd_status status;
+    if (index->layout != HD_MEMPROF_RFC) return out_index(index, options, out, err);
+    builder = hd_memprof_builder_create(&desc, options, err);
+    if (!builder) return HD_OUT_OF_MEMORY;
+    status = hd_memprof_builder_add(builder, index, err);
+    if (!status) status = hd_memprof_builder_finish(builder, &llvm, err);
+    hd_memprof_builder_free(builder);
+    if (!status) status = out_index(llvm, options, out, err);
+    hd_memprof_index_free(llvm);
     return status;
 }
