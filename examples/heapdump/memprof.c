@@ -322,6 +322,7 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
         sum->has_blocks |= index->block_count || index->has_accesses;
         if (index->block_count) memprof_note_fields(sum, file, index->fields);
         sum->functions += index_counters(index);
+        sum->numbers += index_unknown(index);
         if (index->layout < HD_MEMPROF_RFC && index->layout > sum->layout) sum->layout = index->layout;
         failed = hd_memprof_builder_add(sum->builder, index, &err);
     }

@@ -26,6 +26,7 @@ typedef struct index_source {
     const char *name;            /* of the file, or of what is done with several */
     const char *lacking[HD_MEMPROF_FIELDS]; /* of several, the first that has not the field */
     hd_memprof_layout layout;    /* to write where no other is asked for */
+    uint64_t numbers_lost;       /* of summaries, whose meaning is not known, that it cannot have any more */
 } index_source;
 
 /* What a file has that was written. */
@@ -51,6 +52,7 @@ typedef struct memprof_sum {
     uint32_t version;            /* the latest of raw ones */
     hd_memprof_layout layout;    /* the latest of LLVM's among indexed ones */
     uint64_t functions;          /* counters beside indexed ones, which are left */
+    uint64_t numbers;            /* of their summaries, whose meaning is not known: they cannot be added up */
 } memprof_sum;
 
 /* memprof.c */
@@ -100,6 +102,7 @@ int index_info_text(FILE *out, const char *file, const hd_memprof_index *index);
 int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index);
 void index_close(index_source *s);
 uint64_t index_counters(const hd_memprof_index *index);
+uint32_t index_unknown(const hd_memprof_index *index);
 uint32_t index_callees(const hd_memprof_index *index);
 bool index_is_full(const arguments *a);
 const char *index_version(const arguments *a);
@@ -115,6 +118,7 @@ int index_check(const arguments *a);
 int index_check_none(const arguments *a, bool takes_version);
 
 /* memprof_written.c */
+void index_tell_unknown(uint64_t numbers);
 int index_write_to(const arguments *a, const index_source *s, const char *path, index_counts *counts);
 int index_finish(const arguments *a, index_source *s);
 

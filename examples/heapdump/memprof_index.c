@@ -132,6 +132,12 @@ static index_header index_header_of(const hd_memprof_index *index) {
 /* Functions that have counters beside the section. */
 uint64_t index_counters(const hd_memprof_index *index) { return index_header_of(index).functions; }
 
+/* Numbers of its summary whose meaning is not known. */
+uint32_t index_unknown(const hd_memprof_index *index) {
+    const uint32_t known = sizeof(hd_memprof_summary) / sizeof(uint64_t);
+    return index->summary_count > known ? index->summary_count - known : 0;
+}
+
 static const char *index_is_of(const index_header *h) {
     return h->functions ? "with counters of functions beside it" : "without counters of functions";
 }
@@ -391,6 +397,7 @@ static int index_add_up(const arguments *a, index_source *s) {
         display(stderr, "heapdump: counters of %llu functions, beside the profiles, are left out: --base FILE keeps "
                 "those of one\n", (unsigned long long)sum.functions);
     s->indexed = sum.indexed;
+    s->numbers_lost = sum.numbers;
     memcpy(s->lacking, sum.lacking, sizeof s->lacking);
     if (!status) s->layout = s->built->layout > sum.layout ? s->built->layout : sum.layout;
     hd_memprof_builder_free(sum.builder);
@@ -424,6 +431,7 @@ int index_open(const arguments *a, index_source *s) {
 void index_replace(index_source *s, hd_memprof_index *made) {
     if (s->dump && index_counters(s->index)) made->before = s->index->before, made->after = s->index->after;
     s->indexed += !s->built;
+    s->numbers_lost += index_unknown(s->index);
     hd_memprof_index_free(s->built);
     s->index = s->built = made;
 }

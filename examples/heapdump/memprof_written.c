@@ -179,10 +179,18 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
     return status;
 }
 
-/* Tells what the version that is written cannot have. */
-static void index_tell_lost(const hd_memprof_index *index, hd_memprof_layout layout) {
+void index_tell_unknown(uint64_t numbers) {
+    if (!numbers) return;
+    display(stderr, "heapdump: %llu number%s of the summary, which LLVM 22 does not have, %s left out\n",
+            (unsigned long long)numbers, numbers == 1 ? "" : "s", numbers == 1 ? "is" : "are");
+}
+
+/* Tells what is written cannot have. */
+static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
+    const hd_memprof_index *index = s->index;
     const char *name = hd_memprof_layout_name(layout);
     uint32_t callees = index_callees(index);
+    index_tell_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
     if (layout == HD_MEMPROF_LLVM_4) return;
     if (callees) display(stderr, "heapdump: %s has no callees of call sites: %u are left out\n", name, callees);
     if (index->has_accesses)
@@ -206,7 +214,7 @@ int index_finish(const arguments *a, index_source *s) {
     if (!status) status = index_write_to(a, s, a->output, &counts);
     if (!status) {
         index_tell_fields(a, s);
-        index_tell_lost(s->index, index_layout(a, s));
+        index_tell_lost(s, index_layout(a, s));
         if (counts.lost_sites)
             display(stderr, "heapdump: RFC has no call sites but those that its call stacks lead to, each once: "
                     "%u are left out\n", counts.lost_sites);

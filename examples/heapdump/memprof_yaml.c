@@ -11,6 +11,15 @@ bool yaml_is_source(const index_source *s) {
     return s->dump && !strcmp(hd_dump_format(s->dump)->name, "memprof-yaml");
 }
 
+/* Tells what of a file is not in YAML. */
+static void yaml_tell_lost(const index_source *s) {
+    uint64_t functions = s->built ? 0 : index_counters(s->index); /* of several files it was told */
+    if (functions)
+        display(stderr, "heapdump: YAML has no counters of functions: those of %llu are left out\n",
+                (unsigned long long)functions);
+    index_tell_unknown(s->numbers_lost + index_unknown(s->index));
+}
+
 /* Raw profiles added up, or one that is an index, as the options ask for it. */
 int yaml_show(const arguments *a) {
     index_source s;
@@ -26,6 +35,7 @@ int yaml_show(const arguments *a) {
         }
         status = output_close(&o, a->output, status);
     }
+    if (!status) yaml_tell_lost(&s);
     index_close(&s);
     return status;
 }

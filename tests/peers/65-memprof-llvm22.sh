@@ -41,6 +41,42 @@ for v in 0 1 2 3 rfc; do
 done
 check "version 4 leaves nothing out" 0 "$("$tool" convert --to memprof-index --memprof-version 4 -o more "$access" 2>&1 | grep -c 'left out')"
 
+# Counters, which YAML has not, and numbers of a summary that LLVM 22 does not know, which version 4 alone can have.
+for f in counters-22-memprof-v4 counters-22-memprof-v3; do
+  "$tool" convert --to memprof-yaml -o no.yaml "$data/$f.profdata" 2> err || fail "YAML of $f: $(tail -n 1 err)"
+  check "$f: YAML has no counters, which is told" "$("$tool" info --json "$data/$f.profdata" | jq '.files[0].instrumented_functions')" \
+    "$(sed -n 's/.*YAML has no counters of functions: those of \([0-9]*\) are left out/\1/p' err)"
+done
+python3 - "$data/memprof-22-v4.profdata" > more-summary << 'PY'
+import struct, sys
+d = open(sys.argv[1], "rb").read()
+header = list(struct.unpack("<9Q", d[:72]))
+at = header[5]                   # the section: two numbers more behind the six of its summary
+section = list(struct.unpack("<5Q", d[at:at + 40]))
+assert section[0] == 4 and not section[4] and struct.unpack_from("<I", d, at + 40)[0] == 6
+more = 16
+out = bytearray(d[:at + 44 + 48] + struct.pack("<2Q", 7, 8) + d[at + 44 + 48:])
+struct.pack_into("<I", out, at + 40, 8)
+for i in 1, 2, 3: section[i] += more
+struct.pack_into("<5Q", out, at, *section)
+for i in 6, 7, 8:
+    if header[i]: header[i] += more
+struct.pack_into("<9Q", out, 0, *header)
+table = section[3]               # buckets, entries, then where each bucket is
+for b in range(struct.unpack_from("<Q", out, table)[0]):
+    o, = struct.unpack_from("<Q", out, table + 16 + 8 * b)
+    if o: struct.pack_into("<Q", out, table + 16 + 8 * b, o + more)
+sys.stdout.buffer.write(out)
+PY
+for v in 2 3 4 rfc; do
+  "$tool" convert --to memprof-index --memprof-version $v -o less more-summary 2> err || fail "version $v: $(tail -n 1 err)"
+  check "version $v and numbers of a summary that are not known" "$([ $v = 4 ] || echo 2)" "$(sed -n 's/heapdump: \([0-9]*\) numbers of the summary, .* are left out/\1/p' err)"
+done
+for way in "convert --to memprof-yaml" "merge" "index --prune min-bytes=1"; do
+  "$tool" $way -o less more-summary 2> err || fail "$way: $(tail -n 1 err)"
+  check "... $way" 2 "$(sed -n 's/heapdump: \([0-9]*\) numbers of the summary, .* are left out/\1/p' err)"
+done
+
 # Counts that are told are those of what was written; call sites that the RFC's layout has not are told.
 count() { "$tool" info --json "$1" | jq -r '.files[0] | "\(.functions) functions, \(.blocks) blocks, \(.call_sites) call sites, \(.call_stacks) call stacks"'; }
 for f in memprof-22-v4 memprof-22-v2 memprof-19-v1; do
