@@ -477,6 +477,47 @@ static void what_grows_without_end_is_refused(void **state) {
     }
 }
 
+/* What libyaml would take time for that grows with the square: collections within collections, of which it looks at all with
+   each token, and tags that a document declares, which it compares with each other before it says anything. */
+static void what_takes_time_is_not_read_on(void **state) {
+    (void)state;
+    enum { MANY = 5000 };
+    static const char *const nested[] = { "[", "{ a: ", "- ", "? " };
+    hd_options options = { .formats = &format, .format_count = 1, .format = "memprof-yaml", .lenient = true };
+    hd_dump *dump;
+    hd_error err;
+    char *text = (char *)calloc(1, 20 * MANY + 200);
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++)
+        for (int in_list = 0; in_list < 2; in_list++) {
+            strcpy(text, "---\nMemprofProfile:\n  Records:\n    - { FunctionGUID: 5 }\n");
+            strcat(text, in_list ? "    - " : "  Foo: "); /* a piece that is left out; a key that is passed over */
+            if (*nested[i] == '-' || *nested[i] == '?') strcat(text, "\n      ");
+            for (int k = 0; k < MANY; k++) strcat(text, nested[i]);
+            assert_int_equal(hd_read_memory(text, strlen(text), &options, &dump, &err), HD_OK);
+            assert_int_equal(index_of(dump)->function_count, 1);
+            assert_in_range(hd_dump_warning_count(dump), 1, 2);
+            hd_dump_free(dump);
+        }
+    *text = 0;
+    for (int k = 0; k < MANY; k++) sprintf(text + strlen(text), "%%TAG !a%d! x\n", k);
+    strcat(text, "---\nHeapProfileRecords: []\n");
+    assert_int_equal(hd_read_memory(text, strlen(text), &options, &dump, &err), HD_LIMIT);
+    assert_non_null(strstr(err.message, "directives"));
+    assert_true(err.line == 33);
+    free(text);
+}
+
+/* The most that are open at once in what can be read is far from the limit, and is read. */
+static void what_is_nested_as_deep_as_allowed_is_read(void **state) {
+    (void)state;
+    char text[1000] = "---\nMemprofProfile:\n  Foo: ";
+    for (int k = 0; k < 30; k++) strcat(text, "[");
+    for (int k = 0; k < 30; k++) strcat(text, "]");
+    strcat(text, "\n  Records:\n    - { FunctionGUID: 5 }\n");
+    hd_dump_free(read_text(text));
+    is_wrong("---\nMemprofProfile:\n  Foo: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n", 3, 57, "more than 32 lists and mappings within each other");
+}
+
 static const char damaged[] = HEAP RECORD("f") ALLOCATION FRAME("0x1f", "2", "3", "true") FRAME("g", "2", "3", "false") BLOCK("AllocCount: 1, TotalSize: 2")
     "    CallSites:\n      - Frames:\n" FRAME("0x1", "2", "3", "false") "        CalleeGuids: [ 0x1, \"\xc3\xa9\" ]\n"
     "DataAccessProfiles:\n  SampledRecords:\n    - { Symbol: s, AccessCount: 5, Locations: [ { FileName: a.c, Line: 1 } ] }\n  KnownColdSymbols: [ q ]\n"
@@ -533,6 +574,8 @@ int main(void) {
         cmocka_unit_test(a_frame_is_none_elsewhere),
         cmocka_unit_test(leniently_a_record_is_left_out),
         cmocka_unit_test(what_grows_without_end_is_refused),
+        cmocka_unit_test(what_takes_time_is_not_read_on),
+        cmocka_unit_test(what_is_nested_as_deep_as_allowed_is_read),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(an_output_that_fails_is_told),
         cmocka_unit_test(what_it_begins_like),

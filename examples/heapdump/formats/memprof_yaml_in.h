@@ -15,6 +15,8 @@
 
 enum {
     SCALAR_MOST = 1 << 24,       /* bytes between two events */
+    DIRECTIVES_MOST = 32,        /* lines that begin with % between two events: libyaml compares each with all */
+    DEPTH_MOST = 32,             /* open collections: of all that are open libyaml looks at each with each token */
     CHUNK = 4064                 /* of text, at least */
 };
 
@@ -65,6 +67,7 @@ typedef struct yaml_in {
     hd_memprof_builder *builder;
     hd_status failed;            /* other than that the input is malformed; told in err */
     hd_error *err, found;        /* found: what is malformed */
+    uint32_t directives;         /* lines that may be some, since the last event came */
     uint64_t total, fed, told;   /* bytes of the input; of these taken; taken when the last event came */
     uint64_t base;               /* of a byte order mark */
     uint64_t characters, more;   /* of those; bytes beyond one for each */
@@ -250,28 +253,34 @@ static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity,
     return n;
 }
 
+/* Ends reading for want of an event. */
+static int yaml_too_much(yaml_in *y, uint64_t offset, uint64_t line, const char *format, int most) {
+    memset(y->err, 0, sizeof *y->err);
+    y->err->status = HD_LIMIT;
+    y->err->offset = offset;
+    y->err->line = line;
+    snprintf(y->err->message, sizeof y->err->message, format, most);
+    y->failed = HD_LIMIT;
+    return 0;
+}
+
 /* A yaml_read_handler_t: 0 ends, y->failed says how. */
 static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t *read) {
     yaml_in *y = (yaml_in *)user;
     hd_window *w = y->window;
     size_t n, room = capacity;
     *read = 0;
-    if (y->fed - y->told > SCALAR_MOST) {
-        memset(y->err, 0, sizeof *y->err);
-        y->err->status = HD_LIMIT;
-        y->err->offset = y->told;
-        y->err->line = y->event.end_mark.line + 1;
-        snprintf(y->err->message, sizeof y->err->message, "more than %d bytes without a key, a value or a bracket",
-                 SCALAR_MOST);
-        y->failed = HD_LIMIT;
-        return 0;
-    }
+    if (y->fed - y->told > SCALAR_MOST)
+        return yaml_too_much(y, y->told, y->event.end_mark.line + 1,
+                             "more than %d bytes without a key, a value or a bracket", SCALAR_MOST);
     y->call[0] = y->call[1];
     y->call[1].given = y->given, y->call[1].fed = y->fed, y->call[1].lines = y->lines;
     y->failed = hd_report_progress(y->reporter, y->fed, y->total, y->err);
     while (!y->failed && room) {
         y->failed = hd_window_fill(w, y->in_line ? 1 : QUICK_MOST, y->err);
         if (y->failed || w->at == w->end) break;
+        if (!y->in_line && *w->at == '%' && y->directives++ == DIRECTIVES_MOST)
+            return yaml_too_much(y, y->fed, y->lines + 1, "more than %d directives", DIRECTIVES_MOST);
         n = y->in_line ? 0 : yaml_feed_quick(y, buffer + capacity - room, room);
         if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* for want of room */
         if (!n && !y->failed) {
@@ -405,6 +414,7 @@ static hd_status yaml_next(yaml_in *y) {
         y->has_event = false;
     }
     y->told = y->fed;
+    y->directives = 0;
     if (!yaml_parser_parse(&y->parser, &y->event)) {
         if (y->failed) return y->ended = true, y->failed;
         if (y->parser.error == YAML_MEMORY_ERROR) return y->ended = true, yaml_no_memory(y, 0);
@@ -413,6 +423,10 @@ static hd_status yaml_next(yaml_in *y) {
     }
     y->has_event = true;
     if (y->event.type == YAML_SEQUENCE_START_EVENT || y->event.type == YAML_MAPPING_START_EVENT) y->depth++;
+    if (y->depth > DEPTH_MOST) {
+        y->ended = true;
+        return yaml_bad(y, "more than %d lists and mappings within each other", DEPTH_MOST);
+    }
     if (y->wide.count) yaml_forget_wide(y);
     return y->quick.count ? yaml_forget_quick(y) : HD_OK;
 }
