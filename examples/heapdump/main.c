@@ -176,10 +176,12 @@ static const command commands[] = {
               "time, and written as one raw profile. When one of the files is an indexed MemProf profile, or with\n"
               "--to memprof-index, raw and indexed ones of any version are added up into an indexed one: a block\n"
               "for each call stack of a function, with callees and accesses to data; raw ones need --binary.\n"
+              "--to memprof-yaml writes the same as YAML.\n"
               "Of pipes the first alone is looked at for that: where another decides, --to has to say it.\n"
               "With --to rows, the sum is written so that it can be merged on, exactly. A file that cannot be read is\n"
               "told and left out, and so is a heap that makes the sum pass 2^64 bytes or 8 axes; the exit status is 1\n"
-              "then. Of several processors, others read the next small files meanwhile.",
+              "then; with --strict nothing is written. Of several processors, others read the next small files\n"
+              "meanwhile.",
       .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to" CUTOFFS("all is listed") WORK NAMES HEAPS },
     { .name = "info", .run = run_info,
       .summary = "list what a file holds: processes, dumps, allocators",
@@ -308,7 +310,8 @@ static const command commands[] = {
       .help = "Makes an indexed profile of raw MemProf profiles, as `llvm-profdata merge` does, for clang's\n"
               "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
               "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
-              "another version.",
+              "another version. Of several files one that cannot be read is told and left out, and the exit status\n"
+              "is 1 then; with --strict nothing is written.",
       .options = "binary memprof-version like full-schema hot-cold-schema prune base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"

@@ -279,29 +279,43 @@ void memprof_tell_lost(uint32_t had, uint32_t has) {
     fputc('\n', stderr);
 }
 
+/* One of several files could not be read. */
+static int memprof_leave_out(const arguments *a, memprof_sum *sum) {
+    if (!sum->is_partial || a->strict || a->file_count < 2) return BAD_INPUT;
+    sum->left_out++;
+    return DONE;
+}
+
 /* The profiles of a file one by one, holding one at a time. */
 static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum) {
     reading r;
     hd_options options = memprof_options(a, &r, input_name(file));
     const hd_memprof_raw *raw = NULL;
     hd_memprof_reader *reader = NULL;
+    uint32_t added = 0;
     hd_error err;
     hd_in in;
-    hd_status status = input_open(file, &in, &err);
+    hd_status unread = input_open(file, &in, &err), failed = HD_OK;
     file = input_name(file);
-    if (status) return complain(file, &err, ""), BAD_INPUT;
-    status = hd_memprof_open(in, &options, &reader, &err);
-    while (!status) {
-        status = hd_memprof_next(reader, &raw, &err);
-        if (status || !raw) break;
-        status = memprof_add_raw(file, sum, raw, &err);
+    if (unread) return complain(file, &err, ""), memprof_leave_out(a, sum);
+    unread = hd_memprof_open(in, &options, &reader, &err);
+    while (!unread && !failed) {
+        unread = hd_memprof_next(reader, &raw, &err);
+        if (unread || !raw) break;
+        failed = memprof_add_raw(file, sum, raw, &err);
+        added += !failed;
     }
     if (reader) sum->warnings += hd_memprof_reader_warning_count(reader);
     hd_memprof_close(reader);
     input_close(&in);
+    sum->raw += !unread || added;
     err.format = "memprof";
-    if (status) memprof_tell_failed(sum, file, &err);
-    return status ? BAD_INPUT : DONE;
+    if (failed) return memprof_tell_failed(sum, file, &err), BAD_INPUT;
+    if (!unread) return DONE;
+    complain(file, &err, "");
+    if (memprof_leave_out(a, sum)) return BAD_INPUT;
+    if (added) display(stderr, "heapdump: %s: the profiles before that, %u, are added all the same\n", file, added);
+    return DONE;
 }
 
 /* Adds what a file holds that was read as a whole: it is indexed, is packed, or comes by a pipe. */
@@ -337,11 +351,8 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
 int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     int status;
-    if (memprof_begins(a, file, false)) {
-        sum->raw++;
-        return memprof_stream(a, file, sum);
-    }
-    if (read_dump(file, a, &dump)) return BAD_INPUT;
+    if (memprof_begins(a, file, false)) return memprof_stream(a, file, sum);
+    if (read_dump(file, a, &dump)) return memprof_leave_out(a, sum);
     status = memprof_add_dump(file, dump, sum);
     hd_dump_free(dump);
     return status;
@@ -356,12 +367,13 @@ int memprof_check_read(const char *name, const memprof_sum *sum) {
 }
 
 /* All raw files added up; `first`: the first of them, when it was read before; *version (may be NULL): the latest among
-   them. */
-int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version) {
+   them; *left_out: how many could not be read, NULL: all have to be. */
+int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version, int *left_out) {
     hd_error err;
     memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
     if (!sum.merger) return complain("merging", &err, ""), BAD_INPUT;
+    sum.is_partial = left_out != NULL;
     for (int i = 0; i < a->file_count && !status; i++)
         status = i || !first ? memprof_add(a, a->files[i], &sum) : memprof_add_dump(a->files[0], first, &sum);
     if (!status) status = memprof_check_read(memprof_files_name(a), &sum);
@@ -371,6 +383,7 @@ int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result
     }
     if (!status) memprof_tell_lost(sum.fields, hd_memprof_part(*result, 0)->fields);
     if (version) *version = sum.version;
+    if (left_out) *left_out = sum.left_out;
     hd_memprof_merger_free(sum.merger);
     return status;
 }
@@ -413,17 +426,24 @@ static int memprof_check_whole(const arguments *a) {
 
 bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-raw"); }
 
+void memprof_tell_merged(const arguments *a, int left_out) {
+    int merged = a->file_count - left_out;
+    display(stderr, "heapdump: %d file%s merged", merged, merged == 1 ? "" : "s");
+    if (left_out) display(stderr, ", %d left out", left_out);
+}
+
 int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
-    int status = memprof_check_whole(a);
-    if (!status) status = memprof_add_up(a, NULL, &sum, NULL);
+    int left_out = 0, status = memprof_check_whole(a);
+    if (!status) status = memprof_add_up(a, NULL, &sum, NULL, &left_out);
     if (status) return status;
     status = memprof_write(a, "merging", sum);
-    if (!status)
-        display(stderr, "heapdump: %d file%s merged: %u blocks\n", a->file_count,
-                a->file_count == 1 ? "" : "s", hd_memprof_part(sum, 0)->block_count);
+    if (!status) {
+        memprof_tell_merged(a, left_out);
+        display(stderr, ": %u blocks\n", hd_memprof_part(sum, 0)->block_count);
+    }
     hd_memprof_free(sum);
-    return status;
+    return status || !left_out ? status : BAD_INPUT;
 }
 
 int memprof_convert(const arguments *a) {

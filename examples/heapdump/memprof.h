@@ -26,6 +26,8 @@ typedef struct index_source {
     const char *name;            /* of the file, or of what is done with several */
     const char *lacking[HD_MEMPROF_FIELDS]; /* of several, the first that has not the field */
     hd_memprof_layout layout;    /* to write where no other is asked for */
+    bool is_partial;             /* files that cannot be read are left out of several, unless --strict is given */
+    int left_out;                /* of these, how many are */
     uint64_t numbers_lost;       /* of summaries, whose meaning is not known, that it cannot have any more */
 } index_source;
 
@@ -42,6 +44,8 @@ typedef struct memprof_sum {
     hd_memprof_merger *older;    /* those of versions 1 and 2, whose addresses do not go with later ones'; NULL: they are in
                                     the former, or refused */
     hd_memprof_builder *builder; /* indexed ones; NULL: they are refused */
+    bool is_partial;             /* as in index_source */
+    int left_out;
     bool clashes;                /* raw ones of versions that do not go together are refused */
     bool has_blocks;             /* any of them */
     uint64_t warnings;           /* of files that were read */
@@ -82,7 +86,8 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum);
 int memprof_check_read(const char *name, const memprof_sum *sum);
 int memprof_add(const arguments *a, const char *file, memprof_sum *sum);
 void memprof_tell_lost(uint32_t had, uint32_t has);
-int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version);
+int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version, int *left_out);
+void memprof_tell_merged(const arguments *a, int left_out);
 int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof);
 bool memprof_is_raw(const char *to);
 int memprof_merge(const arguments *a);
@@ -108,7 +113,8 @@ bool index_is_full(const arguments *a);
 const char *index_version(const arguments *a);
 int index_build(const arguments *a, const char *file, const hd_memprof_raw *from, hd_memprof *doc, bool skips_new,
                 hd_memprof_index **out);
-int index_open(const arguments *a, index_source *s);
+int index_open(const arguments *a, bool is_partial, index_source *s);
+int index_open_merged(const arguments *a, index_source *s);
 void index_replace(index_source *s, hd_memprof_index *made);
 int index_unite(index_source *s);
 bool index_is_merged(const arguments *a);
@@ -131,6 +137,7 @@ bool yaml_is_asked(const char *to);
 bool yaml_is_source(const index_source *s);
 int yaml_show(const arguments *a);
 int yaml_convert(const arguments *a);
+int yaml_merge(const arguments *a);
 
 /* memprof_hints.c */
 bool index_is_usual(const arguments *a);

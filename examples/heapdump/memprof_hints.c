@@ -451,7 +451,7 @@ int hints_open(const arguments *a, bool unites, hints *x) {
     memset(x, 0, sizeof *x);
     if (a->clang && strcmp(a->clang, "19") && strcmp(a->clang, "22"))
         return usage("hints are those of clang 19 or 22, not of '%s'", a->clang);
-    status = index_open(a, &x->source);
+    status = index_open(a, false, &x->source);
     if (status) return status;
     if (unites && (status = index_unite(&x->source)) != DONE) {
         index_close(&x->source);

@@ -371,7 +371,8 @@ static int index_add_raw(const arguments *a, memprof_sum *sum, const char *file,
 static int index_add_up(const arguments *a, index_source *s) {
     memprof_sum sum = { .merger = needed(hd_memprof_merger_create(NULL, NULL)),
                         .older = needed(hd_memprof_merger_create(NULL, NULL)),
-                        .builder = needed(hd_memprof_builder_create(NULL, NULL, NULL)) };
+                        .builder = needed(hd_memprof_builder_create(NULL, NULL, NULL)),
+                        .is_partial = s->is_partial };
     reading merging = { .doing = "merging" };
     hd_memprof *alone = NULL;
     hd_error err;
@@ -394,9 +395,11 @@ static int index_add_up(const arguments *a, index_source *s) {
         complain("merging", &err, ""), status = BAD_INPUT;
     if (!status && sum.indexed) memprof_tell_lost(sum.fields, s->built->fields);
     if (!status && sum.functions && !a->base)
-        display(stderr, "heapdump: counters of %llu functions, beside the profiles, are left out: --base FILE keeps "
-                "those of one\n", (unsigned long long)sum.functions);
+        display(stderr, "heapdump: counters of %llu functions, beside the profiles, are left out%s\n",
+                (unsigned long long)sum.functions,
+                a->yaml || yaml_is_asked(a->to) ? "" : ": --base FILE keeps those of one");
     s->indexed = sum.indexed;
+    s->left_out = sum.left_out;
     s->numbers_lost = sum.numbers;
     memcpy(s->lacking, sum.lacking, sizeof s->lacking);
     if (!status) s->layout = s->built->layout > sum.layout ? s->built->layout : sum.layout;
@@ -411,10 +414,11 @@ static bool index_is_like(const arguments *a) {
     return a->like && a->file_count == 1 && memprof_begins(a, a->files[0], true);
 }
 
-int index_open(const arguments *a, index_source *s) {
+/* `is_partial`: files that cannot be read are left out of several, and s->left_out says how many. */
+int index_open(const arguments *a, bool is_partial, index_source *s) {
     bool is_like = index_is_like(a);
     int status;
-    *s = (index_source){ .name = memprof_files_name(a) };
+    *s = (index_source){ .name = memprof_files_name(a), .is_partial = is_partial };
     if (!is_like && a->file_count == 1 && !memprof_begins(a, a->files[0], false)) {
         status = read_dump(a->files[0], a, &s->dump);
         if (status) return status;
@@ -472,7 +476,7 @@ int run_index(const arguments *a) {
     index_source s;
     int status = file_is_named(a);
     if (!status) status = index_check(a);
-    if (!status) status = index_open(a, &s);
+    if (!status) status = index_open(a, true, &s);
     return status ? status : index_finish(a, &s);
 }
 
@@ -515,15 +519,20 @@ int index_check_none(const arguments *a, bool takes_version) {
                 : DONE;
 }
 
+/* The files of a command line, of which those that cannot be read are left out, as one; which is told. */
+int index_open_merged(const arguments *a, index_source *s) {
+    int status;
+    *s = (index_source){ .name = memprof_files_name(a), .is_partial = true };
+    status = index_is_like(a) ? index_open_raw(a, s) : index_add_up(a, s);
+    s->index = s->built;
+    if (status) index_close(s);
+    else memprof_tell_merged(a, s->left_out), fputc('\n', stderr);
+    return status;
+}
+
 int index_merge(const arguments *a) {
-    index_source s = { .name = memprof_files_name(a) };
+    index_source s;
     int status = index_check(a);
-    if (!status) status = index_is_like(a) ? index_open_raw(a, &s) : index_add_up(a, &s);
-    s.index = s.built;
-    if (status) {
-        index_close(&s);
-        return status;
-    }
-    display(stderr, "heapdump: %d file%s merged\n", a->file_count, a->file_count == 1 ? "" : "s");
-    return index_finish(a, &s);
+    if (!status) status = index_open_merged(a, &s);
+    return status ? status : index_finish(a, &s);
 }

@@ -225,7 +225,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     symbols_counts counts;
     hd_memprof *sum = NULL;
     hd_error err;
-    int status = memprof_add_up(a, first, &sum, &r.version);
+    int status = memprof_add_up(a, first, &sum, &r.version, NULL);
     if (status) return status;
     r.raw = hd_memprof_part(sum, 0);
     symbols_counts_make(&counts, a->names, r.raw);

@@ -225,5 +225,5 @@ int index_finish(const arguments *a, index_source *s) {
                 counts.blocks, counts.sites, counts.stacks);
     }
     index_close(s);
-    return status;
+    return status || !s->left_out ? status : BAD_INPUT;
 }

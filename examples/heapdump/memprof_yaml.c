@@ -1,4 +1,4 @@
-/* MemProf profiles written as YAML: convert --to memprof-yaml, memprof --yaml. */
+/* MemProf profiles written as YAML: convert and merge --to memprof-yaml, memprof --yaml. */
 
 #include "commands.h"
 #include "formats/formats.h"
@@ -20,29 +20,44 @@ static void yaml_tell_lost(const index_source *s) {
     index_tell_unknown(s->numbers_lost + index_unknown(s->index));
 }
 
-/* Raw profiles added up, or one that is an index, as the options ask for it. */
-int yaml_show(const arguments *a) {
-    index_source s;
+/* Writes it, and tells what is left out. */
+static int yaml_finish(const arguments *a, index_source *s) {
     output o;
     hd_error err;
-    int status = index_open(a, &s);
-    if (status) return status;
-    status = output_open_as(&o, a->output, a->default_output);
+    int status = output_open_as(&o, a->output, a->default_output);
     if (!status) {
-        if (memprof_yaml_write(s.index, NULL, o.out, &err)) {
+        if (memprof_yaml_write(s->index, NULL, o.out, &err)) {
             display(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", output_error(&o, &err));
             status = BAD_INPUT;
         }
         status = output_close(&o, a->output, status);
     }
-    if (!status) yaml_tell_lost(&s);
-    index_close(&s);
-    return status;
+    if (!status) yaml_tell_lost(s);
+    index_close(s);
+    return status || !s->left_out ? status : BAD_INPUT;
+}
+
+/* Raw profiles added up, or one that is an index, as the options ask for it. */
+int yaml_show(const arguments *a) {
+    index_source s;
+    int status = index_open(a, false, &s);
+    return status ? status : yaml_finish(a, &s);
+}
+
+static int yaml_check(const arguments *a) {
+    int status = index_check(a);
+    if (status || (!a->prune && !a->base)) return status;
+    return usage("--%s is of indexed profiles, not of YAML", a->prune ? "prune" : "base");
 }
 
 int yaml_convert(const arguments *a) {
-    int status = index_check(a);
-    if (status) return status;
-    if (a->prune || a->base) return usage("--%s is of indexed profiles, not of YAML", a->prune ? "prune" : "base");
-    return yaml_show(a);
+    int status = yaml_check(a);
+    return status ? status : yaml_show(a);
+}
+
+int yaml_merge(const arguments *a) {
+    index_source s;
+    int status = yaml_check(a);
+    if (!status) status = index_open_merged(a, &s);
+    return status ? status : yaml_finish(a, &s);
 }

@@ -148,6 +148,14 @@ static int finish_groups(const arguments *a, groups *m, hd_heap *heaps, size_t *
     return DONE;
 }
 
+/* The first file that there is something of, which says what is merged: one that cannot be read is left out. */
+static const char *first_readable(const arguments *a) {
+    uint8_t first[HD_DETECT_FIRST];
+    for (int i = 0; i < a->file_count; i++)
+        if (input_is_pipe(a->files[i]) || input_look(a->files[i], false, first)) return a->files[i];
+    return a->files[0];
+}
+
 int run_merge(const arguments *a) {
     groups m = { 0 };
     hd_places *places;
@@ -156,8 +164,9 @@ int run_merge(const arguments *a) {
     bool is_raw;
     int status, bad = DONE;
     if (file_is_named(a)) return WRONG_USAGE;
+    if (yaml_is_asked(a->to)) return yaml_merge(a);
     if (index_is_merged(a)) return index_merge(a);
-    is_raw = memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true));
+    is_raw = memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, first_readable(a), true));
     status = index_check_none(a, is_raw);
     if (status) return status;
     if (is_raw) return memprof_merge(a);

@@ -230,6 +230,37 @@ check "... beside another" "0 yes same" "$(status "$tool" merge --binary program
   "$tool" merge -o of.one part.1 2> /dev/null; cmp -s of.one ours.out && echo same)"
 done
 
+# A file that cannot be read is told and left out, wherever it stands, and the exit status is 1; --strict writes nothing.
+head -c 600 part.2 > cut.memprof
+printf '%s\n' --- 'HeapProfileRecords: 5' > wrong.yaml
+echo hello > garbage
+for way in "merge part.1 part.3" "index part.1 part.3" "index --binary program-22 22-1.raw 22-2.raw" "merge 22-1.raw 22-2.raw" \
+  "merge --to memprof-yaml part.1 part.3" "merge --to memprof-index --binary program-22 22-1.raw part.2"; do
+  set -- $way
+  files=("${@: -2}") options=("${@:1:$#-2}")
+  "$tool" "${options[@]}" -o of.two "${files[@]}" 2> err || fail "$way: $(tail -n 1 err)"
+  bads="missing garbage cut.memprof wrong.yaml"
+  [ "$way" != "merge 22-1.raw 22-2.raw" ] || bads=missing # what is indexed, or unknown, says what is merged
+  for bad in $bads; do
+    for order in "$bad ${files[*]}" "${files[0]} $bad ${files[1]}" "${files[*]} $bad"; do
+      rm -f no
+      check "$way, $bad is told and left out: $order" "1 yes same" "$(status "$tool" "${options[@]}" -o no $order) $(grep -q "^heapdump: $bad" err && echo yes) $(cmp -s of.two no && echo same)"
+    done
+    rm -f no
+    check "... --strict writes nothing" "1 " "$(status "$tool" "${options[@]}" --strict -o no "${files[@]}" $bad) $(ls no 2> /dev/null)"
+  done
+  check "... how many are left out is told" "$([ $1 = index ] || echo 1)" "$("$tool" "${options[@]}" -o no "${files[@]}" missing 2>&1 | sed -n 's/.*2 files merged, \([0-9]*\) left out.*/\1/p')"
+  rm -f no
+  check "... none of them can be read" "1 " "$(status "$tool" "${options[@]}" -o no missing cut.memprof) $(ls no 2> /dev/null)"
+done
+# As YAML.
+"$tool" merge --memprof-version 4 --to memprof-index -o of.index cold "$data/memprof-22-access.yaml" 2> err || fail "merge: $(tail -n 1 err)"
+"$tool" merge --to memprof-yaml -o of.yaml cold "$data/memprof-22-access.yaml" 2> err || fail "merge: $(tail -n 1 err)"
+check "YAML of a merge is that of its index" "" "$("$tool" memprof --yaml of.index 2> /dev/null | diff - of.yaml | head -n 3)"
+check "YAML of a merge does not take --prune" "2 1" "$(status "$tool" merge --to memprof-yaml --prune min-bytes=1 -o no cold cold) $(grep -c 'not of YAML' err)"
+"$tool" merge --to memprof-yaml -o of.yaml "$data/counters-22-memprof-v4.profdata" part.1 2> err || fail "merge: $(tail -n 1 err)"
+check "... and tells of counters" 1 "$(grep -c 'counters of .* are left out$' err)"
+
 # Many files.
 n=200; [ -z "${FULL:-}" ] || n=5000
 for i in $(seq $n); do echo "part.$((i % 6 + 1))"; done > many # short, so that xargs calls once
