@@ -2674,12 +2674,12 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
    profiles. The rest does, as in LLVM's MemInfoBlock::Merge: NumLifetimeOverlaps, NumSameAllocCpu and
    NumSameDeallocCpu gain one for each block that comes after another and was allocated before that was
    freed, or on its CPU; AllocTimestamp, DeallocTimestamp, AllocCpuId and DeallocCpuId are those of the last,
-   NumMigratedCpu and DataTypeId those of the first. Sums end at the largest number. Memory follows the
-   distinct call stacks. */
+   NumMigratedCpu and DataTypeId those of the first. Memory follows the distinct call stacks. */
 typedef struct hd_memprof_merger hd_memprof_merger;
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
 /* Cost: a hash of each call stack. Errors: HD_UNSUPPORTED (versions 1 and 2 do not go with later ones);
-   HD_INVALID (columns that do not fit each other); of both nothing was added. HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_INVALID (columns that do not fit each other); of both nothing was added. HD_OVERFLOW (a sum of more than 64
+   bits; lenient: a warning, one for each field, and the largest that there is), HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED: the merger can only be freed then. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
@@ -2990,10 +2990,10 @@ typedef struct hd_memprof_builder_desc {
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
                                                            const hd_options *options, hd_error *err);
 /* Calls that add; what they are given is copied. Blocks of one context are summed up by LLVM's rules: counts, totals,
-   minima and maxima do not depend on the order, the rest does, as hd_memprof_merger says. Sums end at the largest
-   number. Memory follows distinct locations, call stacks, contexts and callees. Cost: a hash of each stack.
-   Errors: HD_INVALID (see each), of which nothing was added; HD_OUT_OF_MEMORY, HD_LIMIT: the builder can only be freed
-   then. */
+   minima and maxima do not depend on the order, the rest does, as hd_memprof_merger says. Memory follows distinct
+   locations, call stacks, contexts and callees. Cost: a hash of each stack. Errors: HD_INVALID (see each), of which
+   nothing was added; HD_OVERFLOW (a sum of more than 64 bits; lenient: a warning, one for each field, and the largest
+   that there is), HD_OUT_OF_MEMORY, HD_LIMIT: the builder can only be freed then. */
 
 /* What follows is of this function's record, which is made unless there is one. */
 HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *builder, uint64_t guid, hd_error *err);
@@ -24709,12 +24709,13 @@ static uint64_t hd__memprof_pack(uint64_t count) {
     return shift << 12 | count;
 }
 
-/* Finds a value that has no room in the bytes of its field. HD_OK: it has, or lenient writing goes on. */
-static hd_status hd__memprof_check_value(hd_reporter *r, uint64_t block, uint32_t field, uint64_t value,
+/* Finds a value that has no room in the bytes of its field. HD_OK: it has, or lenient writing goes on. `of`: what the
+   block is of, ", ..." */
+static hd_status hd__memprof_check_value(hd_reporter *r, uint64_t block, hd_str of, uint32_t field, uint64_t value,
                                          hd_error *err) {
     if (hd__memprof_mib[field].width == 8 || !(value >> 32)) return HD_OK;
-    hd__fail(&r->error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", block,
-             hd__memprof_mib[field].name, value);
+    hd__fail(&r->error, HD_OVERFLOW, "block %u%S: %s is %u, which does not fit its 32 bits%s", block, of,
+             hd__memprof_mib[field].name, value, r->options.lenient ? ": 4294967295 is written" : "");
     return hd__complain(r, err);
 }
 
@@ -25375,7 +25376,7 @@ static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd
         for (uint32_t f = 1; f <= o->shape->last; f++) {
             if (!(raw->fields >> f & 1)) continue;
             if (f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE && b->value[f] >> 32) o->report.options.lenient = false;
-            HD__TRY(hd__memprof_check_value(&o->report, i, f, b->value[f], err));
+            HD__TRY(hd__memprof_check_value(&o->report, i, hd_cstr(""), f, b->value[f], err));
         }
         *size += o->shape->block + o->shape->counter * hd__memprof_out_counters(o, b);
     }
@@ -25523,6 +25524,7 @@ struct hd_memprof_merger {
     uint64_t seed, max_records;
     hd_status status;            /* of the calls so far */
     uint32_t fields;             /* that all had */
+    uint32_t told;               /* bit `field` of each of which a sum of more than 64 bits was told */
     bool any, old;               /* old: of versions 1 and 2 */
     bool in_order;
     hd__memprof_module *modules; /* stb_ds arrays, as are all here */
@@ -25715,6 +25717,31 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 
 static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
+/* Tells of a sum of more than 64 bits, which leniently is the largest number. */
+static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, const char *field, hd_error *err) {
+    hd_reporter r = hd__reporter_make(options);
+    hd__fail(&r.error, HD_OVERFLOW, "%S: the sum of %s does not fit its 64 bits%s", of, field,
+             r.options.lenient ? ": it stays at 18446744073709551615, as others may" : "");
+    return hd__complain(&r, err);
+}
+
+/* Tells of such sums of one block, each field once. */
+static hd_status hd__memprof_tell_sums(const hd_options *options, uint32_t fields, uint32_t *told, hd_str of,
+                                       hd_error *err) {
+    fields &= ~*told;
+    *told |= fields;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (fields >> f & 1) HD__TRY(hd__memprof_tell_sum(options, of, hd__memprof_mib[f].name, err));
+    return HD_OK;
+}
+
+/* Adds to a sum. The bit of the field: it does not fit. */
+HD__INLINE uint32_t hd__memprof_add_value(uint64_t *to, const uint64_t *from, uint32_t field) {
+    uint64_t had = to[field];
+    to[field] = hd__memprof_sum(had, from[field]);
+    return (uint32_t)(from[field] > UINT64_MAX - had) << field;
+}
+
 /* Adds a value to what others have come to, as the field's rule has it. */
 HD__INLINE void hd__memprof_combine(uint64_t *to, uint64_t value, uint32_t rule) {
     if (rule == HD__MEMPROF_SUM) *to = hd__memprof_sum(*to, value);
@@ -25722,14 +25749,16 @@ HD__INLINE void hd__memprof_combine(uint64_t *to, uint64_t value, uint32_t rule)
 }
 
 /* A total, and the minimum and maximum behind it. */
-HD__INLINE void hd__memprof_combine_three(uint64_t *to, const uint64_t *from, uint32_t total) {
-    hd__memprof_combine(&to[total], from[total], HD__MEMPROF_SUM);
+HD__INLINE uint32_t hd__memprof_combine_three(uint64_t *to, const uint64_t *from, uint32_t total) {
     hd__memprof_combine(&to[total + 1], from[total + 1], HD__MEMPROF_MIN);
     hd__memprof_combine(&to[total + 2], from[total + 2], HD__MEMPROF_MAX);
+    return hd__memprof_add_value(to, from, total);
 }
 
-/* Adds the values of a block to those of one that was recorded before it. Histograms are left to the caller. */
-static void hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
+/* Adds the values of a block to those of one that was recorded before it. Histograms are left to the caller. The bits of
+   fields whose sum does not fit. */
+static uint32_t hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
+    uint32_t over = 0;
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
         from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
@@ -25738,18 +25767,20 @@ static void hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_DEALLOC_TIMESTAMP] = from[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_ALLOC_CPU_ID] = from[HD_MEMPROF_ALLOC_CPU_ID];
     to[HD_MEMPROF_DEALLOC_CPU_ID] = from[HD_MEMPROF_DEALLOC_CPU_ID];
-    hd__memprof_combine(&to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT], HD__MEMPROF_SUM);
-    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
-    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_SIZE);
-    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
-    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
-    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
+    over |= hd__memprof_add_value(to, from, HD_MEMPROF_ALLOC_COUNT);
+    over |= hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    over |= hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_SIZE);
+    over |= hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
+    over |= hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
+    return over | hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
 }
 
 static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
                                        const hd_memprof_block *from, uint32_t stack, hd_error *err) {
     hd_memprof_block *to = &x->blocks[stack];
     uint64_t n = hd__memprof_counters(raw, from), have = to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    uint32_t over = 0;
+    char text[32];
     if (n > have) {
         uint64_t *grown = NULL;
         if (n <= SIZE_MAX / 2 / sizeof *grown)
@@ -25761,15 +25792,18 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
         have = n;
     }
     if (to->stack == HD_NONE) *to = *from, to->histogram = raw->stack_id[from->stack];
-    else hd__memprof_merge_values(to->value, from->value);
+    else over = hd__memprof_merge_values(to->value, from->value);
     to->stack = stack;
     to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = have;
     to->value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t *sum = &x->counters[stack][i];
-        *sum = hd__memprof_sum(*sum, hd_memprof_counter(raw, from->histogram + i));
+        uint64_t *sum = &x->counters[stack][i], more = hd_memprof_counter(raw, from->histogram + i);
+        if (more > UINT64_MAX - *sum) over |= HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM);
+        *sum = hd__memprof_sum(*sum, more);
     }
-    return HD_OK;
+    if (!(over & ~x->told)) return HD_OK;
+    return hd__memprof_tell_sums(&x->options, over, &x->told,
+                                 hd__text(text, sizeof text, "call stack %u", (uint64_t)stack), err);
 }
 
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
@@ -26942,6 +26976,13 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
             x->access[i].place_count > x->place_count - x->access[i].place_first)
             return hd__fail(err, HD_INVALID, "accesses %u: their places are none", (uint64_t)i);
     return HD_OK;
+}
+
+/* A place in the source as messages have it: its function, and the line in it. */
+static hd_str hd__index_place_text(char *buffer, size_t capacity, const hd_memprof_location *l) {
+    return l->name.len ? hd__text(buffer, capacity, "%S +%u:%u", l->name, (uint64_t)l->line_offset, (uint64_t)l->column)
+                       : hd__text(buffer, capacity, "0x%x +%u:%u", l->function, (uint64_t)l->line_offset,
+                                  (uint64_t)l->column);
 }
 
 HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
@@ -28583,6 +28624,7 @@ struct hd_memprof_builder {
     bool keep, has_blocks, has_accesses;
     uint32_t function;           /* the record at hand */
     uint32_t fields;             /* of the result */
+    uint32_t told;               /* bit `field` of each of which a sum of more than 64 bits was told; 1: of accesses */
     uint32_t row_count;          /* of values */
     hd__set locations, stacks, context_index, site_index, callee_index, access_index, place_index, cold_index;
     hd__strings texts;           /* names and files, each once */
@@ -28768,24 +28810,35 @@ static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
     return true;
 }
 
-/* Adds values to a context's. False: out of memory. */
-static bool hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value) {
+/* Tells of fields of a context whose sums do not fit. */
+static hd_status hd__index_made_tell(hd_memprof_builder *x, uint32_t context, uint32_t fields, hd_error *err) {
+    const hd__index_columns *d = x->to;
+    const hd_memprof_location *l = &d->locations[d->location[d->first[x->contexts[context].stack]]];
+    char at[120], of[160];
+    hd_str place = hd__index_place_text(at, sizeof at, l);
+    return hd__index_made_end(x, hd__memprof_tell_sums(&x->options, fields, &x->told,
+                                                       hd__text(of, sizeof of, "allocations at %S", place), err));
+}
+
+/* Adds values to a context's. */
+static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value, hd_error *err) {
     const hd_memprof_index *d = &x->to->shown;
     uint32_t *row = &x->contexts[context].row;
     uint64_t sum[HD_MEMPROF_FIELDS] = { 0 }, *to = x->to->value;
-    if (!to) return true;        /* contexts without fields */
+    uint32_t over;
+    if (!to) return HD_OK;       /* contexts without fields */
     to += (size_t)(*row / 2) * d->field_count;
     for (uint32_t k = 0; k < d->field_count; k++) sum[d->field[k]] = to[k];
-    hd__memprof_merge_values(sum, value);
+    over = hd__memprof_merge_values(sum, value) & x->fields & ~x->told;
     if (value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] > sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE])
         sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
     if (*row & 1) {
-        if (!hd__index_made_row(x, sum)) return false;
+        if (!hd__index_made_row(x, sum)) return hd__index_made_full(x, err);
         *row = 2 * (x->row_count - 1);
-        return true;
+    } else {
+        for (uint32_t k = 0; k < d->field_count; k++) to[k] = sum[d->field[k]];
     }
-    for (uint32_t k = 0; k < d->field_count; k++) to[k] = sum[d->field[k]];
-    return true;
+    return over ? hd__index_made_tell(x, context, over, err) : HD_OK;
 }
 
 /* The context of the function at hand and a stack, HD_NONE when it is new. */
@@ -28804,7 +28857,7 @@ static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack,
     uint64_t hash = hd__index_made_pair(x, x->function, stack);
     uint32_t i = x->keep ? HD_NONE : hd__index_made_context_of(x, stack, hash);
     hd__index_made_context context = { 0, 0, 0 };
-    if (i != HD_NONE) return hd__index_made_sum(x, i, value) ? HD_OK : hd__index_made_full(x, err);
+    if (i != HD_NONE) return hd__index_made_sum(x, i, value, err);
     i = (uint32_t)hd__len(x->contexts);
     HD__TRY(hd__index_made_limit(x, (size_t)i + 1, "contexts", err));
     context.function = x->function;
@@ -28931,6 +28984,14 @@ static bool hd__index_made_add_place(hd_memprof_builder *x, uint32_t access, con
     return true;
 }
 
+static hd_status hd__index_made_tell_access(hd_memprof_builder *x, const hd_memprof_access *a, hd_error *err) {
+    char text[160];
+    hd_str of = a->is_literal ? hd__text(text, sizeof text, "accesses to literal %u", a->literal)
+                              : hd__text(text, sizeof text, "accesses to %S", a->symbol);
+    x->told |= 1;
+    return hd__index_made_end(x, hd__memprof_tell_sum(&x->options, of, "AccessCount", err));
+}
+
 HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd_memprof_access *access,
                                                  const hd_memprof_access_place *places, hd_error *err) {
     hd__mem *m = &x->to->mem;
@@ -28950,7 +29011,9 @@ HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd
             !hd__set_add(m, &x->access_index, hash, i))
             return hd__index_made_full(x, err);
     } else {
-        x->accesses[i].shown.count = hd__memprof_sum(x->accesses[i].shown.count, access->count);
+        hd_memprof_access *a = &x->accesses[i].shown;
+        if (access->count > UINT64_MAX - a->count && !(x->told & 1)) HD__TRY(hd__index_made_tell_access(x, a, err));
+        a->count = hd__memprof_sum(a->count, access->count);
     }
     for (uint32_t k = 0; k < access->place_count; k++)
         if (!hd__index_made_add_place(x, i, &places[k])) return hd__index_made_full(x, err);
@@ -29895,10 +29958,15 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
     for (uint32_t rows = x->block_row ? x->row_count : x->block_count; rows--; values += x->field_count)
         for (uint32_t i = 0; i < x->field_count; i++)
             if (fields >> x->field[i] & 1 && hd__memprof_mib[x->field[i]].width == 4) any |= values[i];
-    for (uint32_t b = 0; b < x->block_count && any >> 32; b++)
+    for (uint32_t b = 0; b < x->block_count && any >> 32; b++) {
+        const hd_memprof_location *l = &x->locations[x->location[x->first[x->block_stack[b]]]];
+        char at[120], of[160];
+        hd_str place = hd__index_place_text(at, sizeof at, l);
+        place = hd__text(of, sizeof of, ", of allocations at %S", place);
         for (uint32_t i = 0; i < x->field_count; i++)
             if (fields >> x->field[i] & 1)
-                HD__TRY(hd__memprof_check_value(&reporter, b, x->field[i], hd__index_values(x, b)[i], err));
+                HD__TRY(hd__memprof_check_value(&reporter, b, place, x->field[i], hd__index_values(x, b)[i], err));
+    }
     return HD_OK;
 }
 

@@ -39,7 +39,8 @@ static void show(const hd_memprof_raw *r) {
 
 /* Merged, and what that makes merged again: sums and stacks stay. */
 static void merge(const hd_memprof *doc) {
-    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL), *y = hd_memprof_merger_create(NULL, NULL);
+    const hd_options lenient = { .lenient = true };
+    hd_memprof_merger *x = hd_memprof_merger_create(&lenient, NULL), *y = hd_memprof_merger_create(&lenient, NULL);
     hd_memprof *merged, *again;
     hd_buffer out = { 0 };
     uint64_t size = 0;
@@ -51,7 +52,6 @@ static void merge(const hd_memprof *doc) {
     }
     if (!hd_memprof_merger_finish(x, &merged, NULL)) {
         const hd_memprof_raw *r = hd_memprof_part(merged, 0), *s;
-        hd_options lenient = { .lenient = true };
         CHECK(sum(r, HD_MEMPROF_TOTAL_SIZE) == size);
         CHECK(!hd_memprof_write(merged, &lenient, hd_out_memory(&out), NULL));
         CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL)); /* segments fit, ids are unique */

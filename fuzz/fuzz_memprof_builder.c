@@ -5,12 +5,14 @@
 #include "../heapdump.h"
 #include "pieces.h"
 
+static const hd_options lenient = { .lenient = true };
+
 static uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 /* A total over the records of all functions, each block counting once. Sums end at the largest number. */
 static uint64_t total(const hd_memprof_index *x, uint32_t field) {
     hd_memprof_index *once = NULL;
-    hd_memprof_builder *b = hd_memprof_builder_create(NULL, NULL, NULL);
+    hd_memprof_builder *b = hd_memprof_builder_create(NULL, &lenient, NULL);
     uint64_t v = 0;
     CHECK(b && !hd_memprof_builder_add(b, x, NULL) && !hd_memprof_builder_finish(b, &once, NULL));
     for (uint32_t i = 0; i < once->block_count; i++) v = sum(v, hd_memprof_index_value(once, i, field));
@@ -21,7 +23,7 @@ static uint64_t total(const hd_memprof_index *x, uint32_t field) {
 
 static hd_memprof_index *merged(const hd_memprof_index *first, const hd_memprof_index *second, bool keep) {
     hd_memprof_builder_desc desc = { .keep = keep };
-    hd_memprof_builder *b = hd_memprof_builder_create(&desc, NULL, NULL);
+    hd_memprof_builder *b = hd_memprof_builder_create(&desc, &lenient, NULL);
     hd_memprof_index *x = NULL;
     CHECK(b);
     CHECK(!hd_memprof_builder_add(b, first, NULL));
@@ -91,7 +93,7 @@ static hd_memprof_index *read_part(const uint8_t *data, size_t size) {
     hd_memprof_index *x = NULL;
     hd_status status;
     if (hd_memprof_index_read(hd_in_memory(data, size), &options, &x, NULL)) return NULL;
-    b = hd_memprof_builder_create(NULL, NULL, NULL);
+    b = hd_memprof_builder_create(NULL, &lenient, NULL);
     status = hd_memprof_builder_add(b, x, NULL);
     hd_memprof_builder_free(b);
     /* names that are deflated; calls inlined too deep */

@@ -47,12 +47,13 @@ static void same_names(hd_str a, hd_str b) { CHECK(hd_str_equal(a, b)); }
 /* Accesses to data, made anew of what was read, written and read. */
 static void accesses(const hd_memprof_index *x, bool deflates) {
     hd_memprof_builder_desc keeps = { .keep = true };
-    hd_memprof_builder *b = hd_memprof_builder_create(&keeps, NULL, NULL);
+    hd_memprof_builder *b;
     hd_memprof_index *made = NULL, *y = NULL;
     hd_options options = { .lenient = true, .unpackers = &unpack_gzip, .unpacker_count = 1, .deflate = deflates ? deflated : NULL };
     hd_memprof_index_desc desc = { .layout = HD_MEMPROF_LLVM_4 };
     hd_buffer out = { 0 };
     hd_status status;
+    b = hd_memprof_builder_create(&keeps, &options, NULL);
     CHECK(b && !hd_memprof_builder_add(b, x, NULL) && !hd_memprof_builder_finish(b, &made, NULL));
     hd_memprof_builder_free(b);
     status = hd_memprof_index_write(made, &desc, &options, hd_out_memory(&out), NULL);

@@ -42,7 +42,8 @@ static hd_buffer written(const hd_memprof_index *x, hd_memprof_layout layout) {
 
 static hd_memprof_builder *builder(bool keep) {
     hd_memprof_builder_desc desc = { .keep = keep };
-    hd_memprof_builder *b = hd_memprof_builder_create(&desc, NULL, NULL);
+    hd_options lenient = { .lenient = true };
+    hd_memprof_builder *b = hd_memprof_builder_create(&desc, &lenient, NULL);
     assert_non_null(b);
     return b;
 }
@@ -710,6 +711,61 @@ static void only_these_fields_depend_on_the_order(void **state) {
     assert_int_equal(differ, depends_on_order);
 }
 
+static void take_message(void *user, const hd_error *warning) {
+    strcat(strcat((char *)user, warning->message), "\n");
+    assert_int_equal(warning->status, HD_OVERFLOW);
+}
+
+/* Each field once leniently, whose sums stay at the largest number; strictly an error. */
+static void a_sum_of_more_than_64_bits_is_told(void **state) {
+    char told[2000] = "";
+    const hd_memprof_location at = { .function = 0x5, .line_offset = 7, .column = 9 }, named = { .function = 6, .name = hd_cstr("g") };
+    const uint32_t fields = HD_MEMPROF_HOT_COLD | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    const hd_memprof_access sampled = { .symbol = hd_cstr("table"), .count = UINT64_MAX };
+    (void)state;
+    for (int lenient = 0; lenient < 2; lenient++)
+        for (int what = 0; what < 3; what++) {
+            hd_options options = { .lenient = lenient, .warning = take_message, .warning_user = told };
+            hd_memprof_builder *b = hd_memprof_builder_create(NULL, &options, NULL);
+            uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+            hd_memprof_index *x;
+            hd_error err = { 0 };
+            hd_status status = HD_OK;
+            *told = 0;
+            value[HD_MEMPROF_ALLOC_COUNT] = 1;
+            value[HD_MEMPROF_TOTAL_SIZE] = value[HD_MEMPROF_TOTAL_LIFETIME] = value[HD_MEMPROF_TOTAL_ACCESS_COUNT] = UINT64_MAX;
+            assert_int_equal(hd_memprof_builder_function(b, 5, NULL), HD_OK);
+            for (int i = 0; i < 3 && !status; i++)
+                status = what < 2 ? hd_memprof_builder_block(b, what ? &named : &at, 1, fields, value, &err)
+                                  : hd_memprof_builder_access(b, &sampled, NULL, &err);
+            if (!lenient) {
+                assert_int_equal(status, HD_OVERFLOW);
+                assert_string_equal(err.message, what == 0   ? "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit its 64 bits"
+                                                 : what == 1 ? "allocations at g +0:0: the sum of TotalAccessCount does not fit its 64 bits"
+                                                             : "accesses to table: the sum of AccessCount does not fit its 64 bits");
+                assert_int_equal(hd_memprof_builder_finish(b, &x, NULL), HD_OVERFLOW);
+                hd_memprof_builder_free(b);
+                continue;
+            }
+            assert_int_equal(status, HD_OK);
+            x = finished(b);
+            if (what < 2) {
+                assert_string_equal(told, what ? "allocations at g +0:0: the sum of TotalAccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
+                                                 "allocations at g +0:0: the sum of TotalSize does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
+                                                 "allocations at g +0:0: the sum of TotalLifetime does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
+                                               : "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
+                                                 "allocations at 0x5 +7:9: the sum of TotalSize does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
+                                                 "allocations at 0x5 +7:9: the sum of TotalLifetime does not fit its 64 bits: it stays at 18446744073709551615, as others may\n");
+                assert_true(hd_memprof_index_value(x, 0, HD_MEMPROF_TOTAL_SIZE) == UINT64_MAX);
+                assert_int_equal(hd_memprof_index_value(x, 0, HD_MEMPROF_ALLOC_COUNT), 3);
+            } else {
+                assert_string_equal(told, "accesses to table: the sum of AccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n");
+                assert_true(x->access[0].count == UINT64_MAX);
+            }
+            hd_memprof_index_free(x);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_a_context_are_summed_up_or_kept),
@@ -721,6 +777,7 @@ int main(void) {
         cmocka_unit_test(an_index_alone_keeps_its_sums_in_every_layout),
         cmocka_unit_test(neither_order_nor_grouping_can_be_told_from_the_sum),
         cmocka_unit_test(only_these_fields_depend_on_the_order),
+        cmocka_unit_test(a_sum_of_more_than_64_bits_is_told),
         cmocka_unit_test(a_block_that_llvm_repeats_counts_once),
         cmocka_unit_test(blocks_that_differ_are_no_copies),
         cmocka_unit_test(blocks_without_fields_are_kept),

@@ -1001,7 +1001,8 @@ static void columns_that_do_not_fit_are_refused(void **state) {
     desc.fields = 0;
     m.value[0] = UINT64_C(1) << 32; /* AllocCount */
     assert_int_equal(hd_memprof_index_write(&m.x, &desc, NULL, hd_out_memory(&out), &err), HD_OVERFLOW);
-    assert_string_equal(err.message, "block 0: AllocCount is 4294967296, which does not fit its 32 bits");
+    assert_int_equal(strncmp(err.message, "block 0, of allocations at ", 27), 0);
+    assert_non_null(strstr(err.message, ": AllocCount is 4294967296, which does not fit its 32 bits"));
     assert_int_equal(out.size, 0);
     assert_int_equal(hd_memprof_index_write(&m.x, &desc, &(hd_options){ .lenient = true }, hd_out_memory(&out), &err), HD_OK);
     hd_memprof_index *x = read_bytes(out.data, out.size, NULL);

@@ -107,7 +107,7 @@ static void plain_compare(const plain *p, const hd_memprof_raw *r, bool ordered)
 
 /* What merging makes of these; written and read again it is a profile like any other. */
 static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
-    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof_merger *x = hd_memprof_merger_create(&(hd_options){ .lenient = true }, NULL);
     hd_memprof *doc, *again;
     hd_error err;
     hd_buffer out = { 0 };
@@ -302,6 +302,16 @@ static void fields_merge_by_their_rules(void **state) {
     assert_true(r->counters[2] == UINT64_MAX);
     assert_int_equal(r->counters[3], 0);
     hd_memprof_free(doc);
+    for (int counters = 0; counters < 2; counters++) { /* strictly */
+        hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+        hd_error err;
+        if (counters) n.blocks[0].value[HD_MEMPROF_TOTAL_SIZE] = 1;
+        assert_int_equal(hd_memprof_merger_add(x, &m.raw, &err), HD_OK);
+        assert_int_equal(hd_memprof_merger_add(x, &n.raw, &err), HD_OVERFLOW);
+        assert_string_equal(err.message, counters ? "call stack 0: the sum of AccessHistogram does not fit its 64 bits"
+                                                  : "call stack 0: the sum of TotalSize does not fit its 64 bits");
+        hd_memprof_merger_free(x);
+    }
     mp_close(&m);
     mp_close(&n);
 }

@@ -370,7 +370,9 @@ int memprof_check_read(const char *name, const memprof_sum *sum) {
    them; *left_out: how many could not be read, NULL: all have to be. */
 int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version, int *left_out) {
     hd_error err;
-    memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
+    reading r;
+    hd_options options = memprof_options(a, &r, "merging");
+    memprof_sum sum = { .merger = hd_memprof_merger_create(&options, &err) };
     int status = DONE;
     if (!sum.merger) return complain("merging", &err, ""), BAD_INPUT;
     sum.is_partial = left_out != NULL;

@@ -116,7 +116,7 @@ int index_build(const arguments *a, const char *file, const hd_memprof_raw *from
 int index_open(const arguments *a, bool is_partial, index_source *s);
 int index_open_merged(const arguments *a, index_source *s);
 void index_replace(index_source *s, hd_memprof_index *made);
-int index_unite(index_source *s);
+int index_unite(const arguments *a, index_source *s);
 bool index_is_merged(const arguments *a);
 int index_merge(const arguments *a);
 bool index_is_asked(const char *to);

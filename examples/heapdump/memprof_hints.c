@@ -453,7 +453,7 @@ int hints_open(const arguments *a, bool unites, hints *x) {
         return usage("hints are those of clang 19 or 22, not of '%s'", a->clang);
     status = index_open(a, false, &x->source);
     if (status) return status;
-    if (unites && (status = index_unite(&x->source)) != DONE) {
+    if (unites && (status = index_unite(a, &x->source)) != DONE) {
         index_close(&x->source);
         return status;
     }

@@ -309,7 +309,9 @@ static int index_read_alone(const arguments *a, const char *file, hd_memprof **o
 /* One raw file as llvm-profdata has it: its profiles are added up by address, and call stacks that are the same only
    when they are named stay apart. */
 static int index_open_raw(const arguments *a, index_source *s) {
-    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(NULL, NULL)) };
+    reading r;
+    hd_options options = memprof_options(a, &r, s->name);
+    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(&options, NULL)) };
     hd_memprof *file = NULL;
     hd_memprof_raw raw;
     hd_error err;
@@ -369,9 +371,11 @@ static int index_add_raw(const arguments *a, memprof_sum *sum, const char *file,
 
 /* All files added up, raw and indexed ones: a block for each context. The source may have the first as a dump. */
 static int index_add_up(const arguments *a, index_source *s) {
-    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(NULL, NULL)),
-                        .older = needed(hd_memprof_merger_create(NULL, NULL)),
-                        .builder = needed(hd_memprof_builder_create(NULL, NULL, NULL)),
+    reading r;
+    hd_options options = memprof_options(a, &r, s->name);
+    memprof_sum sum = { .merger = needed(hd_memprof_merger_create(&options, NULL)),
+                        .older = needed(hd_memprof_merger_create(&options, NULL)),
+                        .builder = needed(hd_memprof_builder_create(NULL, &options, NULL)),
                         .is_partial = s->is_partial };
     reading merging = { .doing = "merging" };
     hd_memprof *alone = NULL;
@@ -441,8 +445,10 @@ void index_replace(index_source *s, hd_memprof_index *made) {
 }
 
 /* Makes one block of those of a context, which LLVM's files may have several of, by each function once. */
-int index_unite(index_source *s) {
-    hd_memprof_builder *to = needed(hd_memprof_builder_create(NULL, NULL, NULL));
+int index_unite(const arguments *a, index_source *s) {
+    reading r;
+    hd_options options = memprof_options(a, &r, s->name);
+    hd_memprof_builder *to = needed(hd_memprof_builder_create(NULL, &options, NULL));
     hd_memprof_index *united = NULL;
     hd_error err;
     hd_status status = hd_memprof_builder_add(to, s->index, &err);

@@ -231,7 +231,7 @@ int index_prune(const arguments *a, index_source *s) {
         display(stderr, "heapdump: %s does not tell TotalSize, by which --prune goes\n", file ? file : s->name);
         return BAD_INPUT;
     }
-    status = index_unite(s);
+    status = index_unite(a, s);
     if (status) return status;
     if (prune_all(a, s->index, &left, &err)) return complain(s->name, &err, ""), BAD_INPUT;
     index_replace(s, left);

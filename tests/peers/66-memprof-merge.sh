@@ -261,6 +261,20 @@ check "YAML of a merge does not take --prune" "2 1" "$(status "$tool" merge --to
 "$tool" merge --to memprof-yaml -o of.yaml "$data/counters-22-memprof-v4.profdata" part.1 2> err || fail "merge: $(tail -n 1 err)"
 check "... and tells of counters" 1 "$(grep -c 'counters of .* are left out$' err)"
 
+# A sum of more than 64 bits, and one of more than the 32 of its field, are told with their place; --strict refuses them.
+record() { printf '%s\n' --- 'HeapProfileRecords:' '  - GUID: 0x5' '    AllocSites:' '      - Callstack: [ { Function: 0x5, LineOffset: 1, Column: 2, IsInlineFrame: false } ]' "        MemInfoBlock: { $1 }"; }
+record "AllocCount: 1, TotalSize: 18446744073709551615, TotalLifetime: 18446744073709551615" > over.yaml
+record "AllocCount: 4000000000" > many.yaml
+printf '%s\n' --- 'DataAccessProfiles:' '  SampledRecords:' '    - { Symbol: s, AccessCount: 18446744073709551615 }' > sampled.yaml
+for case in "over TotalSize allocations at 0x5 +1:2: the sum of" "over TotalLifetime allocations at 0x5 +1:2: the sum of" "many AllocCount block 0, of allocations at 0x5 +1:2:" \
+  "sampled AccessCount accesses to s: the sum of"; do
+  set -- $case
+  check "$1: $2 is told, with its place" "0 1" "$(status "$tool" merge --memprof-version 4 -o ours.out $1.yaml $1.yaml $1.yaml) $(grep -c "${*:3} $2" err)"
+  rm -f no
+  check "... --strict refuses it" "1 1 " "$(status "$tool" merge --strict --memprof-version 4 -o no $1.yaml $1.yaml) $(grep -c 'does not fit its' err) $(ls no 2> /dev/null)"
+done
+check "what is written instead is told" 1 "$("$tool" merge --memprof-version 4 -o ours.out many.yaml many.yaml 2>&1 | grep -c 'AllocCount is 8000000000, .*: 4294967295 is written')"
+
 # Many files.
 n=200; [ -z "${FULL:-}" ] || n=5000
 for i in $(seq $n); do echo "part.$((i % 6 + 1))"; done > many # short, so that xargs calls once
