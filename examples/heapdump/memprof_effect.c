@@ -138,7 +138,7 @@ static void effect_sum_json(hd_json *j, const effect *e, const effect_sum *s) {
     json_u64(j, "cold_bytes", s->cold_bytes);
 }
 
-static void effect_json(hd_json *j, effect *e) {
+static void effect_json(hd_json *j, const arguments *a, effect *e) {
     json_u64(j, "release", e->before.made.clang);
     json_object(j, "all");
     effect_sum_json(j, e, &e->all);
@@ -173,6 +173,8 @@ static void effect_json(hd_json *j, effect *e) {
         hd_json_end(j);
     }
     hd_json_end(j);
+    json_text(j, "hints_file", a->effect);
+    index_limits_json(j, a, &e->before.made);
 }
 
 /* The files are the later run's; the hints are in that of --effect. */
@@ -193,7 +195,7 @@ int hints_effect(const arguments *a) {
         effect_judge(&e);
         status = answer_open(&r, a, NULL);
         if (!status) {
-            if (a->json) effect_json(&r.json, &e);
+            if (a->json) effect_json(&r.json, a, &e);
             else effect_text(r.text, a, &e);
             status = answer_close(&r, DONE);
         }

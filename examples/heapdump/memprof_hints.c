@@ -353,7 +353,17 @@ static void hints_put_site(FILE *out, const arguments *a, index_hints *h, const 
     free(rows);
 }
 
-static void index_hints_text(FILE *out, const arguments *a, index_hints *h, const double limits[3]) {
+/* 0 is what was asked for, not the library's default: as single precision, it is 0 there. */
+static double index_limit(double asked) { return asked > 0 ? asked : DBL_MIN; }
+
+static void index_limits(const arguments *a, double limits[3]) {
+    static const double defaults[3] = { 0.05, 200, 1000 };
+    for (int i = 0; i < 3; i++) limits[i] = a->limit[i] < 0 ? defaults[i] : a->limit[i];
+}
+
+static void index_hints_text(FILE *out, const arguments *a, index_hints *h) {
+    double limits[3];
+    index_limits(a, limits);
     display(out, "what clang %u makes of them, by %s\n", h->clang,
             index_is_usual(a) ? "its own thresholds" : "thresholds that were given");
     display(out, "cold: less than %g accesses a byte and second, and living for %g s or longer\n", limits[0],
@@ -411,9 +421,9 @@ static void index_limit_json(hd_json *j, const char *key, double limit) {
     json_text(j, key, text);
 }
 
-static void index_hints_json(hd_json *j, const arguments *a, index_hints *h, const double limits[3]) {
-    json_text(j, "compiler", h->clang < 22 ? "clang 19" : "clang 22");
-    json_u64(j, "release", h->clang);
+void index_limits_json(hd_json *j, const arguments *a, const index_hints *h) {
+    double limits[3];
+    index_limits(a, limits);
     json_bool(j, "own_thresholds", index_is_usual(a));
     hd_json_key(j, "thresholds"), hd_json_object(j);
     index_limit_json(j, "cold_accesses_per_byte_and_second", limits[0]);
@@ -421,6 +431,12 @@ static void index_hints_json(hd_json *j, const arguments *a, index_hints *h, con
     index_limit_json(j, "hot_accesses_per_byte_and_second", limits[2]);
     json_bool(j, "uses_hot", h->uses_hot);
     hd_json_end(j);
+}
+
+static void index_hints_json(hd_json *j, const arguments *a, index_hints *h) {
+    json_text(j, "compiler", h->clang < 22 ? "clang 19" : "clang 22");
+    json_u64(j, "release", h->clang);
+    index_limits_json(j, a, h);
     json_array(j, "allocations");
     for (size_t i = 0; i < h->site_count; i++) {
         const index_site *site = &h->sites[i];
@@ -433,14 +449,6 @@ static void index_hints_json(hd_json *j, const arguments *a, index_hints *h, con
         hd_json_end(j), hd_json_end(j);
     }
     hd_json_end(j);
-}
-
-/* 0 is what was asked for, not the library's default: as single precision, it is 0 there. */
-static double index_limit(double asked) { return asked > 0 ? asked : DBL_MIN; }
-
-static void index_limits(const arguments *a, double limits[3]) {
-    static const double defaults[3] = { 0.05, 200, 1000 };
-    for (int i = 0; i < 3; i++) limits[i] = a->limit[i] < 0 ? defaults[i] : a->limit[i];
 }
 
 /* What the compiler makes of the profiles of a command line. */
@@ -487,7 +495,6 @@ void hints_close(hints *x) {
 }
 
 int index_hints_of(const arguments *a) {
-    double limits[3];
     answer r;
     hints x;
     int status;
@@ -495,11 +502,10 @@ int index_hints_of(const arguments *a) {
     if (a->hints_diff) return hints_diff(a);
     status = hints_open(a, false, &x);
     if (status) return status;
-    index_limits(a, limits);
     status = answer_open(&r, a, NULL);
     if (!status) {
-        if (a->json) index_hints_json(&r.json, a, &x.made, limits);
-        else index_hints_text(r.text, a, &x.made, limits);
+        if (a->json) index_hints_json(&r.json, a, &x.made);
+        else index_hints_text(r.text, a, &x.made);
         status = answer_close(&r, DONE);
     }
     hints_close(&x);

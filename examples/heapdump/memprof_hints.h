@@ -77,6 +77,8 @@ uint64_t index_id(const index_hints *h, uint32_t block, uint32_t depth);
 const char *index_verdict(const index_hints *h, const index_site *site);
 void index_put_shown(FILE *out, index_hints *h, uint64_t guid);
 double index_density(const uint64_t *value);
+/* By which numbers something is cold or hot. */
+void index_limits_json(hd_json *j, const arguments *a, const index_hints *h);
 void index_place_json(hd_json *j, index_hints *h, const hd_memprof_location *l);
 /* `unites`: blocks of one context become one, which the compiler sees apart. */
 int hints_open(const arguments *a, bool unites, hints *x);

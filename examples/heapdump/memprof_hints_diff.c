@@ -119,7 +119,7 @@ static void diff_side_json(hd_json *j, const char *key, const hint_diff *d, int 
     hd_json_end(j);
 }
 
-static void diff_json(hd_json *j, hint_diff *d) {
+static void diff_json(hd_json *j, const arguments *a, hint_diff *d) {
     static const char *const sides[] = { "before", "after" };
     json_u64(j, "release", d->side[0].made.clang);
     for (int i = 0; i < 2; i++) {
@@ -146,6 +146,7 @@ static void diff_json(hd_json *j, hint_diff *d) {
         hd_json_end(j);
     }
     hd_json_end(j);
+    index_limits_json(j, a, &d->side[0].made);
 }
 
 /* The first file of a command line and the second, each by itself. */
@@ -164,7 +165,7 @@ int hints_diff(const arguments *a) {
         diff_make(&d);
         status = answer_open(&r, a, NULL);
         if (!status) {
-            if (a->json) diff_json(&r.json, &d);
+            if (a->json) diff_json(&r.json, a, &d);
             else diff_text(r.text, a, &d);
             status = answer_close(&r, DONE);
         }

@@ -57,12 +57,20 @@ for runs in "a a" "b b" "a b"; do
   llvm-profdata-22 merge -j 2 --profiled-binary program --memprof-version=4 first.raw second.raw -o rows
   "$tool" index --binary program -o summed first.raw second.raw 2> err || fail "index: $(tail -n 1 err)"
   check "runs $runs: LLVM has more rows than contexts" 1 "$(($("$tool" info --json summed | jq '.files[0].blocks') < $("$tool" info --json rows | jq '.files[0].blocks')))"
-  judged() { "$tool" memprof $limits --json --effect "$@" 2> err | jq -c 'del(.files)'; }
+  judged() { "$tool" memprof $limits --json --effect "$@" 2> err | jq -c 'del(.files, .hints_file)'; }
   check "... judged, they are one context" "$(judged a.memprof summed)" "$(judged a.memprof rows)"
   [ "$runs" = "a b" ] || check "... and as what was told before" "$(judged summed "$gone")" "$(judged rows "$gone")"
   differ() { "$tool" memprof --hints --diff $limits --json "$@" 2> err | jq -c '.before.cold_contexts, .after.cold_contexts, [.changes[] | [.before.contexts, .after.contexts, .contexts_become_cold, .contexts_no_longer_cold]]'; }
   [ "$runs" = "a b" ] || check "... and compared" "$(differ summed a.memprof; differ b.memprof summed)" "$(differ rows a.memprof; differ b.memprof rows)"
 done
+# By which numbers.
+numbers='[.own_thresholds, .thresholds.cold_accesses_per_byte_and_second, .thresholds.cold_lifetime_seconds, .thresholds.uses_hot] | map(tostring) | join(" ")'
+for way in "--hints a.memprof" "--hints --diff a.memprof b.memprof" "--effect a.memprof b.memprof"; do
+  check "$way --json has the thresholds" "false 100 0 false" "$("$tool" memprof $way $limits --json 2> err | jq -r "$numbers")"
+  check "... of a release, too" "true 0.05 200 true" "$("$tool" memprof $way --clang 19 --json 2> err | jq -r "$numbers")"
+done
+check "--effect --json names the file that the hints are of" "b.memprof a.memprof" "$("$tool" memprof --effect a.memprof b.memprof --json 2> err | jq -r '.files[].file, .hints_file' | xargs)"
+check "--effect does not go with --hints" "2 1" "$(status "$tool" memprof --effect a.memprof --hints b.memprof) $(grep -c -e '--hints and --effect do not go together' err)"
 check "--diff wants two files" 2 "$(status "$tool" memprof --hints --diff a.memprof)"
 check "--diff is of --hints" 2 "$(status "$tool" memprof --diff a.memprof b.memprof)"
 exit $failed
