@@ -293,8 +293,9 @@ static const command commands[] = {
               "With --hints, what clang makes of each allocation, which it reads of calls of operator new: cold,\n"
               "not cold or hot, or ambiguous, when that depends on the callers; then it makes copies of functions,\n"
               "and the callers that tell contexts apart are shown, in one row what these do not tell apart.\n"
-              "Densities and lifetimes are averages of the allocations. clang 22 marks all cold contexts, and of the others those that say how many callers\n"
-              "tell cold ones apart; hot are there only allocations of which all contexts are.\n"
+              "Densities and lifetimes are averages of the allocations. clang 22 marks all cold contexts, and of the\n"
+              "others those that say how many callers tell cold ones apart; hot are there only allocations of which\n"
+              "all contexts are.\n"
               "With --effect, whether the hints were right: of what the compiler was told cold, how much was cold\n"
               "again in a later run of the same source, and which call stacks were not. FILE has to be of a program\n"
               "that is instrumented again: clang does not instrument what it gives hints to.",

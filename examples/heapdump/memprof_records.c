@@ -470,7 +470,8 @@ int run_memprof(const arguments *a) {
     bool hints = a->hints || a->effect;
     if (!hints && (!index_is_usual(a) || a->clang || a->hints_diff))
         return usage("thresholds, --clang and --diff are for --hints");
-    if (a->effect && a->hints_diff) return usage("--diff and --effect do not go together");
+    if (a->effect && (a->hints || a->hints_diff))
+        return usage("--%s and --effect do not go together", a->hints_diff ? "diff" : "hints");
     if (a->yaml && (hints || a->json)) return usage("--yaml goes neither with --hints nor with --json");
     if (hints) return index_hints_of(a);
     if (a->yaml) return yaml_show(a);

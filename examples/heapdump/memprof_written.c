@@ -188,7 +188,8 @@ void index_tell_unknown(uint64_t numbers) {
 /* Tells what is written cannot have. */
 static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
     const hd_memprof_index *index = s->index;
-    const char *name = hd_memprof_layout_name(layout);
+    static const char *const names[] = { "version 0", "version 1", "version 2", "version 3", "version 4", "the RFC" };
+    const char *name = names[layout - HD_MEMPROF_LLVM_0];
     uint32_t callees = index_callees(index);
     index_tell_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
     if (layout == HD_MEMPROF_LLVM_4) return;

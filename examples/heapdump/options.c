@@ -32,6 +32,11 @@ static bool take_text(const option_row *o, arguments *a, const char *text) {
     return true;
 }
 
+/* Counters are those of one file. */
+static bool take_base(const option_row *o, arguments *a, const char *text) {
+    return !a->base && take_text(o, a, text);
+}
+
 bool parse_bytes(const char *s, uint64_t *n) {
     char *end;
     int shift = 0;
@@ -393,7 +398,7 @@ static const option_row rows[] = {
       "allocated less, cold=P%, the smallest cold ones that together have at most P%\n"
       "of all cold bytes, or both with a comma between. What is not cold stays at\n"
       "places where something cold does, so that nothing becomes cold by it" },
-    { "", "base", "FILE", take_text, AT(base),
+    { "", "base", "FILE", take_base, AT(base),
       "put it into this indexed profile, beside its counters of functions, instead\n"
       "of the MemProf profile that may be there; beside counters of LLVM 22, in\n"
       "versions 2 to 4 or rfc" },
@@ -422,8 +427,8 @@ static const option_row rows[] = {
       "run that FILE is of" },
     { "", "clang", "RELEASE", take_text, AT(clang), "the compiler's: 19 or 22 [22]" },
     { "", "yaml", NULL, take_flag, AT(yaml),
-      "the records as YAML, what llvm-profdata show --memory prints of an indexed profile,\n"
-      "and llvm-profdata merge and this tool read" },
+      "the records as YAML, what llvm-profdata show --memory prints of an indexed\n"
+      "profile, and llvm-profdata merge and this tool read" },
     { "", "cold-density", "D", take_limit, AT(limit[0]), "cold: less than D accesses a byte and second [0.05], and" },
     { "", "cold-lifetime", "S", take_limit, AT(limit[1]), "living for S seconds or longer [200]" },
     { "", "hot-density", "D", take_limit, AT(limit[2]),
@@ -588,6 +593,7 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
             return usage("--%s does not take '%s'%s%s", o->name, optarg,
                          o->take == take_format  ? " (--format help lists what it takes)"
                          : o->take == take_prune ? " (cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between)"
+                         : o->take == take_base  ? " (counters of one file)"
                          : *pattern_error        ? ": "
                                                  : "",
                          pattern_error);

@@ -33,9 +33,10 @@ check "callees and accesses to data go beside counters" "" "$(shown both | diff 
 counts() { llvm-profdata-22 show --all-functions --counts "$1" 2>&1; }
 check "... which are as before" "" "$(counts both | diff <(counts "$data/counters-22.profdata") - | head -n 3)"
 for v in 0 1 2 3 rfc; do
+  [ $v = rfc ] && name="the RFC" || name="version $v"
   "$tool" convert --to memprof-index --memprof-version $v -o less "$access" 2> err || fail "version $v: $(tail -n 1 err)"
   check "version $v names what it cannot hold" "3 callees 4 accesses" \
-    "$(sed -n 's/.*no callees of call sites: \([0-9]*\) are left out.*/\1 callees/p; s/.*no accesses to data: \([0-9]*\) symbols and literals.*/\1 accesses/p' err | tr '\n' ' ' | sed 's/ $//')"
+    "$(sed -n 's/heapdump: '"$name"' has no callees of call sites: \([0-9]*\) are left out.*/\1 callees/p; s/heapdump: '"$name"' has no accesses to data: \([0-9]*\) symbols and literals.*/\1 accesses/p' err | tr '\n' ' ' | sed 's/ $//')"
   "$tool" convert --to memprof-index --memprof-version 4 -o more less 2> err || fail "from version $v: $(tail -n 1 err)"
   says "... and the rest comes back" more
 done

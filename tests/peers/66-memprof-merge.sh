@@ -97,6 +97,8 @@ for base in indexed-22.4 part.1 "$data/counters-22.profdata"; do
 done
 check "what is no MemProf profile is named" 1 "$("$tool" merge -o no part.1 "$data"/memprof-19.raw "$source/../data/README.md" 2>&1 | grep -c 'README.md')"
 
+check "two --base are refused" "2 1" "$(status "$tool" merge --base "$data/counters-22.profdata" --base part.1 -o no part.1) $(grep -c -e "--base does not take 'part.1' (counters of one file)" err)"
+
 # Pruned: of a profile with cold contexts.
 cp "$data/memprof-22-v4.profdata" cold
 show cold && for what in min-bytes=100 min-bytes=9000 cold=50% cold=100%,min-bytes=1G min-bytes=1G; do
