@@ -317,6 +317,7 @@ static const command commands[] = {
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
                   "heapdump index --memprof-version 0 -o old.memprof app.memprof\n"
+                  "heapdump index --prune cold=0.1%,min-bytes=4k -o small.memprof app.memprof\n"
                   "heapdump index --like 19 --memprof-version 3 --binary app -o app.memprof app.memprofraw" }
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
