@@ -9,7 +9,8 @@ a large C++ program recorded, and the sizes of what they write.
 The program is made up: layers of functions that call each other in many ways and allocate through the standard
 library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as
 clang 22 does, against llvm-profdata-22. Many profiles are of runs of it that are a twentieth as long, each of another
-part of the walks; llvm-profdata takes them once a row. Times are the fastest of the rounds, which take turns; memory
+part of the walks; llvm-profdata takes them once a row. By default llvm-profdata-22 keeps the contexts of as many files as
+there are processors, with -j as many as there are files those of all, and of indexed files none. Times are the fastest of the rounds, which take turns; memory
 is the most of them.
 """
 
@@ -152,9 +153,17 @@ def release(number, versions):
     files = ["run.%d" % i for i in range(max(counts, default=0))]
     for i, name in enumerate(files):
         record(place, options.walks // 20, 977 * i + 1, name)
+    last = versions[-1]
     for count in counts:
-        row("index of %d, version %s" % (count, versions[-1]), [*index(versions[-1]), *files[:count]], [*merge(versions[-1]), *files[:count]], 1)
-        row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(versions[-1]), *files[:count]], 1)
+        row("index of %d, version %s" % (count, last), [*index(last), *files[:count]], [*merge(last), *files[:count]], 1)
+        if number != "19":  # which loses no contexts by default
+            row("... llvm: -j %d" % count, [*index(last), *files[:count]], [*merge(last), "-j", str(count), *files[:count]], 1)
+        row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(last), *files[:count]], 1)
+    indexed = [name + ".memprof" for name in files[:50]]
+    for name, raw in zip(indexed, files):
+        subprocess.run([*index(last)[:-1], name, raw], check=True, stderr=subprocess.DEVNULL)
+    if indexed:
+        row("index of %d indexed" % len(indexed), [*index(last), *indexed], [*merge(last), *indexed], 1)
     if number != "19":
         return
     print("\n%-22s %14s %14s %14s" % ("bytes", "hot and cold", "all fields", "llvm's"))
