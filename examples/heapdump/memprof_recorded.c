@@ -118,7 +118,7 @@ int memprof_recorded(recording *r) {
     bool is_rfc = !strcmp(r->a->record_format, "memprof-rfc");
     hd_options options = { .lenient = true }; /* what is too large for its field is the largest */
     hd_error err;
-    hd_memprof_merger *sum = is_rfc ? needed(hd_memprof_merger_create(NULL, &err)) : NULL;
+    hd_memprof_merger *sum = is_rfc ? needed(hd_memprof_merger_create(&options, &err)) : NULL;
     hd_memprof *all = NULL;
     hd_status failed = HD_OK;
     output o;
