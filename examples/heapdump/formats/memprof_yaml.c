@@ -5,9 +5,9 @@
    Read is what LLVM 22 takes, of one document, and beside it what can mean one thing alone: a beginning without
    "---", call sites as lists of frames, as LLVM 20 has them, and the listing that `llvm-profdata show` makes of raw
    profiles ("MemprofProfile"), where functions are decimal and have names. Several records of one function are one
-   here; LLVM drops all but the first. Aliases are refused, so that a text cannot unfold; a scalar of more than
-   SCALAR_MOST bytes ends reading, more than DIRECTIVES_MOST directives too, and nesting of more than DEPTH_MOST, which
-   is far from what the format has. Lenient reading leaves out the record at hand. */
+   here; LLVM drops all but the first. Aliases are refused, so that a text cannot unfold. Reading ends at a scalar of
+   more than SCALAR_MOST bytes, at more than BEFORE_MOST before the document, and at nesting of more than DEPTH_MOST,
+   which is far from what the format has. Lenient reading leaves out the record at hand. */
 
 #include "formats.h"
 

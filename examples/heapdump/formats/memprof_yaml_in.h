@@ -15,7 +15,7 @@
 
 enum {
     SCALAR_MOST = 1 << 24,       /* bytes between two events */
-    DIRECTIVES_MOST = 32,        /* lines that begin with % between two events: libyaml compares each with all */
+    BEFORE_MOST = 1 << 16,       /* bytes before a document: libyaml compares all tags that are declared there */
     DEPTH_MOST = 32,             /* open collections: of all that are open libyaml looks at each with each token */
     CHUNK = 4064                 /* of text, at least */
 };
@@ -67,7 +67,7 @@ typedef struct yaml_in {
     hd_memprof_builder *builder;
     hd_status failed;            /* other than that the input is malformed; told in err */
     hd_error *err, found;        /* found: what is malformed */
-    uint32_t directives;         /* lines that may be some, since the last event came */
+    bool in_document;
     uint64_t total, fed, told;   /* bytes of the input; of these taken; taken when the last event came */
     uint64_t base;               /* of a byte order mark */
     uint64_t characters, more;   /* of those; bytes beyond one for each */
@@ -270,6 +270,9 @@ static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t 
     hd_window *w = y->window;
     size_t n, room = capacity;
     *read = 0;
+    if (!y->in_document && y->fed - y->told > BEFORE_MOST)
+        return yaml_too_much(y, y->told, y->event.end_mark.line + 1, "more than %d bytes before a document begins",
+                             BEFORE_MOST);
     if (y->fed - y->told > SCALAR_MOST)
         return yaml_too_much(y, y->told, y->event.end_mark.line + 1,
                              "more than %d bytes without a key, a value or a bracket", SCALAR_MOST);
@@ -279,8 +282,6 @@ static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t 
     while (!y->failed && room) {
         y->failed = hd_window_fill(w, y->in_line ? 1 : QUICK_MOST, y->err);
         if (y->failed || w->at == w->end) break;
-        if (!y->in_line && *w->at == '%' && y->directives++ == DIRECTIVES_MOST)
-            return yaml_too_much(y, y->fed, y->lines + 1, "more than %d directives", DIRECTIVES_MOST);
         n = y->in_line ? 0 : yaml_feed_quick(y, buffer + capacity - room, room);
         if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* for want of room */
         if (!n && !y->failed) {
@@ -414,7 +415,6 @@ static hd_status yaml_next(yaml_in *y) {
         y->has_event = false;
     }
     y->told = y->fed;
-    y->directives = 0;
     if (!yaml_parser_parse(&y->parser, &y->event)) {
         if (y->failed) return y->ended = true, y->failed;
         if (y->parser.error == YAML_MEMORY_ERROR) return y->ended = true, yaml_no_memory(y, 0);
@@ -422,6 +422,8 @@ static hd_status yaml_next(yaml_in *y) {
                            y->parser.context ? ", " : ": ", y->parser.problem ? y->parser.problem : "damaged");
     }
     y->has_event = true;
+    if (y->event.type == YAML_DOCUMENT_START_EVENT) y->in_document = true;
+    if (y->event.type == YAML_DOCUMENT_END_EVENT) y->in_document = false;
     if (y->event.type == YAML_SEQUENCE_START_EVENT || y->event.type == YAML_MAPPING_START_EVENT) y->depth++;
     if (y->depth > DEPTH_MOST) {
         y->ended = true;
