@@ -15153,13 +15153,14 @@ static bool hd__page_rows_take(hd_register *reg, hd__page_shower *to) {
     bool ok;
     hd__lock(&to->lock);
     ok = hd__shower_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages)) != NULL;
-    reg->free_row = to->rows.count + 1;
-    reg->last_row = to->rows.count + line;
-    while (ok && to->rows.count < reg->last_row) hd__shower_done(&to->rows, to->column);
+    if (ok) {
+        reg->free_row = to->rows.count + 1;
+        reg->last_row = to->rows.count + line;
+        while (to->rows.count < reg->last_row) hd__shower_done(&to->rows, to->column);
+    }
     hd__unlock(&to->lock);
     for (uint32_t row = reg->free_row; ok && row < reg->last_row; row++)
         hd__figure_set(&hd__page_row(to, row)->number, row + 1);
-    if (!ok) reg->free_row = 0;
     return ok;
 }
 

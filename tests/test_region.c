@@ -860,6 +860,30 @@ static void parents_do_not_multiply_what_is_read(void **state) {
     memset(first->pages.segment, 0, sizeof first->pages.segment);
 }
 
+static void a_forged_row_of_a_full_region_leads_nowhere(void **state) {
+    enum { SMALL = 1 << 20, LEAVES = 1024 };
+    (void)state;
+    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .shards = 1 };
+    assert_int_equal(hd_region_init(region, SMALL, NULL), HD_OK);
+    rec = hd_recorder_create(&desc, NULL);
+    hd_register *reg = rec->shard[0].reg;
+    hd_allocation a = { 0, 1, 1, 0 };
+    for (uint64_t i = 1; i <= LEAVES + 8; i++) {
+        if (i > LEAVES) ((hd__region *)(void *)region)->used = SMALL; /* it says */
+        a.address = i << 17 | 64;
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+    }
+    assert_int_equal(rec->pages.rows.count, LEAVES);
+    for (uint64_t i = 1; i <= 200; i++) assert_true(hd_register_remove(reg, i << 17 | 64, NULL));
+    assert_true(reg->free_row > 0);
+    hd__figure_set(&hd__page_row(&rec->pages, reg->free_row)->number, LEAVES + 1);
+    for (uint64_t i = 2001; i <= 2008; i++) {
+        a.address = i << 17 | 64;
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+    }
+    assert_int_equal(rec->pages.rows.count, LEAVES);
+}
+
 static volatile bool stop_writing;
 
 static void *write_at_random(void *unused) {
@@ -948,6 +972,7 @@ int main(void) {
 #if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test_setup_teardown(what_a_killed_process_recorded_is_there, setup, teardown),
         cmocka_unit_test_setup_teardown(parents_do_not_multiply_what_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_forged_row_of_a_full_region_leads_nowhere, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hostile_process_falsifies_figures_only, setup, teardown),
 #endif
     };
