@@ -194,6 +194,11 @@ static void output_begins(output *o) {
     output_unfinished = &o->file;
 }
 
+void file_limit_fails(struct sigaction *before) {
+    const struct sigaction ignore = { .sa_handler = SIG_IGN };
+    sigaction(SIGXFSZ, &ignore, before);
+}
+
 /* Who ends us waits, until sigprocmask puts *before back. */
 static void hold_ends(sigset_t *before) {
     sigset_t held;
@@ -265,7 +270,7 @@ static hd_status write_told(void *user, const void *data, size_t size) {
 
 int output_open_as(output *o, const char *path, bool is_default) {
     hd_error err;
-    signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
+    file_limit_fails(NULL);
     o->is_file = path && strcmp(path, "-");
     o->packing = NULL;
     o->gathered = NULL;

@@ -197,6 +197,9 @@ void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);
+struct sigaction;
+/* A file over the limit (RLIMIT_FSIZE), in memory too, is a failed write like others, until sigaction puts *before back. */
+void file_limit_fails(struct sigaction *before);
 /* Closes what open_memstream opened; the text is whole then. */
 void closed_text(FILE *f, char **text);
 extern const char *command_name; /* NULL: none is known yet */

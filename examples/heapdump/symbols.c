@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -281,6 +282,8 @@ static void symbols_take(symbols_object *o, const char *file, int fd) {
     };
     SYMBOLS_WORK;
     GElf_Addr bias = 0;
+    struct sigaction before;
+    file_limit_fails(&before);
     o->dwfl = fd >= 0 ? dwfl_begin(&callbacks) : NULL;
     if (o->dwfl) {
         dwfl_report_begin(o->dwfl);
@@ -288,6 +291,7 @@ static void symbols_take(symbols_object *o, const char *file, int fd) {
         o->module = dwfl_report_offline(o->dwfl, o->path, file, fd);
     }
     if (fd >= 0 && !o->module) close(fd);
+    sigaction(SIGXFSZ, &before, NULL);
     if (!o->dwfl) return;
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
@@ -368,11 +372,12 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     memcpy(o->build_id, m->build_id, o->build_id_size);
 }
 
-/* Opens the program of a process that has just begun and waits for us, unless it is large or known: a copy, since it
-   may be written over as soon as the process ends. */
+/* Opens the program of a process that has just begun and waits for us: a copy, since it may be written over as soon as
+   the process ends. Not one that is large or known, nor when there are many. */
 void symbols_begun(symbols *s, uint64_t pid) {
-    enum { LARGEST = 16 << 20 };
+    enum { LARGEST = 16 << 20, TOGETHER = 128 << 20 };
     char link[40], path[PATH_MAX];
+    struct sigaction before;
     symbols_object *o;
     struct stat st;
     ssize_t n;
@@ -380,12 +385,17 @@ void symbols_begun(symbols *s, uint64_t pid) {
     snprintf(link, sizeof link, "/proc/%llu/exe", (unsigned long long)pid);
     n = readlink(link, path, sizeof path);
     if (n <= 0 || n == sizeof path || *path != '/' || stat(link, &st) || st.st_size > LARGEST) return;
+    if (s->copied + (uint64_t)st.st_size > TOGETHER) return;
     path[n] = 0;
     o = symbols_find(s, hd_cstr(path));
     if (o && o->file.st_ino == st.st_ino && !memcmp(&o->file.st_mtim, &st.st_mtim, sizeof st.st_mtim)) return;
     fd = open(link, O_RDONLY | O_CLOEXEC);
     copy = fd < 0 ? -1 : memfd_create("program", MFD_CLOEXEC);
-    if (copy >= 0 && sendfile(copy, fd, NULL, (size_t)st.st_size) == st.st_size) {
+    file_limit_fails(&before);
+    n = copy < 0 ? -1 : sendfile(copy, fd, NULL, (size_t)st.st_size);
+    sigaction(SIGXFSZ, &before, NULL);
+    if (n == st.st_size) {
+        s->copied += (uint64_t)st.st_size;
         s->twins |= o != NULL;
         o = symbols_add(s, hd_cstr(path));
         o->file = st;

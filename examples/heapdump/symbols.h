@@ -94,6 +94,7 @@ typedef struct symbols {
     uint32_t name_count;
     uint64_t resolved, unresolved;
     bool twins;                  /* of one path there were several objects */
+    uint64_t copied;             /* bytes of objects that are copies */
     code_map *code;              /* of the process whose frames are named; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
 } symbols;
