@@ -46,7 +46,7 @@ static void on_cut(int number) {
 
 /* In memory, or in a file that outlives us as well. */
 bool region_make(region *r, const char *keep) {
-    struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+    struct sigaction before;
     hd_error err;
     bool sized;
     r->base = NULL;
@@ -56,7 +56,7 @@ bool region_make(region *r, const char *keep) {
         display(stderr, "heapdump: cannot create %s: %s\n", keep ? keep : "a region", strerror(errno));
         return false;
     }
-    sigaction(SIGXFSZ, &ignore, &before);
+    file_limit_fails(&before);
     sized = region_size(r);
     sigaction(SIGXFSZ, &before, NULL);
     if (!sized || hd_region_init(r->base, r->size, &err)) {
@@ -121,19 +121,21 @@ static uint64_t own_faults(void) {
     return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
 }
 
-/* Bytes of pages that are there and have nothing in them, as those have that our reading makes. */
-static uint64_t region_zeros(const region *r) {
+/* Bytes of pages that have something in them, unlike those that our reading makes. Where the file system does not tell
+   holes, they are read; not much more than the pages that are there. */
+static uint64_t region_written(const region *r) {
     static const char zeros[4096];
     static char buffer[1 << 16];
+    uint64_t sum = 0, left = 16 * r->pages + sizeof buffer;
     off_t at = 0, end;
-    uint64_t sum = 0;
     while ((at = lseek(r->fd, at, SEEK_DATA)) >= 0 && (end = lseek(r->fd, at, SEEK_HOLE)) > at)
         while (at < end) {
             size_t size = end - at < (off_t)sizeof buffer ? (size_t)(end - at) : sizeof buffer;
             ssize_t n = pread(r->fd, buffer, size, at);
-            if (n <= 0) return sum;
+            if (n <= 0 || (uint64_t)n > left) return sum;
+            left -= (uint64_t)n;
             for (ssize_t i = 0; i + (ssize_t)sizeof zeros <= n; i += (ssize_t)sizeof zeros)
-                if (!memcmp(buffer + i, zeros, sizeof zeros)) sum += sizeof zeros;
+                if (memcmp(buffer + i, zeros, sizeof zeros)) sum += sizeof zeros;
             at += n;
         }
     return sum;
@@ -155,7 +157,8 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
     r->pages = region_pages(r);
     r->faults = own_faults();
     if (r->pages_guessed > r->pages / 8) {
-        r->pages_read = region_zeros(r);
+        uint64_t written = region_written(r);
+        r->pages_read = r->pages > written ? r->pages - written : 0;
         r->pages_guessed = 0;
     }
     if (r->pages > used) used = r->size; /* more was taken than it says */
