@@ -78,6 +78,7 @@ typedef struct timeline {
     bool is_default, is_plain;   /* plain: it grows while the program runs */
     bool begun, failed;          /* failed: it could not be written lately */
     bool stale;                  /* a viewer would have what is in it better if it were written again */
+    bool is_watched;             /* somebody had it open for long */
     int fd;                      /* -1: not open */
     uint64_t size;               /* of what is whole in it */
     uint64_t size_again;         /* when it was written again last */

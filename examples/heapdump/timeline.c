@@ -224,19 +224,22 @@ static bool file_begin(timeline *t) {
 }
 
 /* A write shows page by page to who reads meanwhile. Who opens the file now waits for our lease to end; who has it open
-   is given the time of a copy. The signal that somebody waits is one that is ignored by default. */
-static void readers_wait(int fd) {
-    enum { TRIES = 100 };
+   is given the time of a copy, but for one that keeps it open. The signal that somebody waits is one that is ignored by
+   default. */
+static void readers_wait(timeline *t) {
+    enum { LONGEST = 128 };
     const struct timespec a_millisecond = { .tv_nsec = 1000000 };
-    fcntl(fd, F_SETSIG, SIGURG);
-    for (int i = 0; i < TRIES && fcntl(fd, F_SETLEASE, F_WRLCK) && errno == EAGAIN; i++) nanosleep(&a_millisecond, NULL);
+    int left = t->is_watched ? 1 : LONGEST;
+    fcntl(t->fd, F_SETSIG, SIGURG);
+    while (fcntl(t->fd, F_SETLEASE, F_WRLCK) && errno == EAGAIN && --left) nanosleep(&a_millisecond, NULL);
+    t->is_watched = !left;
 }
 
 /* Appends what is pending, all of it or nothing. */
 static bool file_append(timeline *t) {
     ssize_t n;
     int failure;
-    readers_wait(t->fd);
+    readers_wait(t);
     n = pwrite(t->fd, t->pending, t->pending_size, (off_t)t->size);
     failure = n < 0 ? errno : n < (ssize_t)t->pending_size ? ENOSPC : 0;
     if (failure && ftruncate(t->fd, (off_t)t->size)) {}

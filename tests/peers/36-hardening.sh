@@ -153,8 +153,11 @@ check "limit that nobody may raise: told, nothing is run" "1 1 no" \
   "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'no region to record into: File too large') $(test -e ran && echo ran || echo no)"
 rm -f "$TMPDIR"/heapdump.*.json
 
-# 60 processes at once, and room for fewer files: what cannot be recorded runs all the same.
-many='i=0; while [ $i -lt 60 ]; do sleep 100 & all="$all $!"; i=$((i + 1)); done; sleep 1; kill $all; wait; ulimit -n > limit'
+# 60 processes at once, and room for fewer files: what cannot be recorded runs all the same. Each is there until all have
+# begun, and had a second to be let in.
+many='i=0; while [ $i -lt 60 ]; do sleep 1000 & all="$all $!"; i=$((i + 1)); done
+  for p in $all; do until read -r name < /proc/$p/comm && [ "$name" = sleep ]; do :; done; done
+  sleep 1; kill $all; wait; ulimit -n > limit'
 check "limit on open files: all that runs ends, what went unrecorded is told" "0 yes 40 1" \
   "$(ulimit -n 40; rec -o files.json -- sh -c "$many") $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $(said 'too many at once, or for the files that may be open')"
 check "soft limit on open files: all are recorded, and the program's limit is its own" "0 yes 30" \
