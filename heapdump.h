@@ -29956,6 +29956,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
     hd_reporter reporter = hd__reporter_make(options);
     const uint64_t *values = x->value;
     uint64_t any = 0;            /* of all that has 32 bits there */
+    if (!values) return HD_OK;   /* blocks without fields */
     for (uint32_t rows = x->block_row ? x->row_count : x->block_count; rows--; values += x->field_count)
         for (uint32_t i = 0; i < x->field_count; i++)
             if (fields >> x->field[i] & 1 && hd__memprof_mib[x->field[i]].width == 4) any |= values[i];
