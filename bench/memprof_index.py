@@ -10,7 +10,7 @@ The program is made up: layers of functions that call each other in many ways an
 library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as
 clang 22 does, against llvm-profdata-22. Many profiles are of runs of it that are a twentieth as long, each of another
 part of the walks; llvm-profdata takes them once a row. By default llvm-profdata-22 keeps the contexts of as many files as
-there are processors, with -j as many as there are files those of all, and of indexed files none. Times are the fastest of the rounds, which take turns; memory
+there are processors, with -j as many as there are files those of all. Of indexed files no release keeps any. Times are the fastest of the rounds, which take turns; memory
 is the most of them.
 """
 
@@ -161,7 +161,7 @@ def release(number, versions):
         row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(last), *files[:count]], 1)
     indexed = [name + ".memprof" for name in files[:50]]
     for name, raw in zip(indexed, files):
-        subprocess.run([*index(last)[:-1], name, raw], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*index(last)[:-1], name, "--like", number, raw], check=True, stderr=subprocess.DEVNULL)
     if indexed:
         row("index of %d indexed" % len(indexed), [*index(last), *indexed], [*merge(last), *indexed], 1)
     if number != "19":
