@@ -3943,10 +3943,10 @@ typedef struct hd__mem {
     bool over;                   /* the limit, not the allocator, said no last */
 } hd__mem;
 
-/* Blocks this large come from the OS, so that what grows moves without being copied. Very large ones ask for large
-   pages: walks through graphs in no order of memory, and filling tables for the first time, take half the time. Those
-   that are less take longer to get a large page, where a virtual machine has given them back, than many small ones.
-   Sanitizers get to see all blocks. */
+/* Blocks this large come from the OS, so that what grows moves without being copied, and ask for large pages: filling
+   them for the first time takes a quarter of the time, walks in no order of memory half of it. Smaller ones take longer
+   to get a large page, where a virtual machine has given them back, than many small ones. Sanitizers get to see all
+   blocks. */
 #if defined(__has_feature)
 #define HD__SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -3955,9 +3955,8 @@ typedef struct hd__mem {
 #define HD__SANITIZED 0
 #endif
 #if defined(__linux__) && !HD__SANITIZED
-#define HD__LARGE_BLOCK ((size_t)4 << 20)
+#define HD__LARGE_BLOCK HD__LARGE_PAGE
 #define HD__LARGE_PAGE ((size_t)2 << 20)
-#define HD__VERY_LARGE ((size_t)8 << 20)
 #if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
 #endif
@@ -3966,7 +3965,7 @@ static size_t hd__large_round(size_t size) { return (size + HD__LARGE_PAGE - 1) 
 
 static void *hd__large_ask(void *block, size_t size) {
     int saved = errno;
-    if (size >= HD__VERY_LARGE && madvise(block, hd__large_round(size), 14 /* MADV_HUGEPAGE */)) errno = saved;
+    if (madvise(block, hd__large_round(size), 14 /* MADV_HUGEPAGE */)) errno = saved;
     return block;                /* with small ones if need be */
 }
 
@@ -26780,6 +26779,84 @@ static uint32_t hd__index_depth(const hd_memprof_index *x, uint32_t stack) {
     return x->first[stack + 1] - x->first[stack];
 }
 
+/* Sorting call stacks by what is in them. */
+typedef struct hd__index_sorting {
+    hd__mem *mem;
+    const uint32_t *first, *location; /* of stacks */
+    const uint32_t *weight;      /* by location: what to sort by, 1 or more */
+    bool from_outermost;         /* frames count from the outermost one in, else from the innermost one out */
+    uint32_t count, *order;      /* numbers of stacks: as many, sorted in the end */
+    unsigned bits;               /* of a weight */
+    hd__keyed *items;            /* twice as many */
+} hd__index_sorting;
+
+/* Stacks that are alike up to a depth, in a row of `order`. */
+typedef struct hd__index_run {
+    uint32_t from, n, depth;
+} hd__index_run;
+
+/* The weights of a stack's frames from a depth on, as many as a key holds; where there is none, 0. */
+HD__INLINE uint64_t hd__index_weights(const hd__index_sorting *x, uint32_t stack, uint32_t depth) {
+    const uint32_t *at = x->location + x->first[stack], length = x->first[stack + 1] - x->first[stack];
+    uint64_t key = 0;
+    for (uint32_t k = depth, end = depth + 64 / x->bits; k < end; k++)
+        key = key << x->bits | (k < length ? x->weight[at[x->from_outermost ? length - 1 - k : k]] : 0);
+    return key;
+}
+
+/* Sorts few by key, as hd__sort_keys does many. */
+static void hd__index_sort_few(hd__keyed *items, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        hd__keyed item = items[i];
+        uint32_t at = i;
+        for (; at && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* Sorts a run of stacks by as many frames as a key holds, and notes what is left to sort by the next ones. */
+static bool hd__index_sort_run(hd__index_sorting *x, hd__index_run run, hd__index_run **runs) {
+    uint32_t *order = x->order + run.from, n = run.n, end;
+    hd__keyed *items = x->items;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t ahead = 16;
+        if (i + ahead < n) HD__PREFETCH(&x->first[order[i + ahead]]);
+        if (i + ahead / 2 < n) HD__PREFETCH(&x->location[x->first[order[i + ahead / 2]]]);
+        items[i].number = order[i];
+        items[i].key = hd__index_weights(x, order[i], run.depth);
+    }
+    if (n < 32) hd__index_sort_few(items, n);
+    else hd__sort_keys(items, items + x->count, n);
+    for (uint32_t i = 0; i < n; i = end) {
+        hd__index_run next;
+        for (end = i; end < n && items[end].key == items[i].key; end++) order[end] = items[end].number;
+        next.from = run.from + i;
+        next.n = end - i;
+        next.depth = run.depth + 64 / x->bits;
+        if (next.n > 1 && items[i].key << (64 - x->bits) && !hd__push(x->mem, *runs, next)) return false;
+    }
+    return true;
+}
+
+/* Sorts stacks by the weights of their frames, where a frame comes behind none; those that are alike by number. False:
+   out of memory. */
+static bool hd__index_sort_stacks(hd__index_sorting *x, uint32_t locations) {
+    hd__index_run *runs = NULL, run;
+    bool whole;
+    x->items = (hd__keyed *)hd__calloc(x->mem, x->count, 2 * sizeof *x->items);
+    for (x->bits = 1; x->bits < 32 && locations >> x->bits;) x->bits++;
+    run.from = run.depth = 0;
+    run.n = x->count;
+    for (uint32_t i = 0; i < x->count; i++) x->order[i] = i;
+    for (whole = x->items && hd__push(x->mem, runs, run); whole && hd__len(runs);) {
+        run = stbds_arrpop(runs);
+        whole = hd__index_sort_run(x, run, &runs);
+    }
+    if (x->items) hd__cfree(x->mem, x->items, x->count, 2 * sizeof *x->items);
+    hd__arr_free(x->mem, runs);
+    return whole;
+}
+
 /* Buckets of a table of n items. */
 static uint64_t hd__index_buckets(uint64_t n) {
     uint64_t buckets = 1;
@@ -29163,7 +29240,8 @@ typedef struct hd__index_made_result {
     hd__mem *mem;
     hd__arena arena;
     hd__strings texts;           /* of the result */
-    uint32_t *location_rank, *stack_rank, *function_rank; /* by number in the builder: that in the result */
+    uint32_t *location_rank;     /* by number in the builder: that in the result, plus one */
+    uint32_t *stack_rank, *function_rank; /* by number in the builder: that in the result */
 } hd__index_made_result;
 
 static bool hd__index_made_location_before(const void *owner, uint32_t a, uint32_t b) {
@@ -29171,15 +29249,6 @@ static bool hd__index_made_location_before(const void *owner, uint32_t a, uint32
     if (l[a].function != l[b].function) return l[a].function < l[b].function;
     if (l[a].line_offset != l[b].line_offset) return l[a].line_offset < l[b].line_offset;
     return l[a].column != l[b].column ? l[a].column < l[b].column : l[a].inlined < l[b].inlined;
-}
-
-static bool hd__index_made_stack_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__index_made_result *r = (const hd__index_made_result *)owner;
-    const hd__index_columns *d = r->from->to;
-    uint32_t i = d->first[a], j = d->first[b], i_end = d->first[a + 1], j_end = d->first[b + 1];
-    for (; i < i_end && j < j_end && d->location[i] == d->location[j]; i++, j++) {}
-    if (i == i_end || j == j_end) return i == i_end && j < j_end;
-    return r->location_rank[d->location[i]] < r->location_rank[d->location[j]];
 }
 
 static bool hd__index_made_function_before(const void *owner, uint32_t a, uint32_t b) {
@@ -29223,47 +29292,26 @@ static bool hd__index_made_put_locations(hd__index_made_result *r) {
     for (size_t i = 0; i < n; i++) {
         hd_memprof_location l = d->locations[order[i]];
         if (!hd__index_made_text(r->to, &r->texts, &l.name) || !hd__index_made_text(r->to, &r->texts, &l.file)) return false;
-        r->location_rank[order[i]] = (uint32_t)i;
+        r->location_rank[order[i]] = (uint32_t)i + 1;
         stbds_arrput(r->to->locations, l);
     }
     return true;
 }
 
-/* Orders stacks: by their innermost two frames at once, then each row of those that have them in common. */
-static bool hd__index_made_sort_stacks(hd__index_made_result *r, uint32_t *order, size_t n) {
-    const hd__index_columns *d = r->from->to;
-    hd__keyed *keys = (hd__keyed *)hd__calloc(r->mem, n, 2 * sizeof *keys);
-    if (!keys) return false;
-    for (uint32_t s = 0; s < n; s++) {
-        uint32_t from = d->first[s];
-        keys[s].key = (uint64_t)r->location_rank[d->location[from]] << 32;
-        if (d->first[s + 1] - from > 1) keys[s].key |= r->location_rank[d->location[from + 1]] + 1;
-        keys[s].number = s;
-    }
-    hd__sort_keys(keys, keys + n, n);
-    for (size_t i = 0; i < n; i++) order[i] = keys[i].number;
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && keys[to].key == keys[from].key; to++) {}
-        hd__sort(order + from, order + n, to - from, hd__index_made_stack_before, r);
-    }
-    hd__cfree(r->mem, keys, n, 2 * sizeof *keys);
-    return true;
-}
-
 static bool hd__index_made_put_stacks(hd__index_made_result *r) {
     const hd__index_columns *d = r->from->to;
-    size_t n = hd__len(d->first) - 1;
-    uint32_t *order = hd__array(uint32_t, r->mem, &r->arena, 2 * n + 1);
-    r->stack_rank = hd__array(uint32_t, r->mem, &r->arena, n + 1);
-    for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
-    if (order && !r->from->keep && !hd__index_made_sort_stacks(r, order, n)) return false;
+    uint32_t n = (uint32_t)hd__len(d->first) - 1, *order = hd__array(uint32_t, r->mem, &r->arena, (size_t)n + 1);
+    hd__index_sorting by = { r->mem, d->first, d->location, r->location_rank, false, n, order, 0, NULL };
+    r->stack_rank = hd__array(uint32_t, r->mem, &r->arena, (size_t)n + 1);
+    for (uint32_t i = 0; order && i < n; i++) order[i] = i;
+    if (order && !r->from->keep && n && !hd__index_sort_stacks(&by, (uint32_t)hd__len(d->locations))) return false;
     if (!order || !r->stack_rank || !hd__room(r->mem, r->to->first, n) ||
         !hd__room(r->mem, r->to->location, hd__len(d->location)))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        r->stack_rank[order[i]] = (uint32_t)i;
+    for (uint32_t i = 0; i < n; i++) {
+        r->stack_rank[order[i]] = i;
         for (uint32_t k = d->first[order[i]]; k < d->first[order[i] + 1]; k++)
-            stbds_arrput(r->to->location, r->location_rank[d->location[k]]);
+            stbds_arrput(r->to->location, r->location_rank[d->location[k]] - 1);
         stbds_arrput(r->to->first, (uint32_t)hd__len(r->to->location));
     }
     return true;
@@ -29764,72 +29812,6 @@ static bool hd__index_rank(hd__index_out *o) {
     return order && o->ranked;
 }
 
-/* Stacks that are alike up to a depth, in a row of o->order. */
-typedef struct hd__index_run {
-    uint32_t from, n, depth;
-} hd__index_run;
-
-/* The weight of a stack's frame at a depth, the outermost being at 0; none is less than any. */
-HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uint32_t depth) {
-    const hd_memprof_index *x = o->index;
-    return depth < hd__index_depth(x, stack) ? o->weight[x->location[x->first[stack + 1] - 1 - depth]] : 0;
-}
-
-/* Sorts few by key, as hd__sort_keys does many. */
-static void hd__index_sort_few(hd__keyed *items, uint32_t n) {
-    for (uint32_t i = 1; i < n; i++) {
-        hd__keyed item = items[i];
-        uint32_t at = i;
-        for (; at && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
-        items[at] = item;
-    }
-}
-
-/* Sorts a run of stacks by the weights of as many frames as a key holds, each of so many bits, and notes what is left to
-   sort by the next ones. */
-static bool hd__index_sort_run(hd__index_out *o, hd__index_run run, unsigned bits, hd__keyed *items, hd__index_run **runs) {
-    uint32_t *order = o->order + run.from, levels = 64 / bits, n = run.n, end;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t ahead = 16;
-        if (i + ahead < n) HD__PREFETCH(&o->index->first[order[i + ahead]]);
-        items[i].number = order[i];
-        items[i].key = 0;
-        for (uint32_t k = 0; k < levels; k++)
-            items[i].key = items[i].key << bits | hd__index_weight(o, order[i], run.depth + k);
-    }
-    if (n < 32) hd__index_sort_few(items, n);
-    else hd__sort_keys(items, items + o->index->stack_count, n);
-    for (uint32_t i = 0; i < n; i = end) {
-        hd__index_run next;
-        for (end = i; end < n && items[end].key == items[i].key; end++) order[end] = items[end].number;
-        next.from = run.from + i;
-        next.n = end - i;
-        next.depth = run.depth + levels;
-        if (next.n > 1 && items[i].key << (64 - bits) && !hd__push(&o->mem, *runs, next)) return false;
-    }
-    return true;
-}
-
-/* Sorts stacks by the weights of their frames, from the outermost one in; those that are alike by number. */
-static bool hd__index_sort_stacks(hd__index_out *o) {
-    uint32_t n = o->index->stack_count;
-    hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *items);
-    hd__index_run *runs = NULL, run;
-    unsigned bits = 1;
-    bool whole;
-    while (bits < 32 && o->index->location_count >> bits) bits++;
-    run.from = run.depth = 0;
-    run.n = n;
-    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
-    for (whole = items && hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
-        run = stbds_arrpop(runs);
-        whole = hd__index_sort_run(o, run, bits, items, &runs);
-    }
-    if (items) hd__cfree(&o->mem, items, n, 2 * sizeof *items);
-    hd__arr_free(&o->mem, runs);
-    return whole;
-}
-
 /* Appends a stack to version 3's array: its frames but for the outermost ones, `common`, that it has of the one before. */
 static bool hd__index_add_radix(hd__index_out *o, uint32_t stack, uint32_t common) {
     const hd_memprof_index *x = o->index;
@@ -29858,9 +29840,10 @@ static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
     hd__mem *m = &o->mem;
+    hd__index_sorting by = { m, x->first, x->location, o->weight, true, n, NULL, 0, NULL };
     o->place = hd__array(uint32_t, m, &o->arena, n);
-    o->order = hd__array(uint32_t, m, &o->arena, n);
-    if (!o->place || !o->order || (n && !hd__index_sort_stacks(o))) return false;
+    o->order = by.order = hd__array(uint32_t, m, &o->arena, n);
+    if (!o->place || !o->order || (n && !hd__index_sort_stacks(&by, x->location_count))) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
         uint32_t s = o->order[i], length = hd__index_depth(x, s), common = 0;
         uint32_t most = last == HD_NONE ? 0 : hd__index_depth(x, last);
