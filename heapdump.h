@@ -26195,7 +26195,7 @@ typedef struct hd__memprof_named {
 /* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
 typedef struct hd__memprof_asked {
     uint64_t pc;
-    uint32_t number;             /* plus one; 0: the slot is empty */
+    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
 } hd__memprof_asked;
 
 /* State while frames are looked up. */
@@ -26205,9 +26205,9 @@ typedef struct hd__memprof_naming {
     hd__memprof_named *to;
     uint64_t seed;
     hd__memprof_map map;
-    uint32_t *first;             /* stb_ds array: where the frames of each address begin */
     hd__memprof_asked *asked;
     size_t slots;                /* of it: a power of two, of which half are taken at most */
+    uint32_t addresses;          /* that it has */
     hd__strings strings;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* frames of `found` that are not zero */
@@ -26263,7 +26263,7 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
 /* Where an address is, or goes. */
 HD__INLINE hd__memprof_asked *hd__memprof_slot(const hd__memprof_naming *x, uint64_t pc) {
     size_t at = (size_t)(hd__hash_u64(x->seed, pc) >> 32) & (x->slots - 1);
-    while (x->asked[at].number && x->asked[at].pc != pc) at = (at + 1) & (x->slots - 1);
+    while (x->asked[at].begin && x->asked[at].pc != pc) at = (at + 1) & (x->slots - 1);
     return &x->asked[at];
 }
 
@@ -26275,36 +26275,49 @@ static bool hd__memprof_widen(hd__memprof_naming *x) {
     x->asked = asked;
     x->slots = wider;
     for (size_t i = 0; i < slots; i++)
-        if (before[i].number) *hd__memprof_slot(x, before[i].pc) = before[i];
+        if (before[i].begin) *hd__memprof_slot(x, before[i].pc) = before[i];
     if (before) hd__cfree(&x->to->mem, before, slots, sizeof *before);
     return true;
 }
 
-/* The number of an address; HD_NONE: out of memory. */
-HD__NOINLINE static uint32_t hd__memprof_number_new(hd__memprof_naming *x, uint64_t pc) {
-    hd__memprof_asked asked;
-    if (2 * hd__len(x->first) >= x->slots && !hd__memprof_widen(x)) return HD_NONE;
+/* Looks up an address that is new. NULL: out of memory. */
+HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming *x, uint64_t pc) {
+    hd__memprof_asked asked, *slot;
+    if (2 * ((size_t)x->addresses + 1) >= x->slots && !hd__memprof_widen(x)) return NULL;
     asked.pc = pc;
-    asked.number = (uint32_t)hd__len(x->first); /* which begins with a 0 */
-    if (!hd__memprof_look_up(x, pc) || !hd__push(&x->to->mem, x->first, (uint32_t)hd__len(x->to->frames)))
-        return HD_NONE;
-    *hd__memprof_slot(x, pc) = asked;
-    return asked.number - 1;
+    asked.begin = (uint32_t)hd__len(x->to->frames) + 1;
+    if (!hd__memprof_look_up(x, pc)) return NULL;
+    asked.end = (uint32_t)hd__len(x->to->frames) + 1;
+    x->addresses++;
+    slot = hd__memprof_slot(x, pc);
+    *slot = asked;
+    return slot;
 }
 
-HD__INLINE uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
-    uint32_t number = hd__memprof_slot(x, pc)->number;
-    return number ? number - 1 : hd__memprof_number_new(x, pc);
-}
-
-/* Appends the numbers from `from` to end - 1 to an array. */
-HD__INLINE bool hd__memprof_put_frames(hd__memprof_named *to, uint32_t from, uint32_t end) {
-    uint32_t *at;
-    if (!hd__room(&to->mem, to->frame, end - from)) return false;
-    at = to->frame + hd__len(to->frame);
-    hd__arr_resize(to->frame, hd__len(to->frame) + (end - from));
-    while (from < end) *at++ = from++;
-    return true;
+/* Appends the numbers of the frames of a raw stack to an array. */
+static hd_status hd__memprof_name_stack(hd__memprof_naming *x, uint32_t stack, uint64_t most, hd_error *err) {
+    const hd_memprof_raw *raw = x->raw;
+    hd__memprof_named *to = x->to;
+    size_t n = hd__len(to->frame), room = stbds_arrcap(to->frame);
+    uint32_t *frame = to->frame;
+    for (uint32_t k = raw->first[stack]; k < raw->first[stack + 1]; k++) {
+        const hd__memprof_asked *a = hd__memprof_slot(x, raw->pc[k]);
+        uint32_t from, end;
+        if (!a->begin && !(a = hd__memprof_ask(x, raw->pc[k]))) return hd__no_memory(&to->mem, err);
+        from = a->begin - 1;
+        end = a->end - 1;
+        if (end - from > most - n) return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
+        if (end - from > room - n) {
+            hd__arr_resize(to->frame, n);
+            if (!hd__room(&to->mem, to->frame, end - from)) return hd__no_memory(&to->mem, err);
+            frame = to->frame;
+            room = stbds_arrcap(frame);
+        }
+        while (from < end) frame[n++] = from++;
+    }
+    hd__arr_resize(to->frame, n);
+    stbds_arrput(to->first, (uint32_t)n);
+    return HD_OK;
 }
 
 static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options *options, hd_error *err) {
@@ -26313,28 +26326,20 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     uint64_t most = hd__records(options ? &options->limits : NULL);
     uint32_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
     if (!hd__memprof_widen(x) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
-        !hd__push(&to->mem, x->first, 0u) || !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
+        !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
         (addresses && !hd__room(&to->mem, to->frame, addresses)))
         return hd__no_memory(&to->mem, err);
     stbds_arrput(to->first, 0u);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
         HD__TRY(hd__tick(options, s, raw->stack_count, err));
-        for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
-            uint32_t number = hd__memprof_number(x, raw->pc[k]);
-            if (number == HD_NONE) return hd__no_memory(&to->mem, err);
-            if (x->first[number + 1] - x->first[number] > most - hd__len(to->frame))
-                return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
-            if (!hd__memprof_put_frames(to, x->first[number], x->first[number + 1]))
-                return hd__no_memory(&to->mem, err);
-        }
-        stbds_arrput(to->first, (uint32_t)hd__len(to->frame));
+        HD__TRY(hd__memprof_name_stack(x, s, most, err));
     }
     to->shown.frame_count = (uint32_t)hd__len(to->frames);
     to->shown.frames = to->frames;
     to->shown.stack_count = raw->stack_count;
     to->shown.first = to->first;
     to->shown.frame = to->frame;
-    to->shown.addresses = (uint32_t)hd__len(x->first) - 1;
+    to->shown.addresses = x->addresses;
     return HD_OK;
 }
 
@@ -26359,7 +26364,6 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     status = hd__memprof_name_stacks(&x, options, err);
     if (x.asked) hd__cfree(m, x.asked, x.slots, sizeof *x.asked);
     hd__arr_free(m, x.map.order);
-    hd__arr_free(m, x.first);
     hd__strings_free(m, &x.strings);
     if (status) hd_memprof_symbols_free(&x.to->shown);
     else *out = &x.to->shown;
@@ -26949,7 +26953,7 @@ static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, s
 /* A call stack while the blocks that have it are gone through. */
 typedef struct hd__index_told {
     uint32_t function;           /* that has the last of them, plus one; 0: none yet */
-    uint32_t copies;             /* as how many LLVM tells each block there */
+    uint32_t copies;             /* as how many LLVM tells each block there, plus one; 0: not counted yet */
     uint32_t block, count;       /* the last that is no copy, and as how many it is told so far */
     uint32_t owner;              /* the function by whose record they count, plus one; 0: not looked for */
     uint32_t number;             /* of the stack in what is made of the index, plus one; 0: none yet */
@@ -26980,13 +26984,14 @@ static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint
     told += stack;
     if (told->function != function + 1) {
         told->function = function + 1;
-        told->copies = hd__index_copies(x, stack, x->function[function]);
-        told->count = 0;
-    }
-    if (told->count && told->count < told->copies &&
-        (!fields || !memcmp(hd__index_values(x, told->block), hd__index_values(x, block), fields * sizeof *x->value))) {
-        told->count++;
-        return true;
+        told->copies = 0;
+    } else {
+        if (!told->copies) told->copies = 1 + hd__index_copies(x, stack, x->function[function]);
+        if (told->count + 1 < told->copies &&
+            (!fields || !memcmp(hd__index_values(x, told->block), hd__index_values(x, block), fields * sizeof *x->value))) {
+            told->count++;
+            return true;
+        }
     }
     told->block = block;
     told->count = 1;
@@ -28401,7 +28406,7 @@ static bool hd__index_build_room(hd__index_building *x) {
         while (from < end && x->inlined[x->frame[from]]) from++;
         pairs += from + (from < end) - x->first[raw];
     }
-    return hd__room(&d->mem, x->blocks, pairs) && hd__room(&d->mem, d->location, x->first[x->stack_count]) &&
+    return hd__room(&d->mem, x->blocks, pairs) && hd__room(&d->mem, d->location, (size_t)x->first[x->stack_count] + x->frame_count) &&
            hd__room(&d->mem, d->first, x->stack_count) && hd__set_reserve(&d->mem, &x->stacks, x->stack_count);
 }
 
@@ -28704,6 +28709,7 @@ struct hd_memprof_builder {
     uint32_t fields;             /* of the result */
     uint32_t told;               /* bit `field` of each of which a sum of more than 64 bits was told; 1: of accesses */
     uint32_t row_count;          /* of values */
+    uint32_t indexed;            /* contexts that context_index has; those behind them are distinct */
     hd__set locations, stacks, context_index, site_index, callee_index, access_index, place_index, cold_index;
     hd__strings texts;           /* names and files, each once */
     hd__index_made_context *contexts; /* stb_ds arrays, as are all here */
@@ -28713,6 +28719,7 @@ struct hd_memprof_builder {
     hd__index_made_place *places;
     uint32_t *location_here;     /* of the index at hand: numbers here plus one; 0: none yet */
     hd__index_told *stack_here;  /* of the index at hand */
+    bool is_distinct;            /* so far, nothing of the index at hand was there before */
     uint32_t *row_here;          /* of the index at hand, if blocks share rows: numbers here plus one; 0: none yet */
 };
 
@@ -28919,8 +28926,21 @@ static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, con
     return over ? hd__index_made_tell(x, context, over, err) : HD_OK;
 }
 
+/* Has context_index have all contexts. False: out of memory. */
+static bool hd__index_made_catch_up(hd_memprof_builder *x) {
+    hd__mem *m = &x->to->mem;
+    uint32_t n = (uint32_t)hd__len(x->contexts);
+    if (!x->indexed && n && !hd__set_reserve(m, &x->context_index, n)) return false;
+    for (; x->indexed < n; x->indexed++) {
+        const hd__index_made_context *c = &x->contexts[x->indexed];
+        if (!hd__set_add(m, &x->context_index, hd__index_made_pair(x, c->function, c->stack), x->indexed)) return false;
+    }
+    return true;
+}
+
 /* The context of the function at hand and a stack, HD_NONE when it is new. */
-static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t stack, uint64_t hash) {
+static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t stack) {
+    uint64_t hash = hd__index_made_pair(x, x->function, stack);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__set_next(&x->context_index, hash, &probe)) != HD_NONE)
@@ -28928,16 +28948,18 @@ static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t 
     return i;
 }
 
-/* `shared`: where the number of the row plus one is kept, for blocks that share it; else NULL. */
+/* `shared`: where the number of the row plus one is kept, for blocks that share it; else NULL. is_new: there is no such
+   context yet. */
 static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack, const uint64_t *value,
-                                          uint32_t *shared, hd_error *err) {
-    hd__index_columns *d = x->to;
-    uint64_t hash = hd__index_made_pair(x, x->function, stack);
-    uint32_t i = x->keep ? HD_NONE : hd__index_made_context_of(x, stack, hash);
+                                          uint32_t *shared, bool is_new, hd_error *err) {
+    uint32_t i;
     hd__index_made_context context = { 0, 0, 0 };
-    if (i != HD_NONE) return hd__index_made_sum(x, i, value, err);
-    i = (uint32_t)hd__len(x->contexts);
-    HD__TRY(hd__index_made_limit(x, (size_t)i + 1, "contexts", err));
+    if (!x->keep && !is_new) {
+        if (!hd__index_made_catch_up(x)) return hd__index_made_full(x, err);
+        i = hd__index_made_context_of(x, stack);
+        if (i != HD_NONE) return hd__index_made_sum(x, i, value, err);
+    }
+    HD__TRY(hd__index_made_limit(x, hd__len(x->contexts) + 1, "contexts", err));
     context.function = x->function;
     context.stack = stack;
     if (!shared || !*shared) {
@@ -28945,10 +28967,7 @@ static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack,
         if (shared) *shared = x->row_count;
     }
     context.row = shared ? 2 * (*shared - 1) + 1 : 2 * (x->row_count - 1);
-    if (!hd__push(&d->mem, x->contexts, context) ||
-        (!x->keep && !hd__set_add(&d->mem, &x->context_index, hash, i)))
-        return hd__index_made_full(x, err);
-    return HD_OK;
+    return hd__push(&x->to->mem, x->contexts, context) ? HD_OK : hd__index_made_full(x, err);
 }
 
 static hd_status hd__index_made_stack_of(hd_memprof_builder *x, const hd_memprof_location *stack, uint32_t length,
@@ -28967,7 +28986,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *x, const hd_
     uint32_t number;
     HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
     if (!hd__index_made_fields(x, fields)) return hd__index_made_full(x, err);
-    return hd__index_made_add_block(x, number, value, NULL, err);
+    return hd__index_made_add_block(x, number, value, NULL, false, err);
 }
 
 static bool hd__index_made_add_callee(hd_memprof_builder *x, uint32_t number, uint64_t guid) {
@@ -29136,6 +29155,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *x, ui
 static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t stack) {
     hd__index_columns *d = x->to;
     uint32_t *here = &x->stack_here[stack].number;
+    size_t stacks;
     if (*here) return *here - 1;
     if (!hd__room(&d->mem, d->location, hd__index_depth(from, stack))) return HD_NONE;
     for (uint32_t k = from->first[stack]; k < from->first[stack + 1]; k++) {
@@ -29144,7 +29164,9 @@ static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_mempro
         if (!*location) return HD_NONE;
         stbds_arrput(d->location, *location - 1);
     }
+    stacks = hd__len(d->first);
     *here = hd__index_stack(d, &x->stacks) + 1;
+    x->is_distinct &= hd__len(d->first) > stacks;
     return *here - 1;
 }
 
@@ -29152,19 +29174,31 @@ static bool hd__index_made_shares(const hd_memprof_index *from) {
     return from->block_row && from->field_count && from->row_count < from->block_count;
 }
 
+/* What will be asked for of a block soon. */
+HD__INLINE void hd__index_made_prefetch(const hd_memprof_builder *x, const hd_memprof_index *from, uint32_t block) {
+    HD__PREFETCH(&x->stack_here[from->block_stack[block]]);
+    if (from->block_row && from->field_count) HD__PREFETCH(hd__index_values(from, block));
+}
+
 static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t f,
                                           hd_error *err) {
+    const uint32_t ahead = 16;
     uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
     uint32_t stack;
     bool shares = hd__index_made_shares(from);
+    size_t functions = hd__len(x->to->function);
     HD__TRY(hd_memprof_builder_function(x, from->function[f], err));
+    x->is_distinct &= hd__len(x->to->function) > functions;
     for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
+        bool is_other = x->stack_here[from->block_stack[b]].function != f + 1;
+        if (b + ahead < from->block_count) hd__index_made_prefetch(x, from, b + ahead);
         if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;
         stack = hd__index_made_stack_here(x, from, from->block_stack[b]);
         if (stack == HD_NONE) return hd__index_made_full(x, err);
         for (uint32_t k = 0; k < from->field_count; k++) value[from->field[k]] = hd__index_values(from, b)[k];
         value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
-        HD__TRY(hd__index_made_add_block(x, stack, value, shares ? &x->row_here[from->block_row[b]] : NULL, err));
+        HD__TRY(hd__index_made_add_block(x, stack, value, shares ? &x->row_here[from->block_row[b]] : NULL,
+                                         is_other && x->is_distinct, err));
     }
     for (uint32_t s = from->site_first[f]; s < from->site_first[f + 1]; s++) {
         uint32_t callee = from->callee_first ? from->callee_first[s] : 0;
@@ -29205,6 +29239,7 @@ static hd_status hd__index_made_add_llvm(hd_memprof_builder *x, const hd_memprof
         hd__arr_resize(x->row_here, from->row_count);
         memset(x->row_here, 0, from->row_count * sizeof *x->row_here);
     }
+    x->is_distinct = !hd__len(x->contexts);
     for (uint32_t f = 0; f < from->function_count; f++) {
         HD__TRY(hd__index_made_add_function(x, from, f, err));
         if (hd__tick(&x->options, f, from->function_count, err)) return hd__index_made_end(x, HD_CANCELLED);
@@ -29750,13 +29785,25 @@ static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
     else hd__index_put_ids(o, number);
 }
 
+/* Fetches what is needed soon: items lie in no order of memory. */
+HD__INLINE void hd__index_plan_ahead(const hd__index_out *o, int k, uint32_t i) {
+    const hd__index_plan *p = &o->plan[k];
+    const hd_memprof_index *x = o->index;
+    const uint32_t ahead = 24;
+    if (p->kept - i <= ahead) return;
+    HD__PREFETCH(&p->keys[p->order[i + ahead]]);
+    if (k != HD__INDEX_STACKS) return;
+    HD__PREFETCH(&x->first[p->order[i + ahead]]);
+    if (!o->counting) HD__PREFETCH(&x->location[x->first[p->order[i + ahead / 2]]]);
+}
+
 /* A table, which is at *table then, behind its items. */
 static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, hd_error *err) {
     const hd__index_plan *p = &o->plan[k];
     uint32_t at = 0;
     for (uint64_t b = 0; b <= p->mask && !o->sink.status; b++) {
         uint32_t end = at;
-        while (end < p->kept && (p->keys[p->order[end]] & p->mask) == b) end++;
+        for (; end < p->kept && (p->keys[p->order[end]] & p->mask) == b; end++) hd__index_plan_ahead(o, k, end);
         if (!(b & 0xfff) && !o->counting && !hd__go_on(o->options, at, p->kept)) return hd__cancelled(err);
         if (end - at > 0xffff)
             return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
