@@ -4416,6 +4416,11 @@ static uint32_t hd__set_next(const hd__set *set, uint64_t hash, size_t *probe) {
     }
 }
 
+/* Fetches where numbers with this hash begin, for who asks soon. */
+HD__INLINE void hd__set_prefetch(const hd__set *set, uint64_t hash) {
+    if (set->capacity) HD__PREFETCH(&set->slots[hd__set_home(set->capacity, hash)]);
+}
+
 static void hd__set_place(uint64_t *slots, size_t capacity, uint64_t hash, uint32_t number) {
     size_t i = hd__set_home(capacity, hash);
     while (slots[i]) i = (i + 1) & (capacity - 1);
@@ -25032,7 +25037,7 @@ static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other)
 
 static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
-    size_t count = (size_t)s->count;
+    size_t count = (size_t)s->count, blocks = hd__len(c->blocks), ahead = 8;
     uint64_t most = (s->end - s->at) / 8 - 2 * s->count; /* addresses */
     if (most > r->max_records) most = r->max_records;
     if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1) ||
@@ -25057,6 +25062,8 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         HD__TRY(hd__memprof_show(r, at, 16 + 8 * n));
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
+        if (i + ahead < blocks) /* which mostly are in the order of their stacks */
+            hd__set_prefetch(&r->ids, hd__hash_u64(r->seed, c->blocks[i + ahead].value[0]));
         known = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
         if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
             HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));

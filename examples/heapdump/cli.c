@@ -236,7 +236,7 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
-enum { PAGE = 1 << 12, GATHERED = 1 << 17 };
+enum { PAGE = 1 << 12, GATHERED = 1 << 19 };
 
 static hd_status write_out(output *o) {
     size_t size = o->gathered_size;

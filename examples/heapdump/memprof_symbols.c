@@ -3,37 +3,6 @@
 #include "symbols.h"
 
 #include <dwarf.h>
-#include <search.h>
-
-static int symbols_place_order(const void *a, const void *b) {
-    const symbols_place *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* What is at an offset. As LLVM has it, what debug information leaves out is not resolved. */
-static symbols_place *symbols_place_at(symbols_object *o, Dwarf_Addr offset, bool by_table) {
-    symbols_place key = { .offset = offset }, *place;
-    symbols_frame frames[HD_MEMPROF_INLINE_MAX];
-    void *found = tfind(&key, &o->places, symbols_place_order);
-    if (found) return *(symbols_place **)found;
-    place = needed(calloc(1, sizeof *place));
-    place->offset = offset;
-    place->count = symbols_frames(o, offset + o->bias, frames, HD_MEMPROF_INLINE_MAX);
-    if (!place->count && (by_table || !o->unit_count))
-        place->count = symbols_function_at(o, offset + o->bias, frames);
-    place->frames = needed(calloc((size_t)place->count + 1, sizeof *frames));
-    memcpy(place->frames, frames, place->count * sizeof *frames);
-    needed(tsearch(place, &o->places, symbols_place_order));
-    return place;
-}
-
-void symbols_place_free(void *p) {
-    symbols_place *place = p;
-    for (uint32_t i = 0; place->shown && i < place->count; i++) free(place->shown[i]);
-    free(place->shown);
-    free(place->frames);
-    free(place);
-}
 
 /* The k-th piece of an object that is mapped as code. */
 static bool symbols_code(const symbols_object *o, size_t *k, GElf_Phdr *header) {
@@ -76,24 +45,30 @@ static Dwarf_Addr symbols_address(const symbols_object *o, const hd_memprof_addr
     return a->offset;
 }
 
-static symbols_place *symbols_of(symbols *s, const hd_memprof_address *a) {
+/* The functions at an address, innermost first; 0: nothing is known. As LLVM has it, what debug information leaves out is
+   not resolved. */
+static uint32_t symbols_of(symbols *s, const hd_memprof_address *a, symbols_frame *frames, uint32_t capacity) {
     for (size_t i = 0; a->segment && i < s->count; i++) {
         symbols_object *o = &s->objects[i];
+        Dwarf_Addr address;
+        uint32_t n;
         if (!symbols_is_of(o, a)) continue;
         o->used = true;
-        return symbols_place_at(o, symbols_address(o, a), s->by_table);
+        address = symbols_address(o, a) + o->bias;
+        n = symbols_frames(o, address, frames, capacity);
+        return n || (o->unit_count && !s->by_table) ? n : symbols_function_at(o, address, frames);
     }
-    return NULL;
+    return 0;
 }
 
 /* An hd_memprof_symbolize_fn: functions as they are linked. */
 uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                         uint32_t capacity) {
     SYMBOLS_WORK;
-    const symbols_place *place = symbols_of(user, a);
-    uint32_t n = place ? place->count : 0;
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        const symbols_frame *f = &place->frames[i];
+    symbols_frame found[HD_MEMPROF_INLINE_MAX];
+    uint32_t n = symbols_of(user, a, found, capacity < HD_MEMPROF_INLINE_MAX ? capacity : HD_MEMPROF_INLINE_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        const symbols_frame *f = &found[i];
         frames[i].function = hd_cstr(f->name);
         if (f->file) frames[i].file = hd_cstr(f->file);
         frames[i].line = (uint32_t)f->line;
@@ -107,14 +82,13 @@ uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_fram
 /* An hd_memprof_symbolize_fn: functions as people read them, "function (file.c:12)". */
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                        uint32_t capacity) {
-    SYMBOLS_WORK;
+    symbols *s = user;
     uint32_t n = symbols_linked(user, a, frames, capacity);
-    symbols_place *place = n ? symbols_of(user, a) : NULL;
-    if (n && !place->shown) place->shown = needed(calloc(n, sizeof *place->shown));
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        const symbols_frame *f = &place->frames[i];
-        if (!place->shown[i]) place->shown[i] = symbols_text(f->name, f->file, f->line);
-        frames[i].function = hd_cstr(place->shown[i]);
+    while (s->name_count) free(s->names[--s->name_count]);
+    for (uint32_t i = 0; i < n; i++) {
+        char *text = symbols_text(frames[i].function.data, frames[i].file.data, (int)frames[i].line);
+        s->names[s->name_count++] = text;
+        frames[i].function = hd_cstr(text);
     }
     return n;
 }

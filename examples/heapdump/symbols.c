@@ -477,6 +477,7 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
             frames[count].name = name;
             frames[count++].start_line = symbols_number(die, DW_AT_decl_line);
         }
+        if (unit->scopes[number].around == HD_NONE) break;
         at.file = files ? dwarf_filesrc(files, symbols_number(die, DW_AT_call_file), NULL, NULL) : NULL;
         at.line = (int)symbols_number(die, DW_AT_call_line);
         at.column = (int)symbols_number(die, DW_AT_call_column);
@@ -572,7 +573,6 @@ void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {
         symbols_object *o = &s->objects[i];
-        tdestroy(o->places, symbols_place_free);
         symbols_dwp_close(o->dwp);
         if (o->dwfl) dwfl_end(o->dwfl);
         for (size_t u = 0; u < o->unit_count; u++) {

@@ -52,14 +52,6 @@ typedef struct symbols_frame {
     unsigned discriminator, start_line;
 } symbols_frame;
 
-/* An address that was asked for. */
-typedef struct symbols_place {
-    Dwarf_Addr offset;
-    uint32_t count;
-    symbols_frame *frames;       /* innermost first */
-    char **shown;                /* as people read them */
-} symbols_place;
-
 typedef struct symbols_dwp symbols_dwp;
 
 typedef struct symbols_object {
@@ -74,7 +66,6 @@ typedef struct symbols_object {
     size_t unit_count, unit_capacity;
     symbols_ranges ranges;       /* of units */
     symbols_dwp *dwp;            /* of split units that libdw does not find; NULL: not asked for */
-    void *places;                /* a tree of <search.h> */
     size_t missed;               /* units whose .dwo files are not there */
     unsigned char build_id[32];  /* of what was loaded, where that could not be opened */
     uint32_t build_id_size;
@@ -90,7 +81,7 @@ typedef struct symbols {
     symbols_object *objects;
     size_t count;
     size_t given;                /* of them, by --binary: they come first */
-    char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
+    char *names[HD_MEMPROF_INLINE_MAX]; /* of the last call, freed by the next; HD_RENAME_MAX is less */
     uint32_t name_count;
     uint64_t resolved, unresolved;
     bool twins;                  /* of one path there were several objects */
@@ -143,7 +134,6 @@ void symbols_dwp_read(symbols_dwp *d, uint32_t number, symbols_unit *to);
 void symbols_dwp_close(symbols_dwp *d);
 
 /* memprof_symbols.c */
-void symbols_place_free(void *p);
 uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                         uint32_t capacity);
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
