@@ -25038,7 +25038,8 @@ static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other)
 static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
     size_t count = (size_t)s->count, blocks = hd__len(c->blocks), ahead = 8;
-    uint64_t most = (s->end - s->at) / 8 - 2 * s->count; /* addresses */
+    uint64_t most = (s->end - s->at) / 8 - 2 * s->count, *pc; /* most: addresses */
+    bool big = r->raw.big_endian;
     if (most > r->max_records) most = r->max_records;
     if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1) ||
         !hd__room(&r->mem, c->pc, (size_t)most) || !hd__set_reserve(&r->mem, &r->ids, count))
@@ -25061,7 +25062,9 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         s->at += 16 + 8 * n;
         HD__TRY(hd__memprof_show(r, at, 16 + 8 * n));
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
-        for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
+        pc = n ? c->pc + hd__len(c->pc) : NULL;
+        for (uint64_t k = 0; k < n; k++) pc[k] = hd__memprof_get(r->p + (at + 16 - r->passed) + 8 * k, 8, big);
+        hd__arr_resize(c->pc, hd__len(c->pc) + (size_t)n);
         if (i + ahead < blocks) /* which mostly are in the order of their stacks */
             hd__set_prefetch(&r->ids, hd__hash_u64(r->seed, c->blocks[i + ahead].value[0]));
         known = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
@@ -28246,8 +28249,13 @@ static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, 
    on. Its number; HD_NONE: out of memory. */
 static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *frames, uint32_t frame, uint32_t n) {
     hd__index_columns *d = x->to;
+    size_t length = hd__len(d->location);
+    const uint32_t *number = x->number;
+    uint32_t *to;
     if (!hd__room(&d->mem, d->location, n)) return HD_NONE;
-    for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[frames ? frames[k] : frame + k]);
+    to = d->location + length;
+    for (uint32_t k = 0; k < n; k++) to[k] = number[frames ? frames[k] : frame + k];
+    hd__arr_resize(d->location, length + n);
     return hd__index_stack(d, &x->stacks);
 }
 
@@ -28395,12 +28403,15 @@ static void hd__index_build_fields(hd__index_columns *d, uint32_t fields) {
 static bool hd__index_build_values(hd__index_building *x) {
     hd__index_columns *d = x->to;
     uint32_t count = d->shown.field_count;
+    uint64_t *to;
     if (!hd__room(&d->mem, d->value, (size_t)x->block_count * count)) return false;
+    to = d->value;
     for (uint32_t i = 0; i < x->block_count; i++)
         for (uint32_t f = 0; f < count; f++) {
             uint32_t field = d->shown.field[f];
-            stbds_arrput(d->value, field == HD_MEMPROF_ACCESS_HISTOGRAM ? 0 : hd__index_build_value(x, i, field));
+            *to++ = field == HD_MEMPROF_ACCESS_HISTOGRAM ? 0 : hd__index_build_value(x, i, field);
         }
+    hd__arr_resize(d->value, (size_t)x->block_count * count);
     return true;
 }
 
@@ -28413,8 +28424,9 @@ static bool hd__index_build_room(hd__index_building *x) {
         while (from < end && x->inlined[x->frame[from]]) from++;
         pairs += from + (from < end) - x->first[raw];
     }
-    return hd__room(&d->mem, x->blocks, pairs) && hd__room(&d->mem, d->location, (size_t)x->first[x->stack_count] + x->frame_count) &&
-           hd__room(&d->mem, d->first, x->stack_count) && hd__set_reserve(&d->mem, &x->stacks, x->stack_count);
+    return hd__room(&d->mem, x->blocks, pairs) && hd__room(&d->mem, d->first, x->stack_count) &&
+           hd__room(&d->mem, d->location, (size_t)x->first[x->stack_count] + x->frame_count) &&
+           hd__set_reserve(&d->mem, &x->stacks, x->stack_count);
 }
 
 static bool hd__index_build_all(hd__index_building *x) {
@@ -28505,12 +28517,15 @@ static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, h
     for (uint32_t s = 0; s < x->stack_count; s++) turn[s] = HD_NONE;
     for (uint32_t i = x->stack_count; i--;) turn[stacks[i]] = i;
     for (uint32_t f = 0; f < frame_count; f++) first[f] = HD_NONE;
-    for (uint32_t s = 0; s < x->stack_count; s++)
-        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++)
-            if (turn[s] < first[x->frame[k]]) {
-                first[x->frame[k]] = turn[s];
-                above[x->frame[k]] = k - x->first[s];
+    for (uint32_t s = 0; s < x->stack_count; s++) {
+        const uint32_t *frame = x->frame + x->first[s];
+        uint32_t now = turn[s], n = x->first[s + 1] - x->first[s];
+        for (uint32_t k = 0; k < n; k++)
+            if (now < first[frame[k]]) {
+                first[frame[k]] = now;
+                above[frame[k]] = k;
             }
+    }
     for (uint32_t f = 0; f < frame_count; f++) {
         order[f].key = (uint64_t)first[f] << 32 | above[f];
         order[f].number = f;
@@ -29161,16 +29176,19 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *x, ui
 /* The number here of a stack of the index; HD_NONE: out of memory. */
 static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t stack) {
     hd__index_columns *d = x->to;
-    uint32_t *here = &x->stack_here[stack].number;
-    size_t stacks;
+    uint32_t *here = &x->stack_here[stack].number, n = hd__index_depth(from, stack), *to;
+    const uint32_t *numbers = from->location + from->first[stack];
+    size_t length = hd__len(d->location), stacks;
     if (*here) return *here - 1;
-    if (!hd__room(&d->mem, d->location, hd__index_depth(from, stack))) return HD_NONE;
-    for (uint32_t k = from->first[stack]; k < from->first[stack + 1]; k++) {
-        uint32_t *location = &x->location_here[from->location[k]];
-        if (!*location) *location = hd__index_made_location(x, &from->locations[from->location[k]]) + 1;
+    if (!hd__room(&d->mem, d->location, n)) return HD_NONE;
+    to = d->location + length;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t *location = &x->location_here[numbers[k]];
+        if (!*location) *location = hd__index_made_location(x, &from->locations[numbers[k]]) + 1;
         if (!*location) return HD_NONE;
-        stbds_arrput(d->location, *location - 1);
+        to[k] = *location - 1;
     }
+    hd__arr_resize(d->location, length + n);
     stacks = hd__len(d->first);
     *here = hd__index_stack(d, &x->stacks) + 1;
     x->is_distinct &= hd__len(d->first) > stacks;
@@ -29350,12 +29368,15 @@ static bool hd__index_made_put_stacks(hd__index_made_result *r) {
     if (!order || !r->stack_rank || !hd__room(r->mem, r->to->first, n) ||
         !hd__room(r->mem, r->to->location, hd__len(d->location)))
         return false;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0, at = 0; i < n; i++) {
+        const uint32_t *location = d->location + d->first[order[i]], *rank = r->location_rank;
+        uint32_t *to = r->to->location + at, length = d->first[order[i] + 1] - d->first[order[i]];
+        for (uint32_t k = 0; k < length; k++) to[k] = rank[location[k]] - 1;
         r->stack_rank[order[i]] = i;
-        for (uint32_t k = d->first[order[i]]; k < d->first[order[i] + 1]; k++)
-            stbds_arrput(r->to->location, r->location_rank[d->location[k]] - 1);
-        stbds_arrput(r->to->first, (uint32_t)hd__len(r->to->location));
+        at += length;
+        stbds_arrput(r->to->first, at);
     }
+    hd__arr_resize(r->to->location, hd__len(d->location));
     return true;
 }
 

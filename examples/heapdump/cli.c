@@ -2,6 +2,7 @@
 
 #include "cli.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -236,26 +237,106 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
-enum { PAGE = 1 << 12, GATHERED = 1 << 19 };
+/* Pieces of a file that are written at once, each by another thread while the next one fills: files that are less than a
+   piece need no thread. */
+enum { PAGE = 1 << 12, PIECE = 1 << 19 };
 
-static hd_status write_out(output *o) {
-    size_t size = o->gathered_size;
-    o->gathered_size = 0;
-    return size ? hd_file_out(&o->file).write(&o->file, o->gathered, size) : HD_OK;
+typedef struct gathering {
+    hd_out to;
+    char *filling, *other;       /* a piece each; other: of the thread, unless `waiting` is 0 */
+    size_t filled, waiting;      /* bytes that the thread has to write */
+    bool is_threaded, ends;
+    hd_status status;            /* of the thread's writes */
+    pthread_t writer;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;        /* `waiting` or `ends` has changed */
+} gathering;
+
+static void *write_pieces(void *user) {
+    gathering *g = user;
+    pthread_mutex_lock(&g->lock);
+    for (;;) {
+        hd_status status;
+        while (!g->waiting && !g->ends) pthread_cond_wait(&g->moved, &g->lock);
+        if (!g->waiting) break;
+        pthread_mutex_unlock(&g->lock);
+        status = g->status ? g->status : g->to.write(g->to.user, g->other, g->waiting);
+        pthread_mutex_lock(&g->lock);
+        g->status = status;
+        g->waiting = 0;
+        pthread_cond_signal(&g->moved);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+static gathering *gathering_open(hd_out to) {
+    gathering *g = needed(calloc(1, sizeof *g));
+    g->to = to;
+    g->filling = needed(aligned_alloc(PAGE, PIECE));
+    return g;
+}
+
+/* Without a thread, pieces are written as they come. */
+static void gathering_start(gathering *g) {
+    sigset_t before;
+    g->other = needed(aligned_alloc(PAGE, PIECE));
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->moved, NULL);
+    hold_ends(&before);          /* which are for the thread that has the file */
+    g->is_threaded = !pthread_create(&g->writer, NULL, write_pieces, g);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Has what is gathered written. */
+static hd_status gathering_pass(gathering *g) {
+    char *piece = g->filling;
+    size_t size = g->filled;
+    hd_status status;
+    g->filled = 0;
+    if (!g->other && size == PIECE) gathering_start(g);
+    if (!g->is_threaded) return size ? g->to.write(g->to.user, piece, size) : HD_OK;
+    pthread_mutex_lock(&g->lock);
+    while (g->waiting) pthread_cond_wait(&g->moved, &g->lock);
+    g->filling = g->other;
+    g->other = piece;
+    g->waiting = size;
+    status = g->status;
+    pthread_cond_signal(&g->moved);
+    pthread_mutex_unlock(&g->lock);
+    return status;
 }
 
 /* Many small pieces cost less in one system call, and all but the last of whole pages, at whole pages of the file. */
 static hd_status write_gathered(void *user, const void *data, size_t size) {
-    output *o = user;
+    gathering *g = user;
     hd_status status = HD_OK;
     for (const char *p = data; size && !status;) {
-        size_t left = GATHERED - o->gathered_size, n = size < left ? size : left;
-        memcpy(o->gathered + o->gathered_size, p, n);
-        o->gathered_size += n;
+        size_t left = PIECE - g->filled, n = size < left ? size : left;
+        memcpy(g->filling + g->filled, p, n);
+        g->filled += n;
         p += n;
         size -= n;
-        if (o->gathered_size == GATHERED) status = write_out(o);
+        if (g->filled == PIECE) status = gathering_pass(g);
     }
+    return status;
+}
+
+/* Ends what gathers, with the last piece if what was written is whole. */
+static hd_status gathering_close(gathering *g, bool whole) {
+    hd_status status = whole ? gathering_pass(g) : HD_OK;
+    if (g->is_threaded) {
+        pthread_mutex_lock(&g->lock);
+        g->ends = true;
+        pthread_cond_signal(&g->moved);
+        pthread_mutex_unlock(&g->lock);
+        pthread_join(g->writer, NULL);
+        status = g->status;
+    }
+    if (g->other) pthread_cond_destroy(&g->moved), pthread_mutex_destroy(&g->lock);
+    free(g->filling);
+    free(g->other);
+    free(g);
     return status;
 }
 
@@ -273,8 +354,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
     file_limit_fails(NULL);
     o->is_file = path && strcmp(path, "-");
     o->packing = NULL;
-    o->gathered = NULL;
-    o->gathered_size = 0;
+    o->gathering = NULL;
     if (!o->is_file) {
         o->out = hd_out_file(stdout);
         return DONE;
@@ -284,8 +364,8 @@ int output_open_as(output *o, const char *path, bool is_default) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
-    o->gathered = needed(aligned_alloc(PAGE, GATHERED));
-    o->packing = packing_open(path, hd_out_callback(write_gathered, o), &o->out);
+    o->gathering = gathering_open(hd_file_out(&o->file));
+    o->packing = packing_open(path, hd_out_callback(write_gathered, o->gathering), &o->out);
     o->told = (reading){ .file = path, .writes = true };
     if (isatty(STDERR_FILENO)) o->told_to = o->out, o->out = hd_out_callback(write_told, o);
     return DONE;
@@ -304,8 +384,8 @@ int output_close(output *o, const char *path, int status) {
     progress_end();
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
-        if (!status && !ended) ended = write_out(o);
-        free(o->gathered);
+        hd_status written = gathering_close(o->gathering, !status && !ended);
+        if (!ended) ended = written;
         if (ended && !o->file.status) o->file.status = ended; /* told by the commit */
         status = output_settle(o, status);
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {

@@ -131,8 +131,7 @@ typedef struct output {
     hd_file file;
     bool is_file;
     hd_out out;
-    char *gathered;              /* in front of the file: what a write takes to it at once */
-    size_t gathered_size;
+    struct gathering *gathering; /* in front of the file: what a write takes to it at once */
     packing *packing;            /* in front of that; NULL: none */
     hd_out told_to;              /* in front of these, what a terminal is told of */
     reading told;

@@ -5,6 +5,8 @@
 #include "formats/formats.h"
 #include "memprof.h"
 
+#include <malloc.h>
+
 /* Options that several commands take. */
 #define CUTOFFS(otherwise) " min-bytes min-share min-parent-share top entries output-bytes [" otherwise "]"
 #define WORK " keep drop root invert"
@@ -393,6 +395,12 @@ int main(int argc, char **argv) {
     arguments a = { .depth = 48, .limit = { -1, -1, -1 }, .max_growth = -1 };
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
+#ifdef M_MMAP_THRESHOLD
+    /* Blocks of up to 2 MB, which the library leaves to malloc, are used again: new pages cost more than what is done
+       with them. */
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
     if (argc < 2) return help(stderr), WRONG_USAGE;
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
