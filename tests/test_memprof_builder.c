@@ -8,6 +8,8 @@
 #include "../heapdump.h"
 #include "faults.h"
 #include "load.h"
+#include "memprof.h"
+#include "indexes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -362,6 +364,56 @@ static hd_memprof_index *grouped(hd_memprof_index *const *x, size_t n, uint64_t 
         hd_buffer_free(&bytes);
     }
     return finished(all);
+}
+
+/* The first index of a builder may have call stacks twice, functions twice, and contexts in several places. */
+static void an_index_that_repeats_itself_is_added_as_its_blocks_are(void **state) {
+    const uint32_t field = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT);
+    uint64_t random = 7, count = 1;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        hd_memprof_builder *whole = builder(false), *single = builder(false);
+        hd_memprof_index *x, *y;
+        hd_buffer expected, found;
+        uint32_t stacks = 1 + mp_below(&random, 6), functions = 1 + mp_below(&random, 4);
+        ix_model m;
+        ix_open(&m, HD_MEMPROF_LLVM_3, field);
+        for (uint32_t i = 0; i < 3; i++) ix_location(&m, 10 + i, "", "", 0, 0, i, 1, false);
+        for (uint32_t s = 0; s < stacks; s++) {
+            const uint32_t frames[] = { mp_below(&random, 2), mp_below(&random, 3) };
+            ix_stack(&m, 1 + mp_below(&random, 2), frames);
+        }
+        if (mp_below(&random, 2)) {
+            assert_int_equal(hd_memprof_builder_function(whole, 11, NULL), HD_OK);
+            assert_int_equal(hd_memprof_builder_function(single, 11, NULL), HD_OK);
+        }
+        for (uint32_t f = 0; f < functions; f++) {
+            uint64_t guid = 10 + mp_below(&random, 3);
+            ix_function(&m, guid);
+            assert_int_equal(hd_memprof_builder_function(single, guid, NULL), HD_OK);
+            for (uint32_t b = mp_below(&random, 5); b; b--, count++) {
+                uint32_t s = mp_below(&random, stacks), length = m.first[s + 1] - m.first[s];
+                hd_memprof_location stack[2];
+                uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+                ix_block(&m, s, &count);
+                for (uint32_t k = 0; k < length; k++) stack[k] = m.locations[m.location[m.first[s] + k]];
+                value[HD_MEMPROF_ALLOC_COUNT] = count;
+                assert_int_equal(hd_memprof_builder_block(single, stack, length, field, value, NULL), HD_OK);
+            }
+        }
+        add(whole, ix_show(&m));
+        x = finished(whole);
+        y = finished(single);
+        assert_int_equal(x->block_count, y->block_count);
+        found = written(x, HD_MEMPROF_RFC);
+        expected = written(y, HD_MEMPROF_RFC);
+        if (found.size != expected.size || memcmp(found.data, expected.data, found.size)) fail_msg("round %d", round);
+        hd_buffer_free(&found);
+        hd_buffer_free(&expected);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        ix_close(&m);
+    }
 }
 
 static void neither_order_nor_grouping_can_be_told_from_the_sum(void **state) {
@@ -776,6 +828,7 @@ int main(void) {
         cmocka_unit_test(misuse_is_refused_and_adds_nothing),
         cmocka_unit_test(an_index_alone_keeps_its_sums_in_every_layout),
         cmocka_unit_test(neither_order_nor_grouping_can_be_told_from_the_sum),
+        cmocka_unit_test(an_index_that_repeats_itself_is_added_as_its_blocks_are),
         cmocka_unit_test(only_these_fields_depend_on_the_order),
         cmocka_unit_test(a_sum_of_more_than_64_bits_is_told),
         cmocka_unit_test(a_block_that_llvm_repeats_counts_once),
