@@ -97,6 +97,23 @@ check "selecting an allocator" 0 "$(status "$tool" tree --allocator engine --pid
 check "convert gives back what it reads" "$(cat engine.json)" "$(cat again.json)"
 "$tool" convert --to chrome --top 1 -o top.json engine.json
 check "convert condenses" "$("$tool" tree --bytes --top 1 engine.json)" "$("$tool" tree --bytes --min-bytes 0 top.json)"
+# Files of several pieces are written by a thread.
+awk 'BEGIN { for (i = 0; i < 60000; i++) printf "main;work%d;a_function_with_a_long_name_%d %d\n", i % 300, i, i + 1 }' > many.folded
+"$tool" convert --to chrome -o many.json many.folded
+"$tool" convert --to chrome -o - many.folded > many.piped
+check "a file of several pieces is what a pipe gets" "yes same" "$([ "$(wc -c < many.json)" -gt 2000000 ] && echo yes) $(cmp many.json many.piped && echo same)"
+for blocks in 1 600 1100 $(($(wc -c < many.json) / 1024)); do # of 1 KB: the disk is full in the first piece, a later one, the last one
+  check "... a disk that is full at $blocks KB: status, message, nothing left" "1 1 0" \
+    "$(ulimit -f $blocks; status "$tool" convert --to chrome -o half.json many.folded) $(grep -c 'File too large' err) $(ls -A | grep -c half)"
+done
+mkfifo slow
+(exec head -c 1000000 slow > /dev/null) &
+check "... a pipe whose reader goes" 1 "$([ "$(status "$tool" convert --to chrome -o slow many.folded)" -gt 0 ] && echo 1)"
+wait
+"$tool" convert --to chrome -o slow many.folded &
+{ head -c 10 > /dev/null; kill $!; s=0; wait $! || s=$?; } < slow
+check "... ended by a signal in the middle: status, nothing beside it" "143 slow" "$s $(ls -A | grep slow | tr '\n' ' ' | sed 's/ $//')"
+
 check "convert to nothing known" 2 "$(status "$tool" convert --to elf engine.json)"
 check "a convert that fails leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
 
