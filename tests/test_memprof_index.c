@@ -910,73 +910,82 @@ static bool never(void *user, uint64_t done, uint64_t total) {
     return false;
 }
 
-static void faults_are_passed_up(void **state) {
-    (void)state;
-    hd_memprof *raw = sample_raw();
-    hd_memprof_symbolizer by = { .symbolize = sample_names };
+/* Each allocation of reading a file fails once, as an index and as a dump. */
+static void faults_of_reading(const file *in) {
     hd__faults f = { 0 };
-    hd_error err;
-    for (size_t i = 0; i < LLVM_FILES; i++) {
-        file in = load(llvm_files[i]);
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
         hd_memprof_index *x = NULL;
-        hd_memprof *flat;
+        hd_status status = hd_memprof_index_read(hd_in_memory(in->data, in->size), &options, &x, NULL);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        if (!status) hd_memprof_index_free(x);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    f.fail_at = 0;
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_dump *dump = NULL;
+        hd_status status = hd_read_memory(in->data, in->size, &options, &dump, NULL);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        if (!status) hd_dump_free(dump);
+        assert_int_equal(f.live, 0);
+    }
+}
+
+/* Each allocation of writing an index fails once, in each layout, beside the counters of `base` or without; and a write. */
+static void faults_of_writing(const hd_memprof_index *x, const uint8_t *base, size_t base_size) {
+    hd__faults f = { 0 };
+    hd__write_faults w = { .fail_at = 1 };
+    for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
+        hd_memprof_index_desc desc = { .layout = (hd_memprof_layout)layout, .base = base, .base_size = base_size };
+        f.fail_at = 0;
         HD__EACH_FAULT(f) {
             hd_options options = { .allocator = hd__faults_allocator(&f) };
-            hd_status status = hd_memprof_index_read(hd_in_memory(in.data, in.size), &options, &x, &err);
+            hd_buffer out = { 0 };
+            hd_status status = hd_memprof_index_write(x, &desc, &options, hd_out_memory(&out), NULL);
             assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
-            if (!status) hd_memprof_index_free(x);
+            assert_int_equal(out.size != 0, !status);
+            hd_buffer_free(&out);
             assert_int_equal(f.live, 0);
             assert_null(f.misuse);
         }
+    }
+    assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd__faults_out(&w), NULL), HD_IO);
+    hd__write_faults_free(&w);
+}
+
+static void faults_are_passed_up(void **state) {
+    hd_memprof *raw = sample_raw();
+    hd_memprof_symbolizer by = { .symbolize = sample_names };
+    hd__faults f = { 0 };
+    (void)state;
+    for (size_t i = 0; i < LLVM_FILES; i++) {
+        file in = load(llvm_files[i]);
+        hd_memprof_index *x = read_bytes(in.data, in.size, NULL), *y;
+        hd_options stop = { .progress = never };
+        hd_buffer out = { 0 };
+        hd_memprof *flat;
+        faults_of_reading(&in);
+        faults_of_writing(x, i % 2 ? in.data : NULL, in.size);
         f.fail_at = 0;
-        x = read_bytes(in.data, in.size, NULL);
-        for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
-            hd_memprof_index_desc desc = { .layout = (hd_memprof_layout)layout, .base = i % 2 ? in.data : NULL,
-                                           .base_size = in.size };
-            HD__EACH_FAULT(f) {
-                hd_options options = { .allocator = hd__faults_allocator(&f) };
-                hd_buffer out = { 0 };
-                hd_status status = hd_memprof_index_write(x, &desc, &options, hd_out_memory(&out), &err);
-                assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
-                assert_int_equal(out.size != 0, !status);
-                hd_buffer_free(&out);
-                assert_int_equal(f.live, 0);
-                assert_null(f.misuse);
-            }
-            f.fail_at = 0;
-        }
-        hd__write_faults w = { .fail_at = 1 };
-        assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd__faults_out(&w), &err), HD_IO);
-        hd__write_faults_free(&w);
         HD__EACH_FAULT(f) {
             hd_options options = { .allocator = hd__faults_allocator(&f) };
-            hd_status status = hd_memprof_index_raw(x, &options, &flat, &err);
+            hd_status status = hd_memprof_index_raw(x, &options, &flat, NULL);
             assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
             if (!status) hd_memprof_free(flat);
             assert_int_equal(f.live, 0);
         }
-        f.fail_at = 0;
-        HD__EACH_FAULT(f) {
-            hd_options options = { .allocator = hd__faults_allocator(&f) };
-            hd_dump *dump = NULL;
-            hd_status status = hd_read_memory(in.data, in.size, &options, &dump, &err);
-            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
-            if (!status) hd_dump_free(dump);
-            assert_int_equal(f.live, 0);
-        }
-        f.fail_at = 0;
-        hd_options stop = { .progress = never };
-        hd_buffer out = { 0 };
-        hd_memprof_index *y;
         assert_int_equal(hd_memprof_index_write(x, NULL, &stop, hd_out_memory(&out), NULL), HD_CANCELLED);
         assert_int_equal(hd_memprof_index_read(hd_in_memory(in.data, in.size), &stop, &y, NULL), HD_CANCELLED);
         hd_memprof_index_free(x);
         free(in.data);
     }
+    f.fail_at = 0;
     HD__EACH_FAULT(f) {
         hd_options options = { .allocator = hd__faults_allocator(&f) };
         hd_memprof_index *x = NULL;
-        hd_status status = hd_memprof_index_build(hd_memprof_part(raw, 0), &by, &options, &x, &err);
+        hd_status status = hd_memprof_index_build(hd_memprof_part(raw, 0), &by, &options, &x, NULL);
         assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
         hd_memprof_index_free(x);
         assert_int_equal(f.live, 0);

@@ -483,6 +483,7 @@ int run_index(const arguments *a) {
     int status = file_is_named(a);
     if (!status) status = index_check(a);
     if (!status) status = index_open(a, true, &s);
+    if (!status && s.left_out) memprof_tell_merged(a, s.left_out), fputc('\n', stderr);
     return status ? status : index_finish(a, &s);
 }
 

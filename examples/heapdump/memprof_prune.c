@@ -200,8 +200,8 @@ static void prune_tell(const prune_context *contexts, uint32_t n, const prune_si
             (unsigned long long)all.bytes, all.bytes ? 100 * (double)out.bytes / (double)all.bytes : 0.0,
             (unsigned long long)cold.contexts, (unsigned long long)cold.bytes);
     if (sites->sites)
-        display(stderr, "heapdump: pruned too: %u call sites that led to pruned contexts alone, with %u callees\n",
-                sites->sites, sites->callees);
+        display(stderr, "heapdump: pruned too: %u call site%s that led to pruned contexts alone, with %u callee%s\n",
+                sites->sites, sites->sites == 1 ? "" : "s", sites->callees, sites->callees == 1 ? "" : "s");
 }
 
 static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_memprof_index **left, hd_error *err) {
@@ -214,8 +214,8 @@ static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_mem
     prune_rest(a, x, contexts, x->stack_count);
     qsort(contexts, x->stack_count, sizeof *contexts, prune_stack_order);
     status = prune_copy(x, contexts, &sites, to, err);
-    prune_tell(contexts, x->stack_count, &sites);
     if (!status) status = hd_memprof_builder_finish(to, left, err);
+    if (!status) prune_tell(contexts, x->stack_count, &sites);
     hd_memprof_builder_free(to);
     free(contexts);
     return status;
