@@ -122,7 +122,7 @@ printf '%s\n' --- 'HeapProfileRecords:' '  - GUID: 0x5' '    AllocSites:' '     
   '        MemInfoBlock: { AllocCount: 1, TotalSize: 9 }' '  - GUID: 0x6' '    CallSites:' '      - Frames: [ { Function: 0x6, LineOffset: 2, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x5, 0x7 ]' \
   '      - Frames: [ { Function: 0x6, LineOffset: 8, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x8 ]' > calls.yaml
 "$tool" merge --memprof-version 4 --prune min-bytes=10 -o ours.pruned calls.yaml 2> err || fail "calls: $(tail -n 1 err)"
-check "one call site goes with its two callees, the other stays" "1 1 pruned too: 1 call sites that led to pruned contexts alone, with 2 callees" \
+check "one call site goes with its two callees, the other stays" "1 1 pruned too: 1 call site that led to pruned contexts alone, with 2 callees" \
   "$(sites ours.pruned) $(sed -n 's/^heapdump: \(pruned too.*\)/\1/p' err)"
 # A function inlined twice where it allocates has each block twice, which is one.
 python3 - > twice.yaml << 'PY'
