@@ -67,7 +67,7 @@ tools-deps: library-deps
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
 $(B)/heapdump: $(TOOL)
-	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lsupc++ -ldl -lm -lpthread
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
 $(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps

@@ -28415,7 +28415,8 @@ static bool hd__index_build_values(hd__index_building *x) {
     return true;
 }
 
-/* Room for all blocks and their stacks, so that what grows is not copied: at most as much as the frames take. */
+/* Room for all blocks, their stacks and those of call sites, so that what grows is not copied: at most as much as the
+   frames take. */
 static bool hd__index_build_room(hd__index_building *x) {
     hd__index_columns *d = x->to;
     size_t pairs = 0;
@@ -29215,6 +29216,7 @@ static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_mem
     HD__TRY(hd_memprof_builder_function(x, from->function[f], err));
     x->is_distinct &= hd__len(x->to->function) > functions;
     for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
+        /* No block of this function had the stack so far: asked before hd__index_is_copy takes note of it. */
         bool is_other = x->stack_here[from->block_stack[b]].function != f + 1;
         if (b + ahead < from->block_count) hd__index_made_prefetch(x, from, b + ahead);
         if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;

@@ -401,7 +401,24 @@ static void an_index_that_repeats_itself_is_added_as_its_blocks_are(void **state
                 assert_int_equal(hd_memprof_builder_block(single, stack, length, field, value, NULL), HD_OK);
             }
         }
+        if (mp_below(&random, 2)) { /* call sites have stacks, and make no contexts */
+            assert_int_equal(hd_memprof_builder_function(whole, 10, NULL), HD_OK);
+            assert_int_equal(hd_memprof_builder_site(whole, m.locations, 1, NULL, 0, NULL), HD_OK);
+            assert_int_equal(hd_memprof_builder_function(single, 10, NULL), HD_OK);
+            assert_int_equal(hd_memprof_builder_site(single, m.locations, 1, NULL, 0, NULL), HD_OK);
+        }
         add(whole, ix_show(&m));
+        if (mp_below(&random, 2)) { /* a record, and the same index again */
+            hd_memprof_builder *both[2];
+            uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
+            both[0] = whole, both[1] = single;
+            value[HD_MEMPROF_ALLOC_COUNT] = count++;
+            for (int k = 0; k < 2; k++) {
+                assert_int_equal(hd_memprof_builder_function(both[k], 12, NULL), HD_OK);
+                assert_int_equal(hd_memprof_builder_block(both[k], m.locations, 2, field, value, NULL), HD_OK);
+                add(both[k], ix_show(&m));
+            }
+        }
         x = finished(whole);
         y = finished(single);
         assert_int_equal(x->block_count, y->block_count);

@@ -170,6 +170,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
 /* What is written when the tool ends in the middle, for want of memory or by a signal: it goes. */
 static hd_file *output_unfinished;
 
+/* A thread may still write to it: the process ends, and the file has no name any more. */
 static void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }
@@ -237,8 +238,8 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
-/* Pieces of a file that are written at once, each by another thread while the next one fills: files that are less than a
-   piece need no thread. */
+/* Output is gathered in pieces. A thread writes each full piece while the next one fills; a file smaller than a piece
+   needs none. */
 enum { PAGE = 1 << 12, PIECE = 1 << 19 };
 
 typedef struct gathering {
@@ -283,7 +284,7 @@ static void gathering_start(gathering *g) {
     g->other = needed(aligned_alloc(PAGE, PIECE));
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->moved, NULL);
-    hold_ends(&before);          /* which are for the thread that has the file */
+    hold_ends(&before);          /* signals that end us go to the main thread */
     g->is_threaded = !pthread_create(&g->writer, NULL, write_pieces, g);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -322,17 +323,23 @@ static hd_status write_gathered(void *user, const void *data, size_t size) {
     return status;
 }
 
-/* Ends what gathers, with the last piece if what was written is whole. */
-static hd_status gathering_close(gathering *g, bool whole) {
-    hd_status status = whole ? gathering_pass(g) : HD_OK;
+/* Waits until all pieces that were passed are written, and ends the thread: the next ones are written as they come. */
+static hd_status gathering_end(gathering *g) {
     if (g->is_threaded) {
         pthread_mutex_lock(&g->lock);
         g->ends = true;
         pthread_cond_signal(&g->moved);
         pthread_mutex_unlock(&g->lock);
         pthread_join(g->writer, NULL);
-        status = g->status;
+        g->is_threaded = false;
     }
+    return g->status;
+}
+
+/* Ends what gathers, with the last piece if what was written is whole. */
+static hd_status gathering_close(gathering *g, bool whole) {
+    hd_status status = whole ? gathering_pass(g) : HD_OK, before = gathering_end(g);
+    if (before) status = before;
     if (g->other) pthread_cond_destroy(&g->moved), pthread_mutex_destroy(&g->lock);
     free(g->filling);
     free(g->other);
@@ -398,6 +405,7 @@ int output_close(output *o, const char *path, int status) {
 
 /* Why writing failed. */
 const char *output_error(const output *o, const hd_error *err) {
+    if (o->is_file) gathering_end(o->gathering); /* which writes to o->file.os_error */
     return o->is_file && o->file.os_error ? strerror(o->file.os_error) : err->message;
 }
 

@@ -14,7 +14,7 @@ must python3 gcc binutils libc6-dev
 mkdir -p bare/tool && : > bare/report.html
 (cd bare && ld -r -b binary -z noexecstack -o tool/report_page.o report.html)
 gcc $(find "$root/build/tool" -name '*.o' ! -name report_page.o) bare/tool/report_page.o -o bare/heapdump \
-  -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lsupc++ -ldl -lm -lpthread
+  -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
 cp "$root/tests/data/memprof-19.raw" .
 check "without the library: one line that says what to install, no page" \
   "1 1 node-d3-hierarchy node-d3-selection no" \
