@@ -3944,9 +3944,9 @@ typedef struct hd__mem {
 } hd__mem;
 
 /* Blocks this large come from the OS, so that what grows moves without being copied, and ask for large pages: filling
-   them for the first time takes a quarter of the time, walks in no order of memory half of it. Smaller ones take longer
-   to get a large page, where a virtual machine has given them back, than many small ones. Sanitizers get to see all
-   blocks. */
+   them for the first time takes a quarter of the time, walks in no order of memory half of it. One takes up to a large
+   page more than it has bytes. Smaller ones take longer to get a large page, where a virtual machine has given them
+   back, than many small ones. Sanitizers get to see all blocks. */
 #if defined(__has_feature)
 #define HD__SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -3955,7 +3955,7 @@ typedef struct hd__mem {
 #define HD__SANITIZED 0
 #endif
 #if defined(__linux__) && !HD__SANITIZED
-#define HD__LARGE_BLOCK HD__LARGE_PAGE
+#define HD__LARGE_BLOCK ((size_t)1 << 20)
 #define HD__LARGE_PAGE ((size_t)2 << 20)
 #if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);

@@ -396,7 +396,7 @@ int main(int argc, char **argv) {
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
 #ifdef M_MMAP_THRESHOLD
-    /* Blocks that the library leaves to malloc, of less than 2 MB, are used again: new pages cost more than what is done
+    /* Blocks that the library leaves to malloc, of less than 1 MB, are used again: new pages cost more than what is done
        with them. */
     mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
