@@ -170,7 +170,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
 /* What is written when the tool ends in the middle, for want of memory or by a signal: it goes. */
 static hd_file *output_unfinished;
 
-/* A thread may still write to it: the process ends, and the file has no name any more. */
+/* The thread that writes pieces may still be at it: the file has no name any more, and the process ends next. */
 static void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }

@@ -396,8 +396,8 @@ int main(int argc, char **argv) {
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
 #ifdef M_MMAP_THRESHOLD
-    /* Blocks that the library leaves to malloc, of less than 1 MB, are used again: new pages cost more than what is done
-       with them. */
+    /* What is freed of blocks of less than 2 MB is used again, and not given back: the kernel takes longer for new pages
+       than we do to fill them. */
     mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 #endif

@@ -480,14 +480,14 @@ int index_check(const arguments *a) {
     return DONE;
 }
 
-/* Has malloc take memory by 16 MB, the next of them in large pages: small ones take longer to be there than what is done with them. Where
-   the system gives none, nothing changes. */
+/* Has malloc take memory from the kernel 16 MB at a time, and the first of these in large pages: the kernel takes longer
+   for small ones than index does to fill them. Where the kernel gives no large ones, nothing changes. */
 static void index_take_large_pages(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
     mallopt(M_TOP_PAD, 16 << 20);
-    free(needed(malloc(1 << 20))); /* more than there is, and less than what does not come from there */
+    free(needed(malloc(1 << 20))); /* more than malloc has; from M_MMAP_THRESHOLD on it would come from elsewhere */
     end = (uintptr_t)sbrk(0);
     if (end > before && from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
 #endif
