@@ -116,6 +116,8 @@
        HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
        HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs (implied
                                 on WebAssembly's wasi)
+       HEAPDUMP_LARGE_BLOCK     bytes from which on the default allocator has blocks from Linux itself, in
+                                large pages, and gives them back at once (default 1 MiB)
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
@@ -3955,7 +3957,11 @@ typedef struct hd__mem {
 #define HD__SANITIZED 0
 #endif
 #if defined(__linux__) && !HD__SANITIZED
+#ifdef HEAPDUMP_LARGE_BLOCK
+#define HD__LARGE_BLOCK ((size_t)(HEAPDUMP_LARGE_BLOCK))
+#else
 #define HD__LARGE_BLOCK ((size_t)1 << 20)
+#endif
 #define HD__LARGE_PAGE ((size_t)2 << 20)
 #if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
@@ -26202,21 +26208,27 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
+#define HD__MEMPROF_AT_ONCE 4u   /* frames of an address that are written without a look at how many it has */
+
 /* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
 typedef struct hd__memprof_asked {
     uint64_t pc;
     uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
 } hd__memprof_asked;
 
+typedef struct hd__memprof_table {
+    hd__memprof_asked *asked;
+    size_t slots;                /* a power of two, of which a quarter is taken at most */
+    uint64_t seed;
+} hd__memprof_table;
+
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
     const hd_memprof_raw *raw;
     const hd_memprof_symbolizer *by;
     hd__memprof_named *to;
-    uint64_t seed;
     hd__memprof_map map;
-    hd__memprof_asked *asked;
-    size_t slots;                /* of it: a power of two, of which half are taken at most */
+    hd__memprof_table table;
     uint32_t addresses;          /* that it has */
     hd__strings strings;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
@@ -26270,60 +26282,80 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
     return true;
 }
 
+/* Where an address is if no other was in the way. */
+HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
+    return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
+}
+
 /* Where an address is, or goes. */
-HD__INLINE hd__memprof_asked *hd__memprof_slot(const hd__memprof_naming *x, uint64_t pc) {
-    size_t at = (size_t)(hd__hash_u64(x->seed, pc) >> 32) & (x->slots - 1);
-    while (x->asked[at].begin && x->asked[at].pc != pc) at = (at + 1) & (x->slots - 1);
-    return &x->asked[at];
+static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
+    size_t at = hd__memprof_home(t, pc);
+    while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
+    return &t->asked[at];
 }
 
 static bool hd__memprof_widen(hd__memprof_naming *x) {
-    hd__memprof_asked *before = x->asked;
-    size_t slots = x->slots, wider = slots ? 2 * slots : 64;
-    hd__memprof_asked *asked = (hd__memprof_asked *)hd__calloc(&x->to->mem, wider, sizeof *asked);
+    hd__memprof_table before = x->table, *t = &x->table;
+    size_t slots = before.slots ? 2 * before.slots : 64;
+    hd__memprof_asked *asked = (hd__memprof_asked *)hd__calloc(&x->to->mem, slots, sizeof *asked);
     if (!asked) return false;
-    x->asked = asked;
-    x->slots = wider;
-    for (size_t i = 0; i < slots; i++)
-        if (before[i].begin) *hd__memprof_slot(x, before[i].pc) = before[i];
-    if (before) hd__cfree(&x->to->mem, before, slots, sizeof *before);
+    t->asked = asked;
+    t->slots = slots;
+    for (size_t i = 0; i < before.slots; i++)
+        if (before.asked[i].begin) *hd__memprof_slot(t, before.asked[i].pc) = before.asked[i];
+    if (before.asked) hd__cfree(&x->to->mem, before.asked, before.slots, sizeof *asked);
     return true;
 }
 
-/* Looks up an address that is new. NULL: out of memory. */
+/* An address that is not at home: elsewhere, or new and looked up now. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming *x, uint64_t pc) {
-    hd__memprof_asked asked, *slot;
-    if (2 * ((size_t)x->addresses + 1) >= x->slots && !hd__memprof_widen(x)) return NULL;
+    hd__memprof_asked asked, *slot = hd__memprof_slot(&x->table, pc);
+    if (slot->begin) return slot;
+    if (4 * ((size_t)x->addresses + 1) > x->table.slots && !hd__memprof_widen(x)) return NULL;
     asked.pc = pc;
     asked.begin = (uint32_t)hd__len(x->to->frames) + 1;
     if (!hd__memprof_look_up(x, pc)) return NULL;
     asked.end = (uint32_t)hd__len(x->to->frames) + 1;
     x->addresses++;
-    slot = hd__memprof_slot(x, pc);
+    slot = hd__memprof_slot(&x->table, pc);
     *slot = asked;
     return slot;
 }
 
-/* Appends the numbers of the frames of a raw stack to an array. */
+/* How many numbers of frames there may be, and HD__MEMPROF_AT_ONCE more behind them. */
+static size_t hd__memprof_frame_room(const hd__memprof_named *to, uint64_t most) {
+    size_t room = stbds_arrcap(to->frame);
+    room -= room < HD__MEMPROF_AT_ONCE ? room : HD__MEMPROF_AT_ONCE;
+    return most < room ? (size_t)most : room;
+}
+
+/* Appends the numbers of the frames of a raw stack to an array. Most addresses are at home and have few frames, of which
+   HD__MEMPROF_AT_ONCE are written in any case: branches that are guessed wrong would take most of the time. */
 static hd_status hd__memprof_name_stack(hd__memprof_naming *x, uint32_t stack, uint64_t most, hd_error *err) {
-    const hd_memprof_raw *raw = x->raw;
     hd__memprof_named *to = x->to;
-    size_t n = hd__len(to->frame), room = stbds_arrcap(to->frame);
+    const uint64_t *pc = x->raw->pc + x->raw->first[stack], *end = x->raw->pc + x->raw->first[stack + 1];
+    size_t n = hd__len(to->frame), room = hd__memprof_frame_room(to, most);
     uint32_t *frame = to->frame;
-    for (uint32_t k = raw->first[stack]; k < raw->first[stack + 1]; k++) {
-        const hd__memprof_asked *a = hd__memprof_slot(x, raw->pc[k]);
-        uint32_t from, end;
-        if (!a->begin && !(a = hd__memprof_ask(x, raw->pc[k]))) return hd__no_memory(&to->mem, err);
-        from = a->begin - 1;
-        end = a->end - 1;
-        if (end - from > most - n) return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
-        if (end - from > room - n) {
-            hd__arr_resize(to->frame, n);
-            if (!hd__room(&to->mem, to->frame, end - from)) return hd__no_memory(&to->mem, err);
-            frame = to->frame;
-            room = stbds_arrcap(frame);
+    hd__memprof_table t = x->table; /* so that it stays in registers */
+    for (; pc < end; pc++) {
+        const hd__memprof_asked *a = &t.asked[hd__memprof_home(&t, *pc)];
+        uint32_t from, count;
+        if (HD__UNLIKELY(a->pc != *pc || !a->begin)) {
+            if (!(a = hd__memprof_ask(x, *pc))) return hd__no_memory(&to->mem, err);
+            t = x->table;
         }
-        while (from < end) frame[n++] = from++;
+        from = a->begin - 1;
+        count = a->end - a->begin;
+        if (HD__UNLIKELY(n + count > room)) {
+            if (count > most - n) return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
+            hd__arr_resize(to->frame, n);
+            if (!hd__room(&to->mem, to->frame, (size_t)count + HD__MEMPROF_AT_ONCE)) return hd__no_memory(&to->mem, err);
+            room = hd__memprof_frame_room(to, most);
+            frame = to->frame;
+        }
+        for (uint32_t i = 0; i < HD__MEMPROF_AT_ONCE; i++) frame[n + i] = from + i;
+        for (uint32_t i = HD__MEMPROF_AT_ONCE; HD__UNLIKELY(i < count); i++) frame[n + i] = from + i;
+        n += count;
     }
     hd__arr_resize(to->frame, n);
     stbds_arrput(to->first, (uint32_t)n);
@@ -26334,10 +26366,11 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     const hd_memprof_raw *raw = x->raw;
     hd__memprof_named *to = x->to;
     uint64_t most = hd__records(options ? &options->limits : NULL);
-    uint32_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
+    size_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
+    size_t inlined = addresses / 2; /* of most programs there are fewer: what grows is copied */
     if (!hd__memprof_widen(x) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
-        (addresses && !hd__room(&to->mem, to->frame, addresses)))
+        !hd__room(&to->mem, to->frame, addresses + inlined + HD__MEMPROF_AT_ONCE))
         return hd__no_memory(&to->mem, err);
     stbds_arrput(to->first, 0u);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
@@ -26366,13 +26399,13 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     memset(&x, 0, sizeof x);
     x.raw = raw;
     x.by = symbolizer ? symbolizer : &none;
-    x.seed = x.strings.seed = hd__seed();
+    x.table.seed = x.strings.seed = hd__seed();
     x.to = (hd__memprof_named *)hd__calloc(&mem, 1, sizeof *x.to);
     if (!x.to) return hd__no_memory(&mem, err);
     x.to->mem = mem;
     m = &x.to->mem;
     status = hd__memprof_name_stacks(&x, options, err);
-    if (x.asked) hd__cfree(m, x.asked, x.slots, sizeof *x.asked);
+    if (x.table.asked) hd__cfree(m, x.table.asked, x.table.slots, sizeof *x.table.asked);
     hd__arr_free(m, x.map.order);
     hd__strings_free(m, &x.strings);
     if (status) hd_memprof_symbols_free(&x.to->shown);
@@ -28278,6 +28311,7 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
     if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
     x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
+    memset(x->told + first + 1, HD__INDEX_TOLD_ALL, n - 1);
     x->length[first] = n;
     for (uint32_t k = begin; k < (before ? 1 : n); k++) {
         uint64_t guid = hd__index_build_at(x, first + k)->function;
@@ -28290,13 +28324,10 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
 
 static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
-    for (uint32_t at = from, n; at < to; at += n) {
-        uint32_t first = x->frame[at];
-        if (x->told[first] == HD__INDEX_TOLD_ALL) {
-            n = x->length[first];
-            continue;
-        }
-        for (n = 1; at + n < to && x->inlined[x->frame[at + n - 1]]; n++) {}
+    for (uint32_t at = from; at < to; at++) { /* of addresses that are told all frames are */
+        uint32_t first = x->frame[at], n = 1;
+        if (x->told[first] == HD__INDEX_TOLD_ALL || (x->told[first] && at == from)) continue;
+        while (at + n < to && x->inlined[x->frame[at + n - 1]]) n++;
         if (!hd__index_build_site(x, first, n, at == from)) return false;
     }
     return true;

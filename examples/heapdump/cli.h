@@ -196,6 +196,7 @@ void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);
+void memory_keep(void);
 struct sigaction;
 /* A file over the limit (RLIMIT_FSIZE), in memory too, is a failed write like others, until sigaction puts *before back. */
 void file_limit_fails(struct sigaction *before);

@@ -1,6 +1,8 @@
 #include "symbols.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
+#include <sys/mman.h>
 
 /* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
    information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
@@ -55,3 +57,18 @@ void *realloc(void *memory, size_t size) {
     return symbols_allocated(next ? next(memory, size) : NULL, 1, size);
 }
 #endif
+
+/* Has malloc take 64 MB from the kernel at once, in large pages if the kernel has any, and use what is freed again instead
+   of giving it back: the kernel takes longer to clear a page than we do to fill it. Untouched pages take no memory. */
+void memory_keep(void) {
+#if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
+    const uintptr_t page = 2 << 20;
+    uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 64 << 20);
+    free(needed(malloc(1 << 20))); /* more than malloc has */
+    end = (uintptr_t)sbrk(0);
+    if (end > before && from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
+#endif
+}

@@ -5,8 +5,6 @@
 #include "memprof.h"
 
 #include <fcntl.h>
-#include <malloc.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 static int index_name_order(const void *a, const void *b) {
@@ -480,23 +478,9 @@ int index_check(const arguments *a) {
     return DONE;
 }
 
-/* Has malloc take memory from the kernel 16 MB at a time, and the first of these in large pages: the kernel takes longer
-   for small ones than index does to fill them. Where the kernel gives no large ones, nothing changes. */
-static void index_take_large_pages(void) {
-#if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
-    const uintptr_t page = 2 << 20;
-    uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
-    mallopt(M_TOP_PAD, 16 << 20);
-    free(needed(malloc(1 << 20))); /* more than malloc has; from M_MMAP_THRESHOLD on it would come from elsewhere */
-    end = (uintptr_t)sbrk(0);
-    if (end > before && from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
-#endif
-}
-
 int run_index(const arguments *a) {
     index_source s;
     int status = file_is_named(a);
-    index_take_large_pages();
     if (!status) status = index_check(a);
     if (!status) status = index_open(a, true, &s);
     if (!status && s.left_out) memprof_tell_merged(a, s.left_out), fputc('\n', stderr);
