@@ -4368,18 +4368,25 @@ static uint64_t hd__mix(uint64_t a, uint64_t b) {
 }
 
 /* What is multiplied depends on the seed, so that no value is known to make it zero. */
+static uint64_t hd__hash_key(uint64_t seed) { return seed * 0xd1b54a32d192ed03u + 0x8bb84b93962eacc9u; }
+
 static uint64_t hd__hash_u64(uint64_t seed, uint64_t value) {
-    return hd__mix(value ^ (seed * 0xd1b54a32d192ed03u + 0x8bb84b93962eacc9u), 0x9e3779b97f4a7c15u);
+    return hd__mix(value ^ hd__hash_key(seed), 0x9e3779b97f4a7c15u);
 }
 
 static uint64_t hd__hash_bytes(uint64_t seed, const void *data, size_t size) {
     const unsigned char *p = (const unsigned char *)data;
-    uint64_t hash = seed ^ ((uint64_t)size * 0xa0761d6478bd642fu), word;
-    for (; size >= 8; size -= 8, p += 8) {
+    uint64_t hash = seed ^ ((uint64_t)size * 0xa0761d6478bd642fu), key = hd__hash_key(seed), pair[2], word = 0;
+    for (; size >= 16; size -= 16, p += 16) {
+        memcpy(pair, p, 16);
+        hash = hd__mix(pair[0] ^ key, pair[1] ^ hash);
+    }
+    if (size >= 8) {
         memcpy(&word, p, 8);
         hash = hd__hash_u64(hash, word);
+        size -= 8, p += 8;
+        word = 0;
     }
-    word = 0;
     if (size) memcpy(&word, p, size);
     return hd__hash_u64(hash, word);
 }
@@ -5296,10 +5303,14 @@ HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__get_le
 HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__get_le(p, 8); }
 
 HD__INLINE uint8_t *hd__put_le(uint8_t *p, unsigned width, uint64_t v) {
-    if (width == 8) {            /* compilers make one store of these */
+    if (width == 8) {            /* compilers make one store of these, and of those */
         p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)(v >> 16), p[3] = (uint8_t)(v >> 24);
         p[4] = (uint8_t)(v >> 32), p[5] = (uint8_t)(v >> 40), p[6] = (uint8_t)(v >> 48), p[7] = (uint8_t)(v >> 56);
         return p + 8;
+    }
+    if (width == 4) {
+        p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)(v >> 16), p[3] = (uint8_t)(v >> 24);
+        return p + 4;
     }
     for (; width; width--, v >>= 8) *p++ = (uint8_t)v;
     return p;

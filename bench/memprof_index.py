@@ -10,8 +10,8 @@ The program is made up: layers of functions that call each other in many ways an
 library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as
 clang 22 does, against llvm-profdata-22. Many profiles are of runs of it that are a twentieth as long, each of another
 part of the walks; llvm-profdata takes them once a row. By default llvm-profdata-22 keeps the contexts of as many files as
-there are processors, with -j as many as there are files those of all. Of indexed files no release keeps any. Times are the fastest of the rounds, which take turns; memory
-is the most of them.
+there are processors, with -j as many as there are files those of all. Of indexed files no release keeps any. Times are
+the fastest of the rounds, which take turns: what else the machine does only adds to them. Memory is the most of them.
 """
 
 import argparse, os, random, shutil, subprocess, sys, time
@@ -20,7 +20,8 @@ parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build", help="where heapdump is")
 parser.add_argument("--functions", type=int, default=2000)
 parser.add_argument("--walks", type=int, default=60000, help="call stacks")
-parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--rounds", type=int, default=15,
+                    help="of one profile; of many, a third of that, and llvm-profdata once")
 parser.add_argument("--many", default="10,50", help="so many raw profiles at once")
 options = parser.parse_args()
 tool = os.path.abspath(options.build) + "/heapdump"
@@ -124,11 +125,11 @@ def size(name):
     return os.path.getsize(name)
 
 
-def row(title, ours, llvm, rounds):
+def row(title, ours, llvm, is_one=False):
     mine, theirs = [], []
-    for turn in range(options.rounds):
+    for turn in range(options.rounds if is_one else (options.rounds + 2) // 3):
         mine.append(run(ours))
-        if turn < rounds:
+        if is_one or not turn:
             theirs.append(run(llvm))
     t, u = min(x[0] for x in mine), min(x[0] for x in theirs)
     m, n = max(x[1] for x in mine), max(x[1] for x in theirs)
@@ -148,22 +149,22 @@ def release(number, versions):
     merge = lambda version: [profdata, "merge", "--failure-mode=warn", "--profiled-binary", "big", "--memprof-version=" + version, "-o", "llvm"]
     index = lambda version: [tool, "index", "--binary", "big", "--memprof-version", version, "-o", "ours"]
     for version in versions:
-        row("index, version " + version, [*index(version), "big.raw"], [*merge(version), "big.raw"], options.rounds)
+        row("index, version " + version, [*index(version), "big.raw"], [*merge(version), "big.raw"], True)
     counts = [int(n) for n in options.many.split(",") if n]
     files = ["run.%d" % i for i in range(max(counts, default=0))]
     for i, name in enumerate(files):
         record(place, options.walks // 20, 977 * i + 1, name)
     last = versions[-1]
     for count in counts:
-        row("index of %d, version %s" % (count, last), [*index(last), *files[:count]], [*merge(last), *files[:count]], 1)
+        row("index of %d, version %s" % (count, last), [*index(last), *files[:count]], [*merge(last), *files[:count]])
         if number != "19":  # which loses no contexts by default
-            row("... llvm: -j %d" % count, [*index(last), *files[:count]], [*merge(last), "-j", str(count), *files[:count]], 1)
-        row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(last), *files[:count]], 1)
+            row("... llvm: -j %d" % count, [*index(last), *files[:count]], [*merge(last), "-j", str(count), *files[:count]])
+        row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(last), *files[:count]])
     indexed = [name + ".memprof" for name in files[:50]]
     for name, raw in zip(indexed, files):
         subprocess.run([*index(last)[:-1], name, "--like", number, raw], check=True, stderr=subprocess.DEVNULL)
     if indexed:
-        row("index of %d indexed" % len(indexed), [*index(last), *indexed], [*merge(last), *indexed], 1)
+        row("index of %d indexed" % len(indexed), [*index(last), *indexed], [*merge(last), *indexed])
     if number != "19":
         return
     print("\n%-22s %14s %14s %14s" % ("bytes", "hot and cold", "all fields", "llvm's"))

@@ -58,15 +58,16 @@ void *realloc(void *memory, size_t size) {
 }
 #endif
 
-/* Has malloc take 64 MB from the kernel at once, in large pages if the kernel has any, and use what is freed again instead
-   of giving it back: the kernel takes longer to clear a page than we do to fill it. Untouched pages take no memory. */
+/* Has malloc ask the kernel for 256 MB of addresses at once, in large pages if there are any, and use what is freed again
+   instead of giving it back: the kernel takes longer to clear a page than we do to fill it. Pages that are not touched
+   take no memory. */
 void memory_keep(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_TOP_PAD, 64 << 20);
+    mallopt(M_TOP_PAD, 256 << 20);
     free(needed(malloc(1 << 20))); /* more than malloc has */
     end = (uintptr_t)sbrk(0);
     if (end > before && from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
