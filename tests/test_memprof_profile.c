@@ -182,6 +182,72 @@ static void frames_are_told_in_full(void **state) {
     mp_close(&m);
 }
 
+/* As many frames as an address says modulo `user`, or none: then it is one of the runtime's. */
+static uint32_t deep_symbolize(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
+    uint32_t n = (uint32_t)(a->pc % *(uint32_t *)user);
+    assert_true(capacity == HD_MEMPROF_INLINE_MAX);
+    for (uint32_t i = 0; i < (n ? n : 1); i++) {
+        f[i].function = hd_cstr("f");
+        f[i].file = hd_cstr(n ? "f.cpp" : "memprof_malloc_linux.cpp");
+        f[i].line = i;
+    }
+    return n ? n : 1;
+}
+
+/* Stacks of addresses that have each depth of inlining; the first stack has each address once. */
+static void frames_of(mp_model *m, uint32_t depth, uint32_t stacks, uint32_t length) {
+    uint64_t seed = depth;
+    mp_open(m, 4, 1, 0, stacks, stacks * length, 0);
+    m->segments[0].end = UINT64_MAX;
+    for (uint32_t s = 0; s < stacks; s++) {
+        m->stack_id[s] = s;
+        m->first[s + 1] = (s + 1) * length;
+        for (uint32_t k = 0; k < length; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            m->pc[s * length + k] = UINT64_C(0x9e3779b97f4a7c15) * (s ? seed >> 40 & (length - 1) : k);
+        }
+    }
+}
+
+static void inlined_frames_follow_each_other(void **state) {
+    (void)state;
+    const uint32_t depths[] = { 1, 2, 3, 4, 5, 6, 7, 9, 100, HD_MEMPROF_INLINE_MAX + 1 };
+    for (size_t d = 0; d < sizeof depths / sizeof *depths; d++) {
+        const uint32_t stacks = 40, length = 512; /* a power of two */
+        uint32_t depth = depths[d];
+        hd_memprof_symbolizer by = { .symbolize = deep_symbolize, .user = &depth };
+        hd_options options = { 0 };
+        hd_memprof_symbols *found;
+        hd_error err;
+        uint64_t all = 0;
+        mp_model m;
+        frames_of(&m, depth, stacks, length);
+        assert_int_equal(hd_memprof_symbolize(&m.raw, &by, NULL, &found, NULL), HD_OK);
+        assert_int_equal(found->addresses, length);
+        for (uint32_t s = 0; s < stacks; s++) {
+            assert_int_equal(found->first[s], all);
+            for (uint32_t k = s * length; k < (s + 1) * length; k++)
+                for (uint32_t i = 0; i < m.pc[k] % depth; i++) {
+                    const hd_memprof_frame *f = &found->frames[found->frame[all++]];
+                    if (f->pc != m.pc[k] || f->line != i || f->inlined != (i + 1 < m.pc[k] % depth))
+                        fail_msg("stack %u, address %u of depth %u: frame %u is line %u of 0x%llx", s, k, depth, i,
+                                 f->line, (unsigned long long)f->pc);
+                }
+        }
+        assert_int_equal(found->first[stacks], all);
+        hd_memprof_symbols_free(found);
+        options.limits.max_records = all ? all : 1;
+        assert_int_equal(hd_memprof_symbolize(&m.raw, &by, &options, &found, NULL), HD_OK);
+        hd_memprof_symbols_free(found);
+        options.limits.max_records--;
+        if (options.limits.max_records) { /* 0 is the default */
+            assert_int_equal(hd_memprof_symbolize(&m.raw, &by, &options, &found, &err), HD_LIMIT);
+            assert_true(strstr(err.message, "more frames than max_records of "));
+        }
+        mp_close(&m);
+    }
+}
+
 static hd_str own_label(void *user, const hd_memprof_raw *raw, uint32_t block) {
     (void)user;
     return hd_cstr(raw->blocks[block].value[HD_MEMPROF_ALLOC_COUNT] % 2 ? "odd" : "even");
@@ -427,6 +493,7 @@ int main(void) {
         cmocka_unit_test(without_a_symbolizer),
         cmocka_unit_test(with_a_symbolizer),
         cmocka_unit_test(frames_are_told_in_full),
+        cmocka_unit_test(inlined_frames_follow_each_other),
         cmocka_unit_test(every_metric_and_split),
         cmocka_unit_test(a_segment_is_called_what_the_caller_calls_it),
         cmocka_unit_test(what_cannot_be_is_told),
