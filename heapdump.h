@@ -3720,11 +3720,13 @@ static void hd__pages_give(void *p, size_t size) {
 }
 #endif
 
-/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay. */
+/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay, as where the OS has
+   larger pages, of which others have a part. */
 #if defined(__linux__)
 static bool hd__pages_forget(void *p, size_t size) {
     int saved = errno;
-    bool gone = !madvise(p, size, 4 /* MADV_DONTNEED */);
+    uintptr_t os_page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    bool gone = !(((uintptr_t)p | size) & (os_page - 1)) && !madvise(p, size, 4 /* MADV_DONTNEED */);
     errno = saved;
     return gone;
 }
@@ -14761,8 +14763,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    tag, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address, so that a
    tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
    which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
-   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. An address that is no multiple of 16, as
-   mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
+   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Up to 512 leaves that were used not long ago
+   stand in an array, by the lowest bits of their numbers: there most calls find theirs, without table and span. An
+   address that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it
+   works like others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
    in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
@@ -14771,10 +14775,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    So pages become empty, and all but a few go back to the OS.
 
    Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
-   block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850. In time: a call reads the
-   table's entry, the span, the leaf, and two to four lines of the bucket. Where blocks are picked at random from
-   millions, leaf and bucket are not in the cache, and the second is known by the first alone: twice as long as a hash
-   table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
+   block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850; the register itself 12 KiB. In
+   time: a call reads where the leaf is, the leaf, and two to four lines of the bucket. Where blocks are picked at random
+   from millions, leaf and bucket are not in the cache, and the second is known by the first alone: twice as long as a
+   hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
    spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
@@ -14808,10 +14812,16 @@ typedef struct hd__span_entry {
     hd__span *span;              /* NULL: empty */
 } hd__span_entry;
 
+/* A leaf that was used not long ago. */
+typedef struct hd__near {
+    uint64_t number;             /* its key, without the bits below */
+    hd__leaf *leaf;              /* NULL: none */
+} hd__near;
+
 enum {
     HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
-    HD__SPANS_FIRST = 5, /* bits */ HD__EMPTY_BITS = 4, HD__SPARE = 8, HD__BATCH_PAGES = 32,
+    HD__SPANS_FIRST = 5, /* bits */ HD__NEAR_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6, HD__BATCH_PAGES = 32,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
 
@@ -14859,6 +14869,7 @@ struct hd_register {
     uint32_t last_row;           /* of those that it took */
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
+    hd__near near[1u << HD__NEAR_BITS]; /* by the lowest bits of their numbers */
 };
 
 /* The page of the address above HD__PLACE_BITS, and the place in it. What is not at a multiple of 16 has spans of its
@@ -14889,14 +14900,54 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
     return &leaf->bucket[key >> HD__PLACE_BITS & ((1u << HD__LEAF_BITS) - 1)];
 }
 
-/* The slots come into the cache while the tags are still compared. */
-HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
+HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__PLACE_BITS + HD__LEAF_BITS); }
+
+/* Where the leaf of a key is kept while it is used. */
+HD__INLINE uint32_t hd__near_index(uint64_t key) {
+    return (uint32_t)hd__leaf_number(key) & ((1u << HD__NEAR_BITS) - 1);
+}
+
+HD__INLINE hd__leaf *hd__leaf_near(const hd_register *reg, uint64_t key) {
+    const hd__near *near = &reg->near[hd__near_index(key)];
+    return HD__LIKELY(near->number == hd__leaf_number(key)) ? near->leaf : NULL;
+}
+
+HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key) {
     hd__span *span = hd__span_of(reg, key);
-    hd__leaf *leaf = HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
+    return HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
+}
+
+/* A leaf that is kept from now on. */
+HD__NOINLINE static hd__leaf *hd__leaf_fetch(hd_register *reg, uint64_t key) {
+    hd__near *near = &reg->near[hd__near_index(key)];
+    near->number = hd__leaf_number(key);
+    return near->leaf = hd__leaf_far(reg, key);
+}
+
+/* A leaf has moved, or is no more: NULL. */
+static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
+    hd__near *near = &reg->near[hd__near_index(key)];
+    if (near->number == hd__leaf_number(key)) near->leaf = leaf;
+}
+
+/* The slots come into the cache while the tags are still compared. */
+HD__INLINE hd__bucket *hd__bucket_under(hd__leaf *leaf, uint64_t key) {
     hd__bucket *b = HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
     HD__PREFETCH((const void *)((uintptr_t)b + 64));
     HD__PREFETCH((const void *)((uintptr_t)b + 128));
     return b;
+}
+
+/* Writes nothing: others may look at the same time. */
+HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
+    hd__leaf *leaf = hd__leaf_near(reg, key);
+    return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_far(reg, key), key);
+}
+
+/* For who adds or removes a block. */
+HD__INLINE hd__bucket *hd__bucket_used(hd_register *reg, uint64_t key) {
+    hd__leaf *leaf = hd__leaf_near(reg, key);
+    return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_fetch(reg, key), key);
 }
 
 HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
@@ -15051,6 +15102,7 @@ static void hd__piece_moved(hd_register *reg, uint64_t *piece) {
         reg->table[i].span = (hd__span *)piece;
     } else if (grade == HD__GRADE_LEAF) {
         *hd__leaf_in(hd__span_of(reg, head), head) = (hd__leaf *)piece;
+        hd__leaf_moved(reg, head, (hd__leaf *)piece);
     } else {
         *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, head), head), head) = (hd__bucket *)(void *)piece;
     }
@@ -15136,6 +15188,7 @@ static void hd__leaf_check(hd_register *reg, hd__leaf *leaf) {
     for (unsigned i = 0; i < 1u << HD__LEAF_BITS; i++)
         if (leaf->bucket[i]) return;
     *hd__leaf_in(span, leaf->head) = NULL;
+    hd__leaf_moved(reg, leaf->head, NULL);
     hd__piece_give(reg, leaf, HD__GRADE_LEAF);
     hd__span_check(reg, span);
 }
@@ -15202,7 +15255,7 @@ static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
         shown = hd__page_row(to, leaf->row);
         next = hd__figure(&shown->number); /* somebody else may have written it */
         reg->free_row = next <= reg->last_row ? (uint32_t)next : 0;
-        hd__figure_set(&shown->number, leaf->head >> (HD__PLACE_BITS + HD__LEAF_BITS));
+        hd__figure_set(&shown->number, hd__leaf_number(leaf->head));
     }
     if (!leaf->row) return;
     shown = hd__page_row(to, leaf->row);
@@ -15432,7 +15485,7 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
-    hd__bucket *b = HD__LIKELY(reg && key) ? hd__bucket_of(reg, key) : NULL;
+    hd__bucket *b = HD__LIKELY(reg && key) ? hd__bucket_used(reg, key) : NULL;
     if (HD__LIKELY(b && b->count < b->capacity && allocation->size < HD__VAST) &&
         HD__LIKELY((b->head & 1) >= (allocation->time != 0) && hd__search(reg, b, key) == UINT32_MAX))
         return hd__bucket_add(reg, b, key, (uint32_t)allocation->size, allocation, replaced);
@@ -15476,7 +15529,7 @@ HD__NOINLINE static bool hd__vast_remove(hd_register *reg, hd__bucket *b, uint32
 /* Most blocks that programs free are the newest of their page: that one is asked first, and nothing has to move. */
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_of(reg, key) : NULL;
+    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_used(reg, key) : NULL;
     uint32_t i;
     if (HD__UNLIKELY(!b || !b->count)) return false;
     i = b->count - 1u;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 /* Every mapping the register has, so that leaks, figures and failures are exact. */
 static struct { void *at; size_t size; } test_maps[8192];
@@ -36,21 +37,29 @@ static int test_munmap(void *at, size_t size) {
     return -1;
 }
 
+/* Pages of the OS, which takes parts of them for whole ones. */
+static long test_os_page = 4096;
+long test_sysconf(int name);
+long test_sysconf(int name) { return name == _SC_PAGESIZE ? test_os_page : sysconf(name); }
+
 /* Giving back fails as taking does. */
 int test_madvise(void *at, size_t size, int advice);
 int test_madvise(void *at, size_t size, int advice) {
+    if (advice == MADV_DONTNEED) assert_int_equal(((uintptr_t)at | size) % (uintptr_t)test_os_page, 0);
     return ++test_map_calls == test_map_fail_at ? -1 : madvise(at, size, advice);
 }
 
 #define mmap test_mmap
 #define munmap test_munmap
 #define madvise test_madvise
+#define sysconf test_sysconf
 #define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #undef mmap
 #undef munmap
 #undef madvise
+#undef sysconf
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -137,6 +146,12 @@ static void check_tables(const hd_register *reg) {
         assert_true(leaves > 0);
         w.pieces[HD__GRADE_SPAN]++;
         spans++;
+    }
+    for (unsigned i = 0; i < 1u << HD__NEAR_BITS; i++) {
+        uint64_t key = reg->near[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
+        if (!reg->near[i].leaf) continue;
+        assert_ptr_equal(hd__leaf_far(reg, key), reg->near[i].leaf);
+        assert_int_equal(hd__near_index(key), i);
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
@@ -610,6 +625,29 @@ static void what_is_freed_at_random_is_given_back(void **state) {
     hd_register_free(reg);
 }
 
+static void pages_of_the_os_that_are_larger_stay_whole(void **state) {
+    hd_register *reg;
+    hd_allocation found;
+    (void)state;
+    test_os_page = 65536;
+    reg = hd_register_create(NULL);
+    for (uint64_t i = 1; i <= 100000; i++) {
+        hd_allocation a = allocation_of(0x7f0000000000 + 64 * i, i, (uint32_t)i, 0);
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+    }
+    for (uint64_t i = 1; i <= 100000; i++)
+        if (i % 1000) assert_true(hd_register_remove(reg, 0x7f0000000000 + 64 * i, NULL));
+    for (uint64_t i = 1000; i <= 100000; i += 1000) {
+        assert_true(hd_register_find(reg, 0x7f0000000000 + 64 * i, &found));
+        assert_int_equal(found.size, i);
+        assert_true(hd_register_remove(reg, 0x7f0000000000 + 64 * i, NULL));
+    }
+    check_memory(reg);
+    check_tables(reg);
+    hd_register_free(reg);
+    test_os_page = 4096;
+}
+
 /* Pages that were kept while much was in use are given back once little is. */
 static void what_is_freed_far_apart_is_given_back(void **state) {
     enum { N = 40000 };
@@ -749,6 +787,7 @@ int main(void) {
         TEST(what_is_freed_far_apart_is_given_back),
         TEST(blocks_a_power_of_two_apart_may_take_turns),
         TEST(blocks_far_apart_are_walked_once_each),
+        TEST(pages_of_the_os_that_are_larger_stay_whole),
         TEST(creating_says_when_the_os_gives_no_memory),
         TEST(no_failing_request_loses_or_leaks_anything),
         TEST(an_os_out_of_memory_keeps_what_is_registered),
