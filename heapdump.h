@@ -14763,22 +14763,22 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    tag, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address, so that a
    tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
    which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
-   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Up to 512 leaves that were used not long ago
-   stand in an array, by the lowest bits of their numbers: there most calls find theirs, without table and span. An
-   address that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it
-   works like others, in spans of its own.
+   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Up to 512 leaves in which something was added
+   or removed last stand in an array, by the lowest bits of their numbers: there most calls find theirs, without table
+   and span. Leaves a multiple of 64 MiB apart take each other's place. An address that is no multiple of 16, as mallocs
+   give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
    in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
    smaller one when a third is in use. Buckets of one size, leaves, and spans lie in pages of their own, with one hole
    in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
-   So pages become empty, and all but a few go back to the OS.
+   So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
    Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
    block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850; the register itself 12 KiB. In
-   time: a call reads where the leaf is, the leaf, and two to four lines of the bucket. Where blocks are picked at random
-   from millions, leaf and bucket are not in the cache, and the second is known by the first alone: twice as long as a
-   hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
+   time: a call reads where the leaf is (if it is not among those 512, the table's entry and the span), the leaf, and two
+   to four lines of the bucket. Where blocks are picked at random from millions, leaf and bucket are not in the cache, and
+   the second is known by the first alone: twice as long as a hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
    spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
@@ -14813,15 +14813,15 @@ typedef struct hd__span_entry {
 } hd__span_entry;
 
 /* A leaf that was used not long ago. */
-typedef struct hd__near {
+typedef struct hd__recent {
     uint64_t number;             /* its key, without the bits below */
     hd__leaf *leaf;              /* NULL: none */
-} hd__near;
+} hd__recent;
 
 enum {
     HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
-    HD__SPANS_FIRST = 5, /* bits */ HD__NEAR_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6, HD__BATCH_PAGES = 32,
+    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6, HD__BATCH_PAGES = 32,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
 
@@ -14869,7 +14869,7 @@ struct hd_register {
     uint32_t last_row;           /* of those that it took */
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
-    hd__near near[1u << HD__NEAR_BITS]; /* by the lowest bits of their numbers */
+    hd__recent recent[1u << HD__RECENT_BITS]; /* by the lowest bits of their numbers */
 };
 
 /* The page of the address above HD__PLACE_BITS, and the place in it. What is not at a multiple of 16 has spans of its
@@ -14902,14 +14902,14 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
 
 HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__PLACE_BITS + HD__LEAF_BITS); }
 
-/* Where the leaf of a key is kept while it is used. */
-HD__INLINE uint32_t hd__near_index(uint64_t key) {
-    return (uint32_t)hd__leaf_number(key) & ((1u << HD__NEAR_BITS) - 1);
+/* Where the leaf of a key is, if it is among the recent ones. */
+HD__INLINE uint32_t hd__recent_index(uint64_t key) {
+    return (uint32_t)hd__leaf_number(key) & ((1u << HD__RECENT_BITS) - 1);
 }
 
-HD__INLINE hd__leaf *hd__leaf_near(const hd_register *reg, uint64_t key) {
-    const hd__near *near = &reg->near[hd__near_index(key)];
-    return HD__LIKELY(near->number == hd__leaf_number(key)) ? near->leaf : NULL;
+HD__INLINE hd__leaf *hd__leaf_recent(const hd_register *reg, uint64_t key) {
+    const hd__recent *at = &reg->recent[hd__recent_index(key)];
+    return HD__LIKELY(at->number == hd__leaf_number(key)) ? at->leaf : NULL;
 }
 
 HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key) {
@@ -14917,17 +14917,18 @@ HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key)
     return HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
 }
 
-/* A leaf that is kept from now on. */
+/* A leaf that is among the recent ones from now on, if there is one. */
 HD__NOINLINE static hd__leaf *hd__leaf_fetch(hd_register *reg, uint64_t key) {
-    hd__near *near = &reg->near[hd__near_index(key)];
-    near->number = hd__leaf_number(key);
-    return near->leaf = hd__leaf_far(reg, key);
+    hd__recent *at = &reg->recent[hd__recent_index(key)];
+    hd__leaf *leaf = hd__leaf_far(reg, key);
+    if (leaf) at->number = hd__leaf_number(key), at->leaf = leaf;
+    return leaf;
 }
 
 /* A leaf has moved, or is no more: NULL. */
 static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
-    hd__near *near = &reg->near[hd__near_index(key)];
-    if (near->number == hd__leaf_number(key)) near->leaf = leaf;
+    hd__recent *at = &reg->recent[hd__recent_index(key)];
+    if (at->number == hd__leaf_number(key)) at->leaf = leaf;
 }
 
 /* The slots come into the cache while the tags are still compared. */
@@ -14938,15 +14939,15 @@ HD__INLINE hd__bucket *hd__bucket_under(hd__leaf *leaf, uint64_t key) {
     return b;
 }
 
-/* Writes nothing: others may look at the same time. */
+/* Writes nothing. */
 HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
-    hd__leaf *leaf = hd__leaf_near(reg, key);
+    hd__leaf *leaf = hd__leaf_recent(reg, key);
     return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_far(reg, key), key);
 }
 
 /* For who adds or removes a block. */
 HD__INLINE hd__bucket *hd__bucket_used(hd_register *reg, uint64_t key) {
-    hd__leaf *leaf = hd__leaf_near(reg, key);
+    hd__leaf *leaf = hd__leaf_recent(reg, key);
     return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_fetch(reg, key), key);
 }
 

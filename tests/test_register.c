@@ -38,14 +38,14 @@ static int test_munmap(void *at, size_t size) {
 }
 
 /* Pages of the OS, which takes parts of them for whole ones. */
-static long test_os_page = 4096;
+static long test_os_page;         /* 0: the real ones */
 long test_sysconf(int name);
-long test_sysconf(int name) { return name == _SC_PAGESIZE ? test_os_page : sysconf(name); }
+long test_sysconf(int name) { return name == _SC_PAGESIZE && test_os_page ? test_os_page : sysconf(name); }
 
 /* Giving back fails as taking does. */
 int test_madvise(void *at, size_t size, int advice);
 int test_madvise(void *at, size_t size, int advice) {
-    if (advice == MADV_DONTNEED) assert_int_equal(((uintptr_t)at | size) % (uintptr_t)test_os_page, 0);
+    if (advice == MADV_DONTNEED) assert_int_equal(((uintptr_t)at | size) % (uintptr_t)test_sysconf(_SC_PAGESIZE), 0);
     return ++test_map_calls == test_map_fail_at ? -1 : madvise(at, size, advice);
 }
 
@@ -63,6 +63,9 @@ int test_madvise(void *at, size_t size, int advice) {
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Nothing is given back to an OS that has larger pages. */
+static bool gives_back(void) { return sysconf(_SC_PAGESIZE) == HD__PAGE; }
 
 /* Bytes that the OS really holds for the register. */
 static uint64_t really_resident(void) {
@@ -147,11 +150,11 @@ static void check_tables(const hd_register *reg) {
         w.pieces[HD__GRADE_SPAN]++;
         spans++;
     }
-    for (unsigned i = 0; i < 1u << HD__NEAR_BITS; i++) {
-        uint64_t key = reg->near[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
-        if (!reg->near[i].leaf) continue;
-        assert_ptr_equal(hd__leaf_far(reg, key), reg->near[i].leaf);
-        assert_int_equal(hd__near_index(key), i);
+    for (unsigned i = 0; i < 1u << HD__RECENT_BITS; i++) {
+        uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
+        if (!reg->recent[i].leaf) continue;
+        assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
+        assert_int_equal(hd__recent_index(key), i);
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
@@ -284,6 +287,7 @@ static int setup(void **state) {
     (void)state;
     while (test_map_count) test_munmap(test_maps[0].at, test_maps[0].size);
     test_map_calls = test_map_fail_at = 0;
+    test_os_page = 0;
     return 0;
 }
 
@@ -467,7 +471,7 @@ static void a_million_costs_what_the_room_says_and_leaves_almost_nothing(void **
         check_memory(reg);
         check_tables(reg);
         assert_int_equal(test_mapped, reserved); /* address space is kept, and not more of it each round */
-        assert_true(hd_register_memory(reg).resident <= reserved / 200);
+        if (gives_back()) assert_true(hd_register_memory(reg).resident <= reserved / 200);
     }
     hd_register_free(reg);
 }
@@ -618,7 +622,7 @@ static void what_is_freed_at_random_is_given_back(void **state) {
     assert_in_range(peak / N, 10, 20);
     for (uint32_t i = 0; i < N / 10 * 9; i++)
         assert_true(hd_register_remove(reg, 0x7f0000000000 + 16 * (uint64_t)order[i], NULL));
-    assert_true(hd_register_memory(reg).resident <= peak / 3);
+    if (gives_back()) assert_true(hd_register_memory(reg).resident <= peak / 3);
     check_memory(reg);
     check_tables(reg);
     free(order);
@@ -645,7 +649,6 @@ static void pages_of_the_os_that_are_larger_stay_whole(void **state) {
     check_memory(reg);
     check_tables(reg);
     hd_register_free(reg);
-    test_os_page = 4096;
 }
 
 /* Pages that were kept while much was in use are given back once little is. */
