@@ -116,8 +116,9 @@
        HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
        HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs (implied
                                 on WebAssembly's wasi)
-       HEAPDUMP_LARGE_BLOCK     bytes from which on the default allocator has blocks from Linux itself, in
-                                large pages, and gives them back at once (default 1 MiB)
+       HEAPDUMP_LARGE_BLOCK     on Linux, the size in bytes from which the default allocator takes a block from
+                                the OS, in large pages, and gives it back as soon as it is freed (default
+                                1 MiB; SIZE_MAX: never). Not with AddressSanitizer, which gets to see all
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
@@ -3720,8 +3721,8 @@ static void hd__pages_give(void *p, size_t size) {
 }
 #endif
 
-/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay, as where the OS has
-   larger pages, of which others have a part. */
+/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay. So it is where the OS
+   has larger pages than ours: others' data may be in the same page. */
 #if defined(__linux__)
 static bool hd__pages_forget(void *p, size_t size) {
     int saved = errno;
@@ -3959,11 +3960,13 @@ typedef struct hd__mem {
 #define HD__SANITIZED 0
 #endif
 #if defined(__linux__) && !HD__SANITIZED
-#ifdef HEAPDUMP_LARGE_BLOCK
-#define HD__LARGE_BLOCK ((size_t)(HEAPDUMP_LARGE_BLOCK))
-#else
-#define HD__LARGE_BLOCK ((size_t)1 << 20)
+#ifndef HEAPDUMP_LARGE_BLOCK
+#define HEAPDUMP_LARGE_BLOCK 0
 #endif
+static size_t hd__large_block(void) {
+    const size_t size = HEAPDUMP_LARGE_BLOCK;
+    return size ? size : (size_t)1 << 20;
+}
 #define HD__LARGE_PAGE ((size_t)2 << 20)
 #if !defined(__cplusplus) /* as madvise */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
@@ -3997,7 +4000,7 @@ static void *hd__large_resize(char *block, size_t old_size, size_t size) {
 }
 
 static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
-    bool was = old_size >= HD__LARGE_BLOCK, is = size >= HD__LARGE_BLOCK;
+    bool was = old_size >= hd__large_block(), is = size >= hd__large_block();
     void *p;
     if (was && is) return hd__large_resize((char *)block, old_size, size);
     p = is ? hd__large_take(size) : size ? malloc(size) : NULL;
@@ -4008,7 +4011,7 @@ static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
     return p;
 }
 #else
-#define HD__LARGE_BLOCK SIZE_MAX
+static size_t hd__large_block(void) { return SIZE_MAX; }
 static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
     (void)block, (void)old_size, (void)size;
     return NULL;
@@ -4017,7 +4020,7 @@ static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
 
 static void *hd__libc_allocate(void *user, void *block, size_t old_size, size_t size) {
     (void)user;
-    if (old_size >= HD__LARGE_BLOCK || size >= HD__LARGE_BLOCK) return hd__large_allocate(block, old_size, size);
+    if (old_size >= hd__large_block() || size >= hd__large_block()) return hd__large_allocate(block, old_size, size);
     if (size) return realloc(block, size);
     free(block);
     return NULL;
@@ -5305,7 +5308,8 @@ HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__get_le
 HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__get_le(p, 8); }
 
 HD__INLINE uint8_t *hd__put_le(uint8_t *p, unsigned width, uint64_t v) {
-    if (width == 8) {            /* compilers make one store of these, and of those */
+    /* Compilers make one store of each of these two. */
+    if (width == 8) {
         p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)(v >> 16), p[3] = (uint8_t)(v >> 24);
         p[4] = (uint8_t)(v >> 32), p[5] = (uint8_t)(v >> 40), p[6] = (uint8_t)(v >> 48), p[7] = (uint8_t)(v >> 56);
         return p + 8;
@@ -18680,6 +18684,15 @@ static void hd__trace_write_attribute(hd_json *j, const hd_scalar *s) {
     hd_json_end(j);
 }
 
+/* The guid of an allocator: the same in all files, so its hash is not one that tables may come to change. */
+static uint64_t hd__trace_guid(uint64_t pid, const char *name) {
+    const uint8_t *p = (const uint8_t *)name;
+    size_t size = strlen(name);
+    uint64_t hash = pid ^ ((uint64_t)size * 0xa0761d6478bd642fu);
+    for (; size >= 8; size -= 8, p += 8) hash = hd__hash_u64(hash, hd__get_le64(p));
+    return hd__hash_u64(hash, hd__get_le(p, (unsigned)size));
+}
+
 /* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
    which is what the viewer shows, the heap's where no scalar gives one; not of other kinds than live, which the
    viewer would add to the allocator that they are below. */
@@ -18697,7 +18710,7 @@ static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, con
         for (end = k; end < m && !strcmp(hd__trace_label_of(d, scalars[end]).allocator, name); end++)
             sized |= !strcmp(hd__trace_label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
-        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(l.pid, name, strlen(name)));
+        hd_json_key(j, "guid"), hd_json_hex(j, hd__trace_guid(l.pid, name));
         hd_json_key(j, "attrs"), hd_json_object(j);
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
@@ -26274,6 +26287,7 @@ typedef struct hd__memprof_named {
 } hd__memprof_named;
 
 #define HD__MEMPROF_AT_ONCE 4u   /* frames of an address that are written without a look at how many it has */
+#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
 
 /* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
 typedef struct hd__memprof_asked {
@@ -26283,7 +26297,7 @@ typedef struct hd__memprof_asked {
 
 typedef struct hd__memprof_table {
     hd__memprof_asked *asked;
-    size_t slots;                /* a power of two, of which a quarter is taken at most */
+    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
     uint64_t seed;
 } hd__memprof_table;
 
@@ -26376,7 +26390,9 @@ static bool hd__memprof_widen(hd__memprof_naming *x) {
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming *x, uint64_t pc) {
     hd__memprof_asked asked, *slot = hd__memprof_slot(&x->table, pc);
     if (slot->begin) return slot;
-    if (4 * ((size_t)x->addresses + 1) > x->table.slots && !hd__memprof_widen(x)) return NULL;
+    if (((size_t)x->addresses + 1) * (x->table.slots < HD__MEMPROF_CACHED ? 4 : 2) > x->table.slots &&
+        !hd__memprof_widen(x))
+        return NULL;
     asked.pc = pc;
     asked.begin = (uint32_t)hd__len(x->to->frames) + 1;
     if (!hd__memprof_look_up(x, pc)) return NULL;
@@ -26398,7 +26414,8 @@ static size_t hd__memprof_frame_room(const hd__memprof_named *to, uint64_t most)
    HD__MEMPROF_AT_ONCE are written in any case: branches that are guessed wrong would take most of the time. */
 static hd_status hd__memprof_name_stack(hd__memprof_naming *x, uint32_t stack, uint64_t most, hd_error *err) {
     hd__memprof_named *to = x->to;
-    const uint64_t *pc = x->raw->pc + x->raw->first[stack], *end = x->raw->pc + x->raw->first[stack + 1];
+    uint32_t from_pc = x->raw->first[stack], end_pc = x->raw->first[stack + 1];
+    const uint64_t *pc = from_pc < end_pc ? x->raw->pc + from_pc : NULL, *end = pc ? x->raw->pc + end_pc : NULL;
     size_t n = hd__len(to->frame), room = hd__memprof_frame_room(to, most);
     uint32_t *frame = to->frame;
     hd__memprof_table t = x->table; /* so that it stays in registers */
@@ -26432,10 +26449,11 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     hd__memprof_named *to = x->to;
     uint64_t most = hd__records(options ? &options->limits : NULL);
     size_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
-    size_t inlined = addresses / 2; /* of most programs there are fewer: what grows is copied */
+    size_t room = addresses + addresses / 2; /* most programs have fewer inlined frames, and growing copies */
+    if (room > most) room = (size_t)most;
     if (!hd__memprof_widen(x) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
-        !hd__room(&to->mem, to->frame, addresses + inlined + HD__MEMPROF_AT_ONCE))
+        !hd__room(&to->mem, to->frame, room + HD__MEMPROF_AT_ONCE))
         return hd__no_memory(&to->mem, err);
     stbds_arrput(to->first, 0u);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
@@ -28296,7 +28314,8 @@ typedef struct hd__index_building {
     uint8_t *inlined;            /* by frame: whether it is, into the next one */
     uint32_t *record;            /* by location: number of its function's record plus one; 0: none yet */
     uint32_t *raw_stack;         /* by block: number of its raw stack */
-    uint8_t *told;               /* by first frame of an address: which functions have its call site */
+    uint8_t *told;               /* by frame. First of an address: which functions have its call site; the others: all,
+                                    as soon as the first is not 0, so that they are passed over */
     uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
     uint32_t *length;            /* by first frame of an address, when it has a call site: how many frames it has */
     uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
@@ -28389,7 +28408,7 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
 
 static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
-    for (uint32_t at = from; at < to; at++) { /* of addresses that are told all frames are */
+    for (uint32_t at = from; at < to; at++) {
         uint32_t first = x->frame[at], n = 1;
         if (x->told[first] == HD__INDEX_TOLD_ALL || (x->told[first] && at == from)) continue;
         while (at + n < to && x->inlined[x->frame[at + n - 1]]) n++;

@@ -535,6 +535,13 @@ static void assert_written(const hd_buffer *bytes, const char *quoted) {
                              "'name':'explicitly_triggered','id':'" id "','args':{'dumps':{'level_of_detail':"
 #define SIZED(guid, size) "{'guid':'" guid "','attrs':{'size':{'type':'scalar','units':'bytes','value':'" size "'}}}"
 
+/* Files tell of one allocator by one guid, whichever version of the library wrote them. */
+static void an_allocator_has_one_guid_for_ever(void **state) {
+    (void)state;
+    assert_true(hd__trace_guid(77, "malloc") == UINT64_C(0x3f20603ce5adccd1));
+    assert_true(hd__trace_guid(77, "allocator_of_the_engine") == UINT64_C(0x324d1943e2fc14f3));
+}
+
 static void each_dump_tells_of_the_frames_it_is_the_first_to_use(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *q = profile_new(2);
@@ -971,6 +978,7 @@ static void kinds_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_allocator_has_one_guid_for_ever),
         cmocka_unit_test(reading_gives_back_the_heaps_that_were_written),
         cmocka_unit_test(equal_heaps_give_equal_bytes_whatever_order_their_dumps_come_in),
         cmocka_unit_test(breakdowns_from_any_order_of_cells_give_equal_bytes),

@@ -191,12 +191,18 @@ hd_status packing_close(packing *p, bool whole);
 /* hd_options.deflate, with LLVM's level. */
 size_t tool_deflate(void *user, void *to, size_t capacity, const void *data, size_t size);
 
+/* memory.c */
+/* Has malloc ask the kernel for 256 MB of addresses, in large pages if there are any, and take blocks of the library up
+   to 16 MB from there, so that what is freed is used for what comes next: the kernel takes longer to clear a page than
+   we do to fill it. More memory is in use for that where arrays grow. To be called before the library is. */
+void memory_keep(void);
+extern size_t memory_large_block; /* HEAPDUMP_LARGE_BLOCK */
+
 /* csv.c: writes as a table what is JSON of an answer, whole. */
 void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);
-void memory_keep(void);
 struct sigaction;
 /* A file over the limit (RLIMIT_FSIZE), in memory too, is a failed write like others, until sigaction puts *before back. */
 void file_limit_fails(struct sigaction *before);

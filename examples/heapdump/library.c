@@ -1,5 +1,8 @@
 /* The one copy of the library that the tool is linked with. */
 
+#include <stddef.h>
+
+extern size_t memory_large_block; /* memory.c */
+#define HEAPDUMP_LARGE_BLOCK memory_large_block
 #define HEAPDUMP_IMPLEMENTATION
-#define HEAPDUMP_LARGE_BLOCK (16u << 20) /* smaller ones are malloc's, which uses them again: memory_keep */
 #include "../../heapdump.h"

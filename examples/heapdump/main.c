@@ -5,6 +5,7 @@
 #include "formats/formats.h"
 #include "memprof.h"
 
+#include <malloc.h>
 
 /* Options that several commands take. */
 #define CUTOFFS(otherwise) " min-bytes min-share min-parent-share top entries output-bytes [" otherwise "]"
@@ -394,6 +395,12 @@ int main(int argc, char **argv) {
     arguments a = { .depth = 48, .limit = { -1, -1, -1 }, .max_growth = -1 };
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
+#ifdef M_MMAP_THRESHOLD
+    /* What is freed of blocks of less than 2 MB is used again, and not given back: the kernel takes longer for new pages
+       than we do to fill them. */
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
     if (argc < 2) return help(stderr), WRONG_USAGE;
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
@@ -410,7 +417,6 @@ int main(int argc, char **argv) {
     if (a.format_help) return formats_help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (a.help) return command_help(c, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!c->runs_program && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);
-    if (!c->runs_program) memory_keep();
     status = memprof_open_binaries(&a);
     if (!status) status = c->run(&a);
     memprof_close_binaries(&a, !status);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 /* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
    information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
@@ -58,18 +59,24 @@ void *realloc(void *memory, size_t size) {
 }
 #endif
 
-/* Has malloc ask the kernel for 256 MB of addresses at once, in large pages if there are any, and use what is freed again
-   instead of giving it back: the kernel takes longer to clear a page than we do to fill it. Pages that are not touched
-   take no memory. */
+size_t memory_large_block = 1 << 20;
+
 void memory_keep(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
+    struct rlimit space, data;
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    if (getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY ||
+        data.rlim_cur != RLIM_INFINITY)
+        return;                  /* which count addresses */
     mallopt(M_TOP_PAD, 256 << 20);
-    free(needed(malloc(1 << 20))); /* more than malloc has */
+    free(malloc(1 << 20));       /* more than malloc has yet, and too little for a map of its own */
+    mallopt(M_TOP_PAD, 1 << 20);
     end = (uintptr_t)sbrk(0);
-    if (end > before && from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
+    if (end <= from) return;     /* there are not so many, or it is another malloc */
+    madvise((void *)from, end - from, MADV_HUGEPAGE);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    memory_large_block = 16 << 20;
 #endif
 }

@@ -481,6 +481,7 @@ int index_check(const arguments *a) {
 int run_index(const arguments *a) {
     index_source s;
     int status = file_is_named(a);
+    memory_keep();
     if (!status) status = index_check(a);
     if (!status) status = index_open(a, true, &s);
     if (!status && s.left_out) memprof_tell_merged(a, s.left_out), fputc('\n', stderr);

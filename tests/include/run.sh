@@ -240,7 +240,7 @@ levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done
 check "$cc -O2 -flto: no warnings, runs" across_files "$c99" "" -O2 -flto
-switches=(-DHEAPDUMP_NO_STDIO -DHEAPDUMP_NO_SIMD -DHEAPDUMP_NO_THREADS -DHD_MAX_AXES=2)
+switches=(-DHEAPDUMP_NO_STDIO -DHEAPDUMP_NO_SIMD -DHEAPDUMP_NO_THREADS -DHD_MAX_AXES=2 -DHEAPDUMP_LARGE_BLOCK=SIZE_MAX)
 for switch in "${switches[@]}"; do check "$cc -O2 $switch: no warnings" implementation "$c99" -O2 $switch; done
 check "$cc -O2 -DHEAPDUMP_STATIC: no warnings, runs" alone "$c99" -O2
 check "$cc -O2 ${switches[*]}: no warnings" implementation "$c99" -O2 "${switches[@]}"

@@ -90,6 +90,10 @@ for release in 19 22; do
   run unrolled
   llvm-profdata-$release merge unrolled.raw --profiled-binary unrolled --memprof-version=3 -o theirs.unrolled
   same_ways $release 3 unrolled.raw unrolled theirs.unrolled
+  for limit in "-v 150000" "-d 100000"; do
+    (ulimit $limit; "$tool" index --like $release --binary unrolled --memprof-version 3 -o ours.way unrolled.raw 2> err) || fail "ulimit $limit: $(tail -n 1 err)"
+    same_bytes "... where ulimit is $limit" ours.way theirs.unrolled
+  done
   # Frame tables of versions before 3 are in the order of a hash of the stacks' ids.
   clang++-$release -O1 $flags $profiled -no-pie "$source/memprof_templates.cc" -o several
   run several
