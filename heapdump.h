@@ -26295,6 +26295,7 @@ typedef struct hd__memprof_asked {
     uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
 } hd__memprof_asked;
 
+/* That hash table: an address that another one keeps from its slot is in one of the next. */
 typedef struct hd__memprof_table {
     hd__memprof_asked *asked;
     size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
