@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-extern size_t memory_large_block; /* memory.c */
+extern size_t memory_large_block; /* memory_keep changes it; the examples link this file, too, and leave it */
+size_t memory_large_block = 1 << 20;
 #define HEAPDUMP_LARGE_BLOCK memory_large_block
 #define HEAPDUMP_IMPLEMENTATION
 #include "../../heapdump.h"

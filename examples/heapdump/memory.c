@@ -59,8 +59,6 @@ void *realloc(void *memory, size_t size) {
 }
 #endif
 
-size_t memory_large_block = 1 << 20;
-
 void memory_keep(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
