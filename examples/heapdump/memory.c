@@ -62,13 +62,15 @@ void *realloc(void *memory, size_t size) {
 void memory_keep(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
+    void *volatile block;        /* or else the compiler leaves both calls out */
     struct rlimit space, data;
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
     if (getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY ||
         data.rlim_cur != RLIM_INFINITY)
         return;                  /* which count addresses */
     mallopt(M_TOP_PAD, 256 << 20);
-    free(malloc(1 << 20));       /* more than malloc has yet, and too little for a map of its own */
+    block = malloc(1 << 20);     /* more than malloc has yet, and too little for a map of its own */
+    free(block);
     mallopt(M_TOP_PAD, 1 << 20);
     end = (uintptr_t)sbrk(0);
     if (end <= from) return;     /* there are not so many, or it is another malloc */
