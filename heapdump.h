@@ -118,7 +118,7 @@
                                 on WebAssembly's wasi)
        HEAPDUMP_LARGE_BLOCK     on Linux, the size in bytes from which the default allocator takes a block from
                                 the OS, in large pages, and gives it back as soon as it is freed (default
-                                1 MiB; SIZE_MAX: never). Not with AddressSanitizer, which gets to see all
+                                1 MiB; SIZE_MAX: never). Not with AddressSanitizer, which sees every block
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;

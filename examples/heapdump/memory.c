@@ -67,13 +67,13 @@ void memory_keep(void) {
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
     if (getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY ||
         data.rlim_cur != RLIM_INFINITY)
-        return;                  /* which count addresses */
+        return;                  /* these limits count addresses, too */
     mallopt(M_TOP_PAD, 256 << 20);
     block = malloc(1 << 20);     /* more than malloc has yet, and too little for a map of its own */
     free(block);
     mallopt(M_TOP_PAD, 1 << 20);
     end = (uintptr_t)sbrk(0);
-    if (end <= from) return;     /* there are not so many, or it is another malloc */
+    if (end <= from) return;     /* the kernel refused, or this is another malloc than glibc's */
     madvise((void *)from, end - from, MADV_HUGEPAGE);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 512 << 20);
