@@ -15,22 +15,13 @@ ${CC:-cc} -shared -fPIC -O1 "$source/clock.c" -o clock.so
 
 # What a terminal gets as standard error, and OUTPUT, a state a line. $1: standard input, or -
 shown() {
-  LD_PRELOAD=$work/clock.so python3 -c '
-import os, pty, sys
-pid, terminal = pty.fork()
-if not pid:
-    if "OUTPUT" not in os.environ: os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
-    os.environ["PAGER"] = "cat"
-    if sys.argv[1] != "-": os.dup2(os.open(sys.argv[1], os.O_RDONLY), 0)
-    os.execv(sys.argv[2], sys.argv[2:])
-text = b""
-try:
-    while True:
-        got = os.read(terminal, 65536)
-        if not got: break
-        text += got
-except OSError: pass
-os.waitpid(pid, 0)
+  LD_PRELOAD=$work/clock.so PYTHONPATH=$source python3 -c '
+import os, subprocess, sys
+import on_terminal
+os.environ["PAGER"] = "cat"
+streams = {} if sys.argv[1] == "-" else {"stdin": open(sys.argv[1])}
+if "OUTPUT" not in os.environ: streams["stdout"] = subprocess.DEVNULL
+text, _ = on_terminal.run(sys.argv[2:], terminal=[s for s in ("stdin", "stdout", "stderr") if s not in streams], **streams)
 print(text.replace(b"\r", b"\n").replace(b"\x1b[K", b"").decode())' "$@"
 }
 form='^reading [a-z .]*: [0-9]+%, [0-9.]+ MiB/s, [0-9]+ (s|min) left$'

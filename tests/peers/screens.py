@@ -1,6 +1,7 @@
 """Screens as people see them. screens.py TOOL WORK GOLDEN [update]; see 57-screens.sh."""
-import fcntl, os, pty, re, shutil, struct, subprocess, sys, termios
+import difflib, os, re, shutil, subprocess, sys
 import pyte
+import on_terminal
 
 tool, work, golden, update = sys.argv[1:]
 SIZES = (80, 24), (140, 50)
@@ -42,24 +43,11 @@ MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
 
 def run(arguments, columns, rows, stdin=os.devnull, **environment):
     """What the tool writes to a terminal of that size."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HEAPDUMP_PAGER": "cat", **environment}
     with open(os.path.join(work, stdin)) as f:
-        process = subprocess.Popen([tool, *arguments], cwd=work, stdin=f, stdout=its, stderr=subprocess.DEVNULL,
-                                   env=environment)
-    os.close(its)
-    out = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        out += piece
-    os.close(ours)
-    return out.decode(errors="replace"), process.wait()
+        out, status = on_terminal.run([tool, *arguments], columns, rows, cwd=work, stdin=f, stderr=subprocess.DEVNULL,
+                                      env=environment)
+    return out.decode(errors="replace"), status
 
 
 failed = 0
@@ -100,7 +88,8 @@ for name, arguments in COMMANDS:
             follow(what, out)
         with open(file) as f:
             expected = f.read()
-        check(what, text == expected, "another text:\n" + text)
+        check(what, text == expected, "another text:\n" + "".join(difflib.unified_diff(
+            expected.splitlines(True), text.splitlines(True), "as kept", "shown")))
 
 for arguments, expected in MORE:
     hints = follow(" ".join(arguments), run(arguments, 140, 50)[0])

@@ -1,6 +1,7 @@
 """Trees of random stacks as terminals of many heights show them: each line has the bytes of the frames that lead to
 it, as counted here, and no two lines below one begin with the same frame. trees.py TOOL WORK"""
-import collections, fcntl, os, pty, random, re, struct, subprocess, sys, termios
+import collections, os, random, re, subprocess, sys
+import on_terminal
 
 tool, work = sys.argv[1:]
 failed = 0
@@ -13,25 +14,12 @@ def check(name, good, why=""):
     print(f"PASS {name}" if good else f"FAIL {name}: {why}")
 
 
-def on_terminal(arguments, rows, columns=99):
+def shown_lines(arguments, rows, columns=99):
     """Lines as written to a terminal."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    process = subprocess.Popen([tool, *arguments], cwd=work, stdin=its, stdout=its, stderr=subprocess.DEVNULL,
-                               env={"PATH": os.environ["PATH"], "TERM": "xterm", "NO_COLOR": "1", "HEAPDUMP_PAGER": "cat"})
-    os.close(its)
-    out = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        out += piece
-    os.close(ours)
-    if process.wait():
-        raise SystemExit(f"FAIL {arguments}: exit status {process.returncode}")
+    out, status = on_terminal.run([tool, *arguments], columns, rows, ("stdin", "stdout"), cwd=work, stderr=subprocess.DEVNULL,
+                                  env={"PATH": os.environ["PATH"], "TERM": "xterm", "NO_COLOR": "1", "HEAPDUMP_PAGER": "cat"})
+    if status:
+        raise SystemExit(f"FAIL {arguments}: exit status {status}")
     return out.decode().replace("\r", "").rstrip("\n").split("\n")
 
 
@@ -129,7 +117,7 @@ def trees(kind, recursive, collapse, *more, convert=False, least_self=False):
             subprocess.run([tool, "convert", "--to", "chrome", "--min-bytes", "1", "-o", file, "stacks.folded"], cwd=work,
                            check=True, stderr=subprocess.DEVNULL)
         for rows in 10, 16, 24, 40, 80:
-            lines = on_terminal(["tree", "--bytes", *more, file], rows)
+            lines = shown_lines(["tree", "--bytes", *more, file], rows)
             lines = [line for line in lines if not re.match("hidden:|next:|not shown:", line)]
             why = problem(lines, sums, "--frames" in more, least_self)
             if why:
@@ -174,10 +162,10 @@ with open(os.path.join(work, "stripped.folded"), "w") as f:
     f.write("main;lib.so+0x10;lib.so+0x2f;lib.so+0x3;go;a.so+0x1;b.so+0x2;b.so+0x3 10\n"
             "other;go;lib.so+0x10;lib.so+0x10a;x+y 20\nmain;z 30\n")
 arguments = ["tree", "--bytes", "stripped.folded"]
-shown = "\n".join(on_terminal(arguments, 40))
+shown = "\n".join(shown_lines(arguments, 40))
 check("frames of a library without names", "lib.so+0x10 (stripped) ×3 › go › a.so+0x1 › b.so (stripped) ×2" in shown
       and "other › go › lib.so (stripped) ×2 › x+y" in shown, shown)
-shown = "\n".join(on_terminal([*arguments, "--frames", "all"], 40))
+shown = "\n".join(shown_lines([*arguments, "--frames", "all"], 40))
 check("each of them", "stripped)" not in shown and "lib.so+0x2f" in shown, shown)
 check(f"{SEEN['lines']} lines, {SEEN['forks']} of them where ways part", SEEN["lines"] > 1000 and SEEN["forks"] > 100)
 sys.exit(failed)
