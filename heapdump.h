@@ -2686,6 +2686,10 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
    HD_CANCELLED: the merger can only be freed then. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
+/* hd_memprof_merger_add of the profile that hd_memprof_next gave last: a merger of nothing takes that profile's blocks as
+   they are, if both have the same allocator, so that no copy is made. The profile is gone then, also when this fails.
+   Cost and errors: as hd_memprof_merger_add. */
+HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader, hd_error *err);
 /* Stacks of the result come in the order in which their blocks were added, as llvm-profdata takes them, and
    not in one that is the same whatever that was; with their ids, as long as no two have the same. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
@@ -2695,8 +2699,8 @@ HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
    other there. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address
    space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
-/* hd_memprof_merger_finish, but for the last time: where stacks keep their order the result takes the memory that
-   the merger holds, and no copy is made. The merger can only be freed then (HD_INVALID), unless this fails. */
+/* hd_memprof_merger_finish, but for the last time: the result takes the blocks that the merger holds, and no copy is
+   made. The merger can only be freed then (HD_INVALID), unless this fails. */
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
@@ -24873,6 +24877,54 @@ static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memp
     return true;
 }
 
+#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
+
+/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
+typedef struct hd__memprof_asked {
+    uint64_t pc;
+    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
+} hd__memprof_asked;
+
+/* That hash table: an address that another one keeps from its slot is in one of the next. */
+typedef struct hd__memprof_table {
+    hd__memprof_asked *asked;
+    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
+    uint32_t used;
+    uint64_t seed;
+} hd__memprof_table;
+
+/* Where an address is if no other was in the way. */
+HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
+    return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
+}
+
+/* Where an address is, or goes. */
+static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
+    size_t at = hd__memprof_home(t, pc);
+    while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
+    return &t->asked[at];
+}
+
+static void hd__memprof_table_free(hd__mem *m, hd__memprof_table *t) {
+    if (t->asked) hd__cfree(m, t->asked, t->slots, sizeof *t->asked);
+    t->asked = NULL;
+    t->slots = t->used = 0;
+}
+
+/* Makes room for one more address. False: out of memory. */
+static bool hd__memprof_table_room(hd__mem *m, hd__memprof_table *t) {
+    hd__memprof_table wider = *t;
+    if (((size_t)t->used + 1) * (t->slots < HD__MEMPROF_CACHED ? 4 : 2) <= t->slots) return true;
+    wider.slots = t->slots ? 2 * t->slots : 64;
+    wider.asked = (hd__memprof_asked *)hd__calloc(m, wider.slots, sizeof *wider.asked);
+    if (!wider.asked) return false;
+    for (size_t i = 0; i < t->slots; i++)
+        if (t->asked[i].begin) *hd__memprof_slot(&wider, t->asked[i].pc) = t->asked[i];
+    hd__memprof_table_free(m, t);
+    *t = wider;
+    return true;
+}
+
 /* The place of a number in a column of distinct ones, which a set has the hashes of; HD_NONE: it is not there. */
 static uint32_t hd__memprof_find(const hd__set *set, uint64_t seed, const uint64_t *column, uint64_t number) {
     uint64_t hash = hd__hash_u64(seed, number);
@@ -25317,7 +25369,6 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     if (r->number) HD__TRY(hd__memprof_show(r, r->size, 0));
     if (r->number) r->window.at += r->size - r->passed;
     r->size = r->passed = r->shown = 0;
-    hd__set_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
     HD__MEMPROF_COLUMNS(HD__MEMPROF_EMPTY)
     *raw = NULL;
     if (r->cut) return HD_OK;
@@ -25341,6 +25392,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
 HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_raw **raw, hd_error *err) {
     const hd_memprof_raw *found;
     hd_status status = hd__memprof_step(r, &found);
+    hd__set_free(&r->mem, &r->ids); /* clearing it for the next could cost more than that has bytes */
     if (!status) *raw = found;
     else if (err) *err = r->report.error;
     return status;
@@ -25612,6 +25664,13 @@ typedef struct hd__memprof_range {
     uint32_t module;
 } hd__memprof_range;
 
+/* What an address is, whatever process it is of. */
+typedef struct hd__memprof_spot {
+    uint64_t address;            /* less the bias */
+    uint32_t module;             /* HD_NONE: in none, and the address is as it was */
+    uint32_t zero;
+} hd__memprof_spot;
+
 struct hd_memprof_merger {
     hd__mem mem;
     hd_options options;
@@ -25625,14 +25684,16 @@ struct hd_memprof_merger {
     hd__set module_index;
     hd__memprof_range *ranges;
     hd__set range_index;
-    uint32_t *first, *module;    /* stacks: frames of s are module[first[s]] .. module[first[s + 1] - 1] */
-    uint64_t *address;
+    hd__memprof_spot *spots;      /* distinct ones */
+    hd__set spot_index;
+    uint32_t *first, *spot;      /* stacks: those of s are spot[first[s]] .. spot[first[s + 1] - 1] */
     hd__set stack_index;
     hd_memprof_block *blocks;    /* by stack; `stack` is not used, `histogram` is the id that the stack had first */
     uint64_t **counters;         /* by stack, as many as the block says */
     uint32_t *here;              /* of the profile at hand: its stacks, or HD_NONE */
     uint32_t *segment_module;
     hd__memprof_map map;
+    hd__memprof_table table;     /* its addresses, each with the number of its spot */
 };
 
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err) {
@@ -25642,7 +25703,7 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
     x->mem = mem;
     if (options) x->options = *options;
     x->max_records = hd__records(options ? &options->limits : NULL);
-    x->seed = hd__seed();
+    x->seed = x->table.seed = hd__seed();
     x->fields = hd_memprof_version_fields(5);
     return x;
 }
@@ -25659,15 +25720,17 @@ HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__set_free(&x->mem, &x->module_index);
     hd__arr_free(&x->mem, x->ranges);
     hd__set_free(&x->mem, &x->range_index);
+    hd__arr_free(&x->mem, x->spots);
+    hd__set_free(&x->mem, &x->spot_index);
     hd__arr_free(&x->mem, x->first);
-    hd__arr_free(&x->mem, x->module);
-    hd__arr_free(&x->mem, x->address);
+    hd__arr_free(&x->mem, x->spot);
     hd__set_free(&x->mem, &x->stack_index);
     hd__arr_free(&x->mem, x->blocks);
     hd__arr_free(&x->mem, x->counters);
     hd__arr_free(&x->mem, x->here);
     hd__arr_free(&x->mem, x->segment_module);
     hd__arr_free(&x->mem, x->map.order);
+    hd__memprof_table_free(&x->mem, &x->table);
     mem = x->mem;
     hd__free(&mem, x, sizeof *x);
 }
@@ -25753,26 +25816,51 @@ static uint32_t hd__memprof_locate(hd__memprof_map *map, const hd_memprof_raw *r
     return map->order[above - 1].number;
 }
 
-static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, size_t to) {
-    uint64_t hash = x->seed;
-    for (; from < to; from++) hash = hd__hash_u64(hash ^ x->module[from], x->address[from]);
-    return hash;
+/* Empties the table for another profile, of so many addresses at most. What many addresses of an earlier one took is
+   given back, for emptying that for each of many small ones would take long. */
+static bool hd__memprof_table_open(hd_memprof_merger *x, size_t most) {
+    hd__memprof_table *t = &x->table;
+    if (t->slots > 64 && t->slots / 8 > most) hd__memprof_table_free(&x->mem, t);
+    else if (t->used) memset(t->asked, 0, t->slots * sizeof *t->asked);
+    t->used = 0;
+    return hd__memprof_table_room(&x->mem, t);
 }
 
-/* Finds the stack whose frames are the last in the columns: one that has the same frames, or else a new one. */
+/* The slot of an address that is not at home, with its spot: that is elsewhere, or new. NULL: out of memory. */
+HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                                                    uint64_t pc) {
+    hd__memprof_asked *slot = hd__memprof_slot(&x->table, pc);
+    uint32_t segment;
+    hd__memprof_spot *p;
+    if (slot->begin) return slot;
+    if (!hd__memprof_table_room(&x->mem, &x->table) || !hd__room(&x->mem, x->spots, 1)) return NULL;
+    segment = hd__memprof_locate(&x->map, raw, pc);
+    p = &x->spots[hd__len(x->spots)];
+    p->address = segment == HD_NONE ? pc : pc - hd__memprof_bias(raw, &raw->segments[segment]);
+    p->module = segment == HD_NONE ? HD_NONE : x->segment_module[segment];
+    p->zero = 0;
+    slot = hd__memprof_slot(&x->table, pc);
+    slot->end = hd__memprof_unique(x, &x->spot_index, x->spots, sizeof *p, sizeof *p);
+    if (slot->end == HD_NONE) return NULL;
+    hd__arr_resize(x->spots, x->spot_index.count);
+    slot->pc = pc;
+    slot->begin = ++slot->end;
+    x->table.used++;
+    return slot;
+}
+
+/* Finds the stack whose spots are the last in the column: one that has the same, or else a new one. */
 static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
-    size_t to = hd__len(x->module), n = to - from, probe = 0;
-    uint64_t hash = hd__memprof_stack_hash(x, from, to);
+    size_t to = hd__len(x->spot), n = to - from, probe = 0;
+    uint64_t hash = hd__hash_bytes(x->seed, n ? x->spot + from : NULL, n * sizeof *x->spot);
     hd_memprof_block none;
     uint32_t i;
     while ((i = hd__set_next(&x->stack_index, hash, &probe)) != HD_NONE)
         if (x->first[i + 1] - x->first[i] == n &&
-            (!n || (!memcmp(x->module + x->first[i], x->module + from, n * sizeof *x->module) &&
-                    !memcmp(x->address + x->first[i], x->address + from, n * sizeof *x->address))))
+            (!n || !memcmp(x->spot + x->first[i], x->spot + from, n * sizeof *x->spot)))
             break;
     if (i != HD_NONE) {
-        hd__arr_resize(x->module, from);
-        hd__arr_resize(x->address, from);
+        hd__arr_resize(x->spot, from);
         *stack = i;
         return HD_OK;
     }
@@ -25793,19 +25881,16 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
 
 static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_raw *raw, uint32_t s,
                                        uint32_t *stack, hd_error *err) {
-    size_t from = hd__len(x->module), n = raw->first[s + 1] - raw->first[s];
-    if (!hd__room(&x->mem, x->module, n) || !hd__room(&x->mem, x->address, n))
-        return hd__no_memory(&x->mem, err);
+    size_t from = hd__len(x->spot), n = raw->first[s + 1] - raw->first[s];
+    const uint64_t *pc = n ? raw->pc + raw->first[s] : NULL;
+    if (!hd__room(&x->mem, x->spot, n)) return hd__no_memory(&x->mem, err);
     for (size_t k = 0; k < n; k++) {
-        uint64_t pc = raw->pc[raw->first[s] + k];
-        uint32_t segment = hd__memprof_locate(&x->map, raw, pc), module = HD_NONE;
-        if (segment != HD_NONE) {
-            module = x->segment_module[segment];
-            pc -= hd__memprof_bias(raw, &raw->segments[segment]);
-        }
-        stbds_arrput(x->module, module);
-        stbds_arrput(x->address, pc);
+        const hd__memprof_asked *a = &x->table.asked[hd__memprof_home(&x->table, pc[k])];
+        if (HD__UNLIKELY(a->pc != pc[k] || !a->begin) && !(a = hd__memprof_add_spot(x, raw, pc[k])))
+            return hd__no_memory(&x->mem, err);
+        x->spot[from + k] = a->begin - 1;
     }
+    hd__arr_resize(x->spot, from + n);
     return hd__memprof_intern(x, from, stack, err);
 }
 
@@ -25903,14 +25988,15 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     hd__arr_resize(x->here, 0);
     if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
-    if (!hd__room(&x->mem, x->here, raw->stack_count)) return hd__no_memory(&x->mem, err);
+    if (!hd__room(&x->mem, x->here, raw->stack_count) || !hd__memprof_table_open(x, raw->first[raw->stack_count]))
+        return hd__no_memory(&x->mem, err);
     for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->here, HD_NONE);
     for (uint32_t i = 0; i < raw->block_count; i++) {
-        const hd_memprof_block *b = &raw->blocks[i];
-        uint32_t *stack = &x->here[b->stack];
+        const hd_memprof_block b = raw->blocks[i]; /* taken blocks are where those of the sum go, these at most */
+        uint32_t *stack = &x->here[b.stack];
         HD__TRY(hd__tick(&x->options, i, raw->block_count, err));
-        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, stack, err));
-        HD__TRY(hd__memprof_add_block(x, raw, b, *stack, err));
+        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b.stack, stack, err));
+        HD__TRY(hd__memprof_add_block(x, raw, &b, *stack, err));
     }
     return HD_OK;
 }
@@ -25932,6 +26018,28 @@ HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memp
     return x->status;
 }
 
+/* An array changes hands, not place: its bytes count for `to` from here on. Both have the same allocator. */
+static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
+    uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
+    from->used -= size;
+    to->used += size;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memprof_reader *r, hd_error *err) {
+    hd_memprof_raw raw = r->raw;
+    hd_memprof_block *blocks = r->columns.blocks;
+    if (x->blocks || r->mem.allocator.allocate != x->mem.allocator.allocate ||
+        r->mem.allocator.user != x->mem.allocator.user)
+        return hd_memprof_merger_add(x, &raw, err);
+    hd__memprof_give(&r->mem, &x->mem, blocks, sizeof *blocks);
+    x->blocks = blocks;
+    hd__arr_resize(x->blocks, 0);
+    r->columns.blocks = NULL;
+    r->raw.blocks = NULL;
+    r->raw.block_count = 0;
+    return hd_memprof_merger_add(x, &raw, err);
+}
+
 /* Addresses that are taken, or would be. */
 typedef struct hd__memprof_extent {
     uint64_t start, end;
@@ -25945,7 +26053,8 @@ typedef struct hd__memprof_layout {
     hd_memprof_merger *from;
     hd__memprof_columns *to;
     hd__mem *mem;
-    uint32_t *order;             /* numbers of modules, ranges, stacks in turn; twice as many as there are */
+    uint32_t *order;             /* numbers of modules, ranges, spots, stacks in turn; twice as many as there are */
+    uint32_t *rank;              /* by spot: its number in an order of what spots are */
     hd__memprof_extent *extents; /* stb_ds array */
 } hd__memprof_layout;
 
@@ -25963,15 +26072,11 @@ static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) 
     return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
 }
 
-static bool hd__memprof_stack_before(const void *owner, uint32_t a, uint32_t b) {
+static bool hd__memprof_spot_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
-    uint32_t i = x->first[a], j = x->first[b], i_end = x->first[a + 1], j_end = x->first[b + 1];
-    for (; i < i_end && j < j_end; i++, j++) {
-        uint32_t m = x->module[i], n = x->module[j];
-        if (m != n) return n == HD_NONE || (m != HD_NONE && x->modules[m].rank < x->modules[n].rank);
-        if (x->address[i] != x->address[j]) return x->address[i] < x->address[j];
-    }
-    return i == i_end && j < j_end;
+    uint32_t m = x->spots[a].module, n = x->spots[b].module;
+    if (m != n) return n == HD_NONE || (m != HD_NONE && x->modules[m].rank < x->modules[n].rank);
+    return x->spots[a].address < x->spots[b].address;
 }
 
 static bool hd__memprof_extent_before(const void *owner, uint32_t a, uint32_t b) {
@@ -26058,9 +26163,9 @@ static hd_status hd__memprof_place(hd__memprof_layout *l, hd_error *err) {
         if (!hd__memprof_add_extent(l, m->least + m->low - HD__MEMPROF_MIDDLE, m->high - m->low, m))
             return hd__no_memory(l->mem, err);
     }
-    for (size_t i = 0; i < hd__len(x->module); i++)
-        if (x->module[i] == HD_NONE &&
-            !hd__memprof_add_extent(l, x->address[i], x->address[i] != UINT64_MAX, NULL))
+    for (size_t i = 0; i < hd__len(x->spots); i++)
+        if (x->spots[i].module == HD_NONE &&
+            !hd__memprof_add_extent(l, x->spots[i].address, x->spots[i].address != UINT64_MAX, NULL))
             return hd__no_memory(l->mem, err);
     if (!hd__sort_array(l->mem, l->extents, hd__len(l->extents), sizeof *l->extents,
                         hd__memprof_extent_before))
@@ -26117,95 +26222,160 @@ static void hd__memprof_merged_ids(hd__memprof_layout *l, size_t n) {
         stbds_arrput(c->stack_id, keeps ? l->from->blocks[i].histogram : (uint64_t)i + 1);
 }
 
-static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err) {
+/* What stacks are sorted by at a depth: 0 where a stack has ended. */
+static uint32_t hd__memprof_stack_key(const hd__memprof_layout *l, uint32_t stack, size_t depth) {
     const hd_memprof_merger *x = l->from;
-    hd__memprof_columns *c = l->to;
-    size_t n = hd__len(x->blocks), counters = 0;
-    const uint32_t *order = hd__memprof_sort(l, n, x->in_order ? NULL : hd__memprof_stack_before);
-    for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
-    if (!hd__room(l->mem, c->blocks, n) || !hd__room(l->mem, c->stack_id, n) ||
-        !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->module)) ||
-        !hd__room(l->mem, c->counters, counters))
-        return hd__no_memory(l->mem, err);
-    stbds_arrput(c->first, 0u);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t s = order[i];
-        hd_memprof_block b = x->blocks[s];
-        b.stack = (uint32_t)i;
-        b.histogram = hd__len(c->counters);
-        for (uint64_t k = 0; k < b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; k++)
-            stbds_arrput(c->counters, x->counters[s][k]);
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-            if (!(x->fields >> f & 1)) b.value[f] = 0;
-        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) {
-            uint32_t module = x->module[k];
-            stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : x->modules[module].bias));
+    size_t at = x->first[stack] + depth;
+    return at < x->first[stack + 1] ? l->rank[x->spot[at]] + 1 : 0;
+}
+
+/* Sorts distinct stacks that are the same up to a depth, frame by frame (a multikey quicksort): each frame of what they
+   share is read once. `key` holds n numbers. The larger parts are not left to recursion, so that is not deep; which
+   stack divides them, no file can know. */
+static void hd__memprof_sort_stacks(const hd__memprof_layout *l, uint32_t *stack, uint32_t *key, size_t n, size_t depth) {
+    while (n > 1) {
+        size_t less = 0, i = 0, more = n, largest;
+        uint32_t middle;
+        for (size_t k = 0; k < n; k++) key[k] = hd__memprof_stack_key(l, stack[k], depth);
+        middle = key[hd__hash_u64(l->from->seed, n ^ depth) % n];
+        while (i < more) {
+            size_t to = key[i] < middle ? less++ : key[i] > middle ? --more : i;
+            uint32_t s = stack[i], k = key[i];
+            stack[i] = stack[to], key[i] = key[to];
+            stack[to] = s, key[to] = k;
+            if (to <= i) i++;
         }
-        stbds_arrput(c->blocks, b);
-        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+        largest = more - less > n - more ? more - less : n - more;
+        if (less > largest) {
+            hd__memprof_sort_stacks(l, stack + less, key + less, more - less, depth + 1);
+            hd__memprof_sort_stacks(l, stack + more, key + more, n - more, depth);
+            n = less;
+        } else if (n - more == largest) {
+            hd__memprof_sort_stacks(l, stack, key, less, depth);
+            hd__memprof_sort_stacks(l, stack + less, key + less, more - less, depth + 1);
+            stack += more, key += more, n -= more;
+        } else {
+            hd__memprof_sort_stacks(l, stack, key, less, depth);
+            hd__memprof_sort_stacks(l, stack + more, key + more, n - more, depth);
+            stack += less, key += less, n = more - less, depth++;
+        }
     }
-    hd__memprof_merged_ids(l, n);
-    return HD_OK;
 }
 
-/* An array changes hands, not place: its bytes count for `to` from here on. Both have the same allocator. */
-static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
-    uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
-    from->used -= size;
-    to->used += size;
+/* The numbers of stacks in the order in which they come out. False: out of memory. */
+static bool hd__memprof_order_stacks(hd__memprof_layout *l) {
+    hd_memprof_merger *x = l->from;
+    size_t n = hd__len(x->blocks), spots = hd__len(x->spots);
+    if (!x->in_order) {
+        l->rank = (uint32_t *)hd__calloc(l->mem, spots, sizeof *l->rank);
+        if (!l->rank) return false;
+        hd__memprof_sort(l, spots, hd__memprof_spot_before);
+        for (size_t i = 0; i < spots; i++) l->rank[l->order[i]] = (uint32_t)i;
+    }
+    hd__memprof_sort(l, n, NULL);
+    if (!x->in_order) hd__memprof_sort_stacks(l, l->order, l->order + n, n, 0);
+    hd__cfree(l->mem, l->rank, spots, sizeof *l->rank);
+    return true;
 }
 
-/* As hd__memprof_merged_stacks, of stacks that keep their order, with the arrays of the merger, which is empty then. */
-static hd_status hd__memprof_taken_stacks(hd__memprof_layout *l, hd_error *err) {
+/* Puts blocks into an order, of which nothing is left. */
+static void hd__memprof_order_blocks(hd_memprof_block *blocks, uint32_t *order, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_block first;
+        size_t to = i;
+        if (order[i] == i) continue;
+        first = blocks[i];
+        while (order[to] != i) {
+            size_t from = order[to];
+            blocks[to] = blocks[from];
+            order[to] = (uint32_t)to;
+            to = from;
+        }
+        blocks[to] = first;
+        order[to] = (uint32_t)to;
+    }
+}
+
+static uint64_t hd__memprof_spot_pc(const hd_memprof_merger *x, uint32_t spot) {
+    const hd__memprof_spot *p = &x->spots[spot];
+    return p->address + (p->module == HD_NONE ? 0 : x->modules[p->module].bias);
+}
+
+/* The blocks in order: a copy of the merger's, or these themselves, and then it is empty. Takes no memory. */
+static void hd__memprof_merged_blocks(hd__memprof_layout *l, bool takes) {
+    hd_memprof_merger *x = l->from;
+    hd__memprof_columns *c = l->to;
+    size_t n = hd__len(x->blocks);
+    uint32_t lacks = ~x->fields & hd_memprof_version_fields(5);
+    if (takes) {
+        hd__memprof_give(&x->mem, l->mem, x->blocks, sizeof *x->blocks);
+        c->blocks = x->blocks;
+        x->blocks = NULL;
+        hd__arr_free(&x->mem, x->counters);
+        x->status = HD_INVALID;
+    } else {
+        if (n) memcpy(c->blocks, x->blocks, n * sizeof *c->blocks);
+        hd__arr_resize(c->blocks, n);
+    }
+    hd__memprof_order_blocks(c->blocks, l->order, n);
+    for (size_t i = 0, counter = 0; i < n; i++) {
+        hd_memprof_block *b = &c->blocks[i];
+        b->stack = (uint32_t)i;
+        b->histogram = counter;
+        counter += (size_t)b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+        for (uint32_t f = 1, absent = lacks ? HD_MEMPROF_FIELDS : 0; f < absent; f++)
+            if (lacks >> f & 1) b->value[f] = 0;
+    }
+}
+
+/* How many counters a block has: most have none, which costs no look at the block. */
+static size_t hd__memprof_counted(const hd_memprof_merger *x, size_t block) {
+    return x->counters[block] ? (size_t)x->blocks[block].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] : 0;
+}
+
+static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, bool takes, hd_error *err) {
     hd_memprof_merger *x = l->from;
     hd__memprof_columns *c = l->to;
     size_t n = hd__len(x->blocks), counters = 0;
-    for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
-    if (!hd__room(l->mem, c->stack_id, n) || !hd__room(l->mem, c->counters, counters) ||
-        (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)))
+    for (size_t i = 0; i < n; i++) counters += hd__memprof_counted(x, i);
+    if ((!takes && !hd__room(l->mem, c->blocks, n)) || !hd__room(l->mem, c->stack_id, n) ||
+        !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->spot)) ||
+        !hd__room(l->mem, c->counters, counters) || !hd__memprof_order_stacks(l))
         return hd__no_memory(l->mem, err);
     hd__memprof_merged_ids(l, n);
-    for (size_t i = 0; i < hd__len(x->module); i++)
-        if (x->module[i] != HD_NONE) x->address[i] += x->modules[x->module[i]].bias;
+    stbds_arrput(c->first, 0u);
     for (size_t i = 0; i < n; i++) {
-        hd_memprof_block *b = &x->blocks[i];
-        size_t count = (size_t)b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
-        b->stack = (uint32_t)i;
-        b->histogram = hd__len(c->counters);
-        for (size_t k = 0; k < count; k++) stbds_arrput(c->counters, x->counters[i][k]);
-        hd__cfree(&x->mem, x->counters[i], count, sizeof **x->counters);
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-            if (!(x->fields >> f & 1)) b->value[f] = 0;
+        uint32_t s = l->order[i];
+        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) stbds_arrput(c->pc, hd__memprof_spot_pc(x, x->spot[k]));
+        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+        counters = hd__memprof_counted(x, s);
+        for (size_t k = 0; k < counters; k++) stbds_arrput(c->counters, x->counters[s][k]);
+        if (takes) hd__cfree(&x->mem, x->counters[s], counters, sizeof **x->counters);
     }
-    hd__arr_free(&x->mem, x->counters);
-    hd__memprof_give(&x->mem, l->mem, x->blocks, sizeof *x->blocks);
-    hd__memprof_give(&x->mem, l->mem, x->address, sizeof *x->address);
-    hd__memprof_give(&x->mem, l->mem, x->first, sizeof *x->first);
-    c->blocks = x->blocks, c->pc = x->address, c->first = x->first;
-    x->blocks = NULL, x->address = NULL, x->first = NULL;
-    x->status = HD_INVALID;
+    hd__memprof_merged_blocks(l, takes);
     return HD_OK;
 }
 
 static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_rest(&x->mem);
-    size_t most = hd__len(x->ranges) > hd__len(x->blocks) ? hd__len(x->ranges) : hd__len(x->blocks);
+    size_t blocks = hd__len(x->blocks), spots = hd__len(x->spots), ranges = hd__len(x->ranges);
+    size_t most = blocks > spots ? blocks : spots;
     hd_memprof *doc;
     hd_memprof_raw *raw;
     hd__memprof_layout l;
     hd_status status;
     if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
+    if (most < ranges) most = ranges; /* of which each module has one */
     doc = hd__memprof_create(&mem);
     if (!doc) return hd__no_memory(&mem, err);
     memset(&l, 0, sizeof l);
     l.from = x;
     l.to = &doc->parts->columns;
     l.mem = &doc->mem;
-    l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order); /* each module has a range */
+    l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order);
     status = l.order ? hd__memprof_place(&l, err) : hd__no_memory(l.mem, err);
     if (!status) status = hd__memprof_merged_segments(&l, err);
-    if (!status)
-        status = takes && x->in_order ? hd__memprof_taken_stacks(&l, err) : hd__memprof_merged_stacks(&l, err);
+    if (!status) status = hd__memprof_merged_stacks(&l, takes, err);
     hd__cfree(l.mem, l.order, most, 2 * sizeof *l.order);
     hd__arr_free(l.mem, l.extents);
     if (status) {
@@ -26218,7 +26388,6 @@ static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_mem
     else if (!x->old) raw->version = 3;
     else raw->version = x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2 : 1;
     hd__memprof_columns_show(l.to, raw);
-    if (takes) x->status = HD_INVALID;
     *out = doc;
     return HD_OK;
 }
@@ -26287,20 +26456,6 @@ typedef struct hd__memprof_named {
 } hd__memprof_named;
 
 #define HD__MEMPROF_AT_ONCE 4u   /* frames of an address that are written without a look at how many it has */
-#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
-
-/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
-typedef struct hd__memprof_asked {
-    uint64_t pc;
-    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
-} hd__memprof_asked;
-
-/* That hash table: an address that another one keeps from its slot is in one of the next. */
-typedef struct hd__memprof_table {
-    hd__memprof_asked *asked;
-    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
-    uint64_t seed;
-} hd__memprof_table;
 
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
@@ -26309,7 +26464,6 @@ typedef struct hd__memprof_naming {
     hd__memprof_named *to;
     hd__memprof_map map;
     hd__memprof_table table;
-    uint32_t addresses;          /* that it has */
     hd__strings strings;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* frames of `found` that are not zero */
@@ -26362,43 +26516,16 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
     return true;
 }
 
-/* Where an address is if no other was in the way. */
-HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
-    return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
-}
-
-/* Where an address is, or goes. */
-static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
-    size_t at = hd__memprof_home(t, pc);
-    while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
-    return &t->asked[at];
-}
-
-static bool hd__memprof_widen(hd__memprof_naming *x) {
-    hd__memprof_table before = x->table, *t = &x->table;
-    size_t slots = before.slots ? 2 * before.slots : 64;
-    hd__memprof_asked *asked = (hd__memprof_asked *)hd__calloc(&x->to->mem, slots, sizeof *asked);
-    if (!asked) return false;
-    t->asked = asked;
-    t->slots = slots;
-    for (size_t i = 0; i < before.slots; i++)
-        if (before.asked[i].begin) *hd__memprof_slot(t, before.asked[i].pc) = before.asked[i];
-    if (before.asked) hd__cfree(&x->to->mem, before.asked, before.slots, sizeof *asked);
-    return true;
-}
-
 /* An address that is not at home: elsewhere, or new and looked up now. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming *x, uint64_t pc) {
     hd__memprof_asked asked, *slot = hd__memprof_slot(&x->table, pc);
     if (slot->begin) return slot;
-    if (((size_t)x->addresses + 1) * (x->table.slots < HD__MEMPROF_CACHED ? 4 : 2) > x->table.slots &&
-        !hd__memprof_widen(x))
-        return NULL;
+    if (!hd__memprof_table_room(&x->to->mem, &x->table)) return NULL;
     asked.pc = pc;
     asked.begin = (uint32_t)hd__len(x->to->frames) + 1;
     if (!hd__memprof_look_up(x, pc)) return NULL;
     asked.end = (uint32_t)hd__len(x->to->frames) + 1;
-    x->addresses++;
+    x->table.used++;
     slot = hd__memprof_slot(&x->table, pc);
     *slot = asked;
     return slot;
@@ -26452,7 +26579,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     size_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
     size_t room = addresses + addresses / 2; /* most programs have fewer inlined frames, and growing copies */
     if (room > most) room = (size_t)most;
-    if (!hd__memprof_widen(x) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
+    if (!hd__memprof_table_room(&to->mem, &x->table) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
         !hd__room(&to->mem, to->frame, room + HD__MEMPROF_AT_ONCE))
         return hd__no_memory(&to->mem, err);
@@ -26466,7 +26593,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     to->shown.stack_count = raw->stack_count;
     to->shown.first = to->first;
     to->shown.frame = to->frame;
-    to->shown.addresses = x->addresses;
+    to->shown.addresses = x->table.used;
     return HD_OK;
 }
 
@@ -26489,7 +26616,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     x.to->mem = mem;
     m = &x.to->mem;
     status = hd__memprof_name_stacks(&x, options, err);
-    if (x.table.asked) hd__cfree(m, x.table.asked, x.table.slots, sizeof *x.table.asked);
+    hd__memprof_table_free(m, &x.table);
     hd__arr_free(m, x.map.order);
     hd__strings_free(m, &x.strings);
     if (status) hd_memprof_symbols_free(&x.to->shown);

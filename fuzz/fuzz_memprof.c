@@ -68,6 +68,35 @@ static void merge(const hd_memprof *doc) {
     hd_memprof_merger_free(y);
 }
 
+static void is_written_as(hd_memprof_merger *x, bool takes, hd_buffer *out) {
+    const hd_options lenient = { .lenient = true };
+    hd_memprof *sum;
+    if ((takes ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &sum, NULL)) return;
+    CHECK(!hd_memprof_write(sum, &lenient, hd_out_memory(out), NULL));
+    hd_memprof_free(sum);
+}
+
+/* Profiles added as they are read, where the first one's blocks are taken: the same as those of the document. */
+static void merge_taken(const hd_memprof *doc, const uint8_t *data, size_t size) {
+    const hd_options lenient = { .lenient = true };
+    hd_memprof_merger *x = hd_memprof_merger_create(&lenient, NULL), *y = hd_memprof_merger_create(&lenient, NULL);
+    hd_memprof_reader *reader;
+    const hd_memprof_raw *raw;
+    hd_buffer out[2] = { { 0 }, { 0 } };
+    CHECK(x && y && !hd_memprof_open(hd_in_memory(data, size), &lenient, &reader, NULL));
+    for (size_t i = 0; i < hd_memprof_part_count(doc); i++) {
+        CHECK(!hd_memprof_next(reader, &raw, NULL) && raw);
+        CHECK(hd_memprof_merger_add_taken(x, reader, NULL) == hd_memprof_merger_add(y, hd_memprof_part(doc, i), NULL));
+    }
+    hd_memprof_close(reader);
+    is_written_as(x, true, &out[0]);
+    is_written_as(y, false, &out[1]);
+    CHECK(out[0].size == out[1].size && (!out[0].size || !memcmp(out[0].data, out[1].data, out[0].size)));
+    for (int i = 0; i < 2; i++) hd_buffer_free(&out[i]);
+    hd_memprof_merger_free(x);
+    hd_memprof_merger_free(y);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_status status[4];
     uint64_t warnings[4] = { 0 };
@@ -90,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (run == 2) {
             for (size_t i = 0; i < hd_memprof_part_count(doc); i++) show(hd_memprof_part(doc, i));
             merge(doc);
+            merge_taken(doc, data, size);
         }
         hd_memprof_free(again);
         hd_buffer_free(&out);

@@ -484,6 +484,164 @@ static void what_is_taken_is_what_finishing_gives(void **state) {
     }
 }
 
+static void written(const hd_memprof *doc, hd_buffer *out) {
+    assert_int_equal(hd_memprof_write(doc, &(hd_options){ .lenient = true }, hd_out_memory(out), NULL), HD_OK);
+}
+
+static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
+    (void)state;
+    uint64_t seed = 9;
+    for (int turn = 0; turn < 120; turn++) {
+        mp_bytes file = { 0 };
+        hd_memprof_reader *reader;
+        hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL), *y = hd_memprof_merger_create(NULL, NULL);
+        const hd_memprof_raw *raw;
+        hd_memprof *whole, *doc[2];
+        hd_buffer out[2] = { { 0 }, { 0 } };
+        int n = 1 + turn % 3, count = 0;
+        bool is_first = true;
+        for (int i = 0; i < n; i++) {
+            mp_model m;
+            mp_random(&m, &seed, turn % 5 ? 3 + (uint32_t)(turn + i) % 3 : 1 + (uint32_t)i % 2, (uint64_t)i << 12);
+            mp_write(&file, &m.raw);
+            mp_close(&m);
+        }
+        if (turn & 1) hd_memprof_merger_keep_order(x), hd_memprof_merger_keep_order(y);
+        assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), NULL, &reader, NULL), HD_OK);
+        while (!hd_memprof_next(reader, &raw, NULL) && raw) {
+            uint32_t blocks = raw->block_count;
+            assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK);
+            assert_int_equal(raw->block_count, is_first ? 0 : blocks);
+            is_first &= !blocks;
+            count++;
+        }
+        hd_memprof_close(reader);
+        assert_int_equal(count, n);
+        assert_int_equal(hd_memprof_read(hd_in_memory(file.data, file.size), NULL, &whole, NULL), HD_OK);
+        for (size_t i = 0; i < hd_memprof_part_count(whole); i++)
+            assert_int_equal(hd_memprof_merger_add(y, hd_memprof_part(whole, i), NULL), HD_OK);
+        assert_int_equal((turn & 2 ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &doc[0], NULL), HD_OK);
+        assert_int_equal(hd_memprof_merger_finish(y, &doc[1], NULL), HD_OK);
+        for (int i = 0; i < 2; i++) written(doc[i], &out[i]);
+        assert_int_equal(out[0].size, out[1].size);
+        assert_memory_equal(out[0].data, out[1].data, out[0].size);
+        for (int i = 0; i < 2; i++) hd_buffer_free(&out[i]), hd_memprof_free(doc[i]);
+        hd_memprof_free(whole);
+        hd_memprof_merger_free(x);
+        hd_memprof_merger_free(y);
+        free(file.data);
+    }
+}
+
+static void what_cannot_be_taken_is_copied_or_refused(void **state) {
+    (void)state;
+    hd__faults f = { 0 };
+    hd_options counted = { .allocator = hd__faults_allocator(&f) };
+    hd_memprof_merger *x = hd_memprof_merger_create(&counted, NULL);
+    hd_memprof_reader *reader;
+    const hd_memprof_raw *raw;
+    hd_memprof *doc;
+    hd_error err;
+    mp_bytes file = { 0 };
+    mp_model m, empty;
+    mp_sample(&m, 4);
+    mp_write(&file, &m.raw);
+    assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), NULL, &reader, NULL), HD_OK);
+    assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* of another allocator */
+    assert_int_equal(raw->block_count, m.raw.block_count);
+    assert_int_equal(hd_memprof_merger_take(x, &doc, NULL), HD_OK);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 2); /* of three, two have one stack */
+    hd_memprof_free(doc);
+    hd_memprof_merger_free(x);
+    assert_int_equal(f.live, 0);
+
+    x = hd_memprof_merger_create(NULL, NULL);
+    mp_open(&empty, 1, 0, 0, 0, 0, 0);
+    assert_int_equal(hd_memprof_merger_add(x, &empty.raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, &err), HD_UNSUPPORTED); /* another version: it is gone */
+    assert_int_equal(raw->block_count, 0);
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
+    hd_memprof_free(doc);
+    hd_memprof_merger_free(x);
+    hd_memprof_close(reader);
+    mp_close(&m);
+    mp_close(&empty);
+    free(file.data);
+}
+
+/* Stacks that share all but their ends, of few addresses: each once, the shorter before the longer, by address. */
+static void stacks_come_out_frame_by_frame(void **state) {
+    (void)state;
+    uint64_t seed = 11;
+    for (int turn = 0; turn < 20; turn++) {
+        enum { STACKS = 800, DEPTH = 12 };
+        mp_model m;
+        uint32_t kept = 0;
+        hd_memprof *doc;
+        mp_open(&m, 4, 0, STACKS, STACKS, STACKS * DEPTH, 0);
+        for (uint32_t i = 0; i < STACKS; i++) {
+            uint32_t at = m.first[i], n = mp_below(&seed, DEPTH + 1);
+            for (uint32_t k = 0; k < n; k++) m.pc[at + k] = k < (uint32_t)turn / 2 ? 7 : 1 + mp_below(&seed, 1 + (uint32_t)turn);
+            m.first[i + 1] = at + n;
+            m.stack_id[i] = i;
+            m.blocks[i].stack = i;
+            m.blocks[i].value[HD_MEMPROF_ALLOC_COUNT] = 1;
+        }
+        doc = sum_of(&m, 1, false, turn & 1);
+        const hd_memprof_raw *r = hd_memprof_part(doc, 0);
+        for (uint32_t i = 0; i < r->stack_count; i++) {
+            uint32_t n = r->first[i + 1] - r->first[i], before = i ? r->first[i] - r->first[i - 1] : 0, k = 0;
+            const uint64_t *a = i ? r->pc + r->first[i - 1] : NULL, *b = r->pc + r->first[i];
+            while (i && k < n && k < before && a[k] == b[k]) k++;
+            if (i && !(k < n && (k == before || a[k] < b[k]))) fail_msg("turn %d: stack %u is not behind the one before", turn, i);
+            for (uint32_t j = 0; j < STACKS; j++)
+                if (m.first[j + 1] - m.first[j] == n && !memcmp(m.pc + m.first[j], b, n * sizeof *b)) kept++;
+        }
+        assert_int_equal(kept, STACKS);
+        uint64_t blocks = 0;
+        for (uint32_t i = 0; i < r->block_count; i++) blocks += r->blocks[i].value[HD_MEMPROF_ALLOC_COUNT];
+        assert_int_equal(blocks, STACKS);
+        hd_memprof_free(doc);
+        mp_close(&m);
+    }
+}
+
+/* Every allocation fails in turn, those of the reader as well. */
+static void fails_while_it_takes(void) {
+    uint64_t seed = 3;
+    mp_bytes file = { 0 };
+    hd__faults f = { 0 };
+    for (int i = 0; i < 3; i++) {
+        mp_model m;
+        mp_random(&m, &seed, 4, (uint64_t)i << 12);
+        mp_write(&file, &m.raw);
+        mp_close(&m);
+    }
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_error err = { 0 };
+        hd_memprof *doc;
+        hd_memprof_reader *reader = NULL;
+        const hd_memprof_raw *raw = NULL;
+        hd_memprof_merger *x = hd_memprof_merger_create(&options, &err);
+        hd_status status = x ? hd_memprof_open(hd_in_memory(file.data, file.size), &options, &reader, &err) : err.status;
+        for (int i = 0; i < 3 && !status; i++) {
+            status = hd_memprof_next(reader, &raw, &err);
+            if (!status) status = hd_memprof_merger_add_taken(x, reader, &err);
+        }
+        if (!status) status = hd_memprof_merger_take(x, &doc, &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        if (!status) hd_memprof_free(doc);
+        hd_memprof_close(reader);
+        hd_memprof_merger_free(x);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    free(file.data);
+}
+
 /* Every allocation fails in turn. */
 static void fails_as_told(bool takes) {
     uint64_t seed = 3;
@@ -518,6 +676,7 @@ static void faults_are_passed_up(void **state) {
     hd__faults f = { 0 };
     fails_as_told(false);
     fails_as_told(true);
+    fails_while_it_takes();
     for (int i = 0; i < 3; i++) mp_random(&m[i], &seed, 4, (uint64_t)i << 12);
     f.fail_at = 0;
     for (uint64_t memory = 100; memory < 20000; memory += 300) {
@@ -606,6 +765,9 @@ int main(void) {
         cmocka_unit_test(segments_without_build_ids_are_told_apart),
         cmocka_unit_test(what_does_not_go_together_is_told),
         cmocka_unit_test(what_is_taken_is_what_finishing_gives),
+        cmocka_unit_test(blocks_that_a_reader_gives_are_those_it_shows),
+        cmocka_unit_test(what_cannot_be_taken_is_copied_or_refused),
+        cmocka_unit_test(stacks_come_out_frame_by_frame),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_distinct_stacks),
     };

@@ -194,7 +194,7 @@ size_t tool_deflate(void *user, void *to, size_t capacity, const void *data, siz
 /* memory.c */
 /* Has malloc ask the kernel for 256 MB of addresses, in large pages if there are any, and take blocks of the library up
    to 16 MB from there, so that what is freed is used for what comes next: the kernel takes longer to clear a page than
-   we do to fill it. Where arrays grow, more memory is in use for that. Call it before any function of the library. */
+   we do to fill it. Where arrays grow, more memory is in use for that. Call it while the library holds no memory. */
 void memory_keep(void);
 extern size_t memory_large_block; /* HEAPDUMP_LARGE_BLOCK */
 

@@ -239,18 +239,19 @@ static void memprof_note_fields(memprof_sum *sum, const char *file, uint32_t fie
         if (!(fields >> f & 1) && !sum->lacking[f]) sum->lacking[f] = file;
 }
 
-static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
+/* `reader` (may be NULL): gave that profile last, and needs it no more. */
+static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw, hd_memprof_reader *reader,
+                                 hd_error *err) {
+    bool is_older = sum->older && raw->version < 3;
+    hd_memprof_merger *merger = is_older ? sum->older : sum->merger;
     hd_status status;
     memprof_note_fields(sum, file, raw->fields);
     sum->has_blocks |= raw->block_count != 0;
     if (raw->version > sum->version) sum->version = raw->version;
-    if (sum->older && raw->version < 3) {
-        if (!sum->older_file) sum->older_file = file;
-        return hd_memprof_merger_add(sum->older, raw, err);
-    }
-    if (!sum->later_file) sum->later_file = file;
-    status = hd_memprof_merger_add(sum->merger, raw, err);
-    sum->clashes = status == HD_UNSUPPORTED;
+    if (is_older && !sum->older_file) sum->older_file = file;
+    if (!is_older && !sum->later_file) sum->later_file = file;
+    status = reader ? hd_memprof_merger_add_taken(merger, reader, err) : hd_memprof_merger_add(merger, raw, err);
+    if (!is_older) sum->clashes = status == HD_UNSUPPORTED;
     return status;
 }
 
@@ -302,7 +303,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     while (!unread && !failed) {
         unread = hd_memprof_next(reader, &raw, &err);
         if (unread || !raw) break;
-        failed = memprof_add_raw(file, sum, raw, &err);
+        failed = memprof_add_raw(file, sum, raw, reader, &err);
         added += !failed;
     }
     if (reader) sum->warnings += hd_memprof_reader_warning_count(reader);
@@ -342,7 +343,7 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     }
     sum->raw += memprof != NULL;
     for (size_t i = 0; memprof && i < hd_memprof_part_count(memprof) && !failed; i++)
-        failed = memprof_add_raw(file, sum, hd_memprof_part(memprof, i), &err);
+        failed = memprof_add_raw(file, sum, hd_memprof_part(memprof, i), NULL, &err);
     if (failed) memprof_tell_failed(sum, file, &err);
     return failed ? BAD_INPUT : DONE;
 }
@@ -379,7 +380,7 @@ int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result
     for (int i = 0; i < a->file_count && !status; i++)
         status = i || !first ? memprof_add(a, a->files[i], &sum) : memprof_add_dump(a->files[0], first, &sum);
     if (!status) status = memprof_check_read(memprof_files_name(a), &sum);
-    if (!status && hd_memprof_merger_finish(sum.merger, result, &err)) {
+    if (!status && hd_memprof_merger_take(sum.merger, result, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
     }

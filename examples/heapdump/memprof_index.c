@@ -541,6 +541,7 @@ int index_open_merged(const arguments *a, index_source *s) {
 int index_merge(const arguments *a) {
     index_source s;
     int status = index_check(a);
+    memory_keep();
     if (!status) status = index_open_merged(a, &s);
     return status ? status : index_finish(a, &s);
 }
