@@ -24877,54 +24877,6 @@ static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memp
     return true;
 }
 
-#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
-
-/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
-typedef struct hd__memprof_asked {
-    uint64_t pc;
-    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
-} hd__memprof_asked;
-
-/* That hash table: an address that another one keeps from its slot is in one of the next. */
-typedef struct hd__memprof_table {
-    hd__memprof_asked *asked;
-    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
-    uint32_t used;
-    uint64_t seed;
-} hd__memprof_table;
-
-/* Where an address is if no other was in the way. */
-HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
-    return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
-}
-
-/* Where an address is, or goes. */
-static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
-    size_t at = hd__memprof_home(t, pc);
-    while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
-    return &t->asked[at];
-}
-
-static void hd__memprof_table_free(hd__mem *m, hd__memprof_table *t) {
-    if (t->asked) hd__cfree(m, t->asked, t->slots, sizeof *t->asked);
-    t->asked = NULL;
-    t->slots = t->used = 0;
-}
-
-/* Makes room for one more address. False: out of memory. */
-static bool hd__memprof_table_room(hd__mem *m, hd__memprof_table *t) {
-    hd__memprof_table wider = *t;
-    if (((size_t)t->used + 1) * (t->slots < HD__MEMPROF_CACHED ? 4 : 2) <= t->slots) return true;
-    wider.slots = t->slots ? 2 * t->slots : 64;
-    wider.asked = (hd__memprof_asked *)hd__calloc(m, wider.slots, sizeof *wider.asked);
-    if (!wider.asked) return false;
-    for (size_t i = 0; i < t->slots; i++)
-        if (t->asked[i].begin) *hd__memprof_slot(&wider, t->asked[i].pc) = t->asked[i];
-    hd__memprof_table_free(m, t);
-    *t = wider;
-    return true;
-}
-
 /* The place of a number in a column of distinct ones, which a set has the hashes of; HD_NONE: it is not there. */
 static uint32_t hd__memprof_find(const hd__set *set, uint64_t seed, const uint64_t *column, uint64_t number) {
     uint64_t hash = hd__hash_u64(seed, number);
@@ -25663,6 +25615,54 @@ typedef struct hd__memprof_range {
     uint64_t start, end;
     uint32_t module;
 } hd__memprof_range;
+
+#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
+
+/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
+typedef struct hd__memprof_asked {
+    uint64_t pc;
+    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
+} hd__memprof_asked;
+
+/* That hash table: an address that another one keeps from its slot is in one of the next. */
+typedef struct hd__memprof_table {
+    hd__memprof_asked *asked;
+    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
+    uint32_t used;
+    uint64_t seed;
+} hd__memprof_table;
+
+/* Where an address is if no other was in the way. */
+HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
+    return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
+}
+
+/* Where an address is, or goes. */
+static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
+    size_t at = hd__memprof_home(t, pc);
+    while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
+    return &t->asked[at];
+}
+
+static void hd__memprof_table_free(hd__mem *m, hd__memprof_table *t) {
+    if (t->asked) hd__cfree(m, t->asked, t->slots, sizeof *t->asked);
+    t->asked = NULL;
+    t->slots = t->used = 0;
+}
+
+/* Makes room for one more address. False: out of memory. */
+static bool hd__memprof_table_room(hd__mem *m, hd__memprof_table *t) {
+    hd__memprof_table wider = *t;
+    if (((size_t)t->used + 1) * (t->slots < HD__MEMPROF_CACHED ? 4 : 2) <= t->slots) return true;
+    wider.slots = t->slots ? 2 * t->slots : 64;
+    wider.asked = (hd__memprof_asked *)hd__calloc(m, wider.slots, sizeof *wider.asked);
+    if (!wider.asked) return false;
+    for (size_t i = 0; i < t->slots; i++)
+        if (t->asked[i].begin) *hd__memprof_slot(&wider, t->asked[i].pc) = t->asked[i];
+    hd__memprof_table_free(m, t);
+    *t = wider;
+    return true;
+}
 
 /* What an address is, whatever process it is of. */
 typedef struct hd__memprof_spot {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""heapdump index beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler from what
+"""heapdump index and merge beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler from what
 a large C++ program recorded, and the sizes of what they write.
 
     make bench-index                                      a few minutes, most of them llvm-profdata's
@@ -148,8 +148,12 @@ def release(number, versions):
     print("%-32s %10s %10s %8s %14s %14s %8s" % ("", "ours", "llvm", "times", "ours, peak", "llvm, peak", "times"))
     merge = lambda version: [profdata, "merge", "--failure-mode=warn", "--profiled-binary", "big", "--memprof-version=" + version, "-o", "llvm"]
     index = lambda version: [tool, "index", "--binary", "big", "--memprof-version", version, "-o", "ours"]
+    united = lambda version: [tool, "merge", "--to", "memprof-index", *index(version)[2:]]
     for version in versions:
         row("index, version " + version, [*index(version), "big.raw"], [*merge(version), "big.raw"], True)
+    for version in versions:
+        row("merge to version " + version, [*united(version), "big.raw"], [*merge(version), "big.raw"], True)
+    row("merge (raw; llvm: version %s)" % versions[-1], [tool, "merge", "-o", "ours", "big.raw"], [*merge(versions[-1]), "big.raw"], True)
     counts = [int(n) for n in options.many.split(",") if n]
     files = ["run.%d" % i for i in range(max(counts, default=0))]
     for i, name in enumerate(files):

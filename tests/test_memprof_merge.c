@@ -535,8 +535,8 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
 
 static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     (void)state;
-    hd__faults f = { 0 };
-    hd_options counted = { .allocator = hd__faults_allocator(&f) };
+    hd__faults f = { 0 }, g = { 0 };
+    hd_options counted = { .allocator = hd__faults_allocator(&f) }, others = { .allocator = hd__faults_allocator(&g) };
     hd_memprof_merger *x = hd_memprof_merger_create(&counted, NULL);
     hd_memprof_reader *reader;
     const hd_memprof_raw *raw;
@@ -546,7 +546,7 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     mp_model m, empty;
     mp_sample(&m, 4);
     mp_write(&file, &m.raw);
-    assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), NULL, &reader, NULL), HD_OK);
+    assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &others, &reader, NULL), HD_OK);
     assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* of another allocator */
     assert_int_equal(raw->block_count, m.raw.block_count);
@@ -556,7 +556,7 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     hd_memprof_merger_free(x);
     assert_int_equal(f.live, 0);
 
-    x = hd_memprof_merger_create(NULL, NULL);
+    x = hd_memprof_merger_create(&others, NULL);
     mp_open(&empty, 1, 0, 0, 0, 0, 0);
     assert_int_equal(hd_memprof_merger_add(x, &empty.raw, NULL), HD_OK);
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, &err), HD_UNSUPPORTED); /* another version: it is gone */
@@ -566,6 +566,7 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     hd_memprof_free(doc);
     hd_memprof_merger_free(x);
     hd_memprof_close(reader);
+    assert_int_equal(g.live, 0);
     mp_close(&m);
     mp_close(&empty);
     free(file.data);
