@@ -2686,9 +2686,9 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
    HD_CANCELLED: the merger can only be freed then. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
-/* hd_memprof_merger_add of the profile that hd_memprof_next gave last: a merger of nothing takes that profile's blocks as
-   they are, if both have the same allocator, so that no copy is made. The profile is gone then, also when this fails.
-   Cost and errors: as hd_memprof_merger_add. */
+/* hd_memprof_merger_add of the profile that hd_memprof_next gave last. A merger of nothing takes the blocks of that
+   profile as they are, if both have the same allocator, and no copy is made: then the profile has none any more, also
+   when this fails. Cost and errors: as hd_memprof_merger_add; HD_INVALID as well where there is no such profile. */
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader, hd_error *err);
 /* Stacks of the result come in the order in which their blocks were added, as llvm-profdata takes them, and
    not in one that is the same whatever that was; with their ids, as long as no two have the same. */
@@ -25321,6 +25321,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     if (r->number) HD__TRY(hd__memprof_show(r, r->size, 0));
     if (r->number) r->window.at += r->size - r->passed;
     r->size = r->passed = r->shown = 0;
+    memset(&r->raw, 0, sizeof r->raw);
     HD__MEMPROF_COLUMNS(HD__MEMPROF_EMPTY)
     *raw = NULL;
     if (r->cut) return HD_OK;
@@ -25684,7 +25685,7 @@ struct hd_memprof_merger {
     hd__set module_index;
     hd__memprof_range *ranges;
     hd__set range_index;
-    hd__memprof_spot *spots;      /* distinct ones */
+    hd__memprof_spot *spots;     /* distinct ones */
     hd__set spot_index;
     uint32_t *first, *spot;      /* stacks: those of s are spot[first[s]] .. spot[first[s + 1] - 1] */
     hd__set stack_index;
@@ -26323,7 +26324,7 @@ static void hd__memprof_merged_blocks(hd__memprof_layout *l, bool takes) {
         b->stack = (uint32_t)i;
         b->histogram = counter;
         counter += (size_t)b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
-        for (uint32_t f = 1, absent = lacks ? HD_MEMPROF_FIELDS : 0; f < absent; f++)
+        for (uint32_t f = 1; lacks && f < HD_MEMPROF_FIELDS; f++)
             if (lacks >> f & 1) b->value[f] = 0;
     }
 }

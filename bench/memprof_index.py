@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""heapdump index and merge beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler from what
-a large C++ program recorded, and the sizes of what they write.
+"""heapdump index and merge beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler
+from what a large C++ program recorded, and the sizes of what they write.
 
-    make bench-index                                      a few minutes, most of them llvm-profdata's
+    make bench-index                                      ten minutes, most of them llvm-profdata's
     make bench-index INDEX_ARGS='--functions 400 --walks 20000'    a smaller program
-    make bench-index INDEX_ARGS='--many 10,50,500'        as many raw profiles, too: a quarter of an hour more
+    make bench-index INDEX_ARGS='--many 10,50,500'        as many raw profiles, too: twenty minutes more
 
 The program is made up: layers of functions that call each other in many ways and allocate through the standard
 library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as

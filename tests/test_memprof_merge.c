@@ -515,6 +515,7 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
             is_first &= !blocks;
             count++;
         }
+        assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none at the end */
         hd_memprof_close(reader);
         assert_int_equal(count, n);
         assert_int_equal(hd_memprof_read(hd_in_memory(file.data, file.size), NULL, &whole, NULL), HD_OK);
@@ -547,6 +548,7 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     mp_sample(&m, 4);
     mp_write(&file, &m.raw);
     assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &others, &reader, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none yet */
     assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* of another allocator */
     assert_int_equal(raw->block_count, m.raw.block_count);
