@@ -2639,7 +2639,7 @@ HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t cou
 typedef struct hd_memprof_reader hd_memprof_reader;
 HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
                                        hd_error *err);
-/* The next profile, until the next call; NULL at the end. Errors: HD_UNKNOWN_FORMAT (no raw profile);
+/* The next profile, until the next call or hd_memprof_merger_add_taken; NULL at the end. Errors: HD_UNKNOWN_FORMAT (no raw profile);
    HD_UNSUPPORTED (a version that is not known); HD_MALFORMED with the offset (lenient: a warning, and without
    what is malformed; a block without a stack is left out); HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED. */
@@ -2686,9 +2686,10 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
    HD_CANCELLED: the merger can only be freed then. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
-/* hd_memprof_merger_add of the profile that hd_memprof_next gave last. A merger of nothing takes the blocks of that
-   profile as they are, if both have the same allocator, and no copy is made: then the profile has none any more, also
-   when this fails. Cost and errors: as hd_memprof_merger_add; HD_INVALID as well where there is no such profile. */
+/* hd_memprof_merger_add of the profile that hd_memprof_next gave last. Where the merger has no blocks yet, and both have
+   the same allocator, it takes the profile's array of them, and no copy is made. What hd_memprof_next gave is empty
+   from then on, also when this fails. Cost and errors: as hd_memprof_merger_add; HD_INVALID as well where the reader
+   has no profile: before the first, at the end, after an error, and when it was added this way already. */
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader, hd_error *err);
 /* Stacks of the result come in the order in which their blocks were added, as llvm-profdata takes them, and
    not in one that is the same whatever that was; with their ids, as long as no two have the same. */
@@ -25321,7 +25322,6 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     if (r->number) HD__TRY(hd__memprof_show(r, r->size, 0));
     if (r->number) r->window.at += r->size - r->passed;
     r->size = r->passed = r->shown = 0;
-    memset(&r->raw, 0, sizeof r->raw);
     HD__MEMPROF_COLUMNS(HD__MEMPROF_EMPTY)
     *raw = NULL;
     if (r->cut) return HD_OK;
@@ -25346,6 +25346,7 @@ HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_ra
     const hd_memprof_raw *found;
     hd_status status = hd__memprof_step(r, &found);
     hd__set_free(&r->mem, &r->ids); /* clearing it for the next could cost more than that has bytes */
+    if (status || !found) memset(&r->raw, 0, sizeof r->raw);
     if (!status) *raw = found;
     else if (err) *err = r->report.error;
     return status;
@@ -25595,8 +25596,18 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
 }
 
 /* ========================================================================== >>memprof.merge
-   Merging. Frames of a stack are pairs of a module and an address in it, which is what all processes have in
-   common; a module is what has one build id. What an address was moved by in its process is the bias. */
+   Merging. A module is what has one build id. What its addresses were moved by in a process is the bias there. An
+   address without the bias, and its module, are a spot: what all processes have in common. There are few, in many
+   stacks, so stacks are numbers of spots, and are found by a hash of these. While a profile is added, a hash table leads
+   from its addresses to spots; it is emptied for the next profile.
+
+   Where the order of stacks is to be ours, spots are ranked, and stacks sorted by the ranks, frame by frame: what many
+   stacks share is read once for each. Blocks are not copied where that can be helped: the first profile's array may
+   become the merger's, and the merger's that of the result, permuted in place.
+
+   Cost: a look into the table for each frame, a hash for each stack. Memory: 4 bytes a frame and 256 a block of distinct
+   stacks; 16 to 64 a distinct address of the profile at hand, and 40 while the result is made. A profile in which
+   hardly any address comes twice, as no program makes them, takes twice as long as one with a few thousand. */
 
 typedef struct hd__memprof_module {
     uint8_t build_id[32];
@@ -25622,14 +25633,14 @@ typedef struct hd__memprof_range {
 /* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
 typedef struct hd__memprof_asked {
     uint64_t pc;
-    uint32_t begin, end;         /* its frames, numbers plus one; 0: the slot is empty */
+    uint32_t begin, end;         /* what it stands for: numbers of spots, or of frames below, plus one. 0: no address */
 } hd__memprof_asked;
 
 /* That hash table: an address that another one keeps from its slot is in one of the next. */
 typedef struct hd__memprof_table {
     hd__memprof_asked *asked;
-    size_t slots;                /* a power of two, of which a quarter is taken at most, from HD__MEMPROF_CACHED on a half */
-    uint32_t used;
+    size_t slots;                /* a power of two */
+    uint32_t used;               /* a quarter of them at most; from HD__MEMPROF_CACHED slots on, half */
     uint64_t seed;
 } hd__memprof_table;
 
@@ -25827,11 +25838,12 @@ static bool hd__memprof_table_open(hd_memprof_merger *x, size_t most) {
     return hd__memprof_table_room(&x->mem, t);
 }
 
-/* The slot of an address that is not at home, with its spot: that is elsewhere, or new. NULL: out of memory. */
+/* Finds an address that is not where the table looks first: in another slot, or else it is new, and gets a spot and a
+   slot. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_merger *x, const hd_memprof_raw *raw,
                                                                     uint64_t pc) {
     hd__memprof_asked *slot = hd__memprof_slot(&x->table, pc);
-    uint32_t segment;
+    uint32_t segment, number;
     hd__memprof_spot *p;
     if (slot->begin) return slot;
     if (!hd__memprof_table_room(&x->mem, &x->table) || !hd__room(&x->mem, x->spots, 1)) return NULL;
@@ -25840,12 +25852,13 @@ HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_mer
     p->address = segment == HD_NONE ? pc : pc - hd__memprof_bias(raw, &raw->segments[segment]);
     p->module = segment == HD_NONE ? HD_NONE : x->segment_module[segment];
     p->zero = 0;
-    slot = hd__memprof_slot(&x->table, pc);
-    slot->end = hd__memprof_unique(x, &x->spot_index, x->spots, sizeof *p, sizeof *p);
-    if (slot->end == HD_NONE) return NULL;
+    number = hd__memprof_unique(x, &x->spot_index, x->spots, sizeof *p, sizeof *p);
+    if (number == HD_NONE) return NULL;
     hd__arr_resize(x->spots, x->spot_index.count);
+    slot = hd__memprof_slot(&x->table, pc);
     slot->pc = pc;
-    slot->begin = ++slot->end;
+    slot->begin = number + 1;
+    slot->end = number + 2;
     x->table.used++;
     return slot;
 }
@@ -25986,14 +25999,18 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
                                  hd__text(text, sizeof text, "call stack %u", (uint64_t)stack), err);
 }
 
+/* The profile's blocks may lie in the merger's own array, which hd_memprof_merger_add_taken made it: then sums go where
+   blocks were that are added already, or where the one at hand is, so that one is copied first. There are never more
+   sums than blocks, and the array does not move. */
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     hd__arr_resize(x->here, 0);
     if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
-    if (!hd__room(&x->mem, x->here, raw->stack_count) || !hd__memprof_table_open(x, raw->first[raw->stack_count]))
+    if (!hd__room(&x->mem, x->here, raw->stack_count) ||
+        !hd__memprof_table_open(x, raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0))
         return hd__no_memory(&x->mem, err);
     for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->here, HD_NONE);
     for (uint32_t i = 0; i < raw->block_count; i++) {
-        const hd_memprof_block b = raw->blocks[i]; /* taken blocks are where those of the sum go, these at most */
+        const hd_memprof_block b = raw->blocks[i];
         uint32_t *stack = &x->here[b.stack];
         HD__TRY(hd__tick(&x->options, i, raw->block_count, err));
         if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b.stack, stack, err));
@@ -26028,17 +26045,19 @@ static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size
 
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memprof_reader *r, hd_error *err) {
     hd_memprof_raw raw = r->raw;
-    hd_memprof_block *blocks = r->columns.blocks;
-    if (x->blocks || r->mem.allocator.allocate != x->mem.allocator.allocate ||
-        r->mem.allocator.user != x->mem.allocator.user)
-        return hd_memprof_merger_add(x, &raw, err);
-    hd__memprof_give(&r->mem, &x->mem, blocks, sizeof *blocks);
-    x->blocks = blocks;
-    hd__arr_resize(x->blocks, 0);
-    r->columns.blocks = NULL;
-    r->raw.blocks = NULL;
-    r->raw.block_count = 0;
-    return hd_memprof_merger_add(x, &raw, err);
+    bool takes = !x->blocks && r->mem.allocator.allocate == x->mem.allocator.allocate &&
+                 r->mem.allocator.user == x->mem.allocator.user;
+    hd_status status;
+    memset(&r->raw, 0, sizeof r->raw);
+    if (takes) {
+        x->blocks = r->columns.blocks;
+        r->columns.blocks = NULL;
+        hd__memprof_give(&r->mem, &x->mem, x->blocks, sizeof *x->blocks);
+        hd__arr_resize(x->blocks, 0);
+    }
+    status = hd_memprof_merger_add(x, &raw, err);
+    if (takes && hd__len(x->blocks) < raw.block_count / 2) hd__arr_cut(&x->mem, &x->blocks, hd__len(x->blocks));
+    return status;
 }
 
 /* Addresses that are taken, or would be. */
@@ -26054,7 +26073,7 @@ typedef struct hd__memprof_layout {
     hd_memprof_merger *from;
     hd__memprof_columns *to;
     hd__mem *mem;
-    uint32_t *order;             /* numbers of modules, ranges, spots, stacks in turn; twice as many as there are */
+    uint32_t *order;             /* numbers of modules, ranges, stacks in turn; behind them as many to sort with */
     uint32_t *rank;              /* by spot: its number in an order of what spots are */
     hd__memprof_extent *extents; /* stb_ds array */
 } hd__memprof_layout;
@@ -26071,13 +26090,6 @@ static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) 
     const hd__memprof_range *r = x->ranges;
     if (r[a].module != r[b].module) return x->modules[r[a].module].rank < x->modules[r[b].module].rank;
     return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
-}
-
-static bool hd__memprof_spot_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
-    uint32_t m = x->spots[a].module, n = x->spots[b].module;
-    if (m != n) return n == HD_NONE || (m != HD_NONE && x->modules[m].rank < x->modules[n].rank);
-    return x->spots[a].address < x->spots[b].address;
 }
 
 static bool hd__memprof_extent_before(const void *owner, uint32_t a, uint32_t b) {
@@ -26263,23 +26275,41 @@ static void hd__memprof_sort_stacks(const hd__memprof_layout *l, uint32_t *stack
     }
 }
 
-/* The numbers of stacks in the order in which they come out. False: out of memory. */
-static bool hd__memprof_order_stacks(hd__memprof_layout *l) {
-    hd_memprof_merger *x = l->from;
-    size_t n = hd__len(x->blocks), spots = hd__len(x->spots);
-    if (!x->in_order) {
-        l->rank = (uint32_t *)hd__calloc(l->mem, spots, sizeof *l->rank);
-        if (!l->rank) return false;
-        hd__memprof_sort(l, spots, hd__memprof_spot_before);
-        for (size_t i = 0; i < spots; i++) l->rank[l->order[i]] = (uint32_t)i;
+/* Ranks spots: by module, those of none last, and within a module by address. False: out of memory. */
+static bool hd__memprof_rank(hd__memprof_layout *l) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(x->spots);
+    hd__keyed *keys = (hd__keyed *)hd__calloc(l->mem, n, 2 * sizeof *keys);
+    l->rank = (uint32_t *)hd__calloc(l->mem, n, sizeof *l->rank);
+    for (size_t i = 0; keys && l->rank && i < n; i++) {
+        keys[i].key = x->spots[i].address;
+        keys[i].number = (uint32_t)i;
     }
-    hd__memprof_sort(l, n, NULL);
-    if (!x->in_order) hd__memprof_sort_stacks(l, l->order, l->order + n, n, 0);
-    hd__cfree(l->mem, l->rank, spots, sizeof *l->rank);
-    return true;
+    if (keys && l->rank) {
+        hd__sort_keys(keys, keys + n, n);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t module = x->spots[keys[i].number].module;
+            keys[i].key = module == HD_NONE ? HD_NONE : x->modules[module].rank;
+        }
+        hd__sort_keys(keys, keys + n, n); /* is stable */
+        for (size_t i = 0; i < n; i++) l->rank[keys[i].number] = (uint32_t)i;
+    }
+    hd__cfree(l->mem, keys, n, 2 * sizeof *keys);
+    return keys && l->rank;
 }
 
-/* Puts blocks into an order, of which nothing is left. */
+/* Puts the numbers of stacks into the order in which they come out. False: out of memory. */
+static bool hd__memprof_order_stacks(hd__memprof_layout *l) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(x->blocks);
+    bool ok = x->in_order || hd__memprof_rank(l);
+    hd__memprof_sort(l, n, NULL);
+    if (ok && !x->in_order) hd__memprof_sort_stacks(l, l->order, l->order + n, n, 0);
+    hd__cfree(l->mem, l->rank, hd__len(x->spots), sizeof *l->rank);
+    return ok;
+}
+
+/* Permutes blocks in place: block order[i] goes to i. Leaves the numbers from 0 on in `order`. */
 static void hd__memprof_order_blocks(hd_memprof_block *blocks, uint32_t *order, size_t n) {
     for (size_t i = 0; i < n; i++) {
         hd_memprof_block first;
@@ -26339,9 +26369,9 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, bool takes, hd
     hd__memprof_columns *c = l->to;
     size_t n = hd__len(x->blocks), counters = 0;
     for (size_t i = 0; i < n; i++) counters += hd__memprof_counted(x, i);
-    if ((!takes && !hd__room(l->mem, c->blocks, n)) || !hd__room(l->mem, c->stack_id, n) ||
-        !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->spot)) ||
-        !hd__room(l->mem, c->counters, counters) || !hd__memprof_order_stacks(l))
+    if (!hd__memprof_order_stacks(l) || (!takes && !hd__room(l->mem, c->blocks, n)) ||
+        !hd__room(l->mem, c->stack_id, n) || !hd__room(l->mem, c->first, n + 1) ||
+        !hd__room(l->mem, c->pc, hd__len(x->spot)) || !hd__room(l->mem, c->counters, counters))
         return hd__no_memory(l->mem, err);
     hd__memprof_merged_ids(l, n);
     stbds_arrput(c->first, 0u);
@@ -26359,21 +26389,20 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, bool takes, hd
 
 static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_rest(&x->mem);
-    size_t blocks = hd__len(x->blocks), spots = hd__len(x->spots), ranges = hd__len(x->ranges);
-    size_t most = blocks > spots ? blocks : spots;
+    size_t most = hd__len(x->ranges) > hd__len(x->blocks) ? hd__len(x->ranges) : hd__len(x->blocks);
     hd_memprof *doc;
     hd_memprof_raw *raw;
     hd__memprof_layout l;
     hd_status status;
     if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
-    if (most < ranges) most = ranges; /* of which each module has one */
+    hd__memprof_table_free(&x->mem, &x->table); /* the next profile has it made anew */
     doc = hd__memprof_create(&mem);
     if (!doc) return hd__no_memory(&mem, err);
     memset(&l, 0, sizeof l);
     l.from = x;
     l.to = &doc->parts->columns;
     l.mem = &doc->mem;
-    l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order);
+    l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order); /* each module has a range */
     status = l.order ? hd__memprof_place(&l, err) : hd__no_memory(l.mem, err);
     if (!status) status = hd__memprof_merged_segments(&l, err);
     if (!status) status = hd__memprof_merged_stacks(&l, takes, err);
@@ -26580,7 +26609,8 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     size_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
     size_t room = addresses + addresses / 2; /* most programs have fewer inlined frames, and growing copies */
     if (room > most) room = (size_t)most;
-    if (!hd__memprof_table_room(&to->mem, &x->table) || !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
+    if (!hd__memprof_table_room(&to->mem, &x->table) ||
+        !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
         !hd__room(&to->mem, to->first, (size_t)raw->stack_count + 1) ||
         !hd__room(&to->mem, to->frame, room + HD__MEMPROF_AT_ONCE))
         return hd__no_memory(&to->mem, err);

@@ -68,7 +68,7 @@ static void merge(const hd_memprof *doc) {
     hd_memprof_merger_free(y);
 }
 
-static void is_written_as(hd_memprof_merger *x, bool takes, hd_buffer *out) {
+static void write_sum(hd_memprof_merger *x, bool takes, hd_buffer *out) {
     const hd_options lenient = { .lenient = true };
     hd_memprof *sum;
     if ((takes ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &sum, NULL)) return;
@@ -89,8 +89,8 @@ static void merge_taken(const hd_memprof *doc, const uint8_t *data, size_t size)
         CHECK(hd_memprof_merger_add_taken(x, reader, NULL) == hd_memprof_merger_add(y, hd_memprof_part(doc, i), NULL));
     }
     hd_memprof_close(reader);
-    is_written_as(x, true, &out[0]);
-    is_written_as(y, false, &out[1]);
+    write_sum(x, true, &out[0]);
+    write_sum(y, false, &out[1]);
     CHECK(out[0].size == out[1].size && (!out[0].size || !memcmp(out[0].data, out[1].data, out[0].size)));
     for (int i = 0; i < 2; i++) hd_buffer_free(&out[i]);
     hd_memprof_merger_free(x);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include "../heapdump.h"
 #include "faults.h"
@@ -499,7 +500,6 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
         hd_memprof *whole, *doc[2];
         hd_buffer out[2] = { { 0 }, { 0 } };
         int n = 1 + turn % 3, count = 0;
-        bool is_first = true;
         for (int i = 0; i < n; i++) {
             mp_model m;
             mp_random(&m, &seed, turn % 5 ? 3 + (uint32_t)(turn + i) % 3 : 1 + (uint32_t)i % 2, (uint64_t)i << 12);
@@ -509,10 +509,9 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
         if (turn & 1) hd_memprof_merger_keep_order(x), hd_memprof_merger_keep_order(y);
         assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), NULL, &reader, NULL), HD_OK);
         while (!hd_memprof_next(reader, &raw, NULL) && raw) {
-            uint32_t blocks = raw->block_count;
             assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK);
-            assert_int_equal(raw->block_count, is_first ? 0 : blocks);
-            is_first &= !blocks;
+            assert_int_equal(raw->block_count, 0);
+            assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* each once */
             count++;
         }
         assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none at the end */
@@ -551,7 +550,7 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none yet */
     assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* of another allocator */
-    assert_int_equal(raw->block_count, m.raw.block_count);
+    assert_int_equal(raw->block_count, 0);
     assert_int_equal(hd_memprof_merger_take(x, &doc, NULL), HD_OK);
     assert_int_equal(hd_memprof_part(doc, 0)->block_count, 2); /* of three, two have one stack */
     hd_memprof_free(doc);
@@ -561,7 +560,12 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     x = hd_memprof_merger_create(&others, NULL);
     mp_open(&empty, 1, 0, 0, 0, 0, 0);
     assert_int_equal(hd_memprof_merger_add(x, &empty.raw, NULL), HD_OK);
+    hd_memprof_close(reader);
+    assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &others, &reader, NULL), HD_OK);
+    assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
+    uint64_t before = hd_memprof_merger_memory(x);
     assert_int_equal(hd_memprof_merger_add_taken(x, reader, &err), HD_UNSUPPORTED); /* another version: it is gone */
+    assert_int_equal(hd_memprof_merger_memory(x), before);
     assert_int_equal(raw->block_count, 0);
     assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
     assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
@@ -572,6 +576,146 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     mp_close(&m);
     mp_close(&empty);
     free(file.data);
+}
+
+static void after_an_error_there_is_nothing_to_take(void **state) {
+    (void)state;
+    mp_bytes file = { 0 };
+    mp_model m;
+    mp_sample(&m, 4);
+    mp_write(&file, &m.raw);
+    for (size_t size = 24; size < file.size; size += 8) {
+        hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+        hd_memprof_reader *reader;
+        const hd_memprof_raw *raw;
+        assert_int_equal(hd_memprof_open(hd_in_memory(file.data, size), NULL, &reader, NULL), HD_OK);
+        assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_MALFORMED);
+        assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID);
+        hd_memprof_close(reader);
+        hd_memprof_merger_free(x);
+    }
+    mp_close(&m);
+    free(file.data);
+}
+
+/* Columns that nothing points into may be NULL. */
+static void a_profile_of_nothing_is_added(void **state) {
+    (void)state;
+    const hd_memprof_raw none = { .version = 4, .fields = hd_memprof_version_fields(4) };
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof *doc;
+    assert_int_equal(hd_memprof_merger_add(x, &none, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
+    hd_memprof_free(doc);
+    hd_memprof_merger_free(x);
+}
+
+/* What is taken counts where it is, and no more of it is kept than sums need. */
+static void memory_changes_hands(void **state) {
+    (void)state;
+    enum { BLOCKS = 5000 };
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    for (uint32_t stacks = 1; stacks <= BLOCKS; stacks += BLOCKS - 1) {
+        hd_memprof_merger *x = hd_memprof_merger_create(&options, NULL);
+        hd_memprof_reader *reader;
+        const hd_memprof_raw *raw;
+        hd_memprof *doc;
+        mp_bytes file = { 0 };
+        mp_model m;
+        mp_open(&m, 3, 0, BLOCKS, stacks, stacks, 0);
+        for (uint32_t i = 0; i < stacks; i++) m.first[i + 1] = i + 1, m.pc[i] = i, m.stack_id[i] = i;
+        for (uint32_t i = 0; i < BLOCKS; i++) m.blocks[i].stack = i % stacks;
+        mp_write(&file, &m.raw);
+        assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &options, &reader, NULL), HD_OK);
+        assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
+        assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK);
+        hd_memprof_close(reader);
+        assert_int_equal(f.live, hd_memprof_merger_memory(x));
+        if (stacks == 1) assert_true(hd_memprof_merger_memory(x) < 16384);
+        assert_int_equal(hd_memprof_merger_take(x, &doc, NULL), HD_OK);
+        hd_memprof_merger_free(x);
+        hd_memprof_free(doc);
+        assert_int_equal(f.live, 0);
+        mp_close(&m);
+        free(file.data);
+    }
+}
+
+static void tables_of_large_profiles_are_given_back(void **state) {
+    (void)state;
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    mp_model m;
+    uint64_t memory;
+    mp_open(&m, 3, 0, 1, 1, 4000, 0);
+    m.first[1] = 4000;
+    for (uint32_t i = 0; i < 4000; i++) m.pc[i] = i;
+    assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+    memory = hd_memprof_merger_memory(x);
+    mp_close(&m);
+    mp_sample(&m, 3);
+    assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+    assert_true(hd_memprof_merger_memory(x) + 100000 < memory);
+    mp_close(&m);
+    hd_memprof_merger_free(x);
+}
+
+/* Modules are linked at one address each: stacks of another come behind those of one, whichever was there first. */
+static void stacks_come_out_module_by_module(void **state) {
+    static const uint64_t pcs[] = { 0x10010, 0x20020, 0x10020, 0x20010, 7 };
+    static const uint64_t sorted[] = { 0x20010, 0x20020, 0x10010, 0x10020, 7 };
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        mp_model m;
+        hd_memprof *doc;
+        mp_open(&m, 3, 2, 5, 5, 5, 0);
+        for (uint32_t i = 0; i < 2; i++) {
+            m.segments[i].start = m.segments[i].offset = 0x10000 * (i + 1);
+            m.segments[i].end = m.segments[i].start + 0x1000;
+            m.segments[i].build_id_size = 20;
+            m.segments[i].build_id[0] = (uint8_t)(2 - i);
+        }
+        for (uint32_t i = 0; i < 5; i++) {
+            m.pc[i] = pcs[turn ? 4 - i : i];
+            m.first[i + 1] = i + 1;
+            m.stack_id[i] = m.blocks[i].stack = i;
+        }
+        doc = sum_of(&m, 1, false, false);
+        assert_memory_equal(hd_memprof_part(doc, 0)->pc, sorted, sizeof sorted);
+        hd_memprof_free(doc);
+        mp_close(&m);
+    }
+}
+
+/* Each stack goes on where the one before ends: sorting goes as deep as the longest, recursion does not. */
+static void *sort_a_comb(void *unused) {
+    enum { STACKS = 3000 };
+    mp_model m;
+    hd_memprof *doc;
+    (void)unused;
+    mp_open(&m, 3, 0, STACKS, STACKS, STACKS * STACKS / 2, 0);
+    for (uint32_t i = 0; i < STACKS; i++) {
+        m.first[i + 1] = m.first[i] + STACKS - 1 - i;
+        m.stack_id[i] = i;
+        m.blocks[i].stack = i;
+    }
+    doc = sum_of(&m, 1, false, true);
+    for (uint32_t i = 0; i < STACKS; i++) assert_int_equal(hd_memprof_part(doc, 0)->first[i + 1], i * (i + 1) / 2);
+    hd_memprof_free(doc);
+    mp_close(&m);
+    return NULL;
+}
+
+static void sorting_takes_little_of_the_stack(void **state) {
+    pthread_attr_t attr;
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_attr_init(&attr), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, 160 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attr, sort_a_comb, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attr);
 }
 
 /* Stacks that share all but their ends, of few addresses: each once, the shorter before the longer, by address. */
@@ -770,7 +914,13 @@ int main(void) {
         cmocka_unit_test(what_is_taken_is_what_finishing_gives),
         cmocka_unit_test(blocks_that_a_reader_gives_are_those_it_shows),
         cmocka_unit_test(what_cannot_be_taken_is_copied_or_refused),
+        cmocka_unit_test(after_an_error_there_is_nothing_to_take),
+        cmocka_unit_test(a_profile_of_nothing_is_added),
+        cmocka_unit_test(memory_changes_hands),
+        cmocka_unit_test(tables_of_large_profiles_are_given_back),
         cmocka_unit_test(stacks_come_out_frame_by_frame),
+        cmocka_unit_test(stacks_come_out_module_by_module),
+        cmocka_unit_test(sorting_takes_little_of_the_stack),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_distinct_stacks),
     };

@@ -13,9 +13,9 @@ def run(command, columns=80, rows=24, terminal=("stdout",), **popen):
     ends = threading.Thread(target=lambda: (process.wait(), os.write(its, END)))
     ends.start()
     out = b""
-    while not out.endswith(END):
+    while END not in out:
         out += os.read(ours, 65536)
     ends.join()
     os.close(its)
     os.close(ours)
-    return out[:-len(END)], process.returncode
+    return out.partition(END)[0], process.returncode
