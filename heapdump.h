@@ -14787,8 +14787,9 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850; the register itself 12 KiB. In
    time: a call reads where the leaf is (if it is not among those 512, the table's entry and the span), the leaf, and two
    to four lines of the bucket. Where blocks are picked at random from millions, leaf and bucket are not in the cache, and
-   the second is known by the first alone: twice as long as a hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table of
-   spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   the second is known by the first alone: up to twice as long as a hash table, which waits for memory once. No call
+   moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or halves, 16 bytes for each span,
+   or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
    slots. A slot's words: size, context and, where times are kept, the time. */
@@ -14830,7 +14831,8 @@ typedef struct hd__recent {
 enum {
     HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
-    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6, HD__BATCH_PAGES = 32,
+    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6,
+    HD__BATCH_PAGES = 32, HD__BATCH_ARRAYS = 25,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
 
@@ -14869,8 +14871,8 @@ struct hd_register {
     uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
     uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
     uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
-    hd__batch *batch;
-    uint32_t batches, batch_room, low; /* low: batches before it have no page to take */
+    hd__batch *batch[HD__BATCH_ARRAYS]; /* the first is a page, each of the others twice the one before; NULL: not yet */
+    uint32_t batches, low;       /* low: batches before it have no page to take */
     uint8_t *spare;              /* pages that wait to be used again */
     uint64_t pages, spares;      /* in use; waiting */
     hd__page_shower *shower;     /* NULL: pages are not shown */
@@ -15015,23 +15017,32 @@ HD__INLINE uint32_t hd__search(const hd_register *reg, const hd__bucket *b, uint
 
 static hd__page_foot *hd__foot(uint8_t *page) { return (hd__page_foot *)(void *)(page + HD__PAGE_ROOM); }
 
+static uint32_t hd__batch_arrays(const hd_register *reg) {
+    uint32_t n = 0;
+    while (reg->batch[n]) n++;
+    return n;
+}
+
+/* A batch by its number. No array of them ever grows: an insert would wait for its copy. */
+static hd__batch *hd__batch_at(const hd_register *reg, uint32_t number) {
+    uint32_t array = 0, room = HD__PAGE / (uint32_t)sizeof(hd__batch);
+    for (; number >= room; room *= 2, array++) number -= room;
+    return reg->batch[array] ? &reg->batch[array][number] : NULL;
+}
+
 static bool hd__batch_add(hd_register *reg) {
-    hd__batch *c;
+    hd__batch *c = hd__batch_at(reg, reg->batches);
     uint8_t *pages;
-    if (reg->batches == reg->batch_room) {
-        uint32_t room = reg->batch_room ? 2 * reg->batch_room : HD__PAGE / (uint32_t)sizeof *c;
-        c = (hd__batch *)hd__pages_take(room * sizeof *c);
+    if (!c) {                    /* the first of the next array */
+        uint32_t array = hd__batch_arrays(reg);
+        c = reg->batch[array] = (hd__batch *)hd__pages_take((size_t)HD__PAGE << array);
         if (!c) return false;
-        if (reg->batches) memcpy(c, reg->batch, reg->batches * sizeof *c);
-        hd__pages_give(reg->batch, reg->batch_room * sizeof *c);
-        reg->batch = c;
-        reg->batch_room = room;
     }
     pages = (uint8_t *)hd__pages_take((size_t)HD__BATCH_PAGES * HD__PAGE);
     if (!pages) return false;
-    c = &reg->batch[reg->batches++];
     c->pages = pages;
     c->away = UINT32_MAX;
+    reg->batches++;
     return true;
 }
 
@@ -15043,9 +15054,9 @@ static uint8_t *hd__page_take(hd_register *reg) {
         reg->spare = hd__foot(page)->below;
         reg->spares--;
     } else {
-        while (reg->low < reg->batches && !reg->batch[reg->low].away) reg->low++;
+        while (reg->low < reg->batches && !hd__batch_at(reg, reg->low)->away) reg->low++;
         if (reg->low == reg->batches && !hd__batch_add(reg)) return NULL;
-        c = &reg->batch[reg->low];
+        c = hd__batch_at(reg, reg->low);
         n = hd__lowest_bit(c->away);
         c->away &= c->away - 1;
         page = c->pages + (size_t)n * HD__PAGE;
@@ -15063,7 +15074,7 @@ static void hd__page_give(hd_register *reg, uint8_t *page) {
     reg->pages--;
     while (reg->spares > HD__SPARE + reg->pages / 16) {
         hd__page_foot foot = *hd__foot(page = reg->spare);
-        hd__batch *c = &reg->batch[foot.batch];
+        hd__batch *c = hd__batch_at(reg, foot.batch);
         if (!hd__pages_forget(page, HD__PAGE)) return;
         c->away |= 1u << (size_t)(page - c->pages) / HD__PAGE;
         if (foot.batch < reg->low) reg->low = foot.batch;
@@ -15382,8 +15393,9 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     if (!reg) return;
-    for (uint32_t i = 0; i < reg->batches; i++) hd__pages_give(reg->batch[i].pages, (size_t)HD__BATCH_PAGES * HD__PAGE);
-    hd__pages_give(reg->batch, reg->batch_room * sizeof *reg->batch);
+    for (uint32_t i = 0; i < reg->batches; i++)
+        hd__pages_give(hd__batch_at(reg, i)->pages, (size_t)HD__BATCH_PAGES * HD__PAGE);
+    for (uint32_t i = 0; reg->batch[i]; i++) hd__pages_give(reg->batch[i], (size_t)HD__PAGE << i);
     hd__pages_give(reg->vast, reg->vast_room * sizeof *reg->vast);
     if (reg->table != reg->first) hd__pages_give(reg->table, sizeof *reg->table << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -15643,11 +15655,11 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory = { 0, 0 };
     uint64_t fixed;
     if (!reg) return memory;
-    fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->batch_room * sizeof *reg->batch) +
-            hd__page_round(reg->vast_room * sizeof *reg->vast);
+    fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->vast_room * sizeof *reg->vast);
     if (reg->table != reg->first) fixed += hd__page_round(sizeof *reg->table << reg->bits);
-    memory.resident = fixed + (reg->pages + reg->spares) * HD__PAGE;
-    memory.reserved = fixed + (uint64_t)reg->batches * HD__BATCH_PAGES * HD__PAGE;
+    memory.resident = fixed + hd__page_round(reg->batches * sizeof(hd__batch)) + (reg->pages + reg->spares) * HD__PAGE;
+    memory.reserved = fixed + (((uint64_t)HD__PAGE << hd__batch_arrays(reg)) - HD__PAGE) +
+                      (uint64_t)reg->batches * HD__BATCH_PAGES * HD__PAGE;
     return memory;
 }
 

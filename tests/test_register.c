@@ -166,7 +166,7 @@ static void check_tables(const hd_register *reg) {
     assert_int_equal(buckets, reg->buckets);
     for (uint8_t *page = reg->spare; page; page = hd__foot(page)->below) spares++;
     for (uint32_t i = 0; i < reg->batches; i++)
-        for (unsigned k = 0; k < HD__BATCH_PAGES; k++) away += reg->batch[i].away >> k & 1;
+        for (unsigned k = 0; k < HD__BATCH_PAGES; k++) away += hd__batch_at(reg, i)->away >> k & 1;
     assert_int_equal(pages, reg->pages);
     assert_int_equal(spares, reg->spares);
     assert_int_equal(pages + spares + away, (uint64_t)reg->batches * HD__BATCH_PAGES);
@@ -447,6 +447,22 @@ static void large_tables_agree_with_the_model(void **state) {
         hd_register_free(reg);
         model_free(&m);
     }
+}
+
+/* Arrays of batches: each has twice as many as the one before, and none moves. */
+static void batches_are_found_by_their_numbers(void **state) {
+    const uint32_t page = HD__PAGE / (uint32_t)sizeof(hd__batch);
+    static hd__batch first[HD__PAGE], second[2 * HD__PAGE], third[4 * HD__PAGE];
+    hd_register reg = { .batch = { first, second, third } };
+    (void)state;
+    assert_ptr_equal(hd__batch_at(&reg, 0), first);
+    assert_ptr_equal(hd__batch_at(&reg, page - 1), first + page - 1);
+    assert_ptr_equal(hd__batch_at(&reg, page), second);
+    assert_ptr_equal(hd__batch_at(&reg, 3 * page - 1), second + 2 * page - 1);
+    assert_ptr_equal(hd__batch_at(&reg, 3 * page), third);
+    assert_ptr_equal(hd__batch_at(&reg, 7 * page - 1), third + 4 * page - 1);
+    assert_null(hd__batch_at(&reg, 7 * page)); /* there is no such array yet */
+    assert_int_equal(hd__batch_arrays(&reg), 3);
 }
 
 static void a_million_costs_what_the_room_says_and_leaves_almost_nothing(void **state) {
@@ -779,6 +795,7 @@ int main(void) {
         TEST(clearing_gives_the_memory_back_and_starts_afresh),
         TEST(small_tables_are_sound_after_every_operation),
         TEST(large_tables_agree_with_the_model),
+        TEST(batches_are_found_by_their_numbers),
         TEST(a_million_costs_what_the_room_says_and_leaves_almost_nothing),
         TEST(addresses_anywhere_find_room),
         TEST(spans_that_share_a_home_stay_correct),
