@@ -343,7 +343,7 @@ bench-memprof: all $(B)/memprof_fleet ## 500 MemProf profiles merged, and addres
 	$(call install,python3 clang-19 llvm-19 binutils time)
 	@bench/memprof.py --build $(B) $(MEMPROF_ARGS)
 
-bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: ten minutes
+bench-index: all ## heapdump index and merge beside llvm-profdata merge, and sizes of what they write: ten minutes
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
 	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
 

@@ -25859,8 +25859,8 @@ static bool hd__memprof_table_open(hd_memprof_merger *x, size_t most) {
     return hd__memprof_table_room(&x->mem, t);
 }
 
-/* Finds an address that is not where the table looks first: in another slot, or else it is new, and gets a spot and a
-   slot. NULL: out of memory. */
+/* The slot of an address that is not in the slot where the table looks first: another one, or, for a new address, one
+   that is filled now. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_merger *x, const hd_memprof_raw *raw,
                                                                     uint64_t pc) {
     hd__memprof_asked *slot = hd__memprof_slot(&x->table, pc);

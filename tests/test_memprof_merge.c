@@ -688,7 +688,8 @@ static void stacks_come_out_module_by_module(void **state) {
     }
 }
 
-/* Each stack goes on where the one before ends: sorting goes as deep as the longest, recursion does not. */
+/* 3,000 stacks of the same address, each one frame shorter than the one before: the sort looks at as many frames as the
+   longest has, but its recursion must not be as deep as that. */
 static void *sort_a_comb(void *unused) {
     enum { STACKS = 3000 };
     mp_model m;
