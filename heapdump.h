@@ -13819,10 +13819,10 @@ typedef struct hd__land {
 } hd__land;
 
 /* Who fills a column: where its segments are. */
-typedef struct hd__shower {
+typedef struct hd__filler {
     uint32_t count;
     void *segment[HD__SEGMENTS];
-} hd__shower;
+} hd__filler;
 
 typedef struct hd__shown_node {
     uint32_t parent;
@@ -13866,13 +13866,13 @@ typedef struct hd__shown_pages {
 } hd__shown_pages;
 
 /* Where registers take rows of these, a cache line of them at a time, which is theirs from then on. */
-typedef struct hd__page_shower {
+typedef struct hd__page_rows {
     hd__mutex lock;              /* of taking; taken inside a shard's */
     hd__land *land;
     hd__column *column;          /* NULL: nobody looks on */
-    hd__shower rows;
+    hd__filler rows;
     uint32_t turn;               /* a fork's child begins the next: rows of the one before are the parent's */
-} hd__page_shower;
+} hd__page_rows;
 
 /* What an allocator says of itself: offsets of names. */
 typedef struct hd__shown_stat {
@@ -14039,13 +14039,13 @@ static void *hd__chunk_take(hd__land *land, uint64_t bytes, uint64_t *offset) {
     return p;
 }
 
-static void *hd__shower_row(const hd__shower *s, uint32_t row, size_t each) {
+static void *hd__filler_row(const hd__filler *s, uint32_t row, size_t each) {
     uint32_t within, segment = hd__segment_of(row, &within);
     return (uint8_t *)s->segment[segment] + within * each;
 }
 
-/* The row that comes next, which hd__shower_done shows. NULL: no memory. One at a time. */
-static void *hd__shower_next(hd__shower *s, hd__land *land, hd__column *column, size_t each) {
+/* The row that comes next, which hd__filler_done shows. NULL: no memory. One at a time. */
+static void *hd__filler_next(hd__filler *s, hd__land *land, hd__column *column, size_t each) {
     uint32_t within, segment = hd__segment_of(s->count, &within);
     uint64_t offset;
     if (segment >= HD__SEGMENTS) return NULL;
@@ -14057,12 +14057,12 @@ static void *hd__shower_next(hd__shower *s, hd__land *land, hd__column *column, 
     return (uint8_t *)s->segment[segment] + within * each;
 }
 
-static void hd__shower_done(hd__shower *s, hd__column *column) {
+static void hd__filler_done(hd__filler *s, hd__column *column) {
     hd__figure_set(&column->count, ++s->count);
 }
 
 /* Gives back what is in pages of the OS. */
-static void hd__shower_free(hd__shower *s, const hd__land *land, size_t each) {
+static void hd__filler_free(hd__filler *s, const hd__land *land, size_t each) {
     for (unsigned i = 0; i < HD__SEGMENTS && !land->base; i++)
         hd__pages_give(s->segment[i], each << (i + HD__SEGMENT_BITS));
     memset(s, 0, sizeof *s);
@@ -14177,7 +14177,7 @@ struct hd_contexts {
     hd__node *segments[HD__SEGMENTS];
     hd__mutex lock;
     hd__column *column;          /* where nodes are shown; NULL: nowhere */
-    hd__shower shower;
+    hd__filler filler;
     hd__land land;
     uint32_t closed;             /* modules, so far */
     hd__shown_name *names;       /* a hash table, at most half full */
@@ -14300,19 +14300,19 @@ static uint64_t hd__contexts_name(hd_contexts *c, const void *name) {
 /* Shows a node to who looks on. Called under the lock. */
 static bool hd__contexts_show(hd_contexts *c, const hd__node *node) {
     bool is_name = node->kind == HD_FRAME_NAME || node->kind == HD_FRAME_TYPE || node->kind == HD_FRAME_THREAD;
-    hd__shown_node *shown = (hd__shown_node *)hd__shower_next(&c->shower, &c->land, c->column, sizeof *shown);
+    hd__shown_node *shown = (hd__shown_node *)hd__filler_next(&c->filler, &c->land, c->column, sizeof *shown);
     if (!shown) return false;
     shown->parent = node->parent;
     shown->kind = node->kind | (c->closed < HD__NO_MODULE ? c->closed : HD__NO_MODULE) << 8;
     shown->value = is_name ? hd__contexts_name(c, node->value) : (uint64_t)(uintptr_t)node->value;
     if (is_name && !shown->value) return false;
-    hd__shower_done(&c->shower, c->column);
+    hd__filler_done(&c->filler, c->column);
     return true;
 }
 
 /* Shows contexts from `first` on in a column of a region. Called under the lock, or while nobody else has them. */
 static bool hd__contexts_show_from(hd_contexts *c, uint32_t first, const hd__land *land, hd__column *column) {
-    memset(&c->shower, 0, sizeof c->shower);
+    memset(&c->filler, 0, sizeof c->filler);
     c->land = *land;
     c->land.names_left = 0;
     c->column = column;
@@ -14883,7 +14883,7 @@ struct hd_register {
     uint32_t batches, low;       /* low: batches before it have no page to take */
     uint8_t *spare;              /* pages that wait to be used again */
     uint64_t pages, spares;      /* in use; waiting */
-    hd__page_shower *shower;     /* NULL: pages are not shown */
+    hd__page_rows *page_rows;    /* NULL: pages are not shown */
     uint32_t free_row, turn;     /* a row of it that is free, from 1, in that turn; 0: none is */
     uint32_t last_row;           /* of those that it took */
     hd__grade of[HD__GRADES];
@@ -15247,20 +15247,20 @@ static hd__leaf *hd__leaf_make(hd_register *reg, uint64_t key) {
     return *at = leaf;
 }
 
-static hd__shown_pages *hd__page_row(const hd__page_shower *to, uint32_t row) {
-    return (hd__shown_pages *)hd__shower_row(&to->rows, row - 1, sizeof(hd__shown_pages));
+static hd__shown_pages *hd__page_row(const hd__page_rows *to, uint32_t row) {
+    return (hd__shown_pages *)hd__filler_row(&to->rows, row - 1, sizeof(hd__shown_pages));
 }
 
 /* Takes a cache line of rows of pages, each of which leads to the next. False: there is no room. */
-static bool hd__page_rows_take(hd_register *reg, hd__page_shower *to) {
+static bool hd__page_rows_take(hd_register *reg, hd__page_rows *to) {
     const uint32_t line = 64 / (uint32_t)sizeof(hd__shown_pages);
     bool ok;
     hd__lock(&to->lock);
-    ok = hd__shower_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages)) != NULL;
+    ok = hd__filler_next(&to->rows, to->land, to->column, sizeof(hd__shown_pages)) != NULL;
     if (ok) {
         reg->free_row = to->rows.count + 1;
         reg->last_row = to->rows.count + line;
-        while (to->rows.count < reg->last_row) hd__shower_done(&to->rows, to->column);
+        while (to->rows.count < reg->last_row) hd__filler_done(&to->rows, to->column);
     }
     hd__unlock(&to->lock);
     for (uint32_t row = reg->free_row; ok && row < reg->last_row; row++)
@@ -15270,7 +15270,7 @@ static bool hd__page_rows_take(hd_register *reg, hd__page_shower *to) {
 
 /* Shows which pages of a leaf have buckets. */
 static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
-    hd__page_shower *to = reg->shower;
+    hd__page_rows *to = reg->page_rows;
     hd__shown_pages *shown;
     uint64_t pages = 0;
     if (!to || !to->column) return;
@@ -15693,7 +15693,7 @@ typedef struct hd__shard {
     uint32_t missed;             /* times that a site was not among the next */
     uint32_t pending[HD__PENDING]; /* whose sites' they are */
     hd__column *column;          /* of live blocks; NULL: they are not shown */
-    hd__shower blocks;
+    hd__filler blocks;
     uint32_t free_block;         /* a row that is free, from 1; 0: none is */
     char apart[64];              /* the next shard's lock on another cache line */
 } hd__shard;
@@ -15715,7 +15715,7 @@ struct hd_recorder {
     hd__pending *pending;        /* in it */
     uint64_t record_at;          /* its offset */
     hd__mutex site_lock;         /* guards what follows, while it is added to */
-    hd__shower sites, errors, modules, lifetimes, stats;
+    hd__filler sites, errors, modules, lifetimes, stats;
     uint32_t inherited;          /* sites with this number and below were a parent's */
     uint64_t forking_bytes;      /* what a child inherits */
     bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
@@ -15726,7 +15726,7 @@ struct hd_recorder {
     uint32_t *context_of[HD__SEGMENTS]; /* by site */
     uint32_t *stat_hash[HD__SEGMENTS]; /* by row of the allocator's: of its names */
     uint64_t numbers_memory;
-    hd__page_shower pages;
+    hd__page_rows pages;
     char apart[64];              /* as between shards */
     hd__shard shard[1];          /* `shards` of them */
 };
@@ -15800,9 +15800,9 @@ static uint32_t *hd__numbers_make(hd_recorder *rec, uint32_t **segments, uint32_
 /* Room for what else there is for each site. */
 static bool hd__site_make_more(hd_recorder *rec) {
     hd__record *r = rec->record;
-    return (!rec->sample_bytes || hd__shower_next(&rec->errors, &rec->land, &r->errors, sizeof(hd__site_error))) &&
+    return (!rec->sample_bytes || hd__filler_next(&rec->errors, &rec->land, &r->errors, sizeof(hd__site_error))) &&
            (!rec->keeps_lifetimes ||
-            hd__shower_next(&rec->lifetimes, &rec->land, &r->lifetimes, sizeof(hd_lifetimes)));
+            hd__filler_next(&rec->lifetimes, &rec->land, &r->lifetimes, sizeof(hd_lifetimes)));
 }
 
 /* A site for a context that has none. 0: there is no memory. */
@@ -15816,14 +15816,14 @@ HD__NOINLINE static uint32_t hd__site_make(hd_recorder *rec, uint32_t context) {
     } else if (number && rec->inherited + rec->sites.count + 1 < HD_NONE) {
         site = rec->inherited + rec->sites.count + 1;
         back = hd__numbers_make(rec, rec->context_of, site);
-        s = (hd__site *)hd__shower_next(&rec->sites, &rec->land, &rec->record->sites, sizeof *s);
+        s = (hd__site *)hd__filler_next(&rec->sites, &rec->land, &rec->record->sites, sizeof *s);
         if (!back || !s || !hd__site_make_more(rec)) {
             site = 0;
         } else {
             *back = s->context = context;
-            if (rec->sample_bytes) hd__shower_done(&rec->errors, &rec->record->errors);
-            if (rec->keeps_lifetimes) hd__shower_done(&rec->lifetimes, &rec->record->lifetimes);
-            hd__shower_done(&rec->sites, &rec->record->sites);
+            if (rec->sample_bytes) hd__filler_done(&rec->errors, &rec->record->errors);
+            if (rec->keeps_lifetimes) hd__filler_done(&rec->lifetimes, &rec->record->lifetimes);
+            hd__filler_done(&rec->sites, &rec->record->sites);
             HD__STORE(number, site);
         }
     }
@@ -15844,11 +15844,11 @@ static uint32_t hd__site_context(hd_recorder *rec, uint32_t site) {
 }
 
 static hd__site *hd__site_at(const hd_recorder *rec, uint32_t site) {
-    return (hd__site *)hd__shower_row(&rec->sites, site - rec->inherited - 1, sizeof(hd__site));
+    return (hd__site *)hd__filler_row(&rec->sites, site - rec->inherited - 1, sizeof(hd__site));
 }
 
 static hd__site_error *hd__site_error_at(const hd_recorder *rec, uint32_t site) {
-    return (hd__site_error *)hd__shower_row(&rec->errors, site - rec->inherited - 1, sizeof(hd__site_error));
+    return (hd__site_error *)hd__filler_row(&rec->errors, site - rec->inherited - 1, sizeof(hd__site_error));
 }
 
 /* A site that is about to change, for the first time since the last peak, keeps what it was then, but for what is
@@ -16070,13 +16070,13 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     hd__shown_block *b;
     if (row) {
         uint64_t next;           /* somebody else may have written it */
-        b = (hd__shown_block *)hd__shower_row(&shard->blocks, row - 1, sizeof *b);
+        b = (hd__shown_block *)hd__filler_row(&shard->blocks, row - 1, sizeof *b);
         next = hd__figure(&b->size);
         shard->free_block = next <= shard->blocks.count ? (uint32_t)next : 0;
     } else {
-        b = (hd__shown_block *)hd__shower_next(&shard->blocks, &rec->land, shard->column, sizeof *b);
+        b = (hd__shown_block *)hd__filler_next(&shard->blocks, &rec->land, shard->column, sizeof *b);
         if (!b) return false;
-        hd__shower_done(&shard->blocks, shard->column);
+        hd__filler_done(&shard->blocks, shard->column);
         row = shard->blocks.count;
     }
     hd__figure_set(&b->size, a->size);
@@ -16093,7 +16093,7 @@ static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     uint32_t row = a->time;
     a->time = 0;
     if (a->context <= rec->inherited || row - 1 >= shard->blocks.count) return;
-    b = (hd__shown_block *)hd__shower_row(&shard->blocks, row - 1, sizeof *b);
+    b = (hd__shown_block *)hd__filler_row(&shard->blocks, row - 1, sizeof *b);
     a->time = b->time;
     HD__STORE(&b->site, 0);
     hd__figure_set(&b->size, shard->free_block);
@@ -16101,7 +16101,7 @@ static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
 }
 
 static uint32_t hd__block_time(const hd__shard *shard, uint32_t row) {
-    return row - 1 < shard->blocks.count ? ((hd__shown_block *)hd__shower_row(&shard->blocks, row - 1,
+    return row - 1 < shard->blocks.count ? ((hd__shown_block *)hd__filler_row(&shard->blocks, row - 1,
                                                                               sizeof(hd__shown_block)))->time : 0;
 }
 
@@ -16110,7 +16110,7 @@ static void hd__site_ended(hd_recorder *rec, const hd_allocation *a, uint32_t no
     hd__mutex *lock = &rec->lifetime_lock[a->context % HD__LIFETIME_LOCKS];
     if (a->context <= rec->inherited) return;
     hd__lock(lock);
-    hd__lifetimes_add_block((hd_lifetimes *)hd__shower_row(&rec->lifetimes, a->context - rec->inherited - 1,
+    hd__lifetimes_add_block((hd_lifetimes *)hd__filler_row(&rec->lifetimes, a->context - rec->inherited - 1,
                                                            sizeof(hd_lifetimes)),
                             a->size, a->time, now);
     hd__unlock(lock);
@@ -16120,7 +16120,7 @@ static void hd__site_ended(hd_recorder *rec, const hd_allocation *a, uint32_t no
 static bool hd__blocks_begin(hd_recorder *rec, hd__record *r) {
     hd__column *columns = (hd__column *)hd__chunk_take(&rec->land, rec->shards * sizeof *columns, &r->blocks);
     for (uint32_t i = 0; i < rec->shards; i++) {
-        hd__shower_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
+        hd__filler_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
         rec->shard[i].free_block = 0;
         rec->shard[i].column = columns ? &columns[i] : NULL;
     }
@@ -16326,7 +16326,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
             hd_recorder_free(rec);
             return NULL;
         }
-        rec->shard[i].reg->shower = &rec->pages;
+        rec->shard[i].reg->page_rows = &rec->pages;
     }
     if (hd__recorder_join(rec, desc, err)) {
         hd_recorder_free(rec);
@@ -16347,11 +16347,11 @@ HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, ui
 
 /* Gives back what showed a record, as far as it is in pages of the OS. */
 static void hd__record_drop(hd_recorder *rec, const hd__land *land, hd__record *record) {
-    hd__shower_free(&rec->sites, land, sizeof(hd__site));
-    hd__shower_free(&rec->errors, land, sizeof(hd__site_error));
-    hd__shower_free(&rec->modules, land, sizeof(hd__shown_module));
-    hd__shower_free(&rec->lifetimes, land, sizeof(hd_lifetimes));
-    hd__shower_free(&rec->stats, land, sizeof(hd__shown_stat));
+    hd__filler_free(&rec->sites, land, sizeof(hd__site));
+    hd__filler_free(&rec->errors, land, sizeof(hd__site_error));
+    hd__filler_free(&rec->modules, land, sizeof(hd__shown_module));
+    hd__filler_free(&rec->lifetimes, land, sizeof(hd_lifetimes));
+    hd__filler_free(&rec->stats, land, sizeof(hd__shown_stat));
     if (land->base || !record) return;
     hd__pages_give((void *)(uintptr_t)record->blocks, rec->shards * sizeof(hd__column));
     hd__pages_give(record, hd__record_size(rec->shards));
@@ -16364,7 +16364,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     if (rec->owns_contexts) hd_contexts_free(rec->contexts);
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_register_free(rec->shard[i].reg);
-        hd__shower_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
+        hd__filler_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
         hd__mutex_free(&rec->shard[i].lock);
     }
     for (unsigned i = 0; i < HD__SEGMENTS; i++) {
@@ -16575,7 +16575,7 @@ static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32
     if (found) {
         hd_register_set_context(shard->reg, was->address, site);
         if (rec->shows_blocks && is.time - 1 < shard->blocks.count)
-            HD__STORE(&((hd__shown_block *)hd__shower_row(&shard->blocks, is.time - 1, sizeof(hd__shown_block)))->site,
+            HD__STORE(&((hd__shown_block *)hd__filler_row(&shard->blocks, is.time - 1, sizeof(hd__shown_block)))->site,
                       site - rec->inherited);
         hd__site_allocated(rec, shard, is.context, is.size, -1);
         hd__site_allocated(rec, shard, site, is.size, 1);
@@ -16619,7 +16619,7 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
     if (!rec) return false;
     hd_record_suspend();         /* an unwinder calls this from inside, without any lock */
     hd__lock(&rec->site_lock);
-    m = (hd__shown_module *)hd__shower_next(&rec->modules, &rec->land, &rec->record->modules, sizeof *m);
+    m = (hd__shown_module *)hd__filler_next(&rec->modules, &rec->land, &rec->record->modules, sizeof *m);
     if (m && (m->path = hd__show_text(&rec->land, module->path))) {
         m->start = module->start;
         m->end = module->end;
@@ -16630,7 +16630,7 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
         size = module->build_id_size < sizeof m->build_id ? module->build_id_size : (uint32_t)sizeof m->build_id;
         m->build_id_size = size;
         memcpy(m->build_id, module->build_id, size);
-        hd__shower_done(&rec->modules, &rec->record->modules);
+        hd__filler_done(&rec->modules, &rec->record->modules);
         whole = true;
     }
     hd__unlock(&rec->site_lock);
@@ -16643,7 +16643,7 @@ HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
     hd_record_suspend();
     hd__lock(&rec->site_lock);
     for (uint32_t i = rec->modules.count; i--;) {
-        hd__shown_module *m = (hd__shown_module *)hd__shower_row(&rec->modules, i, sizeof *m);
+        hd__shown_module *m = (hd__shown_module *)hd__filler_row(&rec->modules, i, sizeof *m);
         if (m->died != HD_NONE || m->start != start) continue;
         if (rec->contexts->closed < HD__NO_MODULE) HD__STORE(&rec->contexts->closed, rec->contexts->closed + 1);
         HD__STORE(&m->died, rec->contexts->closed);
@@ -16677,14 +16677,14 @@ static hd__shown_stat *hd__stat_row(hd_recorder *rec, const hd_allocator_stat *o
     hd__shown_stat *row;
     for (uint32_t i = 0; i < rec->stats.count; i++) {
         kept = hd__numbers_at(rec->stat_hash, i);
-        row = (hd__shown_stat *)hd__shower_row(&rec->stats, i, sizeof *row);
+        row = (hd__shown_stat *)hd__filler_row(&rec->stats, i, sizeof *row);
         if (kept && *kept == hash && hd__stat_text_is(&rec->land, hd__figure(&row->allocator), allocator) &&
             hd__stat_text_is(&rec->land, hd__figure(&row->name), name))
             return row;
     }
     if (rec->stats.count >= HD_ALLOCATOR_STATS || !(kept = hd__numbers_make(rec, rec->stat_hash, rec->stats.count)))
         return NULL;
-    row = (hd__shown_stat *)hd__shower_next(&rec->stats, &rec->land, &rec->record->stats, sizeof *row);
+    row = (hd__shown_stat *)hd__filler_next(&rec->stats, &rec->land, &rec->record->stats, sizeof *row);
     if (!row) return NULL;
     *kept = hash;
     row->allocator = hd__show_text(&rec->land, allocator);
@@ -16692,7 +16692,7 @@ static hd__shown_stat *hd__stat_row(hd_recorder *rec, const hd_allocator_stat *o
     row->units = units.len ? hd__show_text(&rec->land, units) : 0;
     hd__figure_set(&row->value, of->value);
     if (!row->allocator || !row->name) return NULL;
-    hd__shower_done(&rec->stats, &rec->record->stats);
+    hd__filler_done(&rec->stats, &rec->record->stats);
     return row;
 }
 
