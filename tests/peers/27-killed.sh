@@ -38,6 +38,15 @@ moment() { sleep 0.0$((RANDOM % 100)); }
 churn='echo $$ > pid; exec ./killed tally'
 
 by_kill() { record -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; compare $1 $status 137; }
+# Blocks where they lie, in what a dead program left.
+by_kill_of_blocks() {
+  local pages off
+  rm -f kept
+  record --blocks --keep kept -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; compare $1 $status 137
+  pages=$("$tool" pages --all --json kept 2> err | jq '[.processes[0].sites[] | select(.function == "counted").blocks] | add') || pages=0
+  off=$((pages - $(blocks live)))
+  [ ${off#-} -le 8 ] || wrong="$wrong $1: $pages blocks on pages, $off more than live ones;"
+}
 by_abort() { record -- ./killed tally abort $((RANDOM * 3)); ended; compare $1 $status 134; }
 by_segv() { record -- ./killed tally segv $((RANDOM * 3)); ended; compare $1 $status 139; }
 # In a process group of their own, whom the terminal's interrupt reaches; what a script starts else ignores that.
@@ -94,6 +103,7 @@ all() {
   check "$3 $times times, eight threads: all within an operation per thread (furthest: $furthest)" "" "$wrong"
 }
 all 20 kill "killed"
+all 5 kill_of_blocks "killed, with blocks where they lie"
 all 5 abort "abort"
 all 5 segv "SIGSEGV"
 all 5 interrupt "Ctrl-C to the group"
