@@ -3737,8 +3737,8 @@ static bool hd__pages_forget(void *p, size_t size) {
     return gone;
 }
 
-/* Has the OS lay memory under pages now and all at once, which takes a fraction of the time that it takes at the first
-   touch of each. Where it cannot, that is when. */
+/* Asks the OS for the memory of pages at once. That takes a fraction of the time that the first touch of each page would
+   take. Where the OS does not know how, each page gets its memory at the first touch. */
 static void hd__pages_fill(void *p, size_t size) {
     int saved = errno;
     if (madvise(p, size, 23 /* MADV_POPULATE_WRITE, of Linux 5.14 */)) errno = saved;

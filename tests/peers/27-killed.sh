@@ -38,14 +38,14 @@ moment() { sleep 0.0$((RANDOM % 100)); }
 churn='echo $$ > pid; exec ./killed tally'
 
 by_kill() { record -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; compare $1 $status 137; }
-# Blocks where they lie, in what a dead program left.
+# Of a program that was killed, `heapdump pages` tells as many blocks as the trace has live ones.
 by_kill_of_blocks() {
   local pages off
   rm -f kept
   record --blocks --keep kept -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; compare $1 $status 137
-  pages=$("$tool" pages --all --json kept 2> err | jq '[.processes[0].sites[] | select(.function == "counted").blocks] | add') || pages=0
+  pages=$("$tool" pages --all --json kept 2> err | jq '[.processes[0].sites[] | select(.function == "counted").blocks] | add // 0') || pages=0
   off=$((pages - $(blocks live)))
-  [ ${off#-} -le 8 ] || wrong="$wrong $1: $pages blocks on pages, $off more than live ones;"
+  [ ${off#-} -le 8 ] || wrong="$wrong $1: $pages blocks on pages, $off more than the live blocks of the trace;"
 }
 by_abort() { record -- ./killed tally abort $((RANDOM * 3)); ended; compare $1 $status 134; }
 by_segv() { record -- ./killed tally segv $((RANDOM * 3)); ended; compare $1 $status 139; }
