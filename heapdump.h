@@ -14780,10 +14780,11 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    tag, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address, so that a
    tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
    which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
-   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Up to 512 leaves in which something was added
-   or removed last stand in an array, by the lowest bits of their numbers: there most calls find theirs, without table
-   and span. Leaves a multiple of 64 MiB apart take each other's place. An address that is no multiple of 16, as mallocs
-   give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
+   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves in which something was added or removed
+   last stand in an array, too, by the lowest bits of their numbers: there most calls find theirs, without table and
+   span. It has 512 places, and twice as many each time that there are more leaves, up to 65,536. Leaves that share a
+   place, with 512 those a multiple of 64 MiB apart, take it from each other. An address that is no multiple of 16, as
+   mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
    in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
@@ -14792,8 +14793,8 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
    Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
-   block that is alone in its page takes 42, in 16 KiB 70, in 128 KiB 335, in 8 MiB 850; the register itself 12 KiB. In
-   time: a call reads where the leaf is (if it is not among those 512, the table's entry and the span), the leaf, and two
+   block that is alone in its page takes 44, in 16 KiB 76, in 128 KiB 365, in 8 MiB 990; the register itself 12 KiB. In
+   time: a call reads where the leaf is (if it is not in that array, the table's entry and the span), the leaf, and two
    to four lines of the bucket. Where blocks are picked at random from millions, leaf and bucket are not in the cache, and
    the second is known by the first alone: up to twice as long as a hash table, which waits for memory once. No call
    moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or halves, 16 bytes for each span,
@@ -14830,7 +14831,7 @@ typedef struct hd__span_entry {
     hd__span *span;              /* NULL: empty */
 } hd__span_entry;
 
-/* A leaf that was used not long ago. */
+/* A leaf that was used not long ago: the last of those whose numbers have the same lowest bits. */
 typedef struct hd__recent {
     uint64_t number;             /* its key, without the bits below */
     hd__leaf *leaf;              /* NULL: none */
@@ -14839,7 +14840,7 @@ typedef struct hd__recent {
 enum {
     HD__STEPS = 13,              /* of buckets' sizes */
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
-    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_BITS = 9, HD__EMPTY_BITS = 4, HD__SPARE = 6,
+    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_FIRST = 512, HD__RECENT_MOST = 65536, HD__EMPTY_BITS = 4, HD__SPARE = 6,
     HD__BATCH_PAGES = 32, HD__BATCH_ARRAYS = 25,
     HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
 };
@@ -14876,6 +14877,8 @@ struct hd_register {
     uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
     uint64_t spans, buckets, count;
     bool sparse;                 /* most buckets have few slots in use */
+    uint32_t recent_mask;        /* places of recent leaves, less 1 */
+    hd__recent *recent;          /* by the lowest bits of their numbers; `first_recent`, or HD__RECENT_MOST of them */
     uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
     uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
     uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
@@ -14888,7 +14891,7 @@ struct hd_register {
     uint32_t last_row;           /* of those that it took */
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
-    hd__recent recent[1u << HD__RECENT_BITS]; /* by the lowest bits of their numbers */
+    hd__recent first_recent[HD__RECENT_FIRST];
 };
 
 /* The page of the address above HD__PLACE_BITS, and the place in it. What is not at a multiple of 16 has spans of its
@@ -14922,12 +14925,12 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
 HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__PLACE_BITS + HD__LEAF_BITS); }
 
 /* Where the leaf of a key is, if it is among the recent ones. */
-HD__INLINE uint32_t hd__recent_index(uint64_t key) {
-    return (uint32_t)hd__leaf_number(key) & ((1u << HD__RECENT_BITS) - 1);
+HD__INLINE uint32_t hd__recent_index(const hd_register *reg, uint64_t key) {
+    return (uint32_t)hd__leaf_number(key) & reg->recent_mask;
 }
 
 HD__INLINE hd__leaf *hd__leaf_recent(const hd_register *reg, uint64_t key) {
-    const hd__recent *at = &reg->recent[hd__recent_index(key)];
+    const hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
     return HD__LIKELY(at->number == hd__leaf_number(key)) ? at->leaf : NULL;
 }
 
@@ -14938,7 +14941,7 @@ HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key)
 
 /* A leaf that is among the recent ones from now on, if there is one. */
 HD__NOINLINE static hd__leaf *hd__leaf_fetch(hd_register *reg, uint64_t key) {
-    hd__recent *at = &reg->recent[hd__recent_index(key)];
+    hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
     hd__leaf *leaf = hd__leaf_far(reg, key);
     if (leaf) at->number = hd__leaf_number(key), at->leaf = leaf;
     return leaf;
@@ -14946,7 +14949,7 @@ HD__NOINLINE static hd__leaf *hd__leaf_fetch(hd_register *reg, uint64_t key) {
 
 /* A leaf has moved, or is no more: NULL. */
 static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
-    hd__recent *at = &reg->recent[hd__recent_index(key)];
+    hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
     if (at->number == hd__leaf_number(key)) at->leaf = leaf;
 }
 
@@ -15173,6 +15176,25 @@ static void hd__span_put(hd_register *reg, uint64_t number, hd__span *span) {
     reg->table[i].span = span;
 }
 
+/* At least as many places for recent leaves as there are leaves, up to HD__RECENT_MOST, unless there is no memory. When
+   the places become more, each leaf comes to its new place when it is used; what stays at an old place is not found. */
+static void hd__recent_fit(hd_register *reg) {
+    const size_t bytes = HD__RECENT_MOST * sizeof *reg->recent;
+    uint32_t leaves = reg->of[HD__GRADE_LEAF].pieces, places = reg->recent_mask + 1;
+    bool own = reg->recent == reg->first_recent;
+    if (leaves > places && places < HD__RECENT_MOST) {
+        hd__recent *recent = own ? (hd__recent *)hd__pages_take(bytes) : reg->recent;
+        if (!recent) return;
+        reg->recent = recent;
+        reg->recent_mask = 2 * places - 1;
+    } else if (leaves < HD__RECENT_FIRST / 8 && !own) {
+        hd__pages_give(reg->recent, bytes);
+        memset(reg->first_recent, 0, sizeof reg->first_recent);
+        reg->recent = reg->first_recent;
+        reg->recent_mask = HD__RECENT_FIRST - 1;
+    }
+}
+
 /* Gives the table of spans another size, unless there is no memory. */
 static bool hd__spans_lay(hd_register *reg, uint32_t bits) {
     size_t n = (size_t)1 << reg->bits;
@@ -15220,6 +15242,7 @@ static void hd__leaf_check(hd_register *reg, hd__leaf *leaf) {
     *hd__leaf_in(span, leaf->head) = NULL;
     hd__leaf_moved(reg, leaf->head, NULL);
     hd__piece_give(reg, leaf, HD__GRADE_LEAF);
+    hd__recent_fit(reg);
     hd__span_check(reg, span);
 }
 
@@ -15244,6 +15267,7 @@ static hd__leaf *hd__leaf_make(hd_register *reg, uint64_t key) {
     }
     memset(leaf, 0, sizeof *leaf);
     leaf->head = (key >> (HD__PLACE_BITS + HD__LEAF_BITS) << (HD__PLACE_BITS + HD__LEAF_BITS)) | HD__GRADE_LEAF;
+    hd__recent_fit(reg);
     return *at = leaf;
 }
 
@@ -15384,6 +15408,8 @@ static void hd__register_begin(hd_register *reg) {
     reg->table = reg->first;
     reg->bits = HD__SPANS_FIRST;
     reg->shift = 64 - reg->bits;
+    reg->recent = reg->first_recent;
+    reg->recent_mask = HD__RECENT_FIRST - 1;
     for (uint32_t i = 0; i < HD__GRADES; i++) {
         hd__grade *of = &reg->of[i];
         of->size = i == HD__GRADE_SPAN ? sizeof(hd__span) : i == HD__GRADE_LEAF ? sizeof(hd__leaf) : size[i / 2];
@@ -15407,6 +15433,7 @@ HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     for (uint32_t i = 0; reg->batch[i]; i++) hd__pages_give(reg->batch[i], (size_t)HD__PAGE << i);
     hd__pages_give(reg->vast, reg->vast_room * sizeof *reg->vast);
     if (reg->table != reg->first) hd__pages_give(reg->table, sizeof *reg->table << reg->bits);
+    if (reg->recent != reg->first_recent) hd__pages_give(reg->recent, HD__RECENT_MOST * sizeof *reg->recent);
     memset(reg, 0, sizeof *reg);
     hd__register_begin(reg);
 }
@@ -15662,12 +15689,14 @@ static uint64_t hd__register_areas(const hd_register *reg, uint64_t *areas, uint
 
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory = { 0, 0 };
-    uint64_t fixed;
+    uint64_t fixed, recent = 0;
     if (!reg) return memory;
+    if (reg->recent != reg->first_recent) recent = sizeof *reg->recent;
     fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->vast_room * sizeof *reg->vast);
     if (reg->table != reg->first) fixed += hd__page_round(sizeof *reg->table << reg->bits);
-    memory.resident = fixed + hd__page_round(reg->batches * sizeof(hd__batch)) + (reg->pages + reg->spares) * HD__PAGE;
-    memory.reserved = fixed + (((uint64_t)HD__PAGE << hd__batch_arrays(reg)) - HD__PAGE) +
+    memory.resident = fixed + hd__page_round(reg->batches * sizeof(hd__batch)) + (reg->pages + reg->spares) * HD__PAGE +
+                      recent * (reg->recent_mask + 1);
+    memory.reserved = fixed + recent * HD__RECENT_MOST + (((uint64_t)HD__PAGE << hd__batch_arrays(reg)) - HD__PAGE) +
                       (uint64_t)reg->batches * HD__BATCH_PAGES * HD__PAGE;
     return memory;
 }

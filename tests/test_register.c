@@ -150,11 +150,11 @@ static void check_tables(const hd_register *reg) {
         w.pieces[HD__GRADE_SPAN]++;
         spans++;
     }
-    for (unsigned i = 0; i < 1u << HD__RECENT_BITS; i++) {
+    assert_int_equal(reg->recent == reg->first_recent, reg->recent_mask + 1 == HD__RECENT_FIRST);
+    for (uint32_t i = 0; i <= reg->recent_mask; i++) {
         uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
-        if (!reg->recent[i].leaf) continue;
-        assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
-        assert_int_equal(hd__recent_index(key), i);
+        if (reg->recent[i].leaf && hd__recent_index(reg, key) == i)
+            assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
@@ -683,6 +683,36 @@ static void what_is_freed_far_apart_is_given_back(void **state) {
     hd_register_free(reg);
 }
 
+/* Blocks in so many leaves that the table of spans would be asked for each, had the recent leaves no more room. */
+static void recent_leaves_have_room_for_all(void **state) {
+    enum { N = 10000 };
+    hd_register *reg = hd_register_create(NULL);
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 1; i <= N; i++) {
+            hd_allocation a = allocation_of(i << 17, i, 1, 0);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+            assert_true(i <= reg->recent_mask + 1);
+            if (i % 1000 == 0) check_memory(reg);
+        }
+        assert_int_equal(reg->recent_mask + 1, 32 * HD__RECENT_FIRST); /* the least power of two above N */
+        for (uint64_t i = 1; i <= N; i++) {
+            hd_allocation a = allocation_of((i << 17) + 64, i, 1, 0);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+        }
+        for (uint64_t i = 1; i <= N; i++) assert_non_null(hd__leaf_recent(reg, hd__key_of(i << 17))); /* all at once */
+        check_tables(reg);
+        for (uint64_t i = 1; i <= N; i++) {
+            assert_true(hd_register_remove(reg, i << 17, NULL));
+            assert_true(hd_register_remove(reg, (i << 17) + 64, NULL));
+            if (i % 1000 == 0) check_memory(reg), check_tables(reg);
+        }
+        assert_ptr_equal(reg->recent, reg->first_recent);
+    }
+    hd_register_free(reg);
+    assert_int_equal(test_mapped, 0);
+}
+
 /* As large and aligned blocks of mallocs are: what each needs is not made anew each time. */
 static void blocks_a_power_of_two_apart_may_take_turns(void **state) {
     (void)state;
@@ -732,16 +762,16 @@ static void creating_says_when_the_os_gives_no_memory(void **state) {
 }
 
 /* Each request to the OS fails once, giving back pages included. */
-static void no_failing_request_loses_or_leaks_anything(void **state) {
+/* n blocks, `apart` bytes from one to the next. */
+static void check_each_failing_request(uint32_t n, uint64_t apart) {
     uint64_t calls = UINT64_MAX, refused = 0;
-    (void)state;
     for (uint64_t fail_at = 1; fail_at <= calls; fail_at++) {
         hd_register *reg = hd_register_create(NULL);
-        model m = model_create(20000, fail_at);
+        model m = model_create(n, fail_at);
         test_map_calls = 0;
         test_map_fail_at = fail_at;
         for (uint32_t i = 0; i < m.n; i++) {
-            m.address[i] = 32 * (i + 1);
+            m.address[i] = apart * (i + 1);
             model_insert(&m, reg, i);
             assert_int_equal(hd_register_memory(reg).reserved, test_mapped);
         }
@@ -760,6 +790,12 @@ static void no_failing_request_loses_or_leaks_anything(void **state) {
         model_free(&m);
     }
     assert_true(refused > 0);
+}
+
+static void no_failing_request_loses_or_leaks_anything(void **state) {
+    (void)state;
+    check_each_failing_request(20000, 32);
+    check_each_failing_request(2600, 1 << 17); /* a leaf each: the array of recent ones grows twice */
 }
 
 /* The OS gives nothing more for long: it takes what it has room for, then says so. */
@@ -805,6 +841,7 @@ int main(void) {
         TEST(clumps_come_and_go),
         TEST(what_is_freed_at_random_is_given_back),
         TEST(what_is_freed_far_apart_is_given_back),
+        TEST(recent_leaves_have_room_for_all),
         TEST(blocks_a_power_of_two_apart_may_take_turns),
         TEST(blocks_far_apart_are_walked_once_each),
         TEST(pages_of_the_os_that_are_larger_stay_whole),
