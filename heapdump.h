@@ -1670,7 +1670,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 /* =============================================================================== >>register
    A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
    use it. Made for addresses as mallocs give them out, 10 to 20 bytes a block; all others work too, and take more
-   memory, up to 850 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
+   memory, up to 1,000 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_register hd_register;
@@ -14782,9 +14782,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
    A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves in which something was added or removed
    last stand in an array, too, by the lowest bits of their numbers: there most calls find theirs, without table and
-   span. It has 512 places, and twice as many each time that there are more leaves, up to 65,536. Leaves that share a
-   place, with 512 those a multiple of 64 MiB apart, take it from each other. An address that is no multiple of 16, as
-   mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like others, in spans of its own.
+   span. It has 512 entries, and twice as many each time that there are more leaves than entries, up to 65,536. Of two
+   leaves with the same entry the later takes it; those that lie next to each other have entries of their own. An address
+   that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like
+   others, in spans of its own.
 
    A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
    in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
@@ -14793,12 +14794,13 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
    Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
-   block that is alone in its page takes 44, in 16 KiB 76, in 128 KiB 365, in 8 MiB 990; the register itself 12 KiB. In
-   time: a call reads where the leaf is (if it is not in that array, the table's entry and the span), the leaf, and two
-   to four lines of the bucket. Where blocks are picked at random from millions, leaf and bucket are not in the cache, and
-   the second is known by the first alone: up to twice as long as a hash table, which waits for memory once. No call
-   moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or halves, 16 bytes for each span,
-   or the array of sizes of 2 GiB and more doubles. */
+   block that is alone in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself
+   12 KiB. The array of recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it
+   stays until fewer than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the
+   table's entry and the span), the leaf, and two to four lines of the bucket. Where blocks are picked at random from
+   millions, leaf and bucket are not in the cache, and the second is known by the first alone: two to three times as long
+   as a hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table
+   of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
    slots. A slot's words: size, context and, where times are kept, the time. */
@@ -14831,7 +14833,7 @@ typedef struct hd__span_entry {
     hd__span *span;              /* NULL: empty */
 } hd__span_entry;
 
-/* A leaf that was used not long ago: the last of those whose numbers have the same lowest bits. */
+/* A leaf that was used not long ago: the last of those with this entry. */
 typedef struct hd__recent {
     uint64_t number;             /* its key, without the bits below */
     hd__leaf *leaf;              /* NULL: none */
@@ -14877,8 +14879,8 @@ struct hd_register {
     uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
     uint64_t spans, buckets, count;
     bool sparse;                 /* most buckets have few slots in use */
-    uint32_t recent_mask;        /* places of recent leaves, less 1 */
-    hd__recent *recent;          /* by the lowest bits of their numbers; `first_recent`, or HD__RECENT_MOST of them */
+    uint32_t recent_mask;        /* entries for recent leaves, less 1 */
+    hd__recent *recent;          /* by hd__recent_index; `first_recent`, or a map with room for HD__RECENT_MOST */
     uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
     uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
     uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
@@ -14924,9 +14926,11 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
 
 HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__PLACE_BITS + HD__LEAF_BITS); }
 
-/* Where the leaf of a key is, if it is among the recent ones. */
+/* Where the leaf of a key is, if it is among the recent ones. A recorder's shard has few of the leaves within 1 GiB, and
+   chooses them by their lower bits: so higher ones count, too. */
 HD__INLINE uint32_t hd__recent_index(const hd_register *reg, uint64_t key) {
-    return (uint32_t)hd__leaf_number(key) & reg->recent_mask;
+    uint64_t number = hd__leaf_number(key);
+    return (uint32_t)(number ^ number >> 10) & reg->recent_mask;
 }
 
 HD__INLINE hd__leaf *hd__leaf_recent(const hd_register *reg, uint64_t key) {
@@ -15176,17 +15180,18 @@ static void hd__span_put(hd_register *reg, uint64_t number, hd__span *span) {
     reg->table[i].span = span;
 }
 
-/* At least as many places for recent leaves as there are leaves, up to HD__RECENT_MOST, unless there is no memory. When
-   the places become more, each leaf comes to its new place when it is used; what stays at an old place is not found. */
+/* Has at least as many entries for recent leaves as there are leaves, up to HD__RECENT_MOST, unless there is no memory.
+   When they become more, each leaf comes to its new entry when it is used; what stays in an old entry is not found. The
+   OS gives memory for entries that are used. When few leaves are left, `first_recent` holds them again. */
 static void hd__recent_fit(hd_register *reg) {
     const size_t bytes = HD__RECENT_MOST * sizeof *reg->recent;
-    uint32_t leaves = reg->of[HD__GRADE_LEAF].pieces, places = reg->recent_mask + 1;
+    uint32_t leaves = reg->of[HD__GRADE_LEAF].pieces, entries = reg->recent_mask + 1;
     bool own = reg->recent == reg->first_recent;
-    if (leaves > places && places < HD__RECENT_MOST) {
+    if (leaves > entries && entries < HD__RECENT_MOST) {
         hd__recent *recent = own ? (hd__recent *)hd__pages_take(bytes) : reg->recent;
         if (!recent) return;
         reg->recent = recent;
-        reg->recent_mask = 2 * places - 1;
+        reg->recent_mask = 2 * entries - 1;
     } else if (leaves < HD__RECENT_FIRST / 8 && !own) {
         hd__pages_give(reg->recent, bytes);
         memset(reg->first_recent, 0, sizeof reg->first_recent);

@@ -129,6 +129,14 @@ static uint64_t check_grade(const hd__grade *of, uint32_t pieces) {
     return pages;
 }
 
+/* A recent leaf that is not in its entry stayed where it was when there were fewer entries. */
+static void check_old_entry(const hd_register *reg, uint64_t key, uint32_t at) {
+    uint32_t index = hd__recent_index(reg, key), mask = reg->recent_mask;
+    assert_ptr_not_equal(reg->recent, reg->first_recent);
+    while (mask >= HD__RECENT_FIRST && (index & mask) != at) mask /= 2;
+    assert_int_equal(index & mask, at);
+}
+
 /* Every piece is where its key leads to, and none is lost. */
 static void check_tables(const hd_register *reg) {
     walked w;
@@ -153,8 +161,9 @@ static void check_tables(const hd_register *reg) {
     assert_int_equal(reg->recent == reg->first_recent, reg->recent_mask + 1 == HD__RECENT_FIRST);
     for (uint32_t i = 0; i <= reg->recent_mask; i++) {
         uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
-        if (reg->recent[i].leaf && hd__recent_index(reg, key) == i)
-            assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
+        if (!reg->recent[i].leaf) continue;
+        if (hd__recent_index(reg, key) == i) assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
+        else check_old_entry(reg, key, i);
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
@@ -683,7 +692,61 @@ static void what_is_freed_far_apart_is_given_back(void **state) {
     hd_register_free(reg);
 }
 
-/* Blocks in so many leaves that the table of spans would be asked for each, had the recent leaves no more room. */
+/* Those of one of a recorder's shards, too. */
+static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
+    (void)state;
+    for (uint32_t shards = 1; shards <= 16; shards *= 16) {
+        hd_register *reg = hd_register_create(NULL);
+        uint64_t n = 0, recent = 0;
+        for (uint64_t i = 1 << 16; n < 8192; i++) {
+            hd_allocation a = allocation_of(i << 17, 1, 1, 0);
+            if (hd__shard_of(shards, a.address) != 3 % shards) continue;
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+            n++;
+        }
+        assert_int_equal(reg->recent_mask + 1, n);
+        for (uint64_t i = 1 << 16; recent < n; i++) {
+            hd_allocation a = allocation_of((i << 17) + 16, 1, 1, 0);
+            if (hd__shard_of(shards, a.address) != 3 % shards) continue;
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+            recent++;
+        }
+        recent = 0;
+        for (uint32_t i = 0; i <= reg->recent_mask; i++) {
+            uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
+            recent += reg->recent[i].leaf && hd__recent_index(reg, key) == i;
+        }
+        assert_int_equal(recent, n);
+        check_tables(reg);
+        hd_register_free(reg);
+    }
+}
+
+/* More leaves than there are ever entries for recent ones; then the OS gives nothing more for long. */
+static void recent_leaves_have_a_limit(void **state) {
+    hd_register *reg = hd_register_create(NULL);
+    (void)state;
+    for (uint64_t i = 1; i <= 70000; i++) {
+        hd_allocation a = allocation_of(i << 17, i, 1, 0);
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+    }
+    assert_int_equal(reg->recent_mask + 1, HD__RECENT_MOST);
+    check_memory(reg);
+    check_tables(reg);
+    hd_register_clear(reg);
+    check_memory(reg);
+    for (uint64_t i = 1; i <= 1000; i++) {
+        hd_allocation a = allocation_of(i << 17, i, 1, 0);
+        test_map_fail_at = i > 500 && i <= 520 ? test_map_calls + 1 : 0; /* there is room for leaves, none for entries */
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+        assert_int_equal(reg->recent_mask + 1, i <= 520 ? 512 : 1024);
+    }
+    check_memory(reg);
+    check_tables(reg);
+    hd_register_free(reg);
+}
+
+/* Blocks in so many leaves that the table of spans would be asked for each, had the recent leaves no more entries. */
 static void recent_leaves_have_room_for_all(void **state) {
     enum { N = 10000 };
     hd_register *reg = hd_register_create(NULL);
@@ -761,8 +824,7 @@ static void creating_says_when_the_os_gives_no_memory(void **state) {
     assert_true(strlen(err.message) > 0);
 }
 
-/* Each request to the OS fails once, giving back pages included. */
-/* n blocks, `apart` bytes from one to the next. */
+/* Of n blocks, `apart` bytes from one to the next: each request to the OS fails once, giving back pages included. */
 static void check_each_failing_request(uint32_t n, uint64_t apart) {
     uint64_t calls = UINT64_MAX, refused = 0;
     for (uint64_t fail_at = 1; fail_at <= calls; fail_at++) {
@@ -795,7 +857,7 @@ static void check_each_failing_request(uint32_t n, uint64_t apart) {
 static void no_failing_request_loses_or_leaks_anything(void **state) {
     (void)state;
     check_each_failing_request(20000, 32);
-    check_each_failing_request(2600, 1 << 17); /* a leaf each: the array of recent ones grows twice */
+    check_each_failing_request(2600, 1 << 17); /* a leaf each: the array of recent ones is asked for, and grows thrice */
 }
 
 /* The OS gives nothing more for long: it takes what it has room for, then says so. */
@@ -841,6 +903,8 @@ int main(void) {
         TEST(clumps_come_and_go),
         TEST(what_is_freed_at_random_is_given_back),
         TEST(what_is_freed_far_apart_is_given_back),
+        TEST(leaves_next_to_each_other_have_entries_of_their_own),
+        TEST(recent_leaves_have_a_limit),
         TEST(recent_leaves_have_room_for_all),
         TEST(blocks_a_power_of_two_apart_may_take_turns),
         TEST(blocks_far_apart_are_walked_once_each),

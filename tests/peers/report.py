@@ -127,13 +127,13 @@ def cursor(b): return b.run('document.querySelector(".cursor")?.title.split(" \u
 def quiet(b, name): check(f'{name}: the console is silent, and nothing is fetched', ([], 1), (b.said, len(b.asked)))
 def filtered(b, field, nodes, words):
     """Tells how many milliseconds go from an input until what is found is laid out: under 100 on a machine that is not
-    busy with other things. That is not checked, since one may be."""
+    busy with other things. That is not checked, since the machine may be busy."""
     times = sorted(b.run("""(() => { const field = document.getElementById(%r), words = %s; return words.map(w => {
         const start = performance.now();
         field.value = w, field.dispatchEvent(new Event("input")), document.body.offsetHeight;
         return performance.now() - start }) })()""" % (field, json.dumps(words))))
     print(f'     {nodes} nodes are filtered in {times[len(times) // 2]:.0f} ms (median), {times[-1]:.0f} ms (longest of {len(times)})')
-    check(f'so many can be filtered in this page: {nodes}', True, nodes >= 99000)
+    check(f'the page has nodes enough to time the filter: {nodes}', True, nodes >= 99000)
 def names_of_all(b, name):
     """Screen readers: what can be pressed or looked at has a name."""
     tree = b.send('Accessibility.getFullAXTree')['nodes']
