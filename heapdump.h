@@ -14781,8 +14781,8 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
    which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
    A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves in which something was added or removed
-   last stand in an array, too, by the lowest bits of their numbers: there most calls find theirs, without table and
-   span. It has 512 entries, and twice as many each time that there are more leaves than entries, up to 65,536. Of two
+   last stand in an array, too, in the entry that bits of their numbers tell: there most calls find theirs, without table
+   and span. It has 512 entries, and twice as many each time that there are more leaves than entries, up to 65,536. Of two
    leaves with the same entry the later takes it; those that lie next to each other have entries of their own. An address
    that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like
    others, in spans of its own.
@@ -14799,8 +14799,8 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    stays until fewer than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the
    table's entry and the span), the leaf, and two to four lines of the bucket. Where blocks are picked at random from
    millions, leaf and bucket are not in the cache, and the second is known by the first alone: two to three times as long
-   as a hash table, which waits for memory once. No call moves more than a few pieces of less than 4 KiB, unless the table
-   of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   as the fastest hash maps, which wait for memory once. No call moves more than a few pieces of less than 4 KiB, unless
+   the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 /* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
    slots. A slot's words: size, context and, where times are kept, the time. */
@@ -14926,8 +14926,8 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
 
 HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__PLACE_BITS + HD__LEAF_BITS); }
 
-/* Where the leaf of a key is, if it is among the recent ones. A recorder's shard has few of the leaves within 1 GiB, and
-   chooses them by their lower bits: so higher ones count, too. */
+/* Where the leaf of a key is, if it is among the recent ones. The lower bits of its number choose a recorder's shard, so
+   in one shard they differ too little to tell many leaves apart: higher bits count, too. */
 HD__INLINE uint32_t hd__recent_index(const hd_register *reg, uint64_t key) {
     uint64_t number = hd__leaf_number(key);
     return (uint32_t)(number ^ number >> 10) & reg->recent_mask;

@@ -722,7 +722,7 @@ static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
     }
 }
 
-/* More leaves than there are ever entries for recent ones; then the OS gives nothing more for long. */
+/* More leaves than there are ever entries for recent ones. After it is cleared: the OS refuses entries several times. */
 static void recent_leaves_have_a_limit(void **state) {
     hd_register *reg = hd_register_create(NULL);
     (void)state;
