@@ -55,6 +55,7 @@
        >>dump.model          what a file gave: heaps, scalars, the document of its format
        >>region              what recorders keep where other processes can look at it
        >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
+       >>register.buckets    what is registered on one page of addresses
        >>register            address -> (size, context), straight on the OS's memory
        >>recorder.sites      what contexts allocated: counters that threads add to, and the peak
        >>recorder            what a malloc hook calls
@@ -1669,7 +1670,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 
 /* =============================================================================== >>register
    A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
-   use it. Made for addresses as mallocs give them out, 10 to 20 bytes a block; all others work too, and take more
+   use it. Made for addresses as mallocs give them out, 10 to 25 bytes a block; all others work too, and take more
    memory, up to 1,000 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
    Source: chromium-heap-profiler. */
 
@@ -14770,16 +14771,270 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     return hd__tracker_capture(type);
 }
 
+/* ======================================================================== >>register.buckets
+   What is registered on one page of addresses, 256 places of 16 bytes, is a bucket. Each block has a slot there,
+   until it is removed: 8 bytes for size and context, 12 in a bucket in which a block has a time.
+
+   In a small bucket, of up to 26 slots (32 with times), each slot has a tag, which is its block's place, and a bit
+   that says whether it is in use. All tags are compared at once. A removal clears the bit and leaves the slot alone:
+   a write to it would make the processor hold back the next call's reads until the tags have come from memory. A
+   larger bucket has an index instead, of each place's slot, and a list of free slots. The largest, for more than 218
+   blocks (145 with times), has a slot for each place.
+
+   When a bucket is full it moves to one with more slots; when no more than a third is in use, to a smaller one. */
+
+#define HD__PLACE_BITS 8u
+
+enum {
+    HD__STEPS = 17,              /* of buckets' sizes; of each there are two grades, without and with times */
+    HD__FEW_UNTIMED = 26, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, with times */
+    HD__GRADE_MOST = 10,         /* of HD__FEW_UNTIMED slots */
+    HD__GRADE_MANY = 16, HD__GRADE_ALL = 2 * HD__STEPS - 2, /* the first of these kinds */
+    HD__GRADE_MASK = 63
+};
+
+/* A bucket of few slots, HD__FEW_MOST at most. Behind the tags lie the slots. A slot's words: size, context and, where
+   times are kept, the time. */
+typedef struct hd__bucket {
+    uint64_t head;               /* key of the first place; in the low bits the grade, whose lowest says: with times */
+    uint32_t live;               /* a bit for each slot in use */
+    int8_t above;                /* how many are in use, less a third of the capacity */
+    uint8_t tag[3];              /* of each slot: its place */
+} hd__bucket;
+
+/* A bucket of more slots, which lie behind it. */
+typedef struct hd__crowd {
+    uint64_t head;               /* as a bucket's */
+    int16_t above;               /* as a bucket's */
+    uint8_t free;                /* the first free slot, from 1; 0: none. A free slot's first word is the next free one */
+    uint8_t slot_of[1u << HD__PLACE_BITS]; /* of each place: its slot, from 1; 0: nothing is there */
+} hd__crowd;
+
+/* What a bucket is like. Calls that must be fast ask once, and have code for each. */
+typedef enum hd__kind {
+    HD__FEW,                     /* hd__bucket */
+    HD__MANY,                    /* hd__crowd */
+    HD__ALL                      /* hd__crowd with a slot for each place: slot_of says only whether it is in use */
+} hd__kind;
+
+#define HD__CROWD_SLOTS_AT ((offsetof(hd__crowd, slot_of) + (1u << HD__PLACE_BITS) + 7) & ~(size_t)7)
+
+/* What buckets of a grade are like. */
+typedef struct hd__shape {
+    uint16_t capacity, slots_at; /* slots, and where they begin, in bytes from the head */
+} hd__shape;
+
+HD__INLINE uint8_t hd__tag(uint64_t key) { return (uint8_t)key; }
+
+HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
+
+HD__INLINE hd__kind hd__kind_of(const hd__bucket *b) {
+    uint32_t grade = hd__grade_of(b->head);
+    return grade < HD__GRADE_MANY ? HD__FEW : grade < HD__GRADE_ALL ? HD__MANY : HD__ALL;
+}
+
+HD__INLINE hd__crowd *hd__crowd_of(const hd__bucket *b) { return (hd__crowd *)(uintptr_t)b; }
+
+HD__INLINE uint8_t *hd__tags(const hd__bucket *b) { return (uint8_t *)(uintptr_t)b + offsetof(hd__bucket, tag); }
+
+HD__INLINE size_t hd__stride(uint32_t grade) { return 8 + 4 * (size_t)(grade & 1); }
+
+HD__INLINE uint32_t *hd__slot_at(const hd__shape *shapes, const hd__bucket *b, uint32_t i, hd__kind kind) {
+    uint32_t grade = hd__grade_of(b->head);
+    uintptr_t at = (uintptr_t)b + (kind == HD__FEW ? shapes[grade].slots_at : HD__CROWD_SLOTS_AT);
+    if (HD__UNLIKELY(grade & 1)) return (uint32_t *)(at + 12 * (size_t)i);
+    return (uint32_t *)(at + 8 * (size_t)i);
+}
+
+static uint32_t hd__bucket_count(const hd__shape *shapes, const hd__bucket *b) {
+    int above = hd__kind_of(b) == HD__FEW ? b->above : hd__crowd_of(b)->above;
+    return (uint32_t)(shapes[hd__grade_of(b->head)].capacity / 3 + above);
+}
+
+/* A bit for each of 16 tags that is equal to this one. */
+HD__INLINE uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
+#if defined(HD__SSE2)
+    __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag)));
+#else
+    const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
+    uint32_t found = 0;
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t x = 0;
+        for (unsigned i = 0; i < 8; i++) x |= (uint64_t)tags[8 * half + i] << (8 * i);
+        x ^= pattern;
+        x = ~(((x & low7) + low7) | x | low7);          /* 0x80 where a byte was 0 */
+        found |= (uint32_t)((x >> 7) * 0x0102040810204080u >> 56) << (8 * half);
+    }
+    return found;
+#endif
+}
+
+/* The slot of a key; UINT32_MAX: there is none. */
+HD__INLINE uint32_t hd__search(const hd__bucket *b, uint64_t key, hd__kind kind) {
+    uint32_t found;
+    if (kind == HD__FEW) {
+        found = (hd__match(hd__tags(b), hd__tag(key)) | hd__match(hd__tags(b) + 16, hd__tag(key)) << 16) & b->live;
+        return found ? hd__lowest_bit(found) : UINT32_MAX;
+    }
+    found = hd__crowd_of(b)->slot_of[hd__tag(key)];
+    return kind == HD__ALL && found ? hd__tag(key) : found - 1;
+}
+
+/* As hd__search, for who reads the slot next: it comes into the cache while tags are still compared. */
+HD__INLINE uint32_t hd__search_read(const hd__bucket *b, uint64_t key, hd__kind kind) {
+    if (kind == HD__FEW) {
+        HD__PREFETCH((const void *)((uintptr_t)b + 64));
+        HD__PREFETCH((const void *)((uintptr_t)b + 128));
+    }
+    return hd__search(b, key, kind);
+}
+
+/* A slot for a new block; UINT32_MAX: none is free. */
+HD__INLINE uint32_t hd__slot_free(const hd__shape *shapes, const hd__bucket *b, uint64_t key, hd__kind kind) {
+    uint32_t i;
+    if (kind != HD__FEW) return kind == HD__ALL ? hd__tag(key) : hd__crowd_of(b)->free - 1u;
+    i = hd__lowest_bit(~(uint64_t)b->live);
+    return i < shapes[hd__grade_of(b->head)].capacity ? i : UINT32_MAX;
+}
+
+/* Takes a free slot, and returns its words. */
+HD__INLINE uint32_t *hd__slot_take(const hd__shape *shapes, hd__bucket *b, uint64_t key, uint32_t i, hd__kind kind) {
+    uint32_t *s = hd__slot_at(shapes, b, i, kind);
+    if (kind == HD__FEW) {
+        hd__tags(b)[i] = hd__tag(key);
+        b->live |= 1u << i;
+        b->above++;
+    } else {
+        hd__crowd *c = hd__crowd_of(b);
+        c->slot_of[hd__tag(key)] = kind == HD__ALL ? 1 : (uint8_t)(i + 1);
+        if (kind == HD__MANY) c->free = (uint8_t)s[0];
+        c->above++;
+    }
+    return s;
+}
+
+/* Makes a slot free. Returns how many are in use, less a third of the capacity. */
+HD__INLINE int hd__slot_give(hd__bucket *b, uint64_t key, uint32_t i, uint32_t *s, hd__kind kind) {
+    hd__crowd *c = hd__crowd_of(b);
+    if (kind == HD__FEW) {
+        b->live &= ~(1u << i);
+        return --b->above;
+    }
+    c->slot_of[hd__tag(key)] = 0;
+    if (kind == HD__MANY) {
+        s[0] = c->free;
+        c->free = (uint8_t)(i + 1);
+    }
+    return --c->above;
+}
+
+/* The next slot in use. *at, from 0 on, is a slot where they are few, else a place. False: there is none. */
+static bool hd__bucket_next(const hd__bucket *b, uint32_t *at, uint32_t *slot, uint8_t *tag) {
+    const hd__crowd *c = hd__crowd_of(b);
+    hd__kind kind = hd__kind_of(b);
+    uint32_t i = *at;
+    if (kind == HD__FEW) {
+        if (i >= HD__FEW_MOST || !(b->live >> i)) return false;
+        i += hd__lowest_bit(b->live >> i);
+        *tag = hd__tags(b)[i];
+        *slot = i;
+    } else {
+        while (i < 1u << HD__PLACE_BITS && !c->slot_of[i]) i++;
+        if (i == 1u << HD__PLACE_BITS) return false;
+        *tag = (uint8_t)i;
+        *slot = hd__search(b, i, kind);
+    }
+    *at = i + 1;
+    return true;
+}
+
+/* Slots of a crowd from `first` on are free, and no others. */
+static void hd__crowd_free(const hd__shape *shapes, hd__bucket *b, uint32_t first) {
+    uint32_t n = shapes[hd__grade_of(b->head)].capacity;
+    hd__crowd *c = hd__crowd_of(b);
+    if (hd__kind_of(b) != HD__MANY) return;
+    for (uint32_t i = first; i < n; i++) *hd__slot_at(shapes, b, i, HD__MANY) = i + 1 < n ? i + 2 : 0;
+    c->free = (uint8_t)(first + 1);
+}
+
+/* Makes an empty bucket with that head; a crowd's free slots are not listed yet. */
+static void hd__bucket_begin(const hd__shape *shapes, hd__bucket *b, uint64_t head) {
+    int above = -(shapes[hd__grade_of(head)].capacity / 3);
+    b->head = head;
+    if (hd__kind_of(b) == HD__FEW) {
+        b->live = 0;
+        b->above = (int8_t)above;
+    } else {
+        hd__crowd_of(b)->above = (int16_t)above;
+        memset(hd__crowd_of(b)->slot_of, 0, sizeof hd__crowd_of(b)->slot_of);
+    }
+}
+
+/* From a bucket that is full to an empty one with more slots of the same size: each slot keeps its number. */
+static void hd__bucket_grow(const hd__shape *shapes, const hd__bucket *b, hd__bucket *n) {
+    uint32_t full = shapes[hd__grade_of(b->head)].capacity, at = 0, i;
+    hd__crowd *c = hd__crowd_of(n);
+    hd__kind was = hd__kind_of(b), is = hd__kind_of(n);
+    uint8_t tag;
+    if (is == HD__FEW) {
+        n->live = b->live;
+        n->above = (int8_t)(n->above + (int)full);
+        memcpy(hd__tags(n), hd__tags(b), full);
+    } else {
+        if (was == HD__MANY) memcpy(c->slot_of, hd__crowd_of(b)->slot_of, sizeof c->slot_of);
+        else
+            while (hd__bucket_next(b, &at, &i, &tag)) c->slot_of[tag] = (uint8_t)(i + 1);
+        c->above = (int16_t)(c->above + (int)full);
+        hd__crowd_free(shapes, n, full);
+    }
+    memcpy(hd__slot_at(shapes, n, 0, is), hd__slot_at(shapes, b, 0, was), full * hd__stride(hd__grade_of(b->head)));
+}
+
+/* To an empty bucket that has room: slots get new numbers. */
+static void hd__bucket_copy(const hd__shape *shapes, const hd__bucket *b, hd__bucket *n) {
+    hd__kind was = hd__kind_of(b), is = hd__kind_of(n);
+    uint32_t at = 0, i;
+    uint8_t tag;
+    hd__crowd_free(shapes, n, 0);
+    while (hd__bucket_next(b, &at, &i, &tag)) {
+        const uint32_t *from = hd__slot_at(shapes, b, i, was);
+        uint32_t *s = hd__slot_take(shapes, n, tag, hd__slot_free(shapes, n, tag, is), is);
+        s[0] = from[0];
+        s[1] = from[1];
+        if (n->head & 1) s[2] = b->head & 1 ? from[2] : 0;
+    }
+}
+
+/* Where slots begin behind so many tags. */
+static uint32_t hd__slots_at(uint32_t capacity) { return ((uint32_t)offsetof(hd__bucket, tag) + capacity + 7) & ~7u; }
+
+/* How many slots a bucket of a grade and size has, and where they begin. */
+static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
+    uint32_t n = 0, at = HD__CROWD_SLOTS_AT, timed = grade & 1, each = (uint32_t)hd__stride(grade);
+    hd__shape shape;
+    if (grade < HD__GRADE_MANY) {
+        uint32_t most = timed ? HD__FEW_MOST : HD__FEW_UNTIMED;
+        while (n < most && hd__slots_at(n + 1) + (n + 1) * each <= size) n++;
+        at = hd__slots_at(n);
+    } else {
+        n = (size - at) / each;
+        if (n > 1u << HD__PLACE_BITS) n = 1u << HD__PLACE_BITS;
+    }
+    shape.capacity = (uint16_t)n;
+    shape.slots_at = (uint16_t)at;
+    return shape;
+}
+
 /* =============================================================================== >>register
    Mallocs place what is asked for one after the other at addresses next to each other. So blocks are kept by their
    addresses, not by a hash of them: what a program touches together lies together here, too. An address is
 
        | span: a hash table leads to it | leaf: 6 bits | bucket: 5 bits | tag: 8 bits | 0000 |
 
-   16 bytes of addresses are a place, 256 places a page. What is registered on one page is a bucket: for each block a
-   tag, which is its place, and behind the tags the slots, in no order. Page and tag are the whole address, so that a
-   tag that agrees is the one. They are compared 64 at a time (16 while most buckets are small): how many there are,
-   which is hard to predict, is no branch. A new block goes to the end, and the last one moves to where one is removed.
+   16 bytes of addresses are a place, 256 places a page. What is registered on a page is a bucket: the room above.
+   Page and tag are the whole address, so that a tag that agrees is the one.
+
    A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves in which something was added or removed
    last stand in an array, too, in the entry that bits of their numbers tell: there most calls find theirs, without table
    and span. It has 512 entries, and twice as many each time that there are more leaves than entries, up to 65,536. Of two
@@ -14787,35 +15042,22 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were its highest: it works like
    others, in spans of its own.
 
-   A slot takes 8 bytes, for size and context; 12 in a bucket in which a block has a time. Sizes of 2 GiB and more stand
-   in an array. A bucket has one of 13 sizes, most of them whole cache lines, gets the next when it is full, and a
-   smaller one when a third is in use. Buckets of one size, leaves, and spans lie in pages of their own, with one hole
-   in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
+   Sizes of 2 GiB and more stand in an array. Buckets of one size, leaves, and spans lie in pages of their own, with one
+   hole in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
    So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
-   Cost in memory: 10 to 15 bytes a block of programs whose blocks are small; with times, and 10 blocks a page, 20. A
-   block that is alone in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself
-   12 KiB. The array of recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it
-   stays until fewer than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the
-   table's entry and the span), the leaf, and two to four lines of the bucket. Where blocks are picked at random from
-   millions, leaf and bucket are not in the cache, and the second is known by the first alone: two to three times as long
-   as the fastest hash maps, which wait for memory once. No call moves more than a few pieces of less than 4 KiB, unless
-   the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   Cost in memory: 10 to 20 bytes a block where there are 8 or more on a page, up to 25 with times. A block that is
+   alone in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array
+   of recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer
+   than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the table's entry and
+   the span), the leaf, and one to three lines of the bucket. Where blocks are picked at random from millions, the bucket
+   is in no cache, and where it lies is known by the leaf alone: such a look-up takes two to three times as long as in the
+   fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or
+   halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
-/* What is registered at the places of one page of addresses, a place being 16 bytes of them. Behind the tags lie the
-   slots. A slot's words: size, context and, where times are kept, the time. */
-typedef struct hd__bucket {
-    uint64_t head;               /* key of the first place; in the low bits the grade, whose lowest says: with times */
-    uint16_t count;
-    uint16_t capacity;
-    uint8_t tag[4];              /* places, in the order of slots */
-} hd__bucket;
-
-#define HD__PLACE_BITS 8u
 #define HD__LEAF_BITS 5u
 #define HD__SPAN_BITS 6u
 #define HD__SPAN_SHIFT (HD__PLACE_BITS + HD__LEAF_BITS + HD__SPAN_BITS)
-#define HD__TAG_AT offsetof(hd__bucket, tag)
 
 typedef struct hd__leaf {
     uint64_t head;               /* as a bucket's */
@@ -14840,27 +15082,25 @@ typedef struct hd__recent {
 } hd__recent;
 
 enum {
-    HD__STEPS = 13,              /* of buckets' sizes */
-    HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_MASK = 31, HD__GRADE_HOLE = 31,
+    HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_HOLE = 63,
     HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_FIRST = 512, HD__RECENT_MOST = 65536, HD__EMPTY_BITS = 4, HD__SPARE = 6,
     HD__BATCH_PAGES = 32, HD__BATCH_ARRAYS = 25,
-    HD__PAGE_ROOM = HD__PAGE - 64 /* tags are compared 64 at a time, and there may be fewer */
+    HD__PAGE_ROOM = HD__PAGE - 64 /* behind it is a page's foot; 32 tags are read even where a bucket ends earlier */
 };
 
 /* Pieces of one size: buckets of one capacity, leaves, or spans. They fill their pages but for a few holes. */
 typedef struct hd__grade {
     uint8_t *top;                /* the last page; its foot leads to the one before */
     uint16_t used;               /* pieces in that page */
-    uint16_t size, each;         /* bytes of a piece; pieces of a page */
-    uint16_t capacity;           /* of a bucket */
+    uint16_t size;               /* bytes of a piece */
     uint32_t holes, pieces;      /* pieces: those in use */
     struct hd__hole *hole;       /* the last one made */
 } hd__grade;
 
 /* A piece that is not in use, at its head. */
 typedef struct hd__hole {
-    uint64_t head;               /* the hole made after it, times 4, and HD__GRADE_HOLE */
-    struct hd__hole *next;       /* the one made before */
+    uint64_t head;               /* HD__GRADE_HOLE */
+    struct hd__hole *next, *later; /* the ones made before and after it */
 } hd__hole;
 
 typedef struct hd__page_foot {
@@ -14878,7 +15118,6 @@ struct hd_register {
     hd__span_entry *table;       /* open addressing; `first` until it has to be larger */
     uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
     uint64_t spans, buckets, count;
-    bool sparse;                 /* most buckets have few slots in use */
     uint32_t recent_mask;        /* entries for recent leaves, less 1 */
     hd__recent *recent;          /* by hd__recent_index; `first_recent`, or a map with room for HD__RECENT_MOST */
     uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
@@ -14891,6 +15130,7 @@ struct hd_register {
     hd__page_rows *page_rows;    /* NULL: pages are not shown */
     uint32_t free_row, turn;     /* a row of it that is free, from 1, in that turn; 0: none is */
     uint32_t last_row;           /* of those that it took */
+    hd__shape shape[HD__GRADE_LEAF];
     hd__grade of[HD__GRADES];
     hd__span_entry first[1u << HD__SPANS_FIRST];
     hd__recent first_recent[HD__RECENT_FIRST];
@@ -14900,8 +15140,6 @@ struct hd_register {
    own, as if it were far away. */
 HD__INLINE uint64_t hd__key_of(uint64_t address) { return address >> 4 | address << 60; }
 static uint64_t hd__address_of(uint64_t key) { return key << 4 | key >> 60; }
-HD__INLINE uint8_t hd__tag(uint64_t key) { return (uint8_t)key; }
-
 static uint32_t hd__span_home(const hd_register *reg, uint64_t number) {
     return (uint32_t)(number * 0x9e3779b97f4a7c15u >> reg->shift);
 }
@@ -14957,77 +15195,11 @@ static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
     if (at->number == hd__leaf_number(key)) at->leaf = leaf;
 }
 
-/* The slots come into the cache while the tags are still compared. */
-HD__INLINE hd__bucket *hd__bucket_under(hd__leaf *leaf, uint64_t key) {
-    hd__bucket *b = HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
-    HD__PREFETCH((const void *)((uintptr_t)b + 64));
-    HD__PREFETCH((const void *)((uintptr_t)b + 128));
-    return b;
-}
-
-/* Writes nothing. */
-HD__INLINE hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
+/* NULL: nothing is registered on that page. Leaves the recent leaves as they are. */
+static hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
-    return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_far(reg, key), key);
-}
-
-/* For who adds or removes a block. */
-HD__INLINE hd__bucket *hd__bucket_used(hd_register *reg, uint64_t key) {
-    hd__leaf *leaf = hd__leaf_recent(reg, key);
-    return hd__bucket_under(HD__LIKELY(leaf != NULL) ? leaf : hd__leaf_fetch(reg, key), key);
-}
-
-HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
-HD__INLINE size_t hd__stride(uint32_t grade) { return 8 + 4 * (size_t)(grade & 1); }
-
-/* Where slots begin, in bytes from a bucket's head. */
-HD__INLINE uint32_t hd__slots_at(uint32_t capacity) { return ((uint32_t)HD__TAG_AT + capacity + 3) & ~3u; }
-
-HD__INLINE uint32_t *hd__slot_at(const hd__bucket *b, uint32_t i) {
-    return (uint32_t *)((uintptr_t)b + hd__slots_at(b->capacity) + i * hd__stride((uint32_t)b->head));
-}
-
-/* A bit for each of 16 tags that is equal to this one. */
-HD__INLINE uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
-#if defined(HD__SSE2)
-    __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag)));
-#else
-    const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
-    uint32_t found = 0;
-    for (unsigned half = 0; half < 2; half++) {
-        uint64_t x = 0;
-        for (unsigned i = 0; i < 8; i++) x |= (uint64_t)tags[8 * half + i] << (8 * i);
-        x ^= pattern;
-        x = ~(((x & low7) + low7) | x | low7);          /* 0x80 where a byte was 0 */
-        found |= (uint32_t)((x >> 7) * 0x0102040810204080u >> 56) << (8 * half);
-    }
-    return found;
-#endif
-}
-
-HD__INLINE uint64_t hd__match_64(const uint8_t *tags, uint8_t tag) {
-    return (hd__match(tags, tag) | hd__match(tags + 16, tag) << 16) |
-           (uint64_t)(hd__match(tags + 32, tag) | hd__match(tags + 48, tag) << 16) << 32;
-}
-
-/* The slot of a key; UINT32_MAX: there is none. The newest are looked at first, and 64 at once, which takes less than
-   guessing wrong how many times to go on. */
-HD__INLINE uint32_t hd__search(const hd_register *reg, const hd__bucket *b, uint64_t key) {
-    uint32_t count = b->count, at = (count - 1) & ~63u;
-    uint64_t found;
-    if (reg->sparse && count <= 16) {
-        uint32_t few = hd__match(b->tag, hd__tag(key)) & ((1u << count) - 1);
-        return few ? hd__lowest_bit(few) : UINT32_MAX;
-    }
-    if (HD__UNLIKELY(!count)) return UINT32_MAX;
-    found = hd__match_64(b->tag + at, hd__tag(key)) & (((uint64_t)2 << ((count - 1) & 63)) - 1);
-    while (!found) {
-        if (!at) return UINT32_MAX;
-        at -= 64;
-        found = hd__match_64(b->tag + at, hd__tag(key));
-    }
-    return at + hd__lowest_bit(found);
+    if (!leaf) leaf = hd__leaf_far(reg, key);
+    return leaf ? *hd__bucket_in(leaf, key) : NULL;
 }
 
 static hd__page_foot *hd__foot(uint8_t *page) { return (hd__page_foot *)(void *)(page + HD__PAGE_ROOM); }
@@ -15098,16 +15270,14 @@ static void hd__page_give(hd_register *reg, uint8_t *page) {
     }
 }
 
-static void hd__hole_link(hd__hole *later, hd__hole *h) {
-    if (h) h->head = (uint64_t)(uintptr_t)later << 2 | HD__GRADE_HOLE;
-}
-
 static void hd__hole_unlink(hd__grade *of, hd__hole *h) {
-    hd__hole *later = (hd__hole *)(uintptr_t)((h->head & ~(uint64_t)HD__GRADE_MASK) >> 2);
-    *(later ? &later->next : &of->hole) = h->next;
-    hd__hole_link(later, h->next);
+    *(h->later ? &h->later->next : &of->hole) = h->next;
+    if (h->next) h->next->later = h->later;
     of->holes--;
 }
+
+/* Pieces of a page. */
+static uint16_t hd__each(const hd__grade *of) { return (uint16_t)(HD__PAGE_ROOM / of->size); }
 
 /* The head of a piece, not cleared. NULL: there is no memory. */
 static void *hd__piece_take(hd_register *reg, uint32_t grade) {
@@ -15118,7 +15288,7 @@ static void *hd__piece_take(hd_register *reg, uint32_t grade) {
         of->pieces++;
         return hole;
     }
-    if (!of->top || of->used == of->each) {
+    if (!of->top || of->used == hd__each(of)) {
         uint8_t *page = hd__page_take(reg);
         if (!page) return NULL;
         hd__foot(page)->below = of->top;
@@ -15156,7 +15326,7 @@ static void hd__grade_shorten(hd_register *reg, hd__grade *of) {
     }
     if (--of->used) return;
     of->top = hd__foot(page)->below;
-    of->used = of->each;
+    of->used = hd__each(of);
     hd__page_give(reg, page);
 }
 
@@ -15164,9 +15334,10 @@ static void hd__grade_shorten(hd_register *reg, hd__grade *of) {
 static void hd__piece_give(hd_register *reg, void *piece, uint32_t grade) {
     hd__grade *of = &reg->of[grade];
     hd__hole *hole = (hd__hole *)piece;
+    hole->head = HD__GRADE_HOLE;
+    hole->later = NULL;
     hole->next = of->hole;
-    hd__hole_link(NULL, hole);
-    hd__hole_link(hole, hole->next);
+    if (of->hole) of->hole->later = hole;
     of->hole = hole;
     of->holes++;
     of->pieces--;
@@ -15335,47 +15506,46 @@ static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
     hd__leaf_check(reg, leaf);
 }
 
+/* An empty bucket of a page; a crowd's free slots are not listed yet. NULL: there is no memory. */
+static hd__bucket *hd__bucket_make(hd_register *reg, uint64_t page, uint32_t grade) {
+    hd__bucket *b = (hd__bucket *)hd__piece_take(reg, grade);
+    if (b) hd__bucket_begin(reg->shape, b, page | grade);
+    return b;
+}
+
 /* Moves a bucket to another grade. NULL: there is no memory, and it stays as it is. */
 static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to) {
-    uint64_t key = b->head;
-    uint32_t was = hd__grade_of(key);
-    hd__bucket *n = (hd__bucket *)hd__piece_take(reg, to);
+    uint64_t page = b->head & ~(uint64_t)HD__GRADE_MASK;
+    uint32_t was = hd__grade_of(b->head);
+    hd__bucket *n = hd__bucket_make(reg, page, to);
     if (!n) return NULL;
-    n->head = (key & ~(uint64_t)HD__GRADE_MASK) | to;
-    n->count = b->count;
-    n->capacity = reg->of[to].capacity;
-    memcpy((uint8_t *)n + HD__TAG_AT, (const uint8_t *)b + HD__TAG_AT, b->count);
-    if (hd__stride(was) == hd__stride(to)) {
-        size_t bytes = b->count * hd__stride(to);
-        memcpy(hd__slot_at(n, 0), hd__slot_at(b, 0), bytes);
-    } else {                     /* it had no times */
-        for (uint32_t i = 0; i < b->count; i++) {
-            uint32_t *s = hd__slot_at(n, i);
-            memcpy(s, hd__slot_at(b, i), 8);
-            s[2] = 0;
-        }
-    }
-    *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, key), key), key) = n;
+    if (to > was && to < HD__GRADE_ALL && hd__stride(was) == hd__stride(to)) hd__bucket_grow(reg->shape, b, n);
+    else hd__bucket_copy(reg->shape, b, n);
+    *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, page), page), page) = n;
     hd__piece_give(reg, b, was);
     return n;
 }
 
+/* The grade for so many blocks of a page. Where there are more than 32 on the average page, one with 20 gets an index,
+   too: twice the memory, but the processor, which guesses the next bucket's kind, is wrong less often. */
+static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed) {
+    bool dense = reg->count > 32 * reg->buckets;
+    uint32_t grade = timed;
+    while (reg->shape[grade].capacity < count || (dense && grade == HD__GRADE_MOST)) grade += 2;
+    return grade;
+}
+
 /* A bucket with room for so many more, and for times. NULL: there is no memory. */
-HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
-    uint32_t to = b ? hd__grade_of(b->head) | timed : timed;
+HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed,
+                                                uint32_t more) {
+    uint32_t count = (b ? hd__bucket_count(reg->shape, b) : 0) + more;
+    uint32_t to = hd__grade_for(reg, count, timed || (b && b->head & 1));
     hd__leaf *leaf;
-    reg->sparse = reg->count < 16 * reg->buckets;
-    if (b) {
-        while (reg->of[to].capacity < b->count + more) to += 2;
-        return hd__bucket_move(reg, b, to);
-    }
+    if (b) return hd__bucket_move(reg, b, to);
     leaf = hd__leaf_make(reg, key);
     if (!leaf) return NULL;
-    b = (hd__bucket *)hd__piece_take(reg, to);
+    b = hd__bucket_make(reg, key >> HD__PLACE_BITS << HD__PLACE_BITS, to);
     if (b) {
-        b->head = (key >> HD__PLACE_BITS << HD__PLACE_BITS) | to;
-        b->count = 0;
-        b->capacity = reg->of[to].capacity;
         *hd__bucket_in(leaf, key) = b;
         reg->buckets++;
         hd__leaf_show(reg, leaf);
@@ -15395,21 +15565,23 @@ static uint64_t *hd__empty_at(hd_register *reg, uint64_t key) {
    as its callers do next. */
 HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = hd__empty_at(reg, key);
-    uint32_t was = hd__grade_of(b->head), to = was;
-    if (b->count) {
-        while (to >= 2 && reg->of[to - 2].capacity >= b->count) to -= 2;
+    uint32_t was = hd__grade_of(b->head), count = hd__bucket_count(reg->shape, b);
+    if (count) {
+        uint32_t to = hd__grade_for(reg, count, was & 1);
         if (to != was) hd__bucket_move(reg, b, to);
     } else if (*empty != key + 1) {
         b = *empty ? hd__bucket_of(reg, *empty - 1) : NULL;
         *empty = key + 1;
-        if (b && !b->count) hd__bucket_drop(reg, b);
+        if (b && !hd__bucket_count(reg->shape, b)) hd__bucket_drop(reg, b);
     }
     return true;
 }
 
-/* Makes an empty register of zeros. Buckets of more than 32 bytes are whole cache lines, and fill their pages. */
+/* Makes an empty register of zeros. Sizes of buckets: multiples of 32 bytes; from 504 on, whole parts of a page. One
+   that holds no more than a smaller one is never chosen. */
 static void hd__register_begin(hd_register *reg) {
-    static const uint16_t size[HD__STEPS] = { 32, 64, 128, 192, 256, 320, 448, 576, 768, 960, 1344, 1984, 4032 };
+    static const uint16_t size[HD__STEPS] = { 32, 64, 96, 128, 192, 256, 320, 448, 448, 504, 576, 672, 800, 1008, 1344,
+                                              2016, 4032 };
     reg->table = reg->first;
     reg->bits = HD__SPANS_FIRST;
     reg->shift = 64 - reg->bits;
@@ -15418,9 +15590,7 @@ static void hd__register_begin(hd_register *reg) {
     for (uint32_t i = 0; i < HD__GRADES; i++) {
         hd__grade *of = &reg->of[i];
         of->size = i == HD__GRADE_SPAN ? sizeof(hd__span) : i == HD__GRADE_LEAF ? sizeof(hd__leaf) : size[i / 2];
-        of->each = (uint16_t)(HD__PAGE_ROOM / of->size);
-        while (i < HD__GRADE_LEAF && of->capacity < 1u << HD__PLACE_BITS &&
-               hd__slots_at(of->capacity + 1u) + (of->capacity + 1u) * hd__stride(i) <= of->size) of->capacity++;
+        if (i < HD__GRADE_LEAF) reg->shape[i] = hd__shape_of(i, of->size);
     }
 }
 
@@ -15484,8 +15654,8 @@ HD__NOINLINE static void hd__vast_drop(hd_register *reg, uint32_t kept) {
 }
 
 HD__INLINE void hd__slot_show(const hd_register *reg, const hd__bucket *b, uint32_t i, uint64_t address,
-                              hd_allocation *allocation) {
-    const uint32_t *s = hd__slot_at(b, i);
+                              hd_allocation *allocation, hd__kind kind) {
+    const uint32_t *s = hd__slot_at(reg->shape, b, i, kind);
     if (!allocation) return;
     allocation->address = address;
     allocation->size = HD__LIKELY(s[0] < HD__VAST) ? s[0] : reg->vast[(s[0] & ~HD__VAST) - 1];
@@ -15493,20 +15663,10 @@ HD__INLINE void hd__slot_show(const hd_register *reg, const hd__bucket *b, uint3
     allocation->time = b->head & 1 ? s[2] : 0;
 }
 
-/* The bucket of an address, and its slot there; NULL: nothing is registered. */
-HD__INLINE hd__bucket *hd__register_at(const hd_register *reg, uint64_t address, uint32_t *slot) {
-    uint64_t key = hd__key_of(address);
-    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_of(reg, key) : NULL;
-    if (HD__UNLIKELY(!b)) return NULL;
-    *slot = hd__search(reg, b, key);
-    return *slot == UINT32_MAX ? NULL : b;
-}
-
-/* Gives a bucket that has room a new block. */
-HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t size,
-                                    const hd_allocation *allocation, hd_allocation *replaced) {
-    uint32_t i = b->count++, *s = hd__slot_at(b, i);
-    ((uint8_t *)b)[HD__TAG_AT + i] = hd__tag(key);
+/* Gives a bucket a new block, in a slot that is free. */
+HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t i, uint32_t size,
+                                    const hd_allocation *allocation, hd_allocation *replaced, hd__kind kind) {
+    uint32_t *s = hd__slot_take(reg->shape, b, key, i, kind);
     s[0] = size;
     s[1] = allocation->context;
     if (b->head & 1) s[2] = allocation->time;
@@ -15521,93 +15681,141 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
     const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
     uint64_t key = hd__key_of(allocation->address);
     uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
-    bool large = allocation->size >= HD__VAST, timed = allocation->time != 0;
+    bool large = allocation->size >= HD__VAST, timed = allocation->time != 0, full;
     hd__bucket *b;
-    if (!key || !reg) return HD_INVALID;
+    hd__kind kind;
     b = hd__bucket_of(reg, key);
-    if (b) i = hd__search(reg, b, key);
-    if (i != UINT32_MAX) was = hd__slot_at(b, i)[0];
+    if (b) i = hd__search(b, key, hd__kind_of(b));
+    if (i != UINT32_MAX) was = *hd__slot_at(reg->shape, b, i, hd__kind_of(b));
     if (large && !(size = was >= HD__VAST ? was : hd__vast_add(reg, allocation->size))) return HD_OUT_OF_MEMORY;
-    if ((!b || (b->head & 1) < timed || (i == UINT32_MAX && b->count == b->capacity)) &&
-        !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
+    full = b && i == UINT32_MAX && hd__slot_free(reg->shape, b, key, hd__kind_of(b)) == UINT32_MAX;
+    if ((!b || full || (b->head & 1) < timed) && !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
         if (large && size != was) hd__vast_drop(reg, size);
         return HD_OUT_OF_MEMORY;
     }
-    if (i != UINT32_MAX) hd__slot_show(reg, b, i, allocation->address, replaced);
+    kind = hd__kind_of(b);
+    i = hd__search(b, key, kind); /* it may have moved */
+    if (i != UINT32_MAX) hd__slot_show(reg, b, i, allocation->address, replaced, kind);
     if (large) reg->vast[(size & ~HD__VAST) - 1] = allocation->size;
-    if (i == UINT32_MAX) return hd__bucket_add(reg, b, key, size, allocation, replaced);
+    if (i == UINT32_MAX) {
+        i = hd__slot_free(reg->shape, b, key, kind);
+        return hd__bucket_add(reg, b, key, i, size, allocation, replaced, kind);
+    }
     if (was >= HD__VAST && size != was) hd__vast_drop(reg, was);
-    s = hd__slot_at(b, i);
+    s = hd__slot_at(reg->shape, b, i, kind);
     s[0] = size;
     s[1] = allocation->context;
     if (b->head & 1) s[2] = allocation->time;
     return HD_OK;
 }
 
-/* Calls nothing where a bucket has room. */
-HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
-                                          hd_allocation *replaced) {
-    uint64_t key = hd__key_of(allocation->address);
-    hd__bucket *b = HD__LIKELY(reg && key) ? hd__bucket_used(reg, key) : NULL;
-    if (HD__LIKELY(b && b->count < b->capacity && allocation->size < HD__VAST) &&
-        HD__LIKELY((b->head & 1) >= (allocation->time != 0) && hd__search(reg, b, key) == UINT32_MAX))
-        return hd__bucket_add(reg, b, key, (uint32_t)allocation->size, allocation, replaced);
+HD__INLINE hd_status hd__insert_into(hd_register *reg, hd__bucket *b, uint64_t key, const hd_allocation *allocation,
+                                     hd_allocation *replaced, hd__kind kind) {
+    uint32_t i;
+    if (HD__LIKELY(allocation->size < HD__VAST) && HD__LIKELY(!allocation->time || (b->head & 1)) &&
+        HD__LIKELY(hd__search(b, key, kind) == UINT32_MAX && (i = hd__slot_free(reg->shape, b, key, kind)) != UINT32_MAX))
+        return hd__bucket_add(reg, b, key, i, (uint32_t)allocation->size, allocation, replaced, kind);
     return hd__register_put(reg, allocation, replaced);
 }
 
+/* Where the leaf is not a recent one: makes it one, and begins again. */
+HD__NOINLINE static hd_status hd__insert_far(hd_register *reg, const hd_allocation *allocation, hd_allocation *replaced) {
+    if (hd__leaf_fetch(reg, hd__key_of(allocation->address))) return hd_register_insert(reg, allocation, replaced);
+    return hd__register_put(reg, allocation, replaced);
+}
+
+/* Calls nothing where the leaf is a recent one and the bucket has room. */
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__leaf *leaf;
+    hd__bucket *b;
+    if (HD__UNLIKELY(!reg || !key)) return HD_INVALID;
+    leaf = hd__leaf_recent(reg, key);
+    if (HD__UNLIKELY(!leaf)) return hd__insert_far(reg, allocation, replaced);
+    b = *hd__bucket_in(leaf, key);
+    if (HD__UNLIKELY(!b)) return hd__register_put(reg, allocation, replaced);
+    switch (hd__kind_of(b)) {
+    case HD__FEW: return hd__insert_into(reg, b, key, allocation, replaced, HD__FEW);
+    case HD__MANY: return hd__insert_into(reg, b, key, allocation, replaced, HD__MANY);
+    default: return hd__insert_into(reg, b, key, allocation, replaced, HD__ALL);
+    }
+}
+
+HD__INLINE bool hd__find_in(const hd_register *reg, const hd__bucket *b, uint64_t key, uint64_t address,
+                            hd_allocation *found, hd__kind kind) {
+    uint32_t i = hd__search_read(b, key, kind);
+    if (i == UINT32_MAX) return false;
+    hd__slot_show(reg, b, i, address, found, kind);
+    return true;
+}
+
+HD__NOINLINE static bool hd__find_far(const hd_register *reg, uint64_t address, hd_allocation *found) {
+    uint64_t key = hd__key_of(address);
+    const hd__bucket *b = reg ? hd__bucket_of(reg, key) : NULL;
+    return b && hd__find_in(reg, b, key, address, found, hd__kind_of(b));
+}
+
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
-    uint32_t i = 0;
-    const hd__bucket *b = hd__register_at(reg, address, &i);
-    if (b) hd__slot_show(reg, b, i, address, found);
-    return b != NULL;
+    uint64_t key = hd__key_of(address);
+    hd__leaf *leaf = HD__LIKELY(reg != NULL) ? hd__leaf_recent(reg, key) : NULL;
+    const hd__bucket *b;
+    if (HD__UNLIKELY(!leaf)) return hd__find_far(reg, address, found);
+    b = *hd__bucket_in(leaf, key);
+    if (HD__UNLIKELY(!b)) return false;
+    switch (hd__kind_of(b)) {
+    case HD__FEW: return hd__find_in(reg, b, key, address, found, HD__FEW);
+    case HD__MANY: return hd__find_in(reg, b, key, address, found, HD__MANY);
+    default: return hd__find_in(reg, b, key, address, found, HD__ALL);
+    }
 }
 
 HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context) {
-    uint32_t i = 0;
-    hd__bucket *b = hd__register_at(reg, address, &i);
-    if (b) hd__slot_at(b, i)[1] = context;
-    return b != NULL;
+    uint64_t key = hd__key_of(address);
+    hd__bucket *b = reg ? hd__bucket_of(reg, key) : NULL;
+    uint32_t i = b ? hd__search(b, key, hd__kind_of(b)) : UINT32_MAX;
+    if (i != UINT32_MAX) hd__slot_at(reg->shape, b, i, hd__kind_of(b))[1] = context;
+    return i != UINT32_MAX;
 }
 
-/* The last block takes the place of the one removed, without asking whether it is the same. */
-HD__INLINE bool hd__bucket_remove(hd_register *reg, hd__bucket *b, uint32_t i) {
-    uint32_t last = --b->count, *s = hd__slot_at(b, i);
-    const uint32_t *from = hd__slot_at(b, last);
-    uint8_t *tag = (uint8_t *)b + HD__TAG_AT;
+HD__NOINLINE static bool hd__vast_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
+    uint64_t key = hd__key_of(address);
+    hd__bucket *b = hd__bucket_of(reg, key);
+    hd__kind kind = hd__kind_of(b);
+    uint32_t i = hd__search(b, key, kind), *s = hd__slot_at(reg->shape, b, i, kind);
+    hd__slot_show(reg, b, i, address, removed, kind);
+    hd__vast_drop(reg, s[0]);
     reg->count--;
-    tag[i] = tag[last];
-    s[0] = from[0];
-    s[1] = from[1];
-    if (b->head & 1) s[2] = from[2];
-    return HD__UNLIKELY(3 * last <= b->capacity) ? hd__bucket_shrink(reg, b) : true;
+    return hd__slot_give(b, key, i, s, kind) > 0 || hd__bucket_shrink(reg, b);
 }
 
-HD__NOINLINE static bool hd__vast_remove(hd_register *reg, hd__bucket *b, uint32_t i, uint64_t address,
-                                         hd_allocation *removed) {
-    hd__slot_show(reg, b, i, address, removed);
-    hd__vast_drop(reg, hd__slot_at(b, i)[0]);
-    return hd__bucket_remove(reg, b, i);
+HD__INLINE bool hd__remove_from(hd_register *reg, hd__bucket *b, uint64_t key, uint64_t address, hd_allocation *removed,
+                                hd__kind kind) {
+    uint32_t i = hd__search_read(b, key, kind), *s;
+    if (HD__UNLIKELY(i == UINT32_MAX)) return false;
+    s = hd__slot_at(reg->shape, b, i, kind);
+    if (HD__UNLIKELY(s[0] >= HD__VAST)) return hd__vast_remove(reg, address, removed);
+    hd__slot_show(reg, b, i, address, removed, kind);
+    reg->count--;
+    return HD__LIKELY(hd__slot_give(b, key, i, s, kind) > 0) || hd__bucket_shrink(reg, b);
 }
 
-/* Most blocks that programs free are the newest of their page: that one is asked first, and nothing has to move. */
+HD__NOINLINE static bool hd__remove_far(hd_register *reg, uint64_t address, hd_allocation *removed) {
+    return hd__leaf_fetch(reg, hd__key_of(address)) && hd_register_remove(reg, address, removed);
+}
+
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__bucket *b = HD__LIKELY(reg != NULL) ? hd__bucket_used(reg, key) : NULL;
-    uint32_t i;
-    if (HD__UNLIKELY(!b || !b->count)) return false;
-    i = b->count - 1u;
-    if (((const uint8_t *)b)[HD__TAG_AT + i] != hd__tag(key)) {
-        i = hd__search(reg, b, key);
-        if (i == UINT32_MAX) return false;
-    } else if (HD__LIKELY(hd__slot_at(b, i)[0] < HD__VAST)) {
-        hd__slot_show(reg, b, i, address, removed);
-        b->count = (uint16_t)i;
-        reg->count--;
-        return HD__UNLIKELY(3 * i <= b->capacity) ? hd__bucket_shrink(reg, b) : true;
+    hd__leaf *leaf = HD__LIKELY(reg != NULL) ? hd__leaf_recent(reg, key) : NULL;
+    hd__bucket *b;
+    if (HD__UNLIKELY(!leaf)) return reg && hd__remove_far(reg, address, removed);
+    b = *hd__bucket_in(leaf, key);
+    if (HD__UNLIKELY(!b)) return false;
+    switch (hd__kind_of(b)) {
+    case HD__FEW: return hd__remove_from(reg, b, key, address, removed, HD__FEW);
+    case HD__MANY: return hd__remove_from(reg, b, key, address, removed, HD__MANY);
+    default: return hd__remove_from(reg, b, key, address, removed, HD__ALL);
     }
-    if (HD__UNLIKELY(hd__slot_at(b, i)[0] >= HD__VAST)) return hd__vast_remove(reg, b, i, address, removed);
-    hd__slot_show(reg, b, i, address, removed);
-    return hd__bucket_remove(reg, b, i);
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg ? reg->count : 0; }
@@ -15619,14 +15827,15 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
         while (span && *at < 1u << (HD__SPAN_BITS + HD__LEAF_BITS + 9)) {
             const hd__leaf *leaf = span->leaf[*at >> (HD__LEAF_BITS + 9)];
             const hd__bucket *b = leaf ? leaf->bucket[*at >> 9 & ((1u << HD__LEAF_BITS) - 1)] : NULL;
-            uint32_t i = *at & 511, passed = leaf ? 511 : (1u << (HD__LEAF_BITS + 9)) - 1;
-            if (!b || i >= b->count) {
+            uint32_t i = *at & 511, slot, passed = leaf ? 511 : (1u << (HD__LEAF_BITS + 9)) - 1;
+            uint8_t tag;
+            if (!b || !hd__bucket_next(b, &i, &slot, &tag)) {
                 *at = (*at | passed) + 1;
                 continue;
             }
-            ++*at;
-            hd__slot_show(reg, b, i, hd__address_of((b->head & ~(uint64_t)HD__GRADE_MASK) |
-                                                    ((const uint8_t *)b)[HD__TAG_AT + i]), found);
+            *at = (*at & ~511u) | i;
+            hd__slot_show(reg, b, slot, hd__address_of((b->head & ~(uint64_t)HD__GRADE_MASK) | tag), found,
+                          hd__kind_of(b));
             return true;
         }
     }
@@ -15646,11 +15855,13 @@ typedef struct hd__page_order {
 } hd__page_order;
 
 static void hd__page_order_add(hd__page_order *o, const hd__bucket *b, uint32_t lowest) {
+    uint32_t position = 0, slot;
+    uint8_t tag;
     o->bucket[lowest] = b;
-    for (uint32_t i = 0; i < b->count; i++) {
-        uint32_t at = (uint32_t)((const uint8_t *)b)[HD__TAG_AT + i] << 4 | lowest;
+    while (hd__bucket_next(b, &position, &slot, &tag)) {
+        uint32_t at = (uint32_t)tag << 4 | lowest;
         o->bits[at >> 6] |= (uint64_t)1 << (at & 63);
-        o->slot[at] = (uint8_t)i;
+        o->slot[at] = (uint8_t)slot;
     }
 }
 
@@ -15669,7 +15880,7 @@ static void hd__register_walk(const hd_register *reg, uint64_t area, uint32_t le
         for (uint32_t k = 0; k < 16; k++) {
             const hd__leaf *l = span[k] ? span[k]->leaf[page >> HD__LEAF_BITS] : NULL;
             const hd__bucket *b = l ? l->bucket[page & ((1u << HD__LEAF_BITS) - 1)] : NULL;
-            if (!b || !b->count) continue;
+            if (!b || !hd__bucket_count(reg->shape, b)) continue;
             if (!any) memset(o.bits, 0, sizeof o.bits);
             any = true;
             hd__page_order_add(&o, b, k);
@@ -15678,7 +15889,8 @@ static void hd__register_walk(const hd_register *reg, uint64_t area, uint32_t le
             for (uint64_t bits = o.bits[i]; bits; bits &= bits - 1) {
                 uint32_t at = i << 6 | hd__lowest_bit(bits);
                 uint64_t base = area << (HD__SPAN_SHIFT + 4) | (uint64_t)page << (HD__PLACE_BITS + 4);
-                hd__slot_show(reg, o.bucket[at & 15], o.slot[at], base | at, &a);
+                const hd__bucket *b = o.bucket[at & 15];
+                hd__slot_show(reg, b, o.slot[at], base | at, &a, hd__kind_of(b));
                 each(user, &a);
             }
     }

@@ -85,24 +85,39 @@ static uint64_t really_resident(void) {
 /* What is found by walking: pieces of each grade, and what is in buckets. */
 typedef struct walked {
     uint32_t pieces[HD__GRADES];
-    uint64_t count, empty;
+    uint64_t count, empty, buckets;
 } walked;
 
-static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t key, walked *w) {
-    const hd__grade *of = &reg->of[hd__grade_of(b->head)];
-    const uint8_t *tags = (const uint8_t *)b + HD__TAG_AT;
-    bool seen[256] = { false };
-    assert_true(hd__grade_of(b->head) < 2 * HD__STEPS && b->count <= of->capacity);
-    assert_int_equal(b->head & ~(uint64_t)HD__GRADE_MASK, key);
-    assert_int_equal(b->capacity, of->capacity);
-    assert_true(hd__slots_at(b->capacity) + b->capacity * hd__stride(hd__grade_of(b->head)) <= of->size);
-    for (unsigned i = 0; i < b->count; i++) {
-        assert_false(seen[tags[i]]);
-        seen[tags[i]] = true;
+/* Slots that are free are in the list of free ones, once each. */
+static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[256], uint32_t count) {
+    uint32_t capacity = reg->shape[hd__grade_of(b->head)].capacity;
+    for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, HD__MANY), count++) {
+        assert_true(next <= capacity && !in_use[next - 1]);
+        in_use[next - 1] = true;
     }
-    assert_true(b->count || *hd__empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
-    w->empty += !b->count;
-    w->count += b->count;
+    assert_int_equal(count, capacity);
+}
+
+static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t key, walked *w) {
+    const hd__shape *shape = &reg->shape[hd__grade_of(b->head)];
+    uint32_t at = 0, slot, count = 0, timed = b->head & 1;
+    bool seen[256] = { false }, in_use[256] = { false };
+    uint8_t tag;
+    assert_true(hd__grade_of(b->head) < 2 * HD__STEPS);
+    assert_int_equal(b->head & ~(uint64_t)HD__GRADE_MASK, key);
+    assert_true(shape->slots_at + (uintptr_t)shape->capacity * (8 + 4 * timed) <= reg->of[hd__grade_of(b->head)].size);
+    for (; hd__bucket_next(b, &at, &slot, &tag); count++) {
+        assert_true(slot < shape->capacity && !seen[tag] && !in_use[slot]);
+        seen[tag] = in_use[slot] = true;
+        assert_int_equal(hd__search(b, key | tag, hd__kind_of(b)), slot);
+    }
+    assert_int_equal(count, hd__bucket_count(reg->shape, b));
+    assert_true(count > shape->capacity / 3u || hd__grade_of(b->head) < 2 || !count);
+    if (hd__kind_of(b) == HD__MANY) check_free(reg, b, in_use, count);
+    assert_true(count || *hd__empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
+    w->empty += !count;
+    w->buckets++;
+    w->count += count;
     w->pieces[hd__grade_of(b->head)]++;
 }
 
@@ -119,9 +134,12 @@ static void check_leaf(const hd_register *reg, const hd__leaf *leaf, uint64_t ke
 static uint64_t check_grade(const hd__grade *of, uint32_t pieces) {
     uint64_t pages = 0, room = 0;
     uint32_t holes = 0;
-    for (const hd__hole *h = of->hole, *later = NULL; h; later = h, h = h->next, holes++)
-        assert_int_equal(h->head, (uint64_t)(uintptr_t)later << 2 | HD__GRADE_HOLE);
-    for (uint8_t *page = of->top; page; page = hd__foot(page)->below, pages++) room += page == of->top ? of->used : of->each;
+    for (const hd__hole *h = of->hole, *later = NULL; h; later = h, h = h->next, holes++) {
+        assert_int_equal(h->head, HD__GRADE_HOLE);
+        assert_ptr_equal(h->later, later);
+    }
+    for (uint8_t *page = of->top; page; page = hd__foot(page)->below, pages++)
+        room += page == of->top ? of->used : hd__each(of);
     assert_int_equal(of->pieces, pieces);
     assert_int_equal(of->holes, holes);
     assert_int_equal(room, pieces + holes);
@@ -140,7 +158,7 @@ static void check_old_entry(const hd_register *reg, uint64_t key, uint32_t at) {
 /* Every piece is where its key leads to, and none is lost. */
 static void check_tables(const hd_register *reg) {
     walked w;
-    uint64_t spans = 0, pages = 0, spares = 0, away = 0, buckets = 0;
+    uint64_t spans = 0, pages = 0, spares = 0, away = 0;
     memset(&w, 0, sizeof w);
     for (uint32_t i = 0; i <= hd__span_mask(reg); i++) {
         const hd__span *span = reg->table[i].span;
@@ -167,12 +185,9 @@ static void check_tables(const hd_register *reg) {
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
+    assert_int_equal(w.buckets, reg->buckets);
     assert_true(w.empty <= 1u << HD__EMPTY_BITS);
-    for (unsigned i = 0; i < HD__GRADES; i++) {
-        pages += check_grade(&reg->of[i], w.pieces[i]);
-        if (i < 2 * HD__STEPS) buckets += w.pieces[i];
-    }
-    assert_int_equal(buckets, reg->buckets);
+    for (unsigned i = 0; i < HD__GRADES; i++) pages += check_grade(&reg->of[i], w.pieces[i]);
     for (uint8_t *page = reg->spare; page; page = hd__foot(page)->below) spares++;
     for (uint32_t i = 0; i < reg->batches; i++)
         for (unsigned k = 0; k < HD__BATCH_PAGES; k++) away += hd__batch_at(reg, i)->away >> k & 1;
@@ -572,6 +587,142 @@ static void full_pages_stay_correct(void **state) {
     }
 }
 
+/* How many slots each size has, and of which kind it is. */
+static void buckets_have_as_many_slots_as_told(void **state) {
+    static const uint16_t untimed[HD__STEPS] = { 2, 5, 9, 12, 19, 26, 26, 26, 22, 29, 38, 50, 66, 92, 134, 218, 256 };
+    static const uint16_t timed[HD__STEPS] = { 1, 3, 6, 8, 13, 18, 23, 32, 14, 19, 25, 33, 44, 61, 89, 145, 256 };
+    hd_register *reg = hd_register_create(NULL);
+    (void)state;
+    for (unsigned i = 0; i < 2 * HD__STEPS; i++) {
+        hd__bucket b = { i, 0, 0, { 0 } };
+        assert_int_equal(reg->shape[i].capacity, (i & 1 ? timed : untimed)[i / 2]);
+        assert_int_equal(hd__kind_of(&b), i / 2 < 8 ? HD__FEW : i / 2 < 16 ? HD__MANY : HD__ALL);
+    }
+    assert_int_equal(reg->shape[HD__GRADE_MOST].capacity, HD__FEW_UNTIMED);
+    hd_register_free(reg);
+}
+
+/* One page fills up and becomes empty, in any order: what is there is found as it was given, in buckets of all kinds, and
+   nothing else is. */
+static void a_page_has_buckets_of_all_kinds(void **state) {
+    (void)state;
+    for (uint32_t timed = 0; timed < 2; timed++) {
+        hd_register *reg = hd_register_create(NULL);
+        hd_allocation live[256], got;
+        uint64_t random = 7 + timed, page = 0x7000, count = 0, empty = 0;
+        unsigned changes[3][3] = { { 0 } };
+        hd__kind kind = HD__FEW;
+        memset(live, 0, sizeof live);
+        for (uint32_t step = 1; step <= 40000; step++) {
+            unsigned i = (unsigned)hd__test_below(&random, 256), fill = step / 4000 % 2;
+            hd_allocation a = allocation_of(page + 16 * i, step, ~step, timed ? step : 0);
+            if (hd__test_below(&random, 512) < (fill ? 500u : 1u)) {
+                assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
+                if (live[i].address) assert_same(&got, &live[i]);
+                else assert_int_equal(got.address, 0);
+                count += !live[i].address;
+                live[i] = a;
+            } else {
+                assert_int_equal(hd_register_remove(reg, a.address, &got), live[i].address != 0);
+                if (live[i].address) assert_same(&got, &live[i]);
+                count -= live[i].address != 0;
+                live[i].address = 0;
+            }
+            assert_int_equal(hd_register_count(reg), count);
+            empty += !count;
+            if (count) {
+                changes[kind][hd__kind_of(hd__bucket_of(reg, hd__key_of(page)))]++;
+                kind = hd__kind_of(hd__bucket_of(reg, hd__key_of(page)));
+            }
+            if (step % 97) continue;
+            check_tables(reg);
+            for (i = 0; i < 256; i++) {
+                assert_int_equal(hd_register_find(reg, page + 16 * i, &got), live[i].address != 0);
+                if (live[i].address) assert_same(&got, &live[i]);
+            }
+        }
+        assert_true(changes[HD__FEW][HD__MANY] && changes[HD__MANY][HD__ALL]);
+        assert_true(changes[HD__ALL][HD__MANY] && changes[HD__MANY][HD__FEW] && empty);
+        hd_register_free(reg);
+    }
+}
+
+/* Blocks as far apart as mallocs place those of one size, from 11 to 51 on a page. */
+static void blocks_of_one_size_cost_at_most_20_bytes(void **state) {
+    enum { N = 300000 };
+    (void)state;
+    for (uint64_t apart = 80; apart <= 368; apart += 16) {
+        hd_register *reg = hd_register_create(NULL);
+        for (uint64_t i = 1; i <= N; i++) {
+            hd_allocation a = allocation_of(apart * i, apart - 8, 1, 0);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+        }
+        assert_in_range(hd_register_memory(reg).resident / N, 9, 19);
+        hd_register_free(reg);
+    }
+}
+
+/* A block gets a time, and the OS has no memory for a larger bucket: all is as it was. */
+static void what_cannot_be_replaced_stays(void **state) {
+    static const unsigned counts[] = { 2, 26, 50, 218, 256 };
+    (void)state;
+    for (unsigned k = 0; k < COUNT(counts); k++) {
+        hd_register *reg = hd_register_create(NULL);
+        hd_allocation got, none = allocation_of(7, 7, 7, 7);
+        uint64_t others = 0, refused = 0;
+        for (uint64_t i = 0; i < counts[k]; i++) {
+            hd_allocation a = allocation_of(0x7000 + 16 * i, i + 1, 5, 0);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+        }
+        test_map_fail_at = 1;
+        for (;; others++) {      /* until pages are used up */
+            hd_allocation a = allocation_of(0x70000000 + (others << 12), 1, 1, 1);
+            test_map_calls = 0;
+            if (hd_register_insert(reg, &a, NULL)) break;
+        }
+        for (uint64_t i = 0; i < counts[k]; i++) {
+            hd_allocation a = allocation_of(0x7000 + 16 * i, i % 2 ? HD__VAST + i : 3, 6, i % 4 < 3 ? 9 : 0);
+            hd_status status;
+            test_map_calls = 0;
+            got = none;
+            status = hd_register_insert(reg, &a, &got);
+            if (i % 4 < 2 && status) refused++;
+            if (!status) continue; /* there was a hole, or none was needed */
+            assert_int_equal(status, HD_OUT_OF_MEMORY);
+            assert_same(&got, &none);
+            assert_true(hd_register_find(reg, a.address, &got));
+            assert_int_equal(got.size, i + 1);
+            assert_int_equal(reg->vast_count, 0);
+        }
+        test_map_fail_at = 0;
+        assert_true(refused);
+        check_tables(reg);
+        hd_register_free(reg);
+    }
+}
+
+/* Blocks of 2 GiB and more are replaced by ones with times: their bucket moves, and slots get other numbers. */
+static void what_is_replaced_while_its_bucket_moves_is_told(void **state) {
+    hd_register *reg = hd_register_create(NULL);
+    hd_allocation got, was[6];
+    (void)state;
+    for (uint64_t i = 1; i < 6; i++) {
+        was[i] = allocation_of(0x7000 + 16 * i, HD__VAST + i, (uint32_t)i, 0);
+        assert_int_equal(hd_register_insert(reg, &was[i], NULL), HD_OK);
+    }
+    assert_true(hd_register_remove(reg, was[1].address, NULL));
+    for (uint64_t i = 2; i < 6; i++) {
+        hd_allocation a = allocation_of(was[i].address, HD__VAST + 10 * i, 10 * (uint32_t)i, 7);
+        assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
+        assert_same(&got, &was[i]);
+        assert_true(hd_register_find(reg, a.address, &got));
+        assert_same(&got, &a);
+    }
+    assert_int_equal(reg->vast_count, 4);
+    check_tables(reg);
+    hd_register_free(reg);
+}
+
 /* Blocks with times and without, on the same pages. */
 static void times_are_kept_where_there_are_any(void **state) {
     hd_register *reg = hd_register_create(NULL);
@@ -857,6 +1008,7 @@ static void check_each_failing_request(uint32_t n, uint64_t apart) {
 static void no_failing_request_loses_or_leaks_anything(void **state) {
     (void)state;
     check_each_failing_request(20000, 32);
+    check_each_failing_request(6000, 16);
     check_each_failing_request(2600, 1 << 17); /* a leaf each: the array of recent ones is asked for, and grows thrice */
 }
 
@@ -898,6 +1050,11 @@ int main(void) {
         TEST(addresses_anywhere_find_room),
         TEST(spans_that_share_a_home_stay_correct),
         TEST(full_pages_stay_correct),
+        TEST(buckets_have_as_many_slots_as_told),
+        TEST(a_page_has_buckets_of_all_kinds),
+        TEST(blocks_of_one_size_cost_at_most_20_bytes),
+        TEST(what_cannot_be_replaced_stays),
+        TEST(what_is_replaced_while_its_bucket_moves_is_told),
         TEST(times_are_kept_where_there_are_any),
         TEST(sizes_of_2_gib_and_more_come_and_go),
         TEST(clumps_come_and_go),
