@@ -14775,7 +14775,7 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    What is registered on one page of addresses, 256 places of 16 bytes, is a bucket. Each block has a slot there,
    until it is removed: 8 bytes for size and context, 12 in a bucket in which a block has a time.
 
-   In a small bucket, of up to 26 slots (32 with times), each slot has a tag, which is its block's place, and a bit
+   In a small bucket, of up to 27 slots (32 with times), each slot has a tag, which is its block's place, and a bit
    that says whether it is in use. All tags are compared at once. A removal clears the bit and leaves the slot alone:
    a write to it would make the processor hold back the next call's reads until the tags have come from memory. A
    larger bucket has an index instead, of each place's slot, and a list of free slots. The largest, for more than 218
@@ -14787,8 +14787,7 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 
 enum {
     HD__STEPS = 17,              /* of buckets' sizes; of each there are two grades, without and with times */
-    HD__FEW_UNTIMED = 26, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, with times */
-    HD__GRADE_MOST = 10,         /* of HD__FEW_UNTIMED slots */
+    HD__FEW_UNTIMED = 27, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, with times */
     HD__GRADE_MANY = 16, HD__GRADE_ALL = 2 * HD__STEPS - 2, /* the first of these kinds */
     HD__GRADE_MASK = 63
 };
@@ -15011,10 +15010,10 @@ static uint32_t hd__slots_at(uint32_t capacity) { return ((uint32_t)offsetof(hd_
 
 /* How many slots a bucket of a grade and size has, and where they begin. */
 static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
-    uint32_t n = 0, at = HD__CROWD_SLOTS_AT, timed = grade & 1, each = (uint32_t)hd__stride(grade);
+    uint32_t n = 0, at = HD__CROWD_SLOTS_AT, each = (uint32_t)hd__stride(grade);
+    uint32_t most = grade & 1 ? HD__FEW_MOST : HD__FEW_UNTIMED;
     hd__shape shape;
     if (grade < HD__GRADE_MANY) {
-        uint32_t most = timed ? HD__FEW_MOST : HD__FEW_UNTIMED;
         while (n < most && hd__slots_at(n + 1) + (n + 1) * each <= size) n++;
         at = hd__slots_at(n);
     } else {
@@ -15117,7 +15116,7 @@ typedef struct hd__batch {
 struct hd_register {
     hd__span_entry *table;       /* open addressing; `first` until it has to be larger */
     uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
-    uint64_t spans, buckets, count;
+    uint64_t spans, count;
     uint32_t recent_mask;        /* entries for recent leaves, less 1 */
     hd__recent *recent;          /* by hd__recent_index; `first_recent`, or a map with room for HD__RECENT_MOST */
     uint64_t empty[1u << HD__EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0: none */
@@ -15500,7 +15499,6 @@ static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
     uint64_t key = b->head;
     hd__leaf *leaf = *hd__leaf_in(hd__span_of(reg, key), key);
     *hd__bucket_in(leaf, key) = NULL;
-    reg->buckets--;
     hd__leaf_show(reg, leaf);
     hd__piece_give(reg, b, hd__grade_of(key));
     hd__leaf_check(reg, leaf);
@@ -15526,12 +15524,10 @@ static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to)
     return n;
 }
 
-/* The grade for so many blocks of a page. Where there are more than 32 on the average page, one with 20 gets an index,
-   too: twice the memory, but the processor, which guesses the next bucket's kind, is wrong less often. */
+/* The smallest grade with room for so many. */
 static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed) {
-    bool dense = reg->count > 32 * reg->buckets;
     uint32_t grade = timed;
-    while (reg->shape[grade].capacity < count || (dense && grade == HD__GRADE_MOST)) grade += 2;
+    while (reg->shape[grade].capacity < count) grade += 2;
     return grade;
 }
 
@@ -15547,7 +15543,6 @@ HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, 
     b = hd__bucket_make(reg, key >> HD__PLACE_BITS << HD__PLACE_BITS, to);
     if (b) {
         *hd__bucket_in(leaf, key) = b;
-        reg->buckets++;
         hd__leaf_show(reg, leaf);
     } else {
         hd__leaf_check(reg, leaf);
