@@ -1670,7 +1670,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 
 /* =============================================================================== >>register
    A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
-   use it. Made for addresses as mallocs give them out, 10 to 25 bytes a block; all others work too, and take more
+   use it. Made for addresses as mallocs give them out, 10 to 28 bytes a block; all others work too, and take more
    memory, up to 1,000 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
    Source: chromium-heap-profiler. */
 
@@ -15045,14 +15045,15 @@ static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
    hole in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
    So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
-   Cost in memory: 10 to 20 bytes a block where there are 8 or more on a page, up to 25 with times. A block that is
-   alone in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array
-   of recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer
-   than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the table's entry and
-   the span), the leaf, and one to three lines of the bucket. Where blocks are picked at random from millions, the bucket
-   is in no cache, and where it lies is known by the leaf alone: such a look-up takes two to three times as long as in the
-   fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or
-   halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   Cost in memory: 10 to 20 bytes a block where there are 8 or more on a page, up to 28 with times; up to three times
+   as many where blocks were freed, since a bucket becomes smaller only when a third is in use. A block that is alone
+   in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array of
+   recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer
+   than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the table's entry
+   and the span), the leaf, and one to three lines of the bucket, rarely more. Where blocks are picked at random from
+   millions, the bucket is in no cache, and where it lies is known by the leaf alone: such a look-up takes two to
+   three times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless
+   the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 #define HD__LEAF_BITS 5u
 #define HD__SPAN_BITS 6u
