@@ -14787,7 +14787,8 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 
 enum {
     HD__STEPS = 17,              /* of buckets' sizes; of each there are two grades, without and with times */
-    HD__FEW_UNTIMED = 27, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, with times */
+    HD__FEW_UNTIMED = 27, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, where an index is quicker from
+                                    there on; with times, where it would take too much memory */
     HD__GRADE_MANY = 16, HD__GRADE_ALL = 2 * HD__STEPS - 2, /* the first of these kinds */
     HD__GRADE_MASK = 63
 };
