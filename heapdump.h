@@ -1740,7 +1740,8 @@ typedef struct hd_lifetimes {
    Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
    hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
    allocates): such inner calls are ignored and counted. They never call malloc, and take at most
-   1 KiB of the caller's stack, beside what desc.tracker.unwind takes. Thread-local variables take 5 KB.
+   1 KiB of the caller's stack (compiled without optimization 7 KiB), beside what desc.tracker.unwind
+   takes. Thread-local variables take 5 KB.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_recorder_desc {
@@ -15182,14 +15183,6 @@ HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key)
     return HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
 }
 
-/* A leaf that is among the recent ones from now on, if there is one. */
-HD__NOINLINE static hd__leaf *hd__leaf_fetch(hd_register *reg, uint64_t key) {
-    hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
-    hd__leaf *leaf = hd__leaf_far(reg, key);
-    if (leaf) at->number = hd__leaf_number(key), at->leaf = leaf;
-    return leaf;
-}
-
 /* A leaf has moved, or is no more: NULL. */
 static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
     hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
@@ -15201,6 +15194,19 @@ static hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) leaf = hd__leaf_far(reg, key);
     return leaf ? *hd__bucket_in(leaf, key) : NULL;
+}
+
+/* The same for who changes the page: its leaf is among the recent ones from now on. */
+static hd__bucket *hd__bucket_fetch(hd_register *reg, uint64_t key) {
+    hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
+    hd__leaf *leaf = hd__leaf_recent(reg, key);
+    if (!leaf) {
+        leaf = hd__leaf_far(reg, key);
+        if (!leaf) return NULL;
+        at->number = hd__leaf_number(key);
+        at->leaf = leaf;
+    }
+    return *hd__bucket_in(leaf, key);
 }
 
 static hd__page_foot *hd__foot(uint8_t *page) { return (hd__page_foot *)(void *)(page + HD__PAGE_ROOM); }
@@ -15534,8 +15540,7 @@ static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed
 }
 
 /* A bucket with room for so many more, and for times. NULL: there is no memory. */
-HD__NOINLINE static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed,
-                                                uint32_t more) {
+static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
     uint32_t count = (b ? hd__bucket_count(reg->shape, b) : 0) + more;
     uint32_t to = hd__grade_for(reg, count, timed || (b && b->head & 1));
     hd__leaf *leaf;
@@ -15672,7 +15677,8 @@ HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t ke
     return HD_OK;
 }
 
-/* Replaces a block, or makes room for one, or keeps a size of 2 GiB or more. */
+/* Whatever hd_register_insert leaves: the leaf is not a recent one, a block is replaced, there is no room, or the size
+   is 2 GiB or more. */
 HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *given,
                                                hd_allocation *replaced) {
     const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
@@ -15681,7 +15687,7 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
     bool large = allocation->size >= HD__VAST, timed = allocation->time != 0, full;
     hd__bucket *b;
     hd__kind kind;
-    b = hd__bucket_of(reg, key);
+    b = hd__bucket_fetch(reg, key);
     if (b) i = hd__search(b, key, hd__kind_of(b));
     if (i != UINT32_MAX) was = *hd__slot_at(reg->shape, b, i, hd__kind_of(b));
     if (large && !(size = was >= HD__VAST ? was : hd__vast_add(reg, allocation->size))) return HD_OUT_OF_MEMORY;
@@ -15715,12 +15721,6 @@ HD__INLINE hd_status hd__insert_into(hd_register *reg, hd__bucket *b, uint64_t k
     return hd__register_put(reg, allocation, replaced);
 }
 
-/* Where the leaf is not a recent one: makes it one, and begins again. */
-HD__NOINLINE static hd_status hd__insert_far(hd_register *reg, const hd_allocation *allocation, hd_allocation *replaced) {
-    if (hd__leaf_fetch(reg, hd__key_of(allocation->address))) return hd_register_insert(reg, allocation, replaced);
-    return hd__register_put(reg, allocation, replaced);
-}
-
 /* Calls nothing where the leaf is a recent one and the bucket has room. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
@@ -15729,8 +15729,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     hd__bucket *b;
     if (HD__UNLIKELY(!reg || !key)) return HD_INVALID;
     leaf = hd__leaf_recent(reg, key);
-    if (HD__UNLIKELY(!leaf)) return hd__insert_far(reg, allocation, replaced);
-    b = *hd__bucket_in(leaf, key);
+    b = HD__LIKELY(leaf != NULL) ? *hd__bucket_in(leaf, key) : NULL;
     if (HD__UNLIKELY(!b)) return hd__register_put(reg, allocation, replaced);
     switch (hd__kind_of(b)) {
     case HD__FEW: return hd__insert_into(reg, b, key, allocation, replaced, HD__FEW);
@@ -15775,13 +15774,16 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
     return i != UINT32_MAX;
 }
 
-HD__NOINLINE static bool hd__vast_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
+/* What hd_register_remove leaves: the leaf is not a recent one, or the size is 2 GiB or more. */
+HD__NOINLINE static bool hd__register_take(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__bucket *b = hd__bucket_of(reg, key);
-    hd__kind kind = hd__kind_of(b);
-    uint32_t i = hd__search(b, key, kind), *s = hd__slot_at(reg->shape, b, i, kind);
+    hd__bucket *b = hd__bucket_fetch(reg, key);
+    hd__kind kind = b ? hd__kind_of(b) : HD__FEW;
+    uint32_t i = b ? hd__search(b, key, kind) : UINT32_MAX, *s;
+    if (i == UINT32_MAX) return false;
+    s = hd__slot_at(reg->shape, b, i, kind);
     hd__slot_show(reg, b, i, address, removed, kind);
-    hd__vast_drop(reg, s[0]);
+    if (s[0] >= HD__VAST) hd__vast_drop(reg, s[0]);
     reg->count--;
     return hd__slot_give(b, key, i, s, kind) > 0 || hd__bucket_shrink(reg, b);
 }
@@ -15791,21 +15793,17 @@ HD__INLINE bool hd__remove_from(hd_register *reg, hd__bucket *b, uint64_t key, u
     uint32_t i = hd__search_read(b, key, kind), *s;
     if (HD__UNLIKELY(i == UINT32_MAX)) return false;
     s = hd__slot_at(reg->shape, b, i, kind);
-    if (HD__UNLIKELY(s[0] >= HD__VAST)) return hd__vast_remove(reg, address, removed);
+    if (HD__UNLIKELY(s[0] >= HD__VAST)) return hd__register_take(reg, address, removed);
     hd__slot_show(reg, b, i, address, removed, kind);
     reg->count--;
     return HD__LIKELY(hd__slot_give(b, key, i, s, kind) > 0) || hd__bucket_shrink(reg, b);
-}
-
-HD__NOINLINE static bool hd__remove_far(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    return hd__leaf_fetch(reg, hd__key_of(address)) && hd_register_remove(reg, address, removed);
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
     hd__leaf *leaf = HD__LIKELY(reg != NULL) ? hd__leaf_recent(reg, key) : NULL;
     hd__bucket *b;
-    if (HD__UNLIKELY(!leaf)) return reg && hd__remove_far(reg, address, removed);
+    if (HD__UNLIKELY(!leaf)) return reg && hd__register_take(reg, address, removed);
     b = *hd__bucket_in(leaf, key);
     if (HD__UNLIKELY(!b)) return false;
     switch (hd__kind_of(b)) {
@@ -16661,14 +16659,14 @@ HD__INLINE void hd__shard_unlock(hd__shard *shard, hd__shown_shard *shown) {
     if (shard->locked) hd__unlock(&shard->lock);
 }
 
-/* Tells of a block that was freed, whose context is its site's number still. */
-static void hd__recorder_freed(hd_recorder *rec, hd_allocation freed) {
+/* Tells of a block that was freed. Its context is its site's number at first, and then its own. */
+static void hd__recorder_freed(hd_recorder *rec, hd_allocation *freed) {
     uint32_t now;
     if (!rec->on_free && !rec->keeps_lifetimes) return;
-    now = rec->clock ? rec->clock(rec->user) : freed.time;
-    if (rec->keeps_lifetimes) hd__site_ended(rec, &freed, now);
-    freed.context = hd__site_context(rec, freed.context);
-    if (rec->on_free) rec->on_free(rec->user, &freed, now - freed.time);
+    now = rec->clock ? rec->clock(rec->user) : freed->time;
+    if (rec->keeps_lifetimes) hd__site_ended(rec, freed, now);
+    freed->context = hd__site_context(rec, freed->context);
+    if (rec->on_free) rec->on_free(rec->user, freed, now - freed->time);
 }
 
 /* What was at an address is gone: a free of it was missed. */
@@ -16715,7 +16713,7 @@ static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, boo
         }
     }
     hd__shard_unlock(shard, shown);
-    if (HD__UNLIKELY(replaced.address)) hd__recorder_freed(rec, replaced);
+    if (HD__UNLIKELY(replaced.address)) hd__recorder_freed(rec, &replaced);
     return !status;
 }
 
@@ -16767,7 +16765,7 @@ HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
     bool found;
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, true, &removed);
-    if (found) hd__recorder_freed(rec, removed);
+    if (found) hd__recorder_freed(rec, &removed);
     hd__recorder_leave();
     return found;
 }
@@ -16797,7 +16795,7 @@ HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
     if (!rec || !hd__recorder_enter(rec)) return;
     a = hd__recorder_taken(rec, taken);
     hd__site_temporary(rec, NULL, a.context, a.address, a.size);
-    hd__recorder_freed(rec, a);
+    hd__recorder_freed(rec, &a);
     hd__recorder_leave();
 }
 
