@@ -1740,7 +1740,7 @@ typedef struct hd_lifetimes {
    Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
    hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
    allocates): such inner calls are ignored and counted. They never call malloc, and take at most
-   1 KiB of the caller's stack (compiled without optimization 7 KiB), beside what desc.tracker.unwind
+   1 KiB of the caller's stack (compiled without optimization 8 KiB), beside what desc.tracker.unwind
    takes. Thread-local variables take 5 KB.
    Source: chromium-heap-profiler. */
 
@@ -14200,7 +14200,8 @@ typedef struct hd__thread {
     uint64_t random;
     uint32_t last_by;            /* the recorder that this thread's last block was recorded by */
     uint64_t last;               /* its address */
-    uint64_t taken;              /* address of what was taken out that a parent had allocated */
+    uint32_t taken_by, taken_site; /* the recorder that a block was taken out of last, and the block's site */
+    uint64_t taken;              /* its address */
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__this;
@@ -14794,13 +14795,15 @@ enum {
     HD__GRADE_MASK = 63
 };
 
+/* A key is an address for the register: its page above HD__PLACE_BITS, its place in the page in these bits. */
+
 /* A bucket of few slots, HD__FEW_MOST at most. Behind the tags lie the slots. A slot's words: size, context and, where
    times are kept, the time. */
 typedef struct hd__bucket {
-    uint64_t head;               /* key of the first place; in the low bits the grade, whose lowest says: with times */
+    uint64_t head;               /* key of the page's first place; in its low bits the grade. Odd grades have times */
     uint32_t live;               /* a bit for each slot in use */
     int8_t above;                /* how many are in use, less a third of the capacity */
-    uint8_t tag[3];              /* of each slot: its place */
+    uint8_t tag[3];              /* the place of each slot's block: the first three of as many as there are slots */
 } hd__bucket;
 
 /* A bucket of more slots, which lie behind it. */
@@ -14972,7 +14975,7 @@ static void hd__bucket_begin(const hd__shape *shapes, hd__bucket *b, uint64_t he
     }
 }
 
-/* From a bucket that is full to an empty one with more slots of the same size: each slot keeps its number. */
+/* Copies a bucket that is full to an empty one with more slots of the same size: each slot keeps its number. */
 static void hd__bucket_grow(const hd__shape *shapes, const hd__bucket *b, hd__bucket *n) {
     uint32_t full = shapes[hd__grade_of(b->head)].capacity, at = 0, i;
     hd__crowd *c = hd__crowd_of(n);
@@ -15036,7 +15039,7 @@ static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
    16 bytes of addresses are a place, 256 places a page. What is registered on a page is a bucket: the room above.
    Page and tag are the whole address, so that a tag that agrees is the one.
 
-   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves in which something was added or removed
+   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves that an insert or a removal looked for
    last stand in an array, too, in the entry that bits of their numbers tell: there most calls find theirs, without table
    and span. It has 512 entries, and twice as many each time that there are more leaves than entries, up to 65,536. Of two
    leaves with the same entry the later takes it; those that lie next to each other have entries of their own. An address
@@ -15085,8 +15088,12 @@ typedef struct hd__recent {
 
 enum {
     HD__GRADE_LEAF = 2 * HD__STEPS, HD__GRADE_SPAN, HD__GRADES, HD__GRADE_HOLE = 63,
-    HD__SPANS_FIRST = 5, /* bits */ HD__RECENT_FIRST = 512, HD__RECENT_MOST = 65536, HD__EMPTY_BITS = 4, HD__SPARE = 6,
-    HD__BATCH_PAGES = 32, HD__BATCH_ARRAYS = 25,
+    HD__SPANS_FIRST = 5,         /* bits of the first table's number of entries */
+    HD__RECENT_FIRST = 512, HD__RECENT_MOST = 65536, /* entries for recent leaves */
+    HD__EMPTY_BITS = 4,          /* of the number of empty buckets that are kept */
+    HD__SPARE = 6,               /* free pages that are kept, beside a 16th of those in use */
+    HD__BATCH_PAGES = 32,        /* pages that the OS is asked for at once */
+    HD__BATCH_ARRAYS = 25,
     HD__PAGE_ROOM = HD__PAGE - 64 /* behind it is a page's foot; 32 tags are read even where a bucket ends earlier */
 };
 
@@ -15138,8 +15145,7 @@ struct hd_register {
     hd__recent first_recent[HD__RECENT_FIRST];
 };
 
-/* The page of the address above HD__PLACE_BITS, and the place in it. What is not at a multiple of 16 has spans of its
-   own, as if it were far away. */
+/* What is not at a multiple of 16 has spans of its own, as if it were far away. */
 HD__INLINE uint64_t hd__key_of(uint64_t address) { return address >> 4 | address << 60; }
 static uint64_t hd__address_of(uint64_t key) { return key << 4 | key >> 60; }
 static uint32_t hd__span_home(const hd_register *reg, uint64_t number) {
@@ -15189,18 +15195,18 @@ static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
     if (at->number == hd__leaf_number(key)) at->leaf = leaf;
 }
 
-/* NULL: nothing is registered on that page. Leaves the recent leaves as they are. */
+/* NULL: nothing is registered on that page. Does not change which leaves are recent. */
 static hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) leaf = hd__leaf_far(reg, key);
     return leaf ? *hd__bucket_in(leaf, key) : NULL;
 }
 
-/* The same for who changes the page: its leaf is among the recent ones from now on. */
+/* The same, for a call that changes the page. Its leaf, if there is one, is among the recent ones from now on. */
 static hd__bucket *hd__bucket_fetch(hd_register *reg, uint64_t key) {
-    hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) {
+        hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
         leaf = hd__leaf_far(reg, key);
         if (!leaf) return NULL;
         at->number = hd__leaf_number(key);
@@ -15539,8 +15545,9 @@ static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed
     return grade;
 }
 
-/* A bucket with room for so many more, and for times. NULL: there is no memory. */
-static hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
+/* A bucket with room for so many more, and for times. NULL: there is no memory. In line, since this is where recording
+   takes most of a caller's stack. */
+HD__INLINE hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
     uint32_t count = (b ? hd__bucket_count(reg->shape, b) : 0) + more;
     uint32_t to = hd__grade_for(reg, count, timed || (b && b->head & 1));
     hd__leaf *leaf;
@@ -15579,8 +15586,9 @@ HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     return true;
 }
 
-/* Makes an empty register of zeros. Sizes of buckets: multiples of 32 bytes; from 504 on, whole parts of a page. One
-   that holds no more than a smaller one is never chosen. */
+/* Makes an empty register of zeros. Sizes of buckets: multiples of 32 bytes; from 504 on, whole parts of a page. 448
+   stands twice: it is the last with tags and the first with an index. One that holds no more than a smaller one is
+   never chosen. */
 static void hd__register_begin(hd_register *reg) {
     static const uint16_t size[HD__STEPS] = { 32, 64, 96, 128, 192, 256, 320, 448, 448, 504, 576, 672, 800, 1008, 1344,
                                               2016, 4032 };
@@ -15677,8 +15685,8 @@ HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t ke
     return HD_OK;
 }
 
-/* Whatever hd_register_insert leaves: the leaf is not a recent one, a block is replaced, there is no room, or the size
-   is 2 GiB or more. */
+/* The slow part of hd_register_insert. For when the leaf is not a recent one, the page has no bucket, or one that is
+   full or keeps no times and needs to, a block is replaced, or a size is 2 GiB or more. */
 HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *given,
                                                hd_allocation *replaced) {
     const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
@@ -15721,7 +15729,7 @@ HD__INLINE hd_status hd__insert_into(hd_register *reg, hd__bucket *b, uint64_t k
     return hd__register_put(reg, allocation, replaced);
 }
 
-/* Calls nothing where the leaf is a recent one and the bucket has room. */
+/* Calls nothing where the leaf is a recent one, the bucket has room, and the address is new. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
@@ -15774,12 +15782,15 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
     return i != UINT32_MAX;
 }
 
-/* What hd_register_remove leaves: the leaf is not a recent one, or the size is 2 GiB or more. */
+/* The slow part of hd_register_remove. For when the leaf is not a recent one, or the size is 2 GiB or more. */
 HD__NOINLINE static bool hd__register_take(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
     hd__bucket *b = hd__bucket_fetch(reg, key);
-    hd__kind kind = b ? hd__kind_of(b) : HD__FEW;
-    uint32_t i = b ? hd__search(b, key, kind) : UINT32_MAX, *s;
+    hd__kind kind;
+    uint32_t i, *s;
+    if (!b) return false;
+    kind = hd__kind_of(b);
+    i = hd__search_read(b, key, kind);
     if (i == UINT32_MAX) return false;
     s = hd__slot_at(reg->shape, b, i, kind);
     hd__slot_show(reg, b, i, address, removed, kind);
@@ -15837,8 +15848,8 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     return false;
 }
 
-/* Spans of one part of the address space, which is that of their number's lower bits: an area. Its blocks in order of
-   their addresses are those of up to 16 spans. */
+/* An area is 8 MiB of addresses. Its blocks are in up to 16 spans, one for each remainder of addresses divided by 16;
+   the lower bits of the spans' numbers, so many, are the same. */
 #define HD__AREA_BITS (64 - 4 - HD__SPAN_SHIFT)
 
 /* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits
@@ -16304,11 +16315,15 @@ static void hd__lifetimes_add_block(hd_lifetimes *to, uint64_t size, uint32_t al
     hd__lifetimes_add(to, &one);
 }
 
-/* Shows a block, and keeps its row where the register has its time. False: there is no memory. Under the shard's
-   lock, as the next. */
+/* Shows a block, and keeps its row where the register has its time. A parent's blocks have no row, and no time. False:
+   there is no memory. Under the shard's lock, as the next two. */
 static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
     uint32_t row = shard->free_block;
     hd__shown_block *b;
+    if (a->context <= rec->inherited) {
+        a->time = 0;
+        return true;
+    }
     if (row) {
         uint64_t next;           /* somebody else may have written it */
         b = (hd__shown_block *)hd__filler_row(&shard->blocks, row - 1, sizeof *b);
@@ -16328,22 +16343,21 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     return true;
 }
 
-/* Shows a block no longer, and gives it its time back. A parent's blocks are not in these rows. */
+/* The row of a block; NULL: a parent's block, which has none. */
+static hd__shown_block *hd__block_row(const hd_recorder *rec, const hd__shard *shard, const hd_allocation *a) {
+    if (a->context <= rec->inherited || a->time - 1 >= shard->blocks.count) return NULL;
+    return (hd__shown_block *)hd__filler_row(&shard->blocks, a->time - 1, sizeof(hd__shown_block));
+}
+
+/* Shows a block no longer, and gives it its time back. */
 static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
-    hd__shown_block *b;
+    hd__shown_block *b = hd__block_row(rec, shard, a);
     uint32_t row = a->time;
-    a->time = 0;
-    if (a->context <= rec->inherited || row - 1 >= shard->blocks.count) return;
-    b = (hd__shown_block *)hd__filler_row(&shard->blocks, row - 1, sizeof *b);
-    a->time = b->time;
+    a->time = b ? b->time : 0;
+    if (!b) return;
     HD__STORE(&b->site, 0);
     hd__figure_set(&b->size, shard->free_block);
     shard->free_block = row;
-}
-
-static uint32_t hd__block_time(const hd__shard *shard, uint32_t row) {
-    return row - 1 < shard->blocks.count ? ((hd__shown_block *)hd__filler_row(&shard->blocks, row - 1,
-                                                                              sizeof(hd__shown_block)))->time : 0;
 }
 
 /* Counts the lifetime of a freed block. */
@@ -16659,7 +16673,8 @@ HD__INLINE void hd__shard_unlock(hd__shard *shard, hd__shown_shard *shown) {
     if (shard->locked) hd__unlock(&shard->lock);
 }
 
-/* Tells of a block that was freed. Its context is its site's number at first, and then its own. */
+/* Tells of a block that was freed, whose context is its site's number still. If somebody is told, it is the context
+   afterwards. */
 static void hd__recorder_freed(hd_recorder *rec, hd_allocation *freed) {
     uint32_t now;
     if (!rec->on_free && !rec->keeps_lifetimes) return;
@@ -16775,18 +16790,22 @@ HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_alloc
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, false, taken);
     if (found) {
-        hd__this.taken = taken->context <= rec->inherited ? taken->address : 0;
+        hd__this.taken = taken->address;
+        hd__this.taken_by = rec->number;
+        hd__this.taken_site = taken->context;
         taken->context = hd__site_context(rec, taken->context);
     }
     hd__recorder_leave();
     return found;
 }
 
-/* The number of a site that was, for what was taken out of it. */
+/* What was taken out, with its site's number for its context. A parent's site is known from taking it out only: its
+   context may have a site of this process, too. */
 static hd_allocation hd__recorder_taken(hd_recorder *rec, const hd_allocation *taken) {
     const uint32_t *site = hd__numbers_at(rec->site_of, taken->context);
     hd_allocation a = *taken;
-    a.context = hd__this.taken == taken->address && rec->inherited ? 1 : site ? *site : 0;
+    bool last = hd__this.taken == taken->address && hd__this.taken_by == rec->number;
+    a.context = last ? hd__this.taken_site : site ? *site : 0;
     return a;
 }
 
@@ -16811,13 +16830,12 @@ HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken
 static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32_t site) {
     hd__shown_shard *shown;
     hd__shard *shard = hd__shard_lock(rec, was->address, &shown);
+    hd__shown_block *b;
     hd_allocation is;
     bool found = hd_register_find(shard->reg, was->address, &is) && is.context == was->context && is.time == was->time;
     if (found) {
         hd_register_set_context(shard->reg, was->address, site);
-        if (rec->shows_blocks && is.time - 1 < shard->blocks.count)
-            HD__STORE(&((hd__shown_block *)hd__filler_row(&shard->blocks, is.time - 1, sizeof(hd__shown_block)))->site,
-                      site - rec->inherited);
+        if (rec->shows_blocks && (b = hd__block_row(rec, shard, &is))) HD__STORE(&b->site, site - rec->inherited);
         hd__site_allocated(rec, shard, is.context, is.size, -1);
         hd__site_allocated(rec, shard, site, is.size, 1);
     }
@@ -17108,7 +17126,10 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
         hd_allocation a;
         hd__lock(&rec->shard[i].lock);
         while (hd_register_next(rec->shard[i].reg, &cursor, &a)) {
-            if (rec->shows_blocks) a.time = hd__block_time(&rec->shard[i], a.time);
+            if (rec->shows_blocks) {
+                const hd__shown_block *b = hd__block_row(rec, &rec->shard[i], &a);
+                a.time = b ? b->time : 0;
+            }
             a.context = hd__site_context(rec, a.context);
             each(user, &a);
         }

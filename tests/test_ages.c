@@ -345,6 +345,66 @@ static void a_child_has_ages_and_threads_of_its_own(void **state) {
                         "- /T /child /under 10 ms 4 1\n- /T /parent /under 10 ms 2 1\n");
 }
 
+static hd_allocation told;       /* the block that was freed last */
+
+static void tell(void *user, const hd_allocation *freed, uint32_t lifetime) {
+    (void)user, (void)lifetime;
+    told = *freed;
+}
+
+static bool is_type(const hd_allocation *a, const char *name) {
+    hd_frame frame = hd_contexts_frame(hd_recorder_contexts(rec), a->context);
+    return frame.kind == HD_FRAME_TYPE && !strcmp(frame.value, name);
+}
+
+static hd_allocation live[8];    /* by number, as at() has it */
+
+static void keep(void *user, const hd_allocation *a) {
+    (void)user;
+    live[a->address / 32] = *a;
+}
+
+/* Where it went wrong. The child has sites of its own for what its parent's blocks are, and fewer rows than it. */
+static int take_a_parents_blocks(void) {
+    hd_recorder_counters stats;
+    hd_allocation taken;
+    now = 1000;
+    hd_record_alloc(rec, at(5), 5, "B");
+    hd_record_alloc(rec, at(6), 6, "B");
+    if (!hd_record_take(rec, at(2), &taken) || !is_type(&taken, "B") || taken.time) return 1;
+    hd_record_drop(rec, &taken);
+    if (told.address != (uintptr_t)at(2) || !is_type(&told, "B")) return 2;
+    if (!hd_record_take(rec, at(3), &taken)) return 3;
+    hd_record_restore(rec, &taken);
+    hd_recorder_visit(rec, keep, NULL);
+    if (!is_type(&live[1], "A") || !is_type(&live[3], "B") || !is_type(&live[6], "B")) return 4;
+    if (live[1].time || live[3].time || live[6].time != 1000 || live[2].address) return 5;
+    hd_recorder_stats(rec, &stats);
+    if (stats.inherited_blocks != 2 || stats.inherited_bytes != 4 || stats.live_blocks != 2) return 6;
+    if (!hd_record_free(rec, at(3)) || !is_type(&told, "B") || told.time) return 7;
+    if (!hd_record_take(rec, at(5), &taken) || taken.time != 1000) return 8;
+    hd_record_restore(rec, &taken);
+    return 0;
+}
+
+static void a_child_takes_its_parents_blocks(void **state) {
+    pid_t child;
+    int status;
+    (void)state;
+    create(true, (hd_recorder_desc){ .ages = true, .on_free = tell, .shards = 1 });
+    now = 5;
+    hd_record_alloc(rec, at(1), 1, "A");
+    hd_record_alloc(rec, at(2), 2, "B");
+    hd_record_alloc(rec, at(3), 3, "B");
+    hd_recorder_fork_prepare(rec);
+    child = fork();
+    if (!child) _exit(hd_recorder_fork_child(rec) ? take_a_parents_blocks() : 99);
+    hd_recorder_fork_parent(rec);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_string_equal(text_of(view(1, HD_HEAP_LIVE, 1000)), "- /B /under 10 ms 11 2\n");
+}
+
 /* Without a region a child's rows are its own, and freed with it. */
 static void a_child_without_a_region(void **state) {
     pid_t child;
@@ -438,6 +498,7 @@ int main(void) {
         { "blocks_have_threads, in a region", blocks_have_threads, setup, teardown, &yes },
         cmocka_unit_test_setup_teardown(native_stacks_have_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_has_ages_and_threads_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_takes_its_parents_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_without_a_region, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_free_needs_no_clock, setup, teardown),

@@ -336,7 +336,7 @@ static void a_block_put_back_was_not_freed(void **state) {
     hd_allocation taken;
     (void)state;
     create(&desc);
-    hd_record_alloc(rec, at(1), 10, NULL);
+    hd_record_alloc(rec, at(1), 10, "T");
     assert_true(hd_record_take(rec, at(1), &taken));
     hd_record_restore(rec, &taken);
     assert_int_equal(c.freed, 0);
@@ -344,6 +344,8 @@ static void a_block_put_back_was_not_freed(void **state) {
     hd_record_drop(rec, &taken);
     assert_int_equal(c.freed, 1);
     assert_int_equal(c.last.size, 10);
+    assert_int_equal(c.last.context, taken.context);
+    assert_string_equal(hd_contexts_frame(hd_recorder_contexts(rec), c.last.context).value, "T");
     assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
 }
 
@@ -370,10 +372,11 @@ static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state
     frame = hd_contexts_frame(hd_recorder_contexts(rec), frame.parent);
     assert_int_equal(frame.kind, HD_FRAME_PC);
     assert_int_equal((uintptr_t)frame.value, 0x1f);
-    assert_true(hd_record_alloc(rec, at(2), 20, NULL));
+    assert_true(hd_record_alloc(rec, at(2), 20, "U"));
     c.now = 9;
     assert_true(hd_record_alloc(rec, at(2), 30, NULL));
     assert_int_equal(c.freed, 2);
+    assert_string_equal(hd_contexts_frame(hd_recorder_contexts(rec), c.last.context).value, "U");
     assert_int_equal(c.lifetime, 4);
     assert_int_equal(c.last.size, 20);
     assert_int_equal(c.unwound, 3);

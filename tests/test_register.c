@@ -361,6 +361,16 @@ static void address_0_is_invalid_everywhere(void **state) {
         assert_int_equal(test_mapped, mapped);
         assert_int_equal(hd_register_insert(reg, &one, NULL), HD_OK);
     }
+    for (uint32_t n = 1; n < 256; n++) { /* in the page of address 0, with buckets of all kinds */
+        hd_allocation a = allocation_of(16 * n, 8, 1, 0);
+        assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
+        assert_int_equal(hd_register_insert(reg, &zero, NULL), HD_INVALID);
+        assert_false(hd_register_find(reg, 0, NULL));
+        assert_false(hd_register_remove(reg, 0, NULL));
+        assert_false(hd_register_set_context(reg, 0, 1));
+        assert_int_equal(hd_register_count(reg), n + 1);
+    }
+    check_tables(reg);
     hd_register_free(reg);
 }
 
@@ -871,6 +881,72 @@ static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
 }
 
 /* More leaves than there are ever entries for recent ones. After it is cleared: the OS refuses entries several times. */
+/* A register with two leaves that have one entry: each call for one of them finds the other there. */
+typedef struct shared_entry {
+    hd_register *reg;
+    uint64_t near, far;          /* addresses in them */
+} shared_entry;
+
+static bool is_recent(const shared_entry *e, uint64_t address) {
+    return hd__leaf_recent(e->reg, hd__key_of(address)) != NULL;
+}
+
+/* Makes the far leaf the recent one. */
+static void turn_away(const shared_entry *e) {
+    hd_allocation far = allocation_of(e->far, 8, 1, 0);
+    hd_register_insert(e->reg, &far, NULL);
+    assert_true(is_recent(e, e->far) && !is_recent(e, e->near));
+    check_tables(e->reg);
+}
+
+static void try_far_calls(const shared_entry *e, uint64_t size, uint32_t time) {
+    hd_allocation was = allocation_of(e->near, size, 7, time), a = was, now = allocation_of(e->near, size + 1, 9, time);
+    uint64_t count = hd_register_count(e->reg);
+    turn_away(e);
+    assert_int_equal(hd_register_insert(e->reg, &a, &a), HD_OK);
+    assert_int_equal(a.address, 0);
+    assert_true(is_recent(e, e->near));
+    turn_away(e);
+    assert_true(hd_register_find(e->reg, e->near, &a));
+    assert_same(&a, &was);
+    assert_false(is_recent(e, e->near));           /* who only looks changes nothing */
+    a = now;
+    assert_int_equal(hd_register_insert(e->reg, &a, &a), HD_OK);
+    assert_same(&a, &was);
+    assert_true(is_recent(e, e->near));
+    turn_away(e);
+    assert_false(hd_register_remove(e->reg, e->near + 1600 * 16, &a)); /* another page of that leaf */
+    assert_false(hd_register_remove(e->reg, e->near - 16, &a));
+    assert_same(&a, &was);
+    turn_away(e);
+    assert_true(hd_register_remove(e->reg, e->near, &a));
+    assert_same(&a, &now);
+    turn_away(e);
+    assert_false(hd_register_remove(e->reg, e->near, &a));
+    assert_int_equal(hd_register_count(e->reg), count);
+}
+
+static void two_leaves_take_turns_in_an_entry(void **state) {
+    enum { LEAF = 4096 << HD__LEAF_BITS, NEAR = 8 * LEAF };
+    (void)state;
+    for (uint32_t others = 1; others < 250; others += 31)
+        for (uint32_t time = 0; time < 2; time++) {
+            shared_entry e = { hd_register_create(NULL), NEAR + 16, NEAR + LEAF };
+            uint32_t entry = hd__recent_index(e.reg, hd__key_of(NEAR));
+            hd_allocation far;
+            while (hd__recent_index(e.reg, hd__key_of(e.far)) != entry) e.far += LEAF;
+            far = allocation_of(e.far, 8, 1, 0);
+            hd_register_insert(e.reg, &far, NULL);
+            for (uint32_t i = 0; i < others; i++) {
+                hd_allocation a = allocation_of(NEAR + 32 + 16 * i, 8, 1, 0);
+                hd_register_insert(e.reg, &a, NULL);
+            }
+            try_far_calls(&e, 8, time);
+            try_far_calls(&e, (uint64_t)3 << 30, time);
+            hd_register_free(e.reg);
+        }
+}
+
 static void recent_leaves_have_a_limit(void **state) {
     hd_register *reg = hd_register_create(NULL);
     (void)state;
@@ -1058,6 +1134,7 @@ int main(void) {
         TEST(what_is_freed_at_random_is_given_back),
         TEST(what_is_freed_far_apart_is_given_back),
         TEST(leaves_next_to_each_other_have_entries_of_their_own),
+        TEST(two_leaves_take_turns_in_an_entry),
         TEST(recent_leaves_have_a_limit),
         TEST(recent_leaves_have_room_for_all),
         TEST(blocks_a_power_of_two_apart_may_take_turns),

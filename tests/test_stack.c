@@ -15,10 +15,12 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { LIMIT = 16 * 1024 }; /* frames have red zones */
+#elif !defined(__OPTIMIZE__)
+enum { LIMIT = 8 * 1024 };
 #else
 enum { LIMIT = 1024 };
 #endif
-enum { SIZE = 256 * 1024, PAINT = 0x5a };
+enum { SIZE = 256 * 1024, PAINT = 0x5a, REGION = 64 << 20 };
 
 static hd_recorder *recorder;
 static size_t native_depth;
@@ -39,17 +41,34 @@ static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
     (void)user, (void)freed, (void)lifetime;
 }
 
-/* Enough blocks for registers that grow, split and shrink, and contexts that grow. */
+/* Called by pointers, lest a compiler makes them part of their caller, whose variables are not theirs. */
+static bool (*volatile alloc)(hd_recorder *, const void *, size_t, const char *) = hd_record_alloc;
+static bool (*volatile release)(hd_recorder *, const void *) = hd_record_free;
+static bool (*volatile set_type)(hd_recorder *, const void *, const char *) = hd_record_set_type;
+static bool (*volatile take)(hd_recorder *, const void *, hd_allocation *) = hd_record_take;
+static void (*volatile restore)(hd_recorder *, const hd_allocation *) = hd_record_restore;
+static void (*volatile drop)(hd_recorder *, const hd_allocation *) = hd_record_drop;
+
+static const void *close_by(uint64_t i) { return (const void *)(uintptr_t)(i << 4); }
+static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 17); } /* each in a leaf of its own */
+
+/* Enough blocks for registers that grow, split and shrink, for contexts that grow, and for more leaves than the array
+   of recent ones has entries at first. */
 static void calls(void) {
     hd_allocation taken;
     for (uint64_t i = 1; i <= 40000; i++) {
         salt = i / 1000 << 20;
-        hd_record_alloc(recorder, (const void *)(uintptr_t)(i << 4), i % 5000, i % 2 ? "type" : NULL);
-        if (i % 7 == 0) hd_record_set_type(recorder, (const void *)(uintptr_t)(i << 4), "other");
-        if (i % 8 == 0 && hd_record_take(recorder, (const void *)(uintptr_t)(i << 4), &taken))
-            hd_record_restore(recorder, &taken);
+        alloc(recorder, close_by(i), i % 5000, i % 2 ? "type" : NULL);
+        if (i % 7 == 0) set_type(recorder, close_by(i), "other");
+        if (i % 8 == 0 && take(recorder, close_by(i), &taken)) restore(recorder, &taken);
     }
-    for (uint64_t i = 1; i <= 40000; i++) hd_record_free(recorder, (const void *)(uintptr_t)(i << 4));
+    for (uint64_t i = 1; i <= 40000; i++) release(recorder, close_by(i));
+    for (uint64_t i = 100; i <= 3000; i++) {
+        alloc(recorder, far_off(i), i, "type");
+        alloc(recorder, far_off(i), i % 3 ? i : (size_t)3 << 30, NULL);
+        if (i % 5 == 0 && take(recorder, far_off(i), &taken)) drop(recorder, &taken);
+    }
+    for (uint64_t i = 100; i <= 3000; i++) release(recorder, far_off(i));
 }
 
 static const unsigned char *from;
@@ -80,11 +99,23 @@ static size_t stack_of_calls(void) {
     return used;
 }
 
+/* A recorder in a region, of which all is shown. */
+static void begin_in_region(hd_recorder_desc *desc) {
+    if (!desc->region)
+        desc->region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(desc->region != MAP_FAILED);
+    desc->region_bytes = REGION;
+    desc->lifetimes = !desc->sample_bytes;         /* there are none of samples */
+    desc->ages = desc->threads = true;
+    assert_int_equal(hd_region_init(desc->region, REGION, NULL), HD_OK);
+}
+
 static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
     static const char *const names[] = { "", "off", "pseudo-stack", "native stack", "mixed stack" };
     (void)state;
     for (int capture = HD_CAPTURE_OFF; capture <= HD_CAPTURE_MIXED_STACK; capture++)
-        for (int sampled = 0; sampled < 2; sampled++)
+        for (int all = 0; all < 4; all++) {
+            int sampled = all & 1, shown = all >> 1;
             for (native_depth = 3; native_depth <= 200; native_depth += 197) {
                 hd_recorder_desc desc;
                 size_t used;
@@ -96,18 +127,22 @@ static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
                 desc.sample_bytes = sampled ? 2 : 0;
                 desc.clock = clock_of;
                 desc.on_free = on_free;
+                if (shown) begin_in_region(&desc);
                 recorder = hd_recorder_create(&desc, NULL);
                 assert_non_null(recorder);
                 calls();         /* binding functions when they are first called takes stack, too */
                 hd_recorder_free(recorder);
+                if (shown) begin_in_region(&desc);
                 recorder = hd_recorder_create(&desc, NULL);
                 assert_non_null(recorder);
                 used = stack_of_calls();
-                print_message("%s%s, %zu frames: %zu bytes of stack\n", names[capture],
-                              sampled ? ", sampled" : "", native_depth, used);
+                print_message("%s%s%s, %zu frames: %zu bytes of stack\n", names[capture],
+                              sampled ? ", sampled" : "", shown ? ", shown" : "", native_depth, used);
                 assert_in_range(used, 1, LIMIT);
                 hd_recorder_free(recorder);
+                if (shown) munmap(desc.region, REGION);
             }
+        }
 }
 
 /* An unwinder that captures on its own, as one that a signal handler interrupts would. */
