@@ -14186,6 +14186,12 @@ struct hd_contexts {
     size_t name_count, name_capacity;
 };
 
+/* A block that a thread took out of a recorder. */
+typedef struct hd__taken {
+    uint64_t address;
+    uint32_t by, site;           /* the recorder's number; the block's site */
+} hd__taken;
+
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
     uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
@@ -14200,8 +14206,7 @@ typedef struct hd__thread {
     uint64_t random;
     uint32_t last_by;            /* the recorder that this thread's last block was recorded by */
     uint64_t last;               /* its address */
-    uint32_t taken_by, taken_site; /* the recorder that a block was taken out of last, and the block's site */
-    uint64_t taken;              /* its address */
+    hd__taken taken[4];          /* the last ones, by the lowest bits of the recorder's number */
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__this;
@@ -14795,7 +14800,8 @@ enum {
     HD__GRADE_MASK = 63
 };
 
-/* A key is an address for the register: its page above HD__PLACE_BITS, its place in the page in these bits. */
+/* A key is what the register makes of an address: the place in its page in the lowest HD__PLACE_BITS bits, and the page
+   above these. */
 
 /* A bucket of few slots, HD__FEW_MOST at most. Behind the tags lie the slots. A slot's words: size, context and, where
    times are kept, the time. */
@@ -15202,7 +15208,8 @@ static hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     return leaf ? *hd__bucket_in(leaf, key) : NULL;
 }
 
-/* The same, for a call that changes the page. Its leaf, if there is one, is among the recent ones from now on. */
+/* The bucket of a page, for a call that may change it; NULL: none. The page's leaf, if there is one, is among the recent
+   ones from now on. */
 static hd__bucket *hd__bucket_fetch(hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) {
@@ -15729,7 +15736,8 @@ HD__INLINE hd_status hd__insert_into(hd_register *reg, hd__bucket *b, uint64_t k
     return hd__register_put(reg, allocation, replaced);
 }
 
-/* Calls nothing where the leaf is a recent one, the bucket has room, and the address is new. */
+/* Calls nothing in the usual case: the leaf is a recent one, the bucket has room and keeps times if need be, the address
+   is new, and the size below 2 GiB. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
@@ -15849,7 +15857,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 }
 
 /* An area is 8 MiB of addresses. Its blocks are in up to 16 spans, one for each remainder of addresses divided by 16;
-   the lower bits of the spans' numbers, so many, are the same. */
+   the lower HD__AREA_BITS bits of those spans' numbers are the same. */
 #define HD__AREA_BITS (64 - 4 - HD__SPAN_SHIFT)
 
 /* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits
@@ -16673,8 +16681,8 @@ HD__INLINE void hd__shard_unlock(hd__shard *shard, hd__shown_shard *shown) {
     if (shard->locked) hd__unlock(&shard->lock);
 }
 
-/* Tells of a block that was freed, whose context is its site's number still. If somebody is told, it is the context
-   afterwards. */
+/* Tells of a block that was freed, whose context is its site's number still. Where lifetimes or frees are asked for, it
+   becomes the context. */
 static void hd__recorder_freed(hd_recorder *rec, hd_allocation *freed) {
     uint32_t now;
     if (!rec->on_free && !rec->keeps_lifetimes) return;
@@ -16785,27 +16793,33 @@ HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
     return found;
 }
 
+static hd__taken *hd__taken_by(const hd_recorder *rec) { return &hd__this.taken[rec->number % 4]; }
+
 HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken) {
     bool found;
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, false, taken);
     if (found) {
-        hd__this.taken = taken->address;
-        hd__this.taken_by = rec->number;
-        hd__this.taken_site = taken->context;
+        hd__taken *t = hd__taken_by(rec);
+        t->address = taken->address;
+        t->by = rec->number;
+        t->site = taken->context;
         taken->context = hd__site_context(rec, taken->context);
     }
     hd__recorder_leave();
     return found;
 }
 
-/* What was taken out, with its site's number for its context. A parent's site is known from taking it out only: its
-   context may have a site of this process, too. */
+/* A block that was taken out, with its site's number for its context. The site of the one that this thread took out
+   last is known. That of any other is looked up by its context, which for a block of the parent's may give a site of
+   this process. */
 static hd_allocation hd__recorder_taken(hd_recorder *rec, const hd_allocation *taken) {
+    const hd__taken *t = hd__taken_by(rec);
     const uint32_t *site = hd__numbers_at(rec->site_of, taken->context);
+    bool known = t->address == taken->address && t->by == rec->number &&
+                 hd__site_context(rec, t->site) == taken->context;
     hd_allocation a = *taken;
-    bool last = hd__this.taken == taken->address && hd__this.taken_by == rec->number;
-    a.context = last ? hd__this.taken_site : site ? *site : 0;
+    a.context = known ? t->site : site ? *site : 0;
     return a;
 }
 

@@ -364,7 +364,8 @@ static void keep(void *user, const hd_allocation *a) {
     live[a->address / 32] = *a;
 }
 
-/* Where it went wrong. The child has sites of its own for what its parent's blocks are, and fewer rows than it. */
+/* Where it went wrong. The child has sites of its own for what its parent's blocks are, and fewer rows than its
+   parent. */
 static int take_a_parents_blocks(void) {
     hd_recorder_counters stats;
     hd_allocation taken;
@@ -387,6 +388,44 @@ static int take_a_parents_blocks(void) {
     return 0;
 }
 
+/* Where it went wrong. Two recorders have the same block, as where a hook tells both, and each has a site of its own for
+   it in the child. */
+static int take_from_both(hd_recorder *other) {
+    hd_recorder *both[] = { rec, other };
+    hd_recorder_counters stats;
+    hd_allocation taken[2];
+    for (int i = 0; i < 2; i++) hd_record_alloc(both[i], at(5), 5, "B");
+    for (int i = 0; i < 2; i++)
+        if (!hd_record_take(both[i], at(2), &taken[i])) return 1;
+    for (int i = 0; i < 2; i++) hd_record_restore(both[i], &taken[i]);
+    for (int i = 0; i < 2; i++) {
+        hd_recorder_stats(both[i], &stats);
+        if (stats.inherited_blocks != 1 || stats.live_blocks != 1 || stats.live_bytes != 5) return 2;
+    }
+    return 0;
+}
+
+static void a_child_takes_its_parents_block_from_two_recorders(void **state) {
+    hd_recorder *other;
+    pid_t child;
+    int status;
+    (void)state;
+    create(false, (hd_recorder_desc){ .shards = 1 });
+    other = hd_recorder_create(&(hd_recorder_desc){ .shards = 1, .tracker.contexts = hd_recorder_contexts(rec) }, NULL);
+    assert_non_null(other);
+    hd_record_alloc(rec, at(2), 2, "B");
+    hd_record_alloc(other, at(2), 2, "B");
+    hd_recorder_fork_prepare(rec);
+    hd_recorder_fork_prepare(other);
+    child = fork();
+    if (!child) _exit(hd_recorder_fork_child(rec) && hd_recorder_fork_child(other) ? take_from_both(other) : 99);
+    hd_recorder_fork_parent(other);
+    hd_recorder_fork_parent(rec);
+    hd_recorder_free(other);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_child_takes_its_parents_blocks(void **state) {
     pid_t child;
     int status;
@@ -401,7 +440,7 @@ static void a_child_takes_its_parents_blocks(void **state) {
     if (!child) _exit(hd_recorder_fork_child(rec) ? take_a_parents_blocks() : 99);
     hd_recorder_fork_parent(rec);
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(status, 0);
     assert_string_equal(text_of(view(1, HD_HEAP_LIVE, 1000)), "- /B /under 10 ms 11 2\n");
 }
 
@@ -499,6 +538,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(native_stacks_have_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_has_ages_and_threads_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_takes_its_parents_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_takes_its_parents_block_from_two_recorders, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_without_a_region, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_free_needs_no_clock, setup, teardown),

@@ -880,7 +880,6 @@ static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
     }
 }
 
-/* More leaves than there are ever entries for recent ones. After it is cleared: the OS refuses entries several times. */
 /* A register with two leaves that have one entry: each call for one of them finds the other there. */
 typedef struct shared_entry {
     hd_register *reg;
@@ -947,6 +946,7 @@ static void two_leaves_take_turns_in_an_entry(void **state) {
         }
 }
 
+/* More leaves than there are ever entries for recent ones. After it is cleared: the OS refuses entries several times. */
 static void recent_leaves_have_a_limit(void **state) {
     hd_register *reg = hd_register_create(NULL);
     (void)state;

@@ -1,5 +1,5 @@
-/* What recording inside a program takes of the stack of whoever allocates: at most 1 KiB, whatever is
-   captured, and whether tables grow or not; and what captures inside each other do. */
+/* What recording inside a program takes of the stack of whoever allocates: at most 1 KiB where it is compiled with
+   optimization, whatever is captured, and whether tables grow or not; and what captures inside each other do. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -76,6 +76,7 @@ static const unsigned char *from;
 __attribute__((noinline)) static void *run(void *stack) {
     volatile char here = 0;
     from = (const unsigned char *)(uintptr_t)&here;
+    hd_tracker_set_thread("worker");
     memset(stack, PAINT, (size_t)((char *)(uintptr_t)&here - 256 - (char *)stack));
     calls();
     return stack;
@@ -101,8 +102,8 @@ static size_t stack_of_calls(void) {
 
 /* A recorder in a region, of which all is shown. */
 static void begin_in_region(hd_recorder_desc *desc) {
-    if (!desc->region)
-        desc->region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (desc->region) munmap(desc->region, REGION);
+    desc->region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(desc->region != MAP_FAILED);
     desc->region_bytes = REGION;
     desc->lifetimes = !desc->sample_bytes;         /* there are none of samples */
@@ -117,6 +118,7 @@ static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
         for (int all = 0; all < 4; all++) {
             int sampled = all & 1, shown = all >> 1;
             for (native_depth = 3; native_depth <= 200; native_depth += 197) {
+                hd_recorder_counters counters;
                 hd_recorder_desc desc;
                 size_t used;
                 memset(&desc, 0, sizeof desc);
@@ -139,6 +141,8 @@ static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
                 print_message("%s%s%s, %zu frames: %zu bytes of stack\n", names[capture],
                               sampled ? ", sampled" : "", shown ? ", shown" : "", native_depth, used);
                 assert_in_range(used, 1, LIMIT);
+                hd_recorder_stats(recorder, &counters);
+                assert_true(!counters.lost && counters.replaced);
                 hd_recorder_free(recorder);
                 if (shown) munmap(desc.region, REGION);
             }
