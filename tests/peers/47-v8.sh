@@ -53,7 +53,7 @@ cp tests/data/node-small.heapsnapshot "$work/node-small.heapsnapshot"
 cp tests/data/chromium-small.heapsnapshot "$work/chromium-small.heapsnapshot"
 for name in node node-small chromium-small; do
   snapshot $name
-  check "$name: written back" 0 "$(status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
+  check "$name: written back" 0 "$(cd "$work" && status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
   cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
 done
 
