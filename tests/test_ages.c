@@ -377,6 +377,7 @@ static int take_a_parents_blocks(void) {
     if (told.address != (uintptr_t)at(2) || !is_type(&told, "B")) return 2;
     if (!hd_record_take(rec, at(3), &taken)) return 3;
     hd_record_restore(rec, &taken);
+    if (rec->shard[0].blocks.count != 2) return 9; /* rows: of its own blocks only */
     hd_recorder_visit(rec, keep, NULL);
     if (!is_type(&live[1], "A") || !is_type(&live[3], "B") || !is_type(&live[6], "B")) return 4;
     if (live[1].time || live[3].time || live[6].time != 1000 || live[2].address) return 5;
