@@ -15063,7 +15063,7 @@ static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
    than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the table's entry
    and the span), the leaf, and one to three lines of the bucket, rarely more. Where blocks are picked at random from
    millions, the bucket is in no cache, and where it lies is known by the leaf alone: such a look-up takes two to
-   three times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless
+   four times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless
    the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
 #define HD__LEAF_BITS 5u

@@ -364,8 +364,8 @@ static void keep(void *user, const hd_allocation *a) {
     live[a->address / 32] = *a;
 }
 
-/* Where it went wrong. The child has sites of its own for what its parent's blocks are, and fewer rows than its
-   parent. */
+/* Returns where it went wrong; 0: nowhere. The child has sites of its own for what its parent's blocks are, and fewer
+   rows than its parent. */
 static int take_a_parents_blocks(void) {
     hd_recorder_counters stats;
     hd_allocation taken;
@@ -389,8 +389,8 @@ static int take_a_parents_blocks(void) {
     return 0;
 }
 
-/* Where it went wrong. Two recorders have the same block, as where a hook tells both, and each has a site of its own for
-   it in the child. */
+/* Returns where it went wrong; 0: nowhere. Two recorders have the same block, as where a hook tells both, and each has a
+   site of its own for it in the child. */
 static int take_from_both(hd_recorder *other) {
     hd_recorder *both[] = { rec, other };
     hd_recorder_counters stats;
