@@ -100,9 +100,10 @@ $(B)/tool/report_page.o: $(B)/report.html
 	@mkdir -p $(@D)
 	cd $(B) && $(LD) -r -b binary -z noexecstack -o tool/report_page.o report.html
 
+# No vectors of two words: a load of both would wait for the stores of each.
 $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -fno-tree-slp-vectorize -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
 # Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share the tool's.

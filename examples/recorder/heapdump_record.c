@@ -1020,12 +1020,16 @@ EXPORT int prctl(int option, ...) {
     return status;
 }
 
-static __attribute__((noinline)) void record_alloc(void *p, size_t n, unwind_frame from) {
+/* The frame comes as words, which go in registers: as a struct it is copied by loads that are wider than the stores just
+   before, and wait for these. */
+static __attribute__((noinline)) void record_alloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t bp) {
     int saved = errno;
     uint64_t began = timing ? timed_call() : 0;
     unwind_frame before = caller; /* of what this interrupts, when it is a signal handler's */
     if (named) name_thread();
-    caller = from;
+    caller.pc = pc;
+    caller.sp = sp;
+    caller.bp = bp;
     hd_record_alloc(recorder, p, n, NULL);
     caller = before;
     if (began) timed_call_ends(began);
@@ -1041,7 +1045,7 @@ static __attribute__((noinline)) void record_free(void *p) {
 }
 
 static inline void *took(void *p, size_t n, unwind_frame from) {
-    if (p && (timing || !hd_record_skips_alloc(recorder, n))) record_alloc(p, n, from);
+    if (p && (timing || !hd_record_skips_alloc(recorder, n))) record_alloc(p, n, from.pc, from.sp, from.bp);
     return p;
 }
 

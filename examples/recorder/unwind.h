@@ -40,7 +40,7 @@ typedef struct unwind_frame {
 } unwind_frame;
 
 enum { UNWIND_FRAMES = 130 };    /* of one stack */
-enum { UNWIND_BYTES = 5120 };    /* of a thread, for whoever uses this */
+enum { UNWIND_BYTES = 5632 };    /* of a thread, for whoever uses this */
 
 typedef struct unwind_stats {
     uint64_t stacks, frames;
@@ -491,7 +491,7 @@ enum { UNWIND_NEVER = 1 };       /* no address: this step is always made by its 
 
 /* A stack pointer that cannot be a caller's. */
 static inline bool unwind_is_wild(uintptr_t cfa, uintptr_t sp) {
-    return cfa <= sp || cfa - sp > (uintptr_t)1 << 30 || cfa & 7;
+    return (cfa - sp - 1 >= (uintptr_t)1 << 30) | ((cfa & 7) != 0);
 }
 
 /* As unwind_step, of frames that are seldom: by any rule, and where not all is certain. */
@@ -540,12 +540,19 @@ static __attribute__((noinline)) unwind_result unwind_step_seldom(unwind_frame *
     return f->pc ? UNWIND_STEPPED : UNWIND_ENDED;
 }
 
-/* To the caller of a frame. *saved says where its bp was found; 0: it did not change. */
+static inline bool unwind_is_plain(const unwind_walk *w) { return !(w->struck | w->guessed); }
+
+/* To the caller of a frame. *saved says where its bp was found; 0: it did not change. The frame's address goes to no
+   function, so that it stays in registers. */
 static inline unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *saved, unwind_stats *stats) {
     unwind_rule rule = unwind_rule_at(f->pc, w->struck, stats);
     uintptr_t cfa, bp_at = 0;
-    if (w->struck || w->guessed || (rule.kind != UNWIND_SP && rule.kind != UNWIND_BP))
-        return unwind_step_seldom(f, w, rule, saved);
+    if (!unwind_is_plain(w) || (rule.kind != UNWIND_SP && rule.kind != UNWIND_BP)) {
+        unwind_frame moved = *f;
+        unwind_result result = unwind_step_seldom(&moved, w, rule, saved);
+        *f = moved;
+        return result;
+    }
     cfa = (rule.kind == UNWIND_SP ? f->sp : f->bp) + (uintptr_t)(intptr_t)rule.cfa;
     if (unwind_is_wild(cfa, f->sp)) {
         *saved = UNWIND_NEVER;
@@ -694,17 +701,22 @@ static void unwind_remember(unwind_shadow *s, uint32_t kept, uint32_t fresh) {
     for (uint32_t i = 0; i < fresh; i++) s->known[kept + i] = s->fresh[fresh - 1 - i];
 }
 
+static inline bool unwind_is_same(const unwind_frame *a, unwind_frame b) {
+    return !((a->pc ^ b.pc) | (a->sp ^ b.sp) | (a->bp ^ b.bp));
+}
+
 /* Goes outward from known[at] for as long as each frame leads to the one it led to, at most `most`
-   frames; returns how many, known[at] included. */
+   frames; returns how many, known[at] included. Each is the frame it was, so that its two words can be read. */
 static uint32_t unwind_follow(const unwind_shadow *s, uint32_t at, const void **pcs, size_t most) {
     const unwind_known *known = &s->known[at];
-    uint32_t n = 0;
-    for (;;) {
-        pcs[n++] = (const void *)known->frame.pc;
-        if (n > at || n == most || known->saved == UNWIND_NEVER) break;
-        if (*(uintptr_t *)(known[-1].frame.sp - 8) != known[-1].frame.pc) break;
-        if (known->saved && *(uintptr_t *)known->saved != known[-1].frame.bp) break;
-        known--;
+    uint32_t n = 1;
+    if (most > at + 1) most = at + 1;
+    pcs[0] = (const void *)known->frame.pc;
+    for (; n < most && known->saved != UNWIND_NEVER; known--) {
+        const unwind_frame *caller = &known[-1].frame;
+        const uintptr_t *bp_at = known->saved ? (const uintptr_t *)known->saved : &caller->bp;
+        if ((*(const uintptr_t *)(caller->sp - 8) ^ caller->pc) | (*bp_at ^ caller->bp)) break;
+        pcs[n++] = (const void *)caller->pc;
     }
     return n;
 }
@@ -723,7 +735,7 @@ static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
     if (s->generation != generation) s->generation = generation, s->count = 0;
     for (k = s->count; result == UNWIND_STEPPED && n < capacity; run = 0) {
         while (k && s->known[k - 1].frame.sp < f.sp) k--;
-        if (k && !walk.struck && !walk.guessed && !memcmp(&s->known[k - 1].frame, &f, sizeof f)) {
+        if (k && unwind_is_plain(&walk) && unwind_is_same(&s->known[k - 1].frame, f)) {
             run = unwind_follow(s, k - 1, pcs + n, capacity - n);
             s->stats.shadowed += run;
             n += run;
