@@ -1670,7 +1670,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 
 /* =============================================================================== >>register
    A table from addresses to what is allocated there. Its memory comes straight from the OS, so that malloc hooks can
-   use it. Made for addresses as mallocs give them out, 10 to 28 bytes a block; all others work too, and take more
+   use it. Made for addresses as mallocs give them out, 10 to 31 bytes a block; all others work too, and take more
    memory, up to 1,000 bytes a block where blocks are megabytes apart. Not synchronised: one thread at a time.
    Source: chromium-heap-profiler. */
 
@@ -1740,8 +1740,8 @@ typedef struct hd_lifetimes {
    Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
    hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
    allocates): such inner calls are ignored and counted. They never call malloc, and take at most
-   1 KiB of the caller's stack (compiled without optimization 8 KiB), beside what desc.tracker.unwind
-   takes. Thread-local variables take 5 KB.
+   1 KiB of the caller's stack (2 KiB when compiled with -O0 or -Og), beside what desc.tracker.unwind
+   takes. Thread-local variables take 5.3 KB.
    Source: chromium-heap-profiler. */
 
 typedef struct hd_recorder_desc {
@@ -3454,13 +3454,18 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #define HD__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD__PREFETCH(p) __builtin_prefetch(p)
 #define HD__NOINLINE __attribute__((noinline))
-#define HD__INLINE static inline __attribute__((always_inline))
 #else
 #define HD__LIKELY(x) (x)
 #define HD__UNLIKELY(x) (x)
 #define HD__PREFETCH(p) ((void)0)
 #define HD__NOINLINE
-#define HD__INLINE static
+#endif
+
+/* Without optimization each copy of what is in line would have stack of its own. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define HD__INLINE static inline __attribute__((always_inline))
+#else
+#define HD__INLINE static inline
 #endif
 
 /* stb_ds, as a private copy: its names renamed, its functions static, its memory ours. What a
@@ -14220,10 +14225,11 @@ typedef struct hd__led {
 typedef struct hd__room {
     uint32_t taken;
     uint32_t session, count, root;        /* of the last stack; root: the context it stands on */
-    uint32_t nodes[HD_MAX_FRAMES];
-    const void *pcs[HD_MAX_FRAMES];       /* outermost first; the contexts they led to are in `nodes` */
+    uint32_t nodes[HD_MAX_FRAMES], hashes[HD_MAX_FRAMES];
+    const void *pcs[HD_MAX_FRAMES];       /* outermost first; the contexts they led to are in `nodes`, and hashes of the
+                                    stack up to there in `hashes` */
     const void *found[HD_MAX_FRAMES + 1]; /* the next one, innermost first */
-    hd__led led[1u << HD__LED_BITS]; /* some that it found in the table not long ago, where their hash says */
+    hd__led led[1u << HD__LED_BITS]; /* some that it found in the table not long ago, where the stack's hash says */
 } hd__room;
 
 /* Private: the thread's own room, zeroed at first, or NULL. Thread-local variables lie on the stack of a
@@ -14716,11 +14722,13 @@ static hd__room *hd__room_take(void) {
     return own;
 }
 
-/* The context that a frame leads to. False: there is no memory. */
-HD__INLINE bool hd__room_child(hd__room *room, hd_contexts *contexts, const void *pc, uint32_t *node) {
-    uint64_t hash = ((uint64_t)(uintptr_t)pc ^ (uint64_t)*node << 32) * 0x9e3779b97f4a7c15u;
-    hd__led *led = &room->led[hash >> (64 - HD__LED_BITS)];
+/* The context that a frame leads to, and the hash of the stack up to there. That is made of the root and of program
+   counters alone: so the next frame's entry is read before this one's has come. False: there is no memory. */
+HD__INLINE bool hd__room_child(hd__room *room, hd_contexts *contexts, const void *pc, uint32_t *node, uint32_t *hash) {
+    uint64_t mixed = ((uint64_t)(uintptr_t)pc ^ (uint64_t)*hash << 32) * 0x9e3779b97f4a7c15u;
+    hd__led *led = &room->led[mixed >> (64 - HD__LED_BITS)];
     uint32_t parent = *node;
+    *hash = (uint32_t)(mixed >> 32);
     if (led->pc != pc || led->parent != parent || !led->child) {
         if (hd_contexts_child(contexts, parent, HD_FRAME_PC, pc, node)) return false;
         led->pc = pc;
@@ -14734,7 +14742,7 @@ HD__INLINE bool hd__room_child(hd__room *room, hd_contexts *contexts, const void
 /* Captures the native stack; cuts it off as a whole when no scratch area is free. */
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     hd__room *room = hd__room_take();
-    uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0;
+    uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0, hash;
     const void **pcs = room ? room->found : NULL;
     size_t n;
     if (max > HD_MAX_FRAMES - scopes) max = HD_MAX_FRAMES - scopes;
@@ -14747,10 +14755,12 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
     room->root = node;
     room->session = hd__tracker.session;
     while (i < n && i < room->count && room->pcs[i] == pcs[n - 1 - i]) i++;
-    if (i) node = room->nodes[i - 1];
-    for (; i < n && hd__room_child(room, contexts, pcs[n - 1 - i], &node); i++) {
+    hash = node;
+    if (i) node = room->nodes[i - 1], hash = room->hashes[i - 1];
+    for (; i < n && hd__room_child(room, contexts, pcs[n - 1 - i], &node, &hash); i++) {
         room->pcs[i] = pcs[n - 1 - i];
         room->nodes[i] = node;
+        room->hashes[i] = hash;
     }
     room->count = i;
     HD__STORE(&room->taken, 0);
@@ -14782,52 +14792,55 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    What is registered on one page of addresses, 256 places of 16 bytes, is a bucket. Each block has a slot there,
    until it is removed: 8 bytes for size and context, 12 in a bucket in which a block has a time.
 
-   In a small bucket, of up to 27 slots (32 with times), each slot has a tag, which is its block's place, and a bit
-   that says whether it is in use. All tags are compared at once. A removal clears the bit and leaves the slot alone:
-   a write to it would make the processor hold back the next call's reads until the tags have come from memory. A
-   larger bucket has an index instead, of each place's slot, and a list of free slots. The largest, for more than 218
-   blocks (145 with times), has a slot for each place.
+   In a small bucket, of up to 16 slots, each slot has a tag, which is its block's place, and a bit that says whether it
+   is in use. All tags are compared at once. A removal clears the bit and leaves the slot alone: a write to it would make
+   the processor hold back the next call's reads until the tags have come from memory.
+
+   A larger bucket has an index instead, which tells each place's slot, and a list of free slots. Most mallocs give 32
+   bytes at least to a block. So of two places next to each other, one is in use at most, and they share a byte of the
+   index. Where both are in use, or where there are more than 108 blocks (72 with times), each place has a byte of its
+   own. The largest bucket, for more than 218 blocks (145 with times), has a slot for each place.
 
    When a bucket is full it moves to one with more slots; when no more than a third is in use, to a smaller one. */
 
 #define HD__PLACE_BITS 8u
 
+/* What a bucket is like; HD__TIMED may be added. Calls that must be fast ask once, and have code for each. */
 enum {
-    HD__STEPS = 17,              /* of buckets' sizes; of each there are two grades, without and with times */
-    HD__FEW_UNTIMED = 27, HD__FEW_MOST = 32, /* slots of an hd__bucket: without times, where an index is quicker from
-                                    there on; with times, where it would take too much memory */
-    HD__GRADE_MANY = 16, HD__GRADE_ALL = 2 * HD__STEPS - 2, /* the first of these kinds */
+    HD__FEW = 0,                 /* hd__bucket */
+    HD__SOME = 16,               /* hd__crowd with a byte of the index for two places */
+    HD__MANY = 32,               /* hd__crowd with one for each place */
+    HD__ALL = 48,                /* hd__crowd with a slot for each place: slot_of says only whether it is in use */
+    HD__TIMED = 1                /* blocks have times */
+};
+
+/* A grade is a size and a kind. Those of one kind stand together, and their numbers tell it. */
+enum {
+    HD__STEPS = 25,              /* of buckets' sizes; of each there are two grades, without and with times */
+    HD__FEW_MOST = 16, HD__SOME_MOST = 127, /* slots of these kinds, at most */
     HD__GRADE_MASK = 63
 };
 
 /* A key is what the register makes of an address: the place in its page in the lowest HD__PLACE_BITS bits, and the page
    above these. */
 
-/* A bucket of few slots, HD__FEW_MOST at most. Behind the tags lie the slots. A slot's words: size, context and, where
-   times are kept, the time. */
+/* A bucket of few slots. Behind the tags lie the slots. A slot's words: size, context and, where times are kept, the
+   time. */
 typedef struct hd__bucket {
-    uint64_t head;               /* key of the page's first place; in its low bits the grade. Odd grades have times */
-    uint32_t live;               /* a bit for each slot in use */
+    uint64_t head;               /* key of the page's first place; in its low bits the grade */
+    uint16_t live;               /* a bit for each slot in use */
     int8_t above;                /* how many are in use, less a third of the capacity */
-    uint8_t tag[3];              /* the place of each slot's block: the first three of as many as there are slots */
+    uint8_t tag[5];              /* the place of each slot's block: the first five of as many as there are slots */
 } hd__bucket;
 
 /* A bucket of more slots, which lie behind it. */
 typedef struct hd__crowd {
     uint64_t head;               /* as a bucket's */
-    int16_t above;               /* as a bucket's */
+    int32_t above;               /* as a bucket's */
     uint8_t free;                /* the first free slot, from 1; 0: none. A free slot's first word is the next free one */
-    uint8_t slot_of[1u << HD__PLACE_BITS]; /* of each place: its slot, from 1; 0: nothing is there */
+    uint8_t slot_of[1u << HD__PLACE_BITS]; /* of each place: its slot, from 1; 0: nothing is there. HD__SOME: of places
+                                    2n and 2n + 1, where 128 is added for the second; there are half as many */
 } hd__crowd;
-
-/* What a bucket is like. Calls that must be fast ask once, and have code for each. */
-typedef enum hd__kind {
-    HD__FEW,                     /* hd__bucket */
-    HD__MANY,                    /* hd__crowd */
-    HD__ALL                      /* hd__crowd with a slot for each place: slot_of says only whether it is in use */
-} hd__kind;
-
-#define HD__CROWD_SLOTS_AT ((offsetof(hd__crowd, slot_of) + (1u << HD__PLACE_BITS) + 7) & ~(size_t)7)
 
 /* What buckets of a grade are like. */
 typedef struct hd__shape {
@@ -14838,26 +14851,42 @@ HD__INLINE uint8_t hd__tag(uint64_t key) { return (uint8_t)key; }
 
 HD__INLINE uint32_t hd__grade_of(uint64_t head) { return (uint32_t)head & HD__GRADE_MASK; }
 
-HD__INLINE hd__kind hd__kind_of(const hd__bucket *b) {
-    uint32_t grade = hd__grade_of(b->head);
-    return grade < HD__GRADE_MANY ? HD__FEW : grade < HD__GRADE_ALL ? HD__MANY : HD__ALL;
-}
+HD__INLINE uint32_t hd__kind_of(const hd__bucket *b) { return (uint32_t)b->head & (HD__ALL | HD__TIMED); }
+
+HD__INLINE bool hd__kind_is(uint32_t kind, uint32_t of) { return (kind & HD__ALL) == of; }
 
 HD__INLINE hd__crowd *hd__crowd_of(const hd__bucket *b) { return (hd__crowd *)(uintptr_t)b; }
 
 HD__INLINE uint8_t *hd__tags(const hd__bucket *b) { return (uint8_t *)(uintptr_t)b + offsetof(hd__bucket, tag); }
 
-HD__INLINE size_t hd__stride(uint32_t grade) { return 8 + 4 * (size_t)(grade & 1); }
+HD__INLINE size_t hd__stride(uint32_t kind) { return 8 + 4 * (size_t)(kind & HD__TIMED); }
 
-HD__INLINE uint32_t *hd__slot_at(const hd__shape *shapes, const hd__bucket *b, uint32_t i, hd__kind kind) {
-    uint32_t grade = hd__grade_of(b->head);
-    uintptr_t at = (uintptr_t)b + (kind == HD__FEW ? shapes[grade].slots_at : HD__CROWD_SLOTS_AT);
-    if (HD__UNLIKELY(grade & 1)) return (uint32_t *)(at + 12 * (size_t)i);
-    return (uint32_t *)(at + 8 * (size_t)i);
+/* Bytes of a crowd's index. */
+HD__INLINE uint32_t hd__index_size(uint32_t kind) { return hd__kind_is(kind, HD__SOME) ? 128 : 256; }
+
+/* Where a crowd's slots begin. */
+HD__INLINE uint32_t hd__crowd_slots_at(uint32_t kind) {
+    return ((uint32_t)offsetof(hd__crowd, slot_of) + hd__index_size(kind) + 7) & ~7u;
+}
+
+/* A crowd's byte for a place. */
+HD__INLINE uint8_t *hd__entry(const hd__bucket *b, uint64_t key, uint32_t kind) {
+    return &hd__crowd_of(b)->slot_of[hd__kind_is(kind, HD__SOME) ? hd__tag(key) >> 1 : hd__tag(key)];
+}
+
+/* What such a byte is when a slot is that place's. */
+HD__INLINE uint8_t hd__entry_for(uint64_t key, uint32_t i, uint32_t kind) {
+    if (hd__kind_is(kind, HD__ALL)) return 1;
+    return (uint8_t)(hd__kind_is(kind, HD__SOME) ? (i + 1) | (uint32_t)key << 7 : i + 1);
+}
+
+HD__INLINE uint32_t *hd__slot_at(const hd__shape *shapes, const hd__bucket *b, uint32_t i, uint32_t kind) {
+    uintptr_t at = hd__kind_is(kind, HD__FEW) ? shapes[hd__grade_of(b->head)].slots_at : hd__crowd_slots_at(kind);
+    return (uint32_t *)((uintptr_t)b + at + hd__stride(kind) * i);
 }
 
 static uint32_t hd__bucket_count(const hd__shape *shapes, const hd__bucket *b) {
-    int above = hd__kind_of(b) == HD__FEW ? b->above : hd__crowd_of(b)->above;
+    int above = hd__kind_is(hd__kind_of(b), HD__FEW) ? b->above : hd__crowd_of(b)->above;
     return (uint32_t)(shapes[hd__grade_of(b->head)].capacity / 3 + above);
 }
 
@@ -14881,130 +14910,146 @@ HD__INLINE uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 }
 
 /* The slot of a key; UINT32_MAX: there is none. */
-HD__INLINE uint32_t hd__search(const hd__bucket *b, uint64_t key, hd__kind kind) {
+HD__INLINE uint32_t hd__search(const hd__bucket *b, uint64_t key, uint32_t kind) {
     uint32_t found;
-    if (kind == HD__FEW) {
-        found = (hd__match(hd__tags(b), hd__tag(key)) | hd__match(hd__tags(b) + 16, hd__tag(key)) << 16) & b->live;
+    if (hd__kind_is(kind, HD__FEW)) {
+        found = hd__match(hd__tags(b), hd__tag(key)) & b->live;
         return found ? hd__lowest_bit(found) : UINT32_MAX;
     }
-    found = hd__crowd_of(b)->slot_of[hd__tag(key)];
-    return kind == HD__ALL && found ? hd__tag(key) : found - 1;
+    found = *hd__entry(b, key, kind);
+    if (hd__kind_is(kind, HD__SOME)) {
+        found = (uint8_t)(found ^ (uint32_t)key << 7) - 1u;
+        return found < HD__SOME_MOST ? found : UINT32_MAX;
+    }
+    return hd__kind_is(kind, HD__ALL) && found ? hd__tag(key) : found - 1;
 }
 
 /* As hd__search, for who reads the slot next: it comes into the cache while tags are still compared. */
-HD__INLINE uint32_t hd__search_read(const hd__bucket *b, uint64_t key, hd__kind kind) {
-    if (kind == HD__FEW) {
+HD__INLINE uint32_t hd__search_read(const hd__bucket *b, uint64_t key, uint32_t kind) {
+    if (hd__kind_is(kind, HD__FEW)) {
         HD__PREFETCH((const void *)((uintptr_t)b + 64));
         HD__PREFETCH((const void *)((uintptr_t)b + 128));
     }
     return hd__search(b, key, kind);
 }
 
-/* A slot for a new block; UINT32_MAX: none is free. */
-HD__INLINE uint32_t hd__slot_free(const hd__shape *shapes, const hd__bucket *b, uint64_t key, hd__kind kind) {
+/* A slot for a block; UINT32_MAX: none is free. */
+HD__INLINE uint32_t hd__slot_free(const hd__shape *shapes, const hd__bucket *b, uint64_t key, uint32_t kind) {
     uint32_t i;
-    if (kind != HD__FEW) return kind == HD__ALL ? hd__tag(key) : hd__crowd_of(b)->free - 1u;
+    if (!hd__kind_is(kind, HD__FEW)) return hd__kind_is(kind, HD__ALL) ? hd__tag(key) : hd__crowd_of(b)->free - 1u;
     i = hd__lowest_bit(~(uint64_t)b->live);
     return i < shapes[hd__grade_of(b->head)].capacity ? i : UINT32_MAX;
 }
 
+/* As hd__slot_free, for a new block; UINT32_MAX also if it is there, or if another has its byte of the index. */
+HD__INLINE uint32_t hd__slot_new(const hd__shape *shapes, const hd__bucket *b, uint64_t key, uint32_t kind) {
+    bool taken = hd__kind_is(kind, HD__FEW) ? hd__search(b, key, kind) != UINT32_MAX : *hd__entry(b, key, kind) != 0;
+    return HD__UNLIKELY(taken) ? UINT32_MAX : hd__slot_free(shapes, b, key, kind);
+}
+
 /* Takes a free slot, and returns its words. */
-HD__INLINE uint32_t *hd__slot_take(const hd__shape *shapes, hd__bucket *b, uint64_t key, uint32_t i, hd__kind kind) {
+HD__INLINE uint32_t *hd__slot_take(const hd__shape *shapes, hd__bucket *b, uint64_t key, uint32_t i, uint32_t kind) {
     uint32_t *s = hd__slot_at(shapes, b, i, kind);
-    if (kind == HD__FEW) {
+    if (hd__kind_is(kind, HD__FEW)) {
         hd__tags(b)[i] = hd__tag(key);
-        b->live |= 1u << i;
+        b->live = (uint16_t)(b->live | 1u << i);
         b->above++;
     } else {
-        hd__crowd *c = hd__crowd_of(b);
-        c->slot_of[hd__tag(key)] = kind == HD__ALL ? 1 : (uint8_t)(i + 1);
-        if (kind == HD__MANY) c->free = (uint8_t)s[0];
-        c->above++;
+        *hd__entry(b, key, kind) = hd__entry_for(key, i, kind);
+        if (!hd__kind_is(kind, HD__ALL)) hd__crowd_of(b)->free = (uint8_t)s[0];
+        hd__crowd_of(b)->above++;
     }
     return s;
 }
 
 /* Makes a slot free. Returns how many are in use, less a third of the capacity. */
-HD__INLINE int hd__slot_give(hd__bucket *b, uint64_t key, uint32_t i, uint32_t *s, hd__kind kind) {
+HD__INLINE int hd__slot_give(hd__bucket *b, uint64_t key, uint32_t i, uint32_t *s, uint32_t kind) {
     hd__crowd *c = hd__crowd_of(b);
-    if (kind == HD__FEW) {
-        b->live &= ~(1u << i);
+    if (hd__kind_is(kind, HD__FEW)) {
+        b->live = (uint16_t)(b->live & ~(1u << i));
         return --b->above;
     }
-    c->slot_of[hd__tag(key)] = 0;
-    if (kind == HD__MANY) {
+    *hd__entry(b, key, kind) = 0;
+    if (!hd__kind_is(kind, HD__ALL)) {
         s[0] = c->free;
         c->free = (uint8_t)(i + 1);
     }
     return --c->above;
 }
 
-/* The next slot in use. *at, from 0 on, is a slot where they are few, else a place. False: there is none. */
+/* The next slot in use. *at, from 0 on, is a slot where they are few, else a byte of the index. False: there is none. */
 static bool hd__bucket_next(const hd__bucket *b, uint32_t *at, uint32_t *slot, uint8_t *tag) {
-    const hd__crowd *c = hd__crowd_of(b);
-    hd__kind kind = hd__kind_of(b);
-    uint32_t i = *at;
-    if (kind == HD__FEW) {
+    const uint8_t *slot_of = hd__crowd_of(b)->slot_of;
+    uint32_t kind = hd__kind_of(b), end = hd__index_size(kind), i = *at;
+    if (hd__kind_is(kind, HD__FEW)) {
         if (i >= HD__FEW_MOST || !(b->live >> i)) return false;
         i += hd__lowest_bit(b->live >> i);
         *tag = hd__tags(b)[i];
         *slot = i;
     } else {
-        while (i < 1u << HD__PLACE_BITS && !c->slot_of[i]) i++;
-        if (i == 1u << HD__PLACE_BITS) return false;
-        *tag = (uint8_t)i;
-        *slot = hd__search(b, i, kind);
+        while (i < end && !slot_of[i]) i++;
+        if (i == end) return false;
+        *tag = (uint8_t)(hd__kind_is(kind, HD__SOME) ? 2 * i | slot_of[i] >> 7 : i);
+        *slot = hd__search(b, *tag, kind);
     }
     *at = i + 1;
     return true;
 }
 
+/* Whether two blocks lie in places that share a byte of HD__SOME's index: of those in a bucket, and that with a key. */
+static bool hd__bucket_pairs(const hd__bucket *b, uint64_t key) {
+    uint64_t in_use[4] = { 0 }, pairs = 0;
+    uint32_t at = 0, slot;
+    uint8_t tag = hd__tag(key);
+    if (hd__kind_is(hd__kind_of(b), HD__SOME)) return hd__search(b, key ^ 1, HD__SOME) != UINT32_MAX;
+    do in_use[tag >> 6] |= (uint64_t)1 << (tag & 63);
+    while (hd__bucket_next(b, &at, &slot, &tag));
+    for (unsigned i = 0; i < 4; i++) pairs |= in_use[i] & in_use[i] >> 1 & UINT64_C(0x5555555555555555);
+    return pairs != 0;
+}
+
 /* Slots of a crowd from `first` on are free, and no others. */
 static void hd__crowd_free(const hd__shape *shapes, hd__bucket *b, uint32_t first) {
-    uint32_t n = shapes[hd__grade_of(b->head)].capacity;
-    hd__crowd *c = hd__crowd_of(b);
-    if (hd__kind_of(b) != HD__MANY) return;
-    for (uint32_t i = first; i < n; i++) *hd__slot_at(shapes, b, i, HD__MANY) = i + 1 < n ? i + 2 : 0;
-    c->free = (uint8_t)(first + 1);
+    uint32_t n = shapes[hd__grade_of(b->head)].capacity, kind = hd__kind_of(b);
+    if (hd__kind_is(kind, HD__FEW) || hd__kind_is(kind, HD__ALL)) return;
+    for (uint32_t i = first; i < n; i++) *hd__slot_at(shapes, b, i, kind) = i + 1 < n ? i + 2 : 0;
+    hd__crowd_of(b)->free = (uint8_t)(first + 1);
 }
 
 /* Makes an empty bucket with that head; a crowd's free slots are not listed yet. */
 static void hd__bucket_begin(const hd__shape *shapes, hd__bucket *b, uint64_t head) {
     int above = -(shapes[hd__grade_of(head)].capacity / 3);
     b->head = head;
-    if (hd__kind_of(b) == HD__FEW) {
+    if (hd__kind_is(hd__kind_of(b), HD__FEW)) {
         b->live = 0;
         b->above = (int8_t)above;
     } else {
-        hd__crowd_of(b)->above = (int16_t)above;
-        memset(hd__crowd_of(b)->slot_of, 0, sizeof hd__crowd_of(b)->slot_of);
+        hd__crowd_of(b)->above = above;
+        memset(hd__crowd_of(b)->slot_of, 0, hd__index_size(hd__kind_of(b)));
     }
 }
 
 /* Copies a bucket that is full to an empty one with more slots of the same size: each slot keeps its number. */
 static void hd__bucket_grow(const hd__shape *shapes, const hd__bucket *b, hd__bucket *n) {
-    uint32_t full = shapes[hd__grade_of(b->head)].capacity, at = 0, i;
-    hd__crowd *c = hd__crowd_of(n);
-    hd__kind was = hd__kind_of(b), is = hd__kind_of(n);
+    uint32_t full = shapes[hd__grade_of(b->head)].capacity, was = hd__kind_of(b), is = hd__kind_of(n), at = 0, i;
     uint8_t tag;
-    if (is == HD__FEW) {
+    if (hd__kind_is(is, HD__FEW)) {
         n->live = b->live;
         n->above = (int8_t)(n->above + (int)full);
         memcpy(hd__tags(n), hd__tags(b), full);
     } else {
-        if (was == HD__MANY) memcpy(c->slot_of, hd__crowd_of(b)->slot_of, sizeof c->slot_of);
+        if (was == is) memcpy(hd__crowd_of(n)->slot_of, hd__crowd_of(b)->slot_of, hd__index_size(is));
         else
-            while (hd__bucket_next(b, &at, &i, &tag)) c->slot_of[tag] = (uint8_t)(i + 1);
-        c->above = (int16_t)(c->above + (int)full);
+            while (hd__bucket_next(b, &at, &i, &tag)) *hd__entry(n, tag, is) = hd__entry_for(tag, i, is);
+        hd__crowd_of(n)->above += (int32_t)full;
         hd__crowd_free(shapes, n, full);
     }
-    memcpy(hd__slot_at(shapes, n, 0, is), hd__slot_at(shapes, b, 0, was), full * hd__stride(hd__grade_of(b->head)));
+    memcpy(hd__slot_at(shapes, n, 0, is), hd__slot_at(shapes, b, 0, was), full * hd__stride(was));
 }
 
 /* To an empty bucket that has room: slots get new numbers. */
 static void hd__bucket_copy(const hd__shape *shapes, const hd__bucket *b, hd__bucket *n) {
-    hd__kind was = hd__kind_of(b), is = hd__kind_of(n);
-    uint32_t at = 0, i;
+    uint32_t was = hd__kind_of(b), is = hd__kind_of(n), at = 0, i;
     uint8_t tag;
     hd__crowd_free(shapes, n, 0);
     while (hd__bucket_next(b, &at, &i, &tag)) {
@@ -15012,7 +15057,7 @@ static void hd__bucket_copy(const hd__shape *shapes, const hd__bucket *b, hd__bu
         uint32_t *s = hd__slot_take(shapes, n, tag, hd__slot_free(shapes, n, tag, is), is);
         s[0] = from[0];
         s[1] = from[1];
-        if (n->head & 1) s[2] = b->head & 1 ? from[2] : 0;
+        if (is & HD__TIMED) s[2] = was & HD__TIMED ? from[2] : 0;
     }
 }
 
@@ -15021,11 +15066,10 @@ static uint32_t hd__slots_at(uint32_t capacity) { return ((uint32_t)offsetof(hd_
 
 /* How many slots a bucket of a grade and size has, and where they begin. */
 static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
-    uint32_t n = 0, at = HD__CROWD_SLOTS_AT, each = (uint32_t)hd__stride(grade);
-    uint32_t most = grade & 1 ? HD__FEW_MOST : HD__FEW_UNTIMED;
+    uint32_t n = 0, at = hd__crowd_slots_at(grade), each = (uint32_t)hd__stride(grade);
     hd__shape shape;
-    if (grade < HD__GRADE_MANY) {
-        while (n < most && hd__slots_at(n + 1) + (n + 1) * each <= size) n++;
+    if (hd__kind_is(grade, HD__FEW)) {
+        while (n < HD__FEW_MOST && hd__slots_at(n + 1) + (n + 1) * each <= size) n++;
         at = hd__slots_at(n);
     } else {
         n = (size - at) / each;
@@ -15056,13 +15100,14 @@ static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
    hole in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who leads to it.
    So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
 
-   Cost in memory: 10 to 20 bytes a block where there are 8 or more on a page, up to 28 with times; up to three times
-   as many where blocks were freed, since a bucket becomes smaller only when a third is in use. A block that is alone
-   in its page takes up to 45, in 16 KiB 77, in 128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array of
-   recent leaves, when they are more than 512, is 16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer
-   than 64 leaves are left. In time: a call reads where the leaf is (if it is not in that array, the table's entry
-   and the span), the leaf, and one to three lines of the bucket, rarely more. Where blocks are picked at random from
-   millions, the bucket is in no cache, and where it lies is known by the leaf alone: such a look-up takes two to
+   Cost in memory: 10 to 19 bytes a block where there are 8 or more on a page, up to 25 with times; up to 28 and 31
+   where some lie in places next to each other. Where blocks were freed up to three times as many, since a bucket
+   becomes smaller only when a third is in use. A block that is alone in its page takes up to 45, in 16 KiB 77, in
+   128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array of recent leaves, when they are more than 512, is
+   16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer than 64 leaves are left. In time: a call reads
+   where the leaf is (if it is not in that array, the table's entry and the span), the leaf, and one to three lines of
+   the bucket, rarely more. Where blocks are picked at random from millions, the bucket is in no cache, and where it
+   lies is known by the leaf alone: such a look-up takes two to
    four times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless
    the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
 
@@ -15100,7 +15145,7 @@ enum {
     HD__SPARE = 6,               /* free pages that are kept, beside a 16th of those in use */
     HD__BATCH_PAGES = 32,        /* pages that the OS is asked for at once */
     HD__BATCH_ARRAYS = 25,
-    HD__PAGE_ROOM = HD__PAGE - 64 /* behind it is a page's foot; 32 tags are read even where a bucket ends earlier */
+    HD__PAGE_ROOM = HD__PAGE - 64 /* behind it is a page's foot */
 };
 
 /* Pieces of one size: buckets of one capacity, leaves, or spans. They fill their pages but for a few holes. */
@@ -15532,23 +15577,29 @@ static hd__bucket *hd__bucket_make(hd_register *reg, uint64_t page, uint32_t gra
     return b;
 }
 
-/* Moves a bucket to another grade. NULL: there is no memory, and it stays as it is. */
+/* Moves a bucket to another grade; slots of one that is full keep their numbers, if they keep their size, too. NULL: there
+   is no memory, and it stays as it is. */
 static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to) {
     uint64_t page = b->head & ~(uint64_t)HD__GRADE_MASK;
     uint32_t was = hd__grade_of(b->head);
     hd__bucket *n = hd__bucket_make(reg, page, to);
     if (!n) return NULL;
-    if (to > was && to < HD__GRADE_ALL && hd__stride(was) == hd__stride(to)) hd__bucket_grow(reg->shape, b, n);
+    if (to > was && !((was ^ to) & HD__TIMED) && !hd__kind_is(to, HD__ALL) &&
+        hd__bucket_count(reg->shape, b) == reg->shape[was].capacity)
+        hd__bucket_grow(reg->shape, b, n);
     else hd__bucket_copy(reg->shape, b, n);
     *hd__bucket_in(*hd__leaf_in(hd__span_of(reg, page), page), page) = n;
     hd__piece_give(reg, b, was);
     return n;
 }
 
-/* The smallest grade with room for so many. */
-static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed) {
+/* The smallest grade with room for `count` blocks: those of a bucket and that with a key. No bucket: count is 1. */
+static uint32_t hd__grade_for(const hd_register *reg, const hd__bucket *b, uint64_t key, uint32_t count, uint32_t timed) {
     uint32_t grade = timed;
-    while (reg->shape[grade].capacity < count) grade += 2;
+    while (reg->shape[grade].capacity < count) {
+        grade += 2;
+        if (grade == (HD__SOME | timed) && hd__bucket_pairs(b, key)) grade = HD__MANY | timed;
+    }
     return grade;
 }
 
@@ -15556,7 +15607,7 @@ static uint32_t hd__grade_for(const hd_register *reg, uint32_t count, bool timed
    takes most of a caller's stack. */
 HD__INLINE hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
     uint32_t count = (b ? hd__bucket_count(reg->shape, b) : 0) + more;
-    uint32_t to = hd__grade_for(reg, count, timed || (b && b->head & 1));
+    uint32_t to = hd__grade_for(reg, b, key, count, timed || (b && b->head & HD__TIMED));
     hd__leaf *leaf;
     if (b) return hd__bucket_move(reg, b, to);
     leaf = hd__leaf_make(reg, key);
@@ -15581,9 +15632,10 @@ static uint64_t *hd__empty_at(hd_register *reg, uint64_t key) {
    as its callers do next. */
 HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = hd__empty_at(reg, key);
-    uint32_t was = hd__grade_of(b->head), count = hd__bucket_count(reg->shape, b);
-    if (count) {
-        uint32_t to = hd__grade_for(reg, count, was & 1);
+    uint32_t was = hd__grade_of(b->head), count = hd__bucket_count(reg->shape, b), at = 0, slot, to;
+    uint8_t tag;
+    if (hd__bucket_next(b, &at, &slot, &tag)) {
+        to = hd__grade_for(reg, b, tag, count, was & HD__TIMED);
         if (to != was) hd__bucket_move(reg, b, to);
     } else if (*empty != key + 1) {
         b = *empty ? hd__bucket_of(reg, *empty - 1) : NULL;
@@ -15593,12 +15645,13 @@ HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     return true;
 }
 
-/* Makes an empty register of zeros. Sizes of buckets: multiples of 32 bytes; from 504 on, whole parts of a page. 448
-   stands twice: it is the last with tags and the first with an index. One that holds no more than a smaller one is
-   never chosen. */
+/* Makes an empty register of zeros. Sizes of buckets, of each kind: few, some, many, all. Large ones are whole parts of a
+   page. One that holds no more than a smaller one is never chosen. */
 static void hd__register_begin(hd_register *reg) {
-    static const uint16_t size[HD__STEPS] = { 32, 64, 96, 128, 192, 256, 320, 448, 448, 504, 576, 672, 800, 1008, 1344,
-                                              2016, 4032 };
+    static const uint16_t size[HD__STEPS] = { 32, 48, 64, 96, 128, 160, 192, 224,
+                                              288, 336, 400, 448, 576, 672, 800, 1008,
+                                              448, 504, 576, 672, 800, 1008, 1344, 2016,
+                                              4032 };
     reg->table = reg->first;
     reg->bits = HD__SPANS_FIRST;
     reg->shift = 64 - reg->bits;
@@ -15671,43 +15724,43 @@ HD__NOINLINE static void hd__vast_drop(hd_register *reg, uint32_t kept) {
 }
 
 HD__INLINE void hd__slot_show(const hd_register *reg, const hd__bucket *b, uint32_t i, uint64_t address,
-                              hd_allocation *allocation, hd__kind kind) {
+                              hd_allocation *allocation, uint32_t kind) {
     const uint32_t *s = hd__slot_at(reg->shape, b, i, kind);
     if (!allocation) return;
     allocation->address = address;
     allocation->size = HD__LIKELY(s[0] < HD__VAST) ? s[0] : reg->vast[(s[0] & ~HD__VAST) - 1];
     allocation->context = s[1];
-    allocation->time = b->head & 1 ? s[2] : 0;
+    allocation->time = kind & HD__TIMED ? s[2] : 0;
 }
 
 /* Gives a bucket a new block, in a slot that is free. */
 HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t i, uint32_t size,
-                                    const hd_allocation *allocation, hd_allocation *replaced, hd__kind kind) {
+                                    const hd_allocation *allocation, hd_allocation *replaced, uint32_t kind) {
     uint32_t *s = hd__slot_take(reg->shape, b, key, i, kind);
     s[0] = size;
     s[1] = allocation->context;
-    if (b->head & 1) s[2] = allocation->time;
+    if (kind & HD__TIMED) s[2] = allocation->time;
     reg->count++;
     if (replaced) replaced->address = 0;
     return HD_OK;
 }
 
 /* The slow part of hd_register_insert. For when the leaf is not a recent one, the page has no bucket, or one that is
-   full or keeps no times and needs to, a block is replaced, or a size is 2 GiB or more. */
+   full, keeps no times and needs to, or has another block in the new one's byte of the index, a block is replaced, or a
+   size is 2 GiB or more. */
 HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *given,
                                                hd_allocation *replaced) {
     const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
     uint64_t key = hd__key_of(allocation->address);
     uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
     bool large = allocation->size >= HD__VAST, timed = allocation->time != 0, full;
-    hd__bucket *b;
-    hd__kind kind;
-    b = hd__bucket_fetch(reg, key);
+    uint32_t kind;
+    hd__bucket *b = hd__bucket_fetch(reg, key);
     if (b) i = hd__search(b, key, hd__kind_of(b));
     if (i != UINT32_MAX) was = *hd__slot_at(reg->shape, b, i, hd__kind_of(b));
     if (large && !(size = was >= HD__VAST ? was : hd__vast_add(reg, allocation->size))) return HD_OUT_OF_MEMORY;
-    full = b && i == UINT32_MAX && hd__slot_free(reg->shape, b, key, hd__kind_of(b)) == UINT32_MAX;
-    if ((!b || full || (b->head & 1) < timed) && !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
+    full = b && i == UINT32_MAX && hd__slot_new(reg->shape, b, key, hd__kind_of(b)) == UINT32_MAX;
+    if ((!b || full || (b->head & HD__TIMED) < timed) && !(b = hd__bucket_room(reg, key, b, timed, i == UINT32_MAX))) {
         if (large && size != was) hd__vast_drop(reg, size);
         return HD_OUT_OF_MEMORY;
     }
@@ -15723,21 +15776,31 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
     s = hd__slot_at(reg->shape, b, i, kind);
     s[0] = size;
     s[1] = allocation->context;
-    if (b->head & 1) s[2] = allocation->time;
+    if (kind & HD__TIMED) s[2] = allocation->time;
     return HD_OK;
 }
 
 HD__INLINE hd_status hd__insert_into(hd_register *reg, hd__bucket *b, uint64_t key, const hd_allocation *allocation,
-                                     hd_allocation *replaced, hd__kind kind) {
+                                     hd_allocation *replaced, uint32_t kind) {
     uint32_t i;
-    if (HD__LIKELY(allocation->size < HD__VAST) && HD__LIKELY(!allocation->time || (b->head & 1)) &&
-        HD__LIKELY(hd__search(b, key, kind) == UINT32_MAX && (i = hd__slot_free(reg->shape, b, key, kind)) != UINT32_MAX))
+    if (HD__LIKELY(allocation->size < HD__VAST) && HD__LIKELY((kind & HD__TIMED) || !allocation->time) &&
+        HD__LIKELY((i = hd__slot_new(reg->shape, b, key, kind)) != UINT32_MAX))
         return hd__bucket_add(reg, b, key, i, (uint32_t)allocation->size, allocation, replaced, kind);
     return hd__register_put(reg, allocation, replaced);
 }
 
-/* Calls nothing in the usual case: the leaf is a recent one, the bucket has room and keeps times if need be, the address
-   is new, and the size below 2 GiB. */
+/* For other buckets than those without times that hold few or some. */
+HD__NOINLINE static hd_status hd__insert_other(hd_register *reg, hd__bucket *b, uint64_t key,
+                                               const hd_allocation *allocation, hd_allocation *replaced) {
+    switch (hd__kind_of(b)) {
+    case HD__FEW | HD__TIMED: return hd__insert_into(reg, b, key, allocation, replaced, HD__FEW | HD__TIMED);
+    case HD__SOME | HD__TIMED: return hd__insert_into(reg, b, key, allocation, replaced, HD__SOME | HD__TIMED);
+    default: return hd__insert_into(reg, b, key, allocation, replaced, hd__kind_of(b));
+    }
+}
+
+/* Calls nothing in the usual case: the leaf is a recent one, the bucket has no times, holds few or some blocks, and has
+   room, the address is new, and the size below 2 GiB. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
@@ -15749,17 +15812,26 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     if (HD__UNLIKELY(!b)) return hd__register_put(reg, allocation, replaced);
     switch (hd__kind_of(b)) {
     case HD__FEW: return hd__insert_into(reg, b, key, allocation, replaced, HD__FEW);
-    case HD__MANY: return hd__insert_into(reg, b, key, allocation, replaced, HD__MANY);
-    default: return hd__insert_into(reg, b, key, allocation, replaced, HD__ALL);
+    case HD__SOME: return hd__insert_into(reg, b, key, allocation, replaced, HD__SOME);
+    default: return hd__insert_other(reg, b, key, allocation, replaced);
     }
 }
 
 HD__INLINE bool hd__find_in(const hd_register *reg, const hd__bucket *b, uint64_t key, uint64_t address,
-                            hd_allocation *found, hd__kind kind) {
+                            hd_allocation *found, uint32_t kind) {
     uint32_t i = hd__search_read(b, key, kind);
     if (i == UINT32_MAX) return false;
     hd__slot_show(reg, b, i, address, found, kind);
     return true;
+}
+
+HD__NOINLINE static bool hd__find_other(const hd_register *reg, const hd__bucket *b, uint64_t key, uint64_t address,
+                                        hd_allocation *found) {
+    switch (hd__kind_of(b)) {
+    case HD__FEW | HD__TIMED: return hd__find_in(reg, b, key, address, found, HD__FEW | HD__TIMED);
+    case HD__SOME | HD__TIMED: return hd__find_in(reg, b, key, address, found, HD__SOME | HD__TIMED);
+    default: return hd__find_in(reg, b, key, address, found, hd__kind_of(b));
+    }
 }
 
 HD__NOINLINE static bool hd__find_far(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -15777,8 +15849,8 @@ HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_
     if (HD__UNLIKELY(!b)) return false;
     switch (hd__kind_of(b)) {
     case HD__FEW: return hd__find_in(reg, b, key, address, found, HD__FEW);
-    case HD__MANY: return hd__find_in(reg, b, key, address, found, HD__MANY);
-    default: return hd__find_in(reg, b, key, address, found, HD__ALL);
+    case HD__SOME: return hd__find_in(reg, b, key, address, found, HD__SOME);
+    default: return hd__find_other(reg, b, key, address, found);
     }
 }
 
@@ -15794,8 +15866,7 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 HD__NOINLINE static bool hd__register_take(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
     hd__bucket *b = hd__bucket_fetch(reg, key);
-    hd__kind kind;
-    uint32_t i, *s;
+    uint32_t kind, i, *s;
     if (!b) return false;
     kind = hd__kind_of(b);
     i = hd__search_read(b, key, kind);
@@ -15808,7 +15879,7 @@ HD__NOINLINE static bool hd__register_take(hd_register *reg, uint64_t address, h
 }
 
 HD__INLINE bool hd__remove_from(hd_register *reg, hd__bucket *b, uint64_t key, uint64_t address, hd_allocation *removed,
-                                hd__kind kind) {
+                                uint32_t kind) {
     uint32_t i = hd__search_read(b, key, kind), *s;
     if (HD__UNLIKELY(i == UINT32_MAX)) return false;
     s = hd__slot_at(reg->shape, b, i, kind);
@@ -15816,6 +15887,15 @@ HD__INLINE bool hd__remove_from(hd_register *reg, hd__bucket *b, uint64_t key, u
     hd__slot_show(reg, b, i, address, removed, kind);
     reg->count--;
     return HD__LIKELY(hd__slot_give(b, key, i, s, kind) > 0) || hd__bucket_shrink(reg, b);
+}
+
+HD__NOINLINE static bool hd__remove_other(hd_register *reg, hd__bucket *b, uint64_t key, uint64_t address,
+                                          hd_allocation *removed) {
+    switch (hd__kind_of(b)) {
+    case HD__FEW | HD__TIMED: return hd__remove_from(reg, b, key, address, removed, HD__FEW | HD__TIMED);
+    case HD__SOME | HD__TIMED: return hd__remove_from(reg, b, key, address, removed, HD__SOME | HD__TIMED);
+    default: return hd__remove_from(reg, b, key, address, removed, hd__kind_of(b));
+    }
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
@@ -15827,8 +15907,8 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
     if (HD__UNLIKELY(!b)) return false;
     switch (hd__kind_of(b)) {
     case HD__FEW: return hd__remove_from(reg, b, key, address, removed, HD__FEW);
-    case HD__MANY: return hd__remove_from(reg, b, key, address, removed, HD__MANY);
-    default: return hd__remove_from(reg, b, key, address, removed, HD__ALL);
+    case HD__SOME: return hd__remove_from(reg, b, key, address, removed, HD__SOME);
+    default: return hd__remove_other(reg, b, key, address, removed);
     }
 }
 

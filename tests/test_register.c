@@ -91,7 +91,7 @@ typedef struct walked {
 /* Slots that are free are in the list of free ones, once each. */
 static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[256], uint32_t count) {
     uint32_t capacity = reg->shape[hd__grade_of(b->head)].capacity;
-    for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, HD__MANY), count++) {
+    for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, hd__kind_of(b)), count++) {
         assert_true(next <= capacity && !in_use[next - 1]);
         in_use[next - 1] = true;
     }
@@ -100,7 +100,7 @@ static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[
 
 static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t key, walked *w) {
     const hd__shape *shape = &reg->shape[hd__grade_of(b->head)];
-    uint32_t at = 0, slot, count = 0, timed = b->head & 1;
+    uint32_t at = 0, slot, count = 0, timed = b->head & HD__TIMED, kind = hd__kind_of(b);
     bool seen[256] = { false }, in_use[256] = { false };
     uint8_t tag;
     assert_true(hd__grade_of(b->head) < 2 * HD__STEPS);
@@ -109,11 +109,11 @@ static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t k
     for (; hd__bucket_next(b, &at, &slot, &tag); count++) {
         assert_true(slot < shape->capacity && !seen[tag] && !in_use[slot]);
         seen[tag] = in_use[slot] = true;
-        assert_int_equal(hd__search(b, key | tag, hd__kind_of(b)), slot);
+        assert_int_equal(hd__search(b, key | tag, kind), slot);
     }
     assert_int_equal(count, hd__bucket_count(reg->shape, b));
     assert_true(count > shape->capacity / 3u || hd__grade_of(b->head) < 2 || !count);
-    if (hd__kind_of(b) == HD__MANY) check_free(reg, b, in_use, count);
+    if (hd__kind_is(kind, HD__SOME) || hd__kind_is(kind, HD__MANY)) check_free(reg, b, in_use, count);
     assert_true(count || *hd__empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
     w->empty += !count;
     w->count += count;
@@ -597,59 +597,133 @@ static void full_pages_stay_correct(void **state) {
 
 /* How many slots each size has, and of which kind it is. */
 static void buckets_have_as_many_slots_as_told(void **state) {
-    static const uint16_t untimed[HD__STEPS] = { 2, 5, 9, 12, 19, 27, 27, 27, 22, 29, 38, 50, 66, 92, 134, 218, 256 };
-    static const uint16_t timed[HD__STEPS] = { 1, 3, 6, 8, 13, 18, 23, 32, 14, 19, 25, 33, 44, 61, 89, 145, 256 };
+    static const uint16_t untimed[HD__STEPS] = { 2, 4, 5, 9, 13, 16, 16, 16, 18, 24, 32, 38, 54, 66, 82, 108,
+                                                 22, 29, 38, 50, 66, 92, 134, 218, 256 };
+    static const uint16_t timed[HD__STEPS] = { 1, 2, 4, 6, 8, 11, 13, 16, 12, 16, 21, 25, 36, 44, 54, 72,
+                                               14, 19, 25, 33, 44, 61, 89, 145, 256 };
     hd_register *reg = hd_register_create(NULL);
     (void)state;
-    for (unsigned i = 0; i < 2 * HD__STEPS; i++) {
+    for (uint32_t i = 0; i < 2 * HD__STEPS; i++) {
         hd__bucket b = { i, 0, 0, { 0 } };
         assert_int_equal(reg->shape[i].capacity, (i & 1 ? timed : untimed)[i / 2]);
-        assert_int_equal(hd__kind_of(&b), i / 2 < 8 ? HD__FEW : i / 2 < 16 ? HD__MANY : HD__ALL);
+        assert_true(reg->shape[i].slots_at % 4 == 0 && reg->of[i].size % 8 == 0);
+        assert_int_equal(hd__kind_of(&b), (i < 16 ? HD__FEW : i < 32 ? HD__SOME : i < 48 ? HD__MANY : HD__ALL) | (i & 1));
     }
     hd_register_free(reg);
 }
 
-/* One page fills up and becomes empty, in any order: what is there is found as it was given, in buckets of all kinds, and
-   nothing else is. */
+/* A page fills up and becomes empty, in any order: what is there is found as it was given, and nothing else is. Counts
+   how often a bucket of one kind became one of another: [4 * first + second]. `rare`: of so many blocks, one may lie next
+   to another's place; the rest lies apart, as in most mallocs. 1: blocks lie anywhere. */
+static void fill_a_page(uint32_t timed, uint32_t rare, unsigned changes[16]) {
+    hd_register *reg = hd_register_create(NULL);
+    hd_allocation live[256], got;
+    uint64_t random = 7 + timed, page = 0x7000, count = 0;
+    uint32_t kind = HD__FEW, now;
+    memset(live, 0, sizeof live);
+    for (uint32_t step = 1; step <= 60000; step++) {
+        unsigned i = (unsigned)hd__test_below(&random, 256), fill = step / 4000 % 2;
+        if (live[i ^ 1].address && hd__test_below(&random, rare)) i ^= 1;
+        hd_allocation a = allocation_of(page + 16 * i, step, ~step, timed ? step : 0);
+        if (hd__test_below(&random, 512) < (fill ? 500u : 1u)) {
+            assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
+            if (live[i].address) assert_same(&got, &live[i]);
+            else assert_int_equal(got.address, 0);
+            count += !live[i].address;
+            live[i] = a;
+        } else {
+            assert_int_equal(hd_register_remove(reg, a.address, &got), live[i].address != 0);
+            if (live[i].address) assert_same(&got, &live[i]);
+            count -= live[i].address != 0;
+            live[i].address = 0;
+        }
+        assert_int_equal(hd_register_count(reg), count);
+        if (count) {
+            now = hd__kind_of(hd__bucket_of(reg, hd__key_of(page)));
+            assert_int_equal(now & HD__TIMED, timed);
+            changes[kind / 16 * 4 + now / 16]++;
+            kind = now;
+        }
+        if (step % 97) continue;
+        check_tables(reg);
+        for (i = 0; i < 256; i++) {
+            assert_int_equal(hd_register_find(reg, page + 16 * i, &got), live[i].address != 0);
+            if (live[i].address) assert_same(&got, &live[i]);
+        }
+    }
+    hd_register_free(reg);
+}
+
 static void a_page_has_buckets_of_all_kinds(void **state) {
+    enum { FEW, SOME, MANY, ALL };
+    (void)state;
+    for (uint32_t timed = 0; timed < 2; timed++) {
+        unsigned anywhere[16] = { 0 }, apart[16] = { 0 };
+        fill_a_page(timed, 1, anywhere);
+        assert_true(anywhere[4 * FEW + MANY] && anywhere[4 * MANY + ALL] && anywhere[4 * ALL + MANY] && anywhere[4 * MANY + FEW]);
+        fill_a_page(timed, 2000, apart);
+        assert_true(apart[4 * FEW + SOME] && apart[4 * SOME + MANY] && apart[4 * SOME + FEW]);
+        assert_true(apart[4 * MANY + SOME]);
+    }
+}
+
+/* Two places that share a byte of an index, in buckets of all sizes: the second block makes the bucket one that has a
+   byte for each place, and nothing is lost. */
+static void places_next_to_each_other_are_told_apart(void **state) {
+    (void)state;
+    for (uint32_t timed = 0; timed < 2; timed++)
+        for (uint64_t n = 1; n <= 128; n++)
+            for (uint64_t odd = 0; odd < 4; odd++) { /* 2 and 3: the one beside has a time in any case */
+                hd_register *reg = hd_register_create(NULL);
+                uint64_t first = 0x7000 + 16 * (odd & 1), beside = 0x7010 - 16 * (odd & 1) + 32 * (n / 2);
+                hd_allocation a, got;
+                for (uint64_t i = 0; i < n; i++) {
+                    a = allocation_of(first + 32 * i, i + 1, 5, timed * 9);
+                    assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
+                    assert_int_equal(got.address, 0);
+                }
+                assert_false(hd_register_find(reg, beside, NULL));
+                assert_false(hd_register_set_context(reg, beside, 1));
+                assert_false(hd_register_remove(reg, beside, NULL));
+                check_tables(reg);
+                a = allocation_of(beside, 1000, 6, odd < 2 ? timed * 9 : 8);
+                assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
+                assert_int_equal(got.address, 0);
+                check_tables(reg);
+                assert_int_equal(hd_register_count(reg), n + 1);
+                assert_true(hd_register_remove(reg, beside, &got));
+                assert_same(&got, &a);
+                for (uint64_t i = 0; i < n; i++) {
+                    assert_true(hd_register_remove(reg, first + 32 * i, &got));
+                    assert_int_equal(got.size, i + 1);
+                    assert_int_equal(got.time, timed * 9);
+                    check_tables(reg);
+                }
+                hd_register_free(reg);
+            }
+}
+
+/* A page that was full has 85 blocks left, none next to another: with times too many for HD__SOME. */
+static void a_full_page_thins_out(void **state) {
     (void)state;
     for (uint32_t timed = 0; timed < 2; timed++) {
         hd_register *reg = hd_register_create(NULL);
-        hd_allocation live[256], got;
-        uint64_t random = 7 + timed, page = 0x7000, count = 0, empty = 0;
-        unsigned changes[3][3] = { { 0 } };
-        hd__kind kind = HD__FEW;
-        memset(live, 0, sizeof live);
-        for (uint32_t step = 1; step <= 40000; step++) {
-            unsigned i = (unsigned)hd__test_below(&random, 256), fill = step / 4000 % 2;
-            hd_allocation a = allocation_of(page + 16 * i, step, ~step, timed ? step : 0);
-            if (hd__test_below(&random, 512) < (fill ? 500u : 1u)) {
-                assert_int_equal(hd_register_insert(reg, &a, &got), HD_OK);
-                if (live[i].address) assert_same(&got, &live[i]);
-                else assert_int_equal(got.address, 0);
-                count += !live[i].address;
-                live[i] = a;
-            } else {
-                assert_int_equal(hd_register_remove(reg, a.address, &got), live[i].address != 0);
-                if (live[i].address) assert_same(&got, &live[i]);
-                count -= live[i].address != 0;
-                live[i].address = 0;
-            }
-            assert_int_equal(hd_register_count(reg), count);
-            empty += !count;
-            if (count) {
-                changes[kind][hd__kind_of(hd__bucket_of(reg, hd__key_of(page)))]++;
-                kind = hd__kind_of(hd__bucket_of(reg, hd__key_of(page)));
-            }
-            if (step % 97) continue;
-            check_tables(reg);
-            for (i = 0; i < 256; i++) {
-                assert_int_equal(hd_register_find(reg, page + 16 * i, &got), live[i].address != 0);
-                if (live[i].address) assert_same(&got, &live[i]);
-            }
+        uint64_t page = 0x7000, left = 85;
+        hd_allocation got;
+        for (uint64_t i = 0; i < 256; i++) {
+            hd_allocation a = allocation_of(page + 16 * i, i + 1, 5, timed * 9);
+            assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
-        assert_true(changes[HD__FEW][HD__MANY] && changes[HD__MANY][HD__ALL]);
-        assert_true(changes[HD__ALL][HD__MANY] && changes[HD__MANY][HD__FEW] && empty);
+        assert_int_equal(hd__kind_of(hd__bucket_of(reg, hd__key_of(page))), HD__ALL | timed);
+        for (uint64_t i = 0; i < 256; i++)
+            if (i % 2 || i / 2 >= left) assert_true(hd_register_remove(reg, page + 16 * i, NULL));
+        assert_int_equal(hd__kind_of(hd__bucket_of(reg, hd__key_of(page))), timed ? HD__MANY | HD__TIMED : HD__SOME);
+        check_tables(reg);
+        for (uint64_t i = 0; i < left; i++) {
+            assert_true(hd_register_find(reg, page + 32 * i, &got));
+            assert_int_equal(got.size, 2 * i + 1);
+            assert_int_equal(got.time, timed * 9);
+        }
         hd_register_free(reg);
     }
 }
@@ -671,14 +745,15 @@ static void blocks_of_one_size_cost_at_most_20_bytes(void **state) {
 
 /* A block gets a time, and the OS has no memory for a larger bucket: all is as it was. */
 static void what_cannot_be_replaced_stays(void **state) {
-    static const unsigned counts[] = { 2, 27, 50, 218, 256 };
+    static const unsigned counts[] = { 2, 16, 17, 18, 50, 108, 218, 256 };
     (void)state;
     for (unsigned k = 0; k < COUNT(counts); k++) {
+        uint64_t apart = counts[k] <= 128 && counts[k] != 50 ? 32 : 16;
         hd_register *reg = hd_register_create(NULL);
         hd_allocation got, none = allocation_of(7, 7, 7, 7);
-        uint64_t others = 0, refused = 0;
+        uint64_t others = 0, refused = 0, beside = 0;
         for (uint64_t i = 0; i < counts[k]; i++) {
-            hd_allocation a = allocation_of(0x7000 + 16 * i, i + 1, 5, 0);
+            hd_allocation a = allocation_of(0x7000 + apart * i, i + 1, 5, 0);
             assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
         test_map_fail_at = 1;
@@ -688,7 +763,7 @@ static void what_cannot_be_replaced_stays(void **state) {
             if (hd_register_insert(reg, &a, NULL)) break;
         }
         for (uint64_t i = 0; i < counts[k]; i++) {
-            hd_allocation a = allocation_of(0x7000 + 16 * i, i % 2 ? HD__VAST + i : 3, 6, i % 4 < 3 ? 9 : 0);
+            hd_allocation a = allocation_of(0x7000 + apart * i, i % 2 ? HD__VAST + i : 3, 6, i % 4 < 3 ? 9 : 0);
             hd_status status;
             test_map_calls = 0;
             got = none;
@@ -701,8 +776,21 @@ static void what_cannot_be_replaced_stays(void **state) {
             assert_int_equal(got.size, i + 1);
             assert_int_equal(reg->vast_count, 0);
         }
+        for (uint64_t i = 0; apart == 32 && i < counts[k]; i++) { /* another in the next place: its byte of the index */
+            hd_allocation a = allocation_of(0x7010 + 32 * i, 1, 6, 0);
+            uint64_t count = hd_register_count(reg);
+            test_map_calls = 0;
+            got = none;
+            if (!hd_register_insert(reg, &a, &got)) break; /* there was a hole */
+            beside++;
+            assert_same(&got, &none);
+            assert_false(hd_register_find(reg, a.address, NULL));
+            assert_true(hd_register_find(reg, a.address - 16, NULL));
+            assert_int_equal(hd_register_count(reg), count);
+        }
         test_map_fail_at = 0;
         assert_true(refused);
+        assert_true(beside || counts[k] == 2 || apart == 16);
         check_tables(reg);
         hd_register_free(reg);
     }
@@ -1125,6 +1213,8 @@ int main(void) {
         TEST(full_pages_stay_correct),
         TEST(buckets_have_as_many_slots_as_told),
         TEST(a_page_has_buckets_of_all_kinds),
+        TEST(places_next_to_each_other_are_told_apart),
+        TEST(a_full_page_thins_out),
         TEST(blocks_of_one_size_cost_at_most_20_bytes),
         TEST(what_cannot_be_replaced_stays),
         TEST(what_is_replaced_while_its_bucket_moves_is_told),

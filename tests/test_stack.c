@@ -16,7 +16,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 enum { LIMIT = 16 * 1024 }; /* frames have red zones */
 #elif !defined(__OPTIMIZE__)
-enum { LIMIT = 8 * 1024 };
+enum { LIMIT = 2 * 1024 };
 #else
 enum { LIMIT = 1024 };
 #endif
