@@ -14805,7 +14805,8 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 
 #define HD__PLACE_BITS 8u
 
-/* What a bucket is like; HD__TIMED may be added. Calls that must be fast ask once, and have code for each. */
+/* What a bucket is like: one of the first four, with HD__TIMED added or not. Calls that must be fast ask once, and have
+   code for each. */
 enum {
     HD__FEW = 0,                 /* hd__bucket */
     HD__SOME = 16,               /* hd__crowd with a byte of the index for two places */
@@ -15107,9 +15108,9 @@ static hd__shape hd__shape_of(uint32_t grade, uint32_t size) {
    16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer than 64 leaves are left. In time: a call reads
    where the leaf is (if it is not in that array, the table's entry and the span), the leaf, and one to three lines of
    the bucket, rarely more. Where blocks are picked at random from millions, the bucket is in no cache, and where it
-   lies is known by the leaf alone: such a look-up takes two to
-   four times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, unless
-   the table of spans doubles or halves, 16 bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   lies is known by the leaf alone: such a look-up takes two to five times as long as in the fastest hash maps. No call
+   moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or halves, 16 bytes for each span,
+   or the array of sizes of 2 GiB and more doubles. */
 
 #define HD__LEAF_BITS 5u
 #define HD__SPAN_BITS 6u
