@@ -3461,7 +3461,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #define HD__NOINLINE
 #endif
 
-/* Without optimization each copy of what is in line would have stack of its own. */
+/* Only where the compiler optimizes: elsewhere each copy of a function that is put in line takes stack of its own. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define HD__INLINE static inline __attribute__((always_inline))
 #else
