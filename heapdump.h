@@ -519,6 +519,17 @@ typedef struct hd_axis {
 /* The child of a node by name, or HD_NONE. O(nodes of the axis). */
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 
+/* The parts of a frame's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". Everything but the
+   function may be missing; a missing part is empty. The parts put together again are the name. */
+typedef struct hd_frame_parts {
+    hd_str function, file, object;   /* borrowed from the name */
+    uint64_t line;
+} hd_frame_parts;
+
+/* O(length). The " [...]" of compilers ("f [clone .cold]"), of JavaScript ("get [Symbol.species]") and of addresses
+   ("libfoo.so+0x12 [build id]") stays in the function. Any name is accepted: at worst all of it is the function. */
+HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name);
+
 /* How much memory. Sums of amounts saturate: in which order they are added up makes no difference. */
 typedef struct hd_amount {
     uint64_t bytes;
@@ -6751,6 +6762,74 @@ HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) 
     for (uint32_t i = parent + 1; i < (axis.end ? axis.end[parent] : axis.node_count); i++)
         if (axis.parent[i] == parent && hd_str_equal(axis.node_name[i], name)) return i;
     return HD_NONE;
+}
+
+/* Names of frames. ---------------------------------------------------------------------------- */
+
+static bool hd__frame_begins(hd_str text, const char *with) {
+    size_t n = strlen(with);
+    return text.len >= n && !memcmp(text.data, with, n);
+}
+
+static size_t hd__frame_hex_digits(const char *end, size_t most) {
+    size_t n = 0;
+    while (n < most && ((end[-1 - (ptrdiff_t)n] >= '0' && end[-1 - (ptrdiff_t)n] <= '9') ||
+                        (end[-1 - (ptrdiff_t)n] >= 'a' && end[-1 - (ptrdiff_t)n] <= 'f'))) n++;
+    return n;
+}
+
+/* Whether " [text]" behind `before` is no object's name: "libfoo.so+0x12 [build id]", "f [clone .cold]". */
+static bool hd__frame_no_object(hd_str before, hd_str text) {
+    size_t digits = hd__frame_hex_digits(before.data + before.len, before.len), n = before.len - digits;
+    bool is_address = digits && n > 3 && !memcmp(before.data + n - 3, "+0x", 3);
+    if (is_address && hd__frame_hex_digits(text.data + text.len, text.len) == text.len) return true;
+    return hd__frame_begins(text, "clone ") || hd__frame_begins(text, "abi:") || hd__frame_begins(text, "0x") ||
+           hd__frame_begins(text, "Symbol.");
+}
+
+/* Takes " [object]" off the end of f->function. */
+static void hd__frame_take_object(hd_frame_parts *f) {
+    hd_str text, before = f->function;
+    size_t end = before.len, at;
+    if (end < 5 || before.data[end - 1] != ']') return;
+    for (at = end - 1; at && before.data[at - 1] != '[' && before.data[at - 1] != ']'; at--) {}
+    if (at < 3 || at == end - 1 || before.data[at - 1] != '[' || before.data[at - 2] != ' ') return;
+    text.data = before.data + at;
+    text.len = end - 1 - at;
+    before.len = at - 2;
+    if (hd__frame_no_object(before, text)) return;
+    f->object = text;
+    f->function = before;
+}
+
+/* Takes " (file:line)" off the end of f->function: the parenthesis that the last one closes or, if paths have unequal
+   ones, the last that follows a space. */
+static void hd__frame_take_file(hd_frame_parts *f) {
+    const char *s = f->function.data;
+    size_t end = f->function.len, colon, open, depth = 1;
+    uint64_t line = 0;
+    if (end < 6 || s[end - 1] != ')') return;
+    for (colon = end - 1; s[colon - 1] >= '0' && s[colon - 1] <= '9' && colon > 1; colon--) {}
+    if (s[colon - 1] != ':' || colon == end - 1 || end - 1 - colon > 18 || (s[colon] == '0' && colon + 2 < end)) return;
+    for (size_t i = colon; i < end - 1; i++) line = line * 10 + (uint64_t)(s[i] - '0');
+    for (open = colon - 1; open && depth; open--) depth += (size_t)((s[open - 1] == ')') - (s[open - 1] == '('));
+    if (depth || open < 2 || s[open - 1] != ' ')
+        for (open = colon - 1; open > 1 && (s[open] != '(' || s[open - 1] != ' '); open--) {}
+    if (open < 2 || (open + 2 == colon && !line)) return;
+    f->file.data = s + open + 1;
+    f->file.len = colon - open - 2;
+    f->line = line;
+    f->function.len = open - 1;
+}
+
+HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name) {
+    hd_frame_parts f;
+    f.function = name;
+    f.file = f.object = hd_cstr("");
+    f.line = 0;
+    hd__frame_take_object(&f);
+    hd__frame_take_file(&f);
+    return f;
 }
 
 /* Breakdowns. --------------------------------------------------------------------------------- */

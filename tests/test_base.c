@@ -660,6 +660,122 @@ static void sums_stop_short_of_unknown(void **state) {
     assert_int_equal(sum, 5);
 }
 
+/* Names of frames ------------------------------------------------------------------------------- */
+
+static bool is_text(hd_str got, const char *expected) { return hd_str_equal(got, hd_cstr(expected)); }
+
+/* The parts put together again. */
+static void put_frame(char *to, size_t size, hd_frame_parts f) {
+    int n = snprintf(to, size, "%.*s", (int)f.function.len, f.function.data);
+    if (f.file.len || f.line)
+        n += snprintf(to + n, size - (size_t)n, " (%.*s:%llu)", (int)f.file.len, f.file.data, (unsigned long long)f.line);
+    if (f.object.len) snprintf(to + n, size - (size_t)n, " [%.*s]", (int)f.object.len, f.object.data);
+}
+
+static void names_of_frames_have_parts(void **state) {
+    static const struct { const char *name, *function, *file; unsigned line; const char *object; } cases[] = {
+        { "", "", "", 0, "" },
+        { "f", "f", "", 0, "" },
+        { "f (a.c:3)", "f", "a.c", 3, "" },
+        { "f [libfoo.so]", "f", "", 0, "libfoo.so" },
+        { "f (src/a.c:12) [libfoo.so]", "f", "src/a.c", 12, "libfoo.so" },
+        { "f(int) (a.c:3)", "f(int)", "a.c", 3, "" },
+        { "f(int) (a.c:3) [app]", "f(int)", "a.c", 3, "app" },
+        { "operator()(int)", "operator()(int)", "", 0, "" },
+        { "main::{lambda()#1}::operator()() const (/x/l.cc:9) [l]", "main::{lambda()#1}::operator()() const", "/x/l.cc", 9, "l" },
+        { "operator() (a.cc:1)", "operator()", "a.cc", 1, "" },
+        { "operator[](int) [app]", "operator[](int)", "", 0, "app" },
+        { "operator new[](unsigned long)", "operator new[](unsigned long)", "", 0, "" },
+        { "operator new[]", "operator new[]", "", 0, "" },
+        { "(anonymous namespace)::f()", "(anonymous namespace)::f()", "", 0, "" },
+        { "(anonymous namespace)::f() (a.cc:5) [b.so.1]", "(anonymous namespace)::f()", "a.cc", 5, "b.so.1" },
+        { "f((anonymous namespace)::T) (a.cc:5)", "f((anonymous namespace)::T)", "a.cc", 5, "" },
+        { "std::vector<int> [x]", "std::vector<int>", "", 0, "x" },
+        { "[stack]", "[stack]", "", 0, "" },
+        { " [stack]", " [stack]", "", 0, "" },
+        { "[unknown] [libc.so.6]", "[unknown]", "", 0, "libc.so.6" },
+        { "f [clone .cold]", "f [clone .cold]", "", 0, "" },
+        { "f [clone .cold] [app]", "f [clone .cold]", "", 0, "app" },
+        { "f [clone .cold] (a.c:3) [app]", "f [clone .cold]", "a.c", 3, "app" },
+        { "name[abi:cxx11]", "name[abi:cxx11]", "", 0, "" },
+        { "name [abi:cxx11]", "name [abi:cxx11]", "", 0, "" },
+        { "name[abi:cxx11](int) (a.cc:4) [app]", "name[abi:cxx11](int)", "a.cc", 4, "app" },
+        { "get [Symbol.species]", "get [Symbol.species]", "", 0, "" },
+        { "libfoo.so+0x12", "libfoo.so+0x12", "", 0, "" },
+        { "libfoo.so+0x12 [00ab34]", "libfoo.so+0x12 [00ab34]", "", 0, "" },
+        { "malloc+0x12 [libc.so.6]", "malloc+0x12", "", 0, "libc.so.6" },
+        { "main [0x401234]", "main [0x401234]", "", 0, "" },
+        { "f []", "f []", "", 0, "" },
+        { "f[x]", "f[x]", "", 0, "" },
+        { "f [a[b]", "f [a[b]", "", 0, "" },
+        { "f [x] (a.c:3)", "f [x]", "a.c", 3, "" },
+        { "f [my app]", "f", "", 0, "my app" },
+        { "f (/home/me/prog (copy)/a.c:12) [app]", "f", "/home/me/prog (copy)/a.c", 12, "app" },
+        { "f (/x/y)/a.c:12)", "f", "/x/y)/a.c", 12, "" },
+        { "f (/x/y(/a.c:12)", "f", "/x/y(/a.c", 12, "" },
+        { "f (C:\\a b\\x.c:12)", "f", "C:\\a b\\x.c", 12, "" },
+        { "f (a.c:0)", "f", "a.c", 0, "" },
+        { "f (:12)", "f", "", 12, "" },
+        { "f (:0)", "f (:0)", "", 0, "" },
+        { "f (a.c:01)", "f (a.c:01)", "", 0, "" },
+        { "f (a.c:)", "f (a.c:)", "", 0, "" },
+        { "f (12)", "f (12)", "", 0, "" },
+        { "f (not a place)", "f (not a place)", "", 0, "" },
+        { "f (a.c:1234567890123456789)", "f (a.c:1234567890123456789)", "", 0, "" },
+        { "f (a.c:123456789012345678)", "f", "a.c", 0, "" },
+        { "f(a.c:3)", "f(a.c:3)", "", 0, "" },
+        { "(a.c:3)", "(a.c:3)", "", 0, "" },
+        { " (a.c:3)", " (a.c:3)", "", 0, "" },
+        { "::3)", "::3)", "", 0, "" },
+        { "<fn() as core::ops::function::FnOnce<()>>::call_once (/rustc/ab/library/core/src/ops/function.rs:250) [app]",
+          "<fn() as core::ops::function::FnOnce<()>>::call_once", "/rustc/ab/library/core/src/ops/function.rs", 250, "app" }
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        hd_frame_parts f = hd_frame_parse(hd_cstr(cases[i].name));
+        unsigned line = f.line == 123456789012345678u ? 0 : (unsigned)f.line;
+        if (!is_text(f.function, cases[i].function) || !is_text(f.file, cases[i].file) ||
+            line != cases[i].line || !is_text(f.object, cases[i].object))
+            fail_msg("\"%s\": \"%.*s\", \"%.*s\", %u, \"%.*s\"", cases[i].name, (int)f.function.len, f.function.data,
+                     (int)f.file.len, f.file.data, line, (int)f.object.len, f.object.data);
+    }
+}
+
+/* Any text: no byte outside of it is read, and its parts are the text again, object and place found at its end only. */
+static void parts_of_any_name_are_the_name(void **state) {
+    static const char *const pieces[] = {
+        "f", " ", "(", ")", "[", "]", ":", "a.c", "1", "0", "12", "+0x", " (", " [", ":7)", "(anonymous namespace)", "clone .x",
+        "operator()", "<T>", "/", "abi:cxx11", "::", " (a.c:7)", " [app]"
+    };
+    uint64_t seed = 17;
+    size_t with_object = 0, with_file = 0;
+    (void)state;
+    for (int round = 0; round < 200000; round++) {
+        char made[400] = "", again[400], *text;
+        size_t n;
+        hd_frame_parts f, g;
+        for (uint64_t k = hd__test_below(&seed, 12); k; k--) strcat(made, pieces[hd__test_below(&seed, COUNT(pieces))]);
+        n = strlen(made);
+        text = test_malloc(n + 1); /* cmocka's guards are behind it */
+        memcpy(text, made, n);
+        f = hd_frame_parse((hd_str){ text, n });
+        put_frame(again, sizeof again, f);
+        if (strcmp(again, made)) fail_msg("\"%s\" became \"%s\"", made, again);
+        with_object += f.object.len != 0;
+        with_file += f.file.len != 0;
+        if (f.object.len || f.file.len || f.line) assert_true(f.function.len);
+        for (size_t i = 0; i < f.object.len; i++) assert_true(f.object.data[i] != '[' && f.object.data[i] != ']');
+        test_free(text);
+        /* A name that has an object already, or is the function alone, takes parts and gives them back. */
+        if (!n || f.object.len || f.file.len || f.line || made[n - 1] == ']') continue;
+        strcat(made, " (d (1)/e.c:35) [lib f.so]");
+        g = hd_frame_parse(hd_cstr(made));
+        assert_int_equal(g.function.len, n);
+        assert_true(is_text(g.file, "d (1)/e.c") && g.line == 35 && is_text(g.object, "lib f.so"));
+    }
+    assert_true(with_object > 1000 && with_file > 1000);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test(name)
     const struct CMUnitTest tests[] = {
@@ -667,6 +783,7 @@ int main(void) {
         T(messages_are_formatted), T(messages_show_no_unprintable_bytes),
         T(a_text_is_shown_without_orders_to_the_terminal),
         T(messages_are_cut_to_fit), T(no_error_struct_is_needed),
+        T(names_of_frames_have_parts), T(parts_of_any_name_are_the_name),
         T(a_limit_and_a_refusal_are_told_apart), T(the_default_allocator_is_realloc),
         T(blocks_of_any_size_keep_their_bytes),
         T(pages_grow_shrink_and_go),
