@@ -2083,8 +2083,9 @@ HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator)
    a smaller id; HD_NONE: none. */
 HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
 /* The dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
-   "1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}. Source: chromium-heap-dump-format, "Exact
-   trace log format". */
+   "1":{"name":"f","category":"libfoo.so","parent":"0"}} or {"0":"[unknown]","1":"T"}. The category is the object of
+   "f [libfoo.so]"; reading puts it behind the name again. Source: chromium-heap-dump-format, "Exact trace log
+   format"; Trace Event Format, "Global Stack Traces". */
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first,
                                         hd_json *json);
 /* Bytes that it holds; of a writer's, those of the whole writer. */
@@ -7874,6 +7875,7 @@ static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
         uint32_t parent = axis->parent[i];
         uint64_t cost = (uint64_t)fixed + x->id_digits[a] + hd__json_length(axis->node_name[i]);
         if (!a && parent) cost += strlen(",\"parent\":\"\"") + x->id_digits[a];
+        if (!a && hd_frame_parse(axis->node_name[i]).object.len) cost += strlen(",\"category\":\"\"") - strlen(" []");
         x->head[a][i] = heavy[parent] == i ? x->head[a][parent] : i;
         x->path_cost[a][i] = x->path_cost[a][parent] + cost;
     }
@@ -18708,8 +18710,11 @@ static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t 
         hd_json_str(j, d->tree.names[node]);
         return;
     }
+    hd_str name = d->tree.names[node], object = hd_frame_parse(name).object;
+    if (object.len) name.len -= object.len + strlen(" []");
     hd_json_object(j);
-    hd_json_key(j, "name"), hd_json_str(j, d->tree.names[node]);
+    hd_json_key(j, "name"), hd_json_str(j, name);
+    if (object.len) hd_json_key(j, "category"), hd_json_str(j, object);
     if (d->tree.parent[node]) hd_json_key(j, "parent"), hd_json_decimal(j, caller);
     hd_json_end(j);
 }
@@ -19864,14 +19869,30 @@ static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictio
     return hd__trace_push(x, x->items, item, "dictionary items");
 }
 
-/* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
+/* "name [category]" for a frame that has a category: the object file of its function. */
+static hd_status hd__trace_join_category(hd__trace_in *x, uint64_t category, uint64_t *name) {
+    hd__mem *m = &x->doc->mem;
+    hd_str object = hd__trace_text(x, (uint32_t)category);
+    uint32_t joined;
+    if (!object.len) return HD_OK;
+    hd__arr_resize(x->joined, 0);
+    if (!hd__append(m, &x->joined, hd__trace_text(x, (uint32_t)*name)) || !hd__append(m, &x->joined, hd_cstr(" [")) ||
+        !hd__append(m, &x->joined, object) || !hd__append(m, &x->joined, hd_cstr("]")))
+        return hd__trace_no_memory(x);
+    HD__TRY(hd__trace_keep(x, hd__appended(x->joined), &joined));
+    *name = joined;
+    return HD_OK;
+}
+
+/* {"id":{"name":"f","category":"libfoo.so","parent":"id"}} or {"id":"name"} */
 static hd_status hd__trace_read_dictionary(hd__trace_in *x, hd__token token, hd__trace_dictionary dictionary) {
     static const hd__trace_field fields[] = { { "name", HD__TRACE_TEXT, "a frame's name" },
-                                              { "parent", HD__TRACE_ID, "a frame's parent" } };
+                                              { "parent", HD__TRACE_ID, "a frame's parent" },
+                                              { "category", HD__TRACE_TEXT, "a frame's category" } };
     bool frames = dictionary == HD__TRACE_D_FRAMES;
     HD__TRACE_WANT(x, token, HD__T_OBJECT, frames ? "stackFrames" : "typeNames");
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
-        uint64_t offset = x->pull.token_offset, values[] = { HD_NONE, HD_NONE };
+        uint64_t offset = x->pull.token_offset, values[] = { HD_NONE, HD_NONE, HD_NONE };
         hd__trace_digits digits;
         bool ok = true;
         unsigned seen;
@@ -19880,10 +19901,12 @@ static hd_status hd__trace_read_dictionary(hd__trace_in *x, hd__token token, hd_
         if (!hd__pull_string(&x->pull, &s)) break;
         HD__TRY(hd__trace_id(x, s, &id));
         token = hd__pull_next(&x->pull);
-        if (frames && token == HD__T_OBJECT) HD__TRY(hd__trace_object(x, fields, 2, values, &seen, &ok));
+        if (frames && token == HD__T_OBJECT) HD__TRY(hd__trace_object(x, fields, 3, values, &seen, &ok));
         else if (!frames && token == HD__T_STRING)
             HD__TRY(hd__trace_value(x, token, HD__TRACE_TEXT, "a type", &values[0], &ok));
         else HD__TRY(hd__trace_skip(x, token));
+        if (ok && values[0] != HD_NONE && values[2] != HD_NONE)
+            HD__TRY(hd__trace_join_category(x, values[2], &values[0]));
         if (ok && values[0] != HD_NONE)
             HD__TRY(hd__trace_new_item(x, dictionary, offset, id, values[0], values[1]));
         else if (ok)

@@ -274,6 +274,50 @@ static void entries_are_written_as_the_document_says(void **state) {
     hd_profile_free(p);
 }
 
+/* {"name":"f (a.c:1)","category":"libfoo.so"}: Trace Event Format, "Global Stack Traces". */
+static void the_object_of_a_frame_is_its_category(void **state) {
+    static const char *const names[] = {
+        "/main (a.c:1) [app]/f [libfoo.so]", "/main (a.c:1) [app]/f [libbar.so]", "/main (a.c:1) [app]/f",
+        "/main (a.c:1) [app]/g [clone .cold]", "/main (a.c:1) [app]/lib.so+0x12 [ab12]", "/std::vector<int> [a \"b\"]"
+    };
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        hd_profile *p = profile_new(2);
+        hd_breakdown *b = NULL;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_cell(p, names[i], "/T [x]", 1000 + i, 1);
+        if (kind) b = exported(p, (hd_cutoff){ 0 });
+        hd_heap heap = { .pid = 1, .dump = "0x1", .allocator = "malloc", .profile = kind ? NULL : p, .breakdown = b };
+        hd_buffer bytes = written(&heap, 1), again;
+        hd_dump *d = reread(&bytes);
+        const char *text = (const char *)bytes.data;
+        assert_json(&bytes);
+        assert_among(d, &heap);
+        again = written(hd_dump_heap(d, 0), 1);
+        if (kind) assert_string_equal((const char *)again.data, text);
+        assert_int_equal(strstr(text, "\"name\":\"main (a.c:1)\",\"category\":\"app\"}") != NULL, kind);
+        assert_int_equal(strstr(text, "\"name\":\"f\",\"category\":\"libfoo.so\",\"parent\":") != NULL, kind);
+        assert_int_equal(strstr(text, "\"name\":\"f\",\"parent\":") != NULL, kind);
+        assert_int_equal(strstr(text, "\"name\":\"std::vector<int>\",\"category\":\"a \\\"b\\\"\"}") != NULL, kind);
+        assert_non_null(strstr(text, "\"g [clone .cold]\""));
+        assert_non_null(strstr(text, "\"lib.so+0x12 [ab12]\""));
+        assert_non_null(strstr(text, "\"T [x]\"")); /* a type */
+        hd_dump_free(d);
+        hd_buffer_free(&bytes);
+        hd_buffer_free(&again);
+        hd_breakdown_free(b);
+        hd_profile_free(p);
+    }
+}
+
+static void categories_are_read_behind_names(void **state) {
+    (void)state;
+    assert_reads("{'traceEvents':[{'ph':'v','pid':1,'id':'0x1','ts':1,'args':{'dumps':{'heaps':{'malloc':{'entries':["
+                 "{'size':'30'},{'size':'20','bt':'1'},{'size':'10','bt':'2'}]}}}}}],"
+                 "'stackFrames':{'0':{'name':'main','category':''},'1':{'category':'libfoo.so','name':'f','parent':'0'},"
+                 "'2':{'category':'libbar.so','parent':'0','name':'f'}}}",
+                 "1 0x1 malloc self /main/f [libbar.so] / 16 -\n1 0x1 malloc self /main/f [libfoo.so] / 32 -\n");
+}
+
 static void counts_that_are_not_told_stay_so(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -984,6 +1028,8 @@ int main(void) {
         cmocka_unit_test(breakdowns_from_any_order_of_cells_give_equal_bytes),
         cmocka_unit_test(entries_are_written_as_the_document_says),
         cmocka_unit_test(kinds_come_back),
+        cmocka_unit_test(the_object_of_a_frame_is_its_category),
+        cmocka_unit_test(categories_are_read_behind_names),
         cmocka_unit_test(counts_that_are_not_told_stay_so),
         cmocka_unit_test(nothing_is_a_trace_too),
         cmocka_unit_test(what_is_written_can_be_read),

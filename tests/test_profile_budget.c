@@ -84,14 +84,15 @@ static uint64_t written(const hd_breakdown *b) {
     return bytes;
 }
 
-static hd_profile *random_profile(uint64_t *r, uint32_t axes, int most_cells, int depth, bool odd_names) {
+static hd_profile *random_profile(uint64_t *r, uint32_t axes, int most_cells, int depth, int names) {
+    static const char *const forms[] = { "/%c", "/\"\x01\xff%c", "/%c [a\"]" }; /* the last with an object */
     hd_profile *p = profile_new(axes);
     int cells = 1 + (int)hd__test_below(r, (uint64_t)most_cells);
     for (int i = 0; i < cells; i++) {
         char path[128] = "", type[8] = "";
         int levels = (int)hd__test_below(r, (uint64_t)depth + 1);
         for (int d = 0; d < levels; d++)
-            snprintf(path + strlen(path), 16, odd_names ? "/\"\x01\xff%c" : "/%c", (int)('a' + hd__test_below(r, 4)));
+            snprintf(path + strlen(path), 16, forms[names], (int)('a' + hd__test_below(r, 4)));
         if (axes > 1 && hd__test_below(r, 5)) snprintf(type, sizeof type, "/%c", (int)('T' + hd__test_below(r, 3)));
         add_cell(p, path, axes > 1 ? type : NULL, hd__test_below(r, 3) ? hd__test_below(r, 50) : hd__test_below(r, 100000), 1);
     }
@@ -102,7 +103,7 @@ static void output_stays_within_its_budget(void **state) {
     (void)state;
     uint64_t r = 7, used = 0, allowed = 0;
     for (int round = 0; round < 60; round++) {
-        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3 == 0);
+        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3);
         hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
         for (uint64_t budget = 40; budget < 20000; budget += budget / 2) {
             hd_breakdown *b = exported(p, (hd_cutoff){ .max_output_bytes = budget });
@@ -269,7 +270,7 @@ static void nested_budgets_list_what_is_above_too(void **state) {
     uint64_t r = 11;
     uint32_t listed = 0;
     for (int round = 0; round < 40; round++) {
-        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3 == 0);
+        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3);
         hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
         for (uint64_t budget = 40; budget < 20000; budget += budget / 2) {
             hd_cutoff cutoff = { .max_output_bytes = budget, .nested = true };
