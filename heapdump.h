@@ -865,6 +865,15 @@ HEAPDUMP_API void hd_diff_free(hd_diff *diff);
 /* ================================================================================== >>print
    Trees, lists of names, diffs of trees: as rows, which a function is called with, and as text. */
 
+/* The order of rows with one parent, or of names. Ties, and HD_ORDER_NAME's equals, are in order of bytes. A diff
+   takes the change of each. Blocks that are not known come last. */
+typedef enum hd_order {
+    HD_ORDER_BYTES,              /* largest first */
+    HD_ORDER_BLOCKS,             /* most first */
+    HD_ORDER_SELF,               /* largest self size first: in a tree, bytes beyond the listed callees */
+    HD_ORDER_NAME                /* ascending, byte by byte */
+} hd_order;
+
 typedef struct hd_tree_options {
     hd_cutoff cutoff;
     uint32_t first_axis;         /* the axis to break down by first */
@@ -873,6 +882,7 @@ typedef struct hd_tree_options {
        and along the others only where the first has nothing more to list. */
     bool every_route;
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
+    hd_order order;              /* of children; the cut-off does not depend on it */
     hd_options options;
 } hd_tree_options;
 
@@ -888,7 +898,7 @@ typedef struct hd_tree_row {
     uint64_t unlisted;           /* bytes that the entry may hold besides: hd_rows.unlisted; 0 of <other> */
 } hd_tree_row;
 
-/* Calls `row` for each line, largest child first, ties by name, <other> last. Stops when it returns
+/* Calls `row` for each line, children in `order`, ties by name, <other> last. Stops when it returns
    anything but HD_OK, and returns that. Cost: the cut-off's, then linear in the rows. */
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
@@ -911,8 +921,8 @@ typedef struct hd_diff_row {
     uint64_t unlisted[2];        /* as in hd_tree_row */
 } hd_diff_row;
 
-/* Calls `row` for each line, the most changed child first, ties in canonical order, <other> last if it
-   changed. Otherwise as hd_tree. */
+/* Calls `row` for each line, the most changed child first or in `order`, ties in canonical order, <other> last if
+   it changed. Otherwise as hd_tree. */
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user,
@@ -927,7 +937,8 @@ HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after
 typedef struct hd_top_options {
     uint32_t axis;               /* whose names to list */
     uint32_t top;                /* list that many; 0: all */
-    bool by_self;                /* largest self size first; otherwise largest cumulative size */
+    bool by_self;                /* as `order` HD_ORDER_SELF */
+    hd_order order;              /* HD_ORDER_NAME: of the `top` largest */
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_options options;
 } hd_top_options;
@@ -946,7 +957,7 @@ typedef struct hd_top_row {
                                     not list them (hd_rows.unlisted) */
 } hd_top_row;
 
-/* Calls `row` for each name, the largest first, ties by name. "<self>" counts to the node above it. Of a
+/* Calls `row` for each name in `order`, ties by name. "<self>" counts to the node above it. Of a
    breakdown, self is what it lists as "<self>", and what stands at nodes below which it lists nothing; the
    latter is an upper bound, as totals are lower ones. Stops when `row` returns anything but HD_OK, and
    returns that. Cost: a pass over nodes and rows, then sorting the names. Errors: HD_OUT_OF_MEMORY,
@@ -10165,6 +10176,7 @@ typedef struct hd__walk {
     uint64_t larger;             /* rows of one heap that are larger than its total */
     uint32_t first_axis;
     bool every_route;
+    hd_order order;
     hd_status (*diff_row)(void *user, const hd_diff_row *row); /* of one heap: with amount[0] and no diff */
     hd_status (*row)(void *user, const hd_tree_row *row); /* NULL: diff_row is called */
     void *user;
@@ -10259,6 +10271,66 @@ static hd_status hd__walk_tell(const hd__walk *w, const hd_diff_row *from) {
     return w->row ? w->row(w->user, &row) : w->diff_row(w->user, from);
 }
 
+/* What children along one axis are sorted by. */
+typedef struct hd__walk_keys {
+    const uint32_t *parent;
+    const uint64_t *key;         /* by entry, the largest first; NULL: names are */
+    const hd_breakdown *breakdown;
+    uint32_t axis;
+} hd__walk_keys;
+
+static bool hd__walk_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__walk_keys *k = (const hd__walk_keys *)owner;
+    const hd_amount *amount = k->breakdown->entries.amount;
+    int order = 0;
+    if (k->parent[a] != k->parent[b]) return k->parent[a] < k->parent[b];
+    if (k->key && k->key[a] != k->key[b]) return k->key[a] > k->key[b];
+    if (!k->key) {
+        const hd_str *name = k->breakdown->axis[k->axis].node_name;
+        order = hd_str_compare(name[hd__entry_node(k->breakdown, a, k->axis)],
+                               name[hd__entry_node(k->breakdown, b, k->axis)]);
+    }
+    if (order) return order < 0;
+    return amount[a].bytes != amount[b].bytes ? amount[a].bytes > amount[b].bytes : a < b;
+}
+
+/* The keys of entries: blocks, or the bytes beyond children along an axis other than <self>. */
+static void hd__walk_key(const hd__walk *w, uint32_t axis, hd_amount *self, uint64_t *key) {
+    const hd_breakdown *b = w->breakdown;
+    uint32_t n = b->entries.count;
+    memset(key, 0, n * sizeof *key);
+    for (uint32_t s = 0; s < w->sides; s++) {
+        const uint32_t *parent = w->children[axis].parent;
+        memcpy(self, w->rows[s].amount, n * sizeof *self);
+        for (uint32_t e = 1; e < n && w->order == HD_ORDER_SELF; e++)
+            if (parent[e] != HD_NONE && !hd__is_self(b->axis[axis].node_name[hd__entry_node(b, e, axis)]))
+                self[parent[e]].bytes = hd__less(self[parent[e]].bytes, w->rows[s].amount[e].bytes);
+        for (uint32_t e = 0; e < n; e++) {
+            uint64_t x = w->order == HD_ORDER_SELF ? self[e].bytes : self[e].blocks == HD_UNKNOWN ? 0 : self[e].blocks;
+            key[e] = hd__distance(key[e], x);
+        }
+    }
+}
+
+/* Children are there in order of bytes. */
+static hd_status hd__walk_sort(hd__walk *w, hd_error *err) {
+    uint32_t n = w->breakdown->entries.count;
+    uint32_t *scratch = hd__array(uint32_t, &w->mem, &w->arena, n);
+    uint64_t *key = hd__array(uint64_t, &w->mem, &w->arena, n);
+    hd_amount *self = hd__array(hd_amount, &w->mem, &w->arena, n);
+    if (!scratch || !key || !self) return hd__no_memory(&w->mem, err);
+    for (uint32_t a = 0; a < w->breakdown->entries.axis_count; a++) {
+        hd__walk_keys keys;
+        keys.parent = w->children[a].parent;
+        keys.key = w->order == HD_ORDER_NAME ? NULL : key;
+        keys.breakdown = w->breakdown;
+        keys.axis = a;
+        if (keys.key) hd__walk_key(w, a, self, key);
+        hd__sort(w->children[a].child, scratch, n, hd__walk_before, &keys);
+    }
+    return HD_OK;
+}
+
 static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
     hd_diff_row row;
     hd_status status;
@@ -10266,6 +10338,7 @@ static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
     if (w->first_axis >= w->breakdown->entries.axis_count)
         return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
     HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
+    if (w->order != HD_ORDER_BYTES) HD__TRY(hd__walk_sort(w, err));
     if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
     memset(&row, 0, sizeof row);
     row.name = hd_cstr("");
@@ -10311,6 +10384,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.mem.taken += diff ? ((hd__diff *)diff)->mem.used : ((hd__breakdown *)b)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
+    w.order = options->order;
     w.row = row;
     w.diff_row = diff_row;
     w.user = user;
@@ -10660,6 +10734,16 @@ static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
     return x->self.bytes != y->self.bytes ? x->self.bytes > y->self.bytes : hd__top_before(owner, a, b);
 }
 
+static bool hd__top_before_by_blocks(const void *owner, uint32_t a, uint32_t b) {
+    uint64_t x = ((const hd_top_row *)owner)[a].cumulative.blocks, y = ((const hd_top_row *)owner)[b].cumulative.blocks;
+    if (x == y) return hd__top_before(owner, a, b);
+    return y == HD_UNKNOWN || (x != HD_UNKNOWN && x > y);
+}
+
+static bool hd__top_before_by_name(const void *owner, uint32_t a, uint32_t b) {
+    return hd_str_compare(((const hd_top_row *)owner)[a].name, ((const hd_top_row *)owner)[b].name) < 0;
+}
+
 static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
     uint32_t n = t->axis.node_count;
     t->nodes = hd__zeros(hd_top_row, &t->mem, &t->arena, n);
@@ -10778,8 +10862,13 @@ static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, co
     HD__TRY(hd__top_names(t, err));
     n = (uint32_t)hd__len(t->names.strings);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
-    hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t->rows);
+    hd__sort(t->order, t->order + n, n,
+             options->by_self || options->order == HD_ORDER_SELF ? hd__top_before_by_self
+             : options->order == HD_ORDER_BLOCKS                 ? hd__top_before_by_blocks
+                                                                 : hd__top_before,
+             t->rows);
     if (options->top && n > options->top) n = options->top;
+    if (options->order == HD_ORDER_NAME) hd__sort(t->order, t->order + n, n, hd__top_before_by_name, t->rows);
     for (uint32_t i = 0; i < n && !status; i++) {
         t->larger += t->rows[t->order[i]].cumulative.bytes > t->total;
         status = emit(user, &t->rows[t->order[i]]);

@@ -101,6 +101,8 @@ typedef struct arguments {
     const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */
     bool gc;                     /* capture */
     double every;                /* seconds between two; 0: one is taken, of watch the usual */
+    hd_order order;              /* --sort of lists */
+    bool ordered;                /* it was given */
     const char *sort, *filter;   /* watch */
     uint32_t count;              /* so many; 0: as is usual */
     const char *target;          /* of several */

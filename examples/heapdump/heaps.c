@@ -297,7 +297,7 @@ void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *
 
 hd_tree_options tree_options(const arguments *a) {
     hd_tree_options options = {
-        .cutoff = a->cutoff, .every_route = a->every_route,
+        .cutoff = a->cutoff, .every_route = a->every_route, .order = a->order,
         .units = !a->exact && !memprof_counted(a)
     };
     if (!a->has_cutoff) options.cutoff.min_share = 0.01;

@@ -93,7 +93,7 @@ static const command commands[] = {
               "calls from f to f again, up to 50 times on end, told once with all that they hold; 'lib.so\n"
               "(stripped) x3': that many frames without names. Of objects: what retains what, class by class,\n"
               "and how many objects that is.",
-      .options = "by all frames wide every-route metric bytes json csv"
+      .options = "by all sort frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
     { .name = "top", .run = run_top,
       .summary = "the functions, or types, that hold the most",
@@ -101,7 +101,7 @@ static const command commands[] = {
       .help = "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
               "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
               "listed below it, its own or not; ≤ marks what is at most its own.",
-      .options = "top all by self frames wide metric bytes json csv" WORK NAMES HEAPS },
+      .options = "top all by sort self frames wide metric bytes json csv" WORK NAMES HEAPS },
     { .name = "diff", .run = run_diff,
       .summary = "what grew between two dumps",
       .usage = "[OPTIONS] BEFORE [AFTER]",
@@ -115,7 +115,7 @@ static const command commands[] = {
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
               "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
               "different processes, and classes alone are compared.",
-      .options = "before after all live by frames wide every-route metric bytes json csv"
+      .options = "before after all live by sort frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "suspects", .run = run_suspects,
       .summary = "what to look at first: a leak, or what holds the memory, on one screen",
@@ -127,7 +127,7 @@ static const command commands[] = {
               "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
-      .options = "top bytes json csv keep drop root" NAMES HEAPS,
+      .options = "top sort bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },

@@ -156,6 +156,16 @@ static bool take_frames(const option_row *o, arguments *a, const char *text) {
     return *(bool *)place(o, a) = !strcmp(text, "all");
 }
 
+/* Words in the order of hd_order. */
+static bool take_order(const option_row *o, arguments *a, const char *text) {
+    static const char *const words[] = { "bytes", "blocks", "self", "name" };
+    (void)o;
+    a->ordered = true;
+    for (int i = HD_ORDER_BYTES; i <= HD_ORDER_NAME; i++)
+        if (!strcmp(words[i], text)) return a->order = (hd_order)i, true;
+    return false;
+}
+
 static bool take_kind(const option_row *o, arguments *a, const char *text) {
     take_text(o, a, text);
     for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
@@ -490,7 +500,9 @@ static const option_row rows[] = {
       "look so often; less often where a look takes more than a fifth of that [1]" },
     { "", "count", "N", take_count, AT(count), "so many, with --every [2]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
-    { "", "sort", "WHAT", take_text, AT(sort),
+    { "", "sort", "bytes|blocks|self|name", take_order, AT(order),
+      "the order of the lines [bytes]; self: bytes that a frame holds itself" },
+    { "watch", "sort", "WHAT", take_text, AT(sort),
       "at first by live, blocks, growth, rate, temporary or name [live]" },
     { "", "filter", "REGEX", take_text, AT(filter), "at first only sites whose name matches [all]" },
     { "", "stats", NULL, take_flag, AT(stats), "tell what the recording itself cost: time, memory, stacks" }

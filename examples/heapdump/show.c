@@ -134,7 +134,7 @@ static hd_status put_top_row(void *user, const hd_top_row *row) {
 
 static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     uint32_t top = s->a->cutoff.top ? s->a->cutoff.top : s->a->all ? 0 : s->rows > 2 ? s->rows - 2 : 20;
-    hd_top_options options = { .axis = axis_in(s->a, heap), .top = top, .by_self = s->a->by_self,
+    hd_top_options options = { .axis = axis_in(s->a, heap), .top = top, .by_self = s->a->by_self, .order = s->a->order,
                                .options = warned(s) };
     totals all = totals_of(heap);
     hd_status status;

@@ -27,4 +27,19 @@ sed 's/"size": "7530"/"size": "7534"/' "$work/many.json" > "$work/more.json"
 check "diff of 30 processes shows ten, what changed most first" "+4 10" "$(awk '/pid/ { n++; if (n == 1) printf "%s ", $1 } END { print n }' "$work/many.txt")"
 check "diff says what the others changed" "not shown: 20 smaller changes, of 0 (--all)" "$(grep smaller "$work/many.txt")"
 check "diff --all shows all" 30 "$("$tool" diff --all --bytes "$work/many.json" "$work/more.json" | grep -c pid)"
+
+# --sort changes the order of lines and nothing else.
+printf 'main;a;x 10\nmain;b 30\nmain;c;y 25\nmain;c 20\n' > "$work/order.folded"
+printf 'main;a;x 40\nmain;b 35\nmain;c;y 25\nmain;c 20\n' > "$work/order-later.folded"
+names() { "$tool" "$@" | awk 'NR > 1 { print $NF }' | xargs; }
+check "tree by bytes" "main c y <self> b x" "$(names tree "$work/order.folded")"
+check "... --sort self: bytes beyond the listed callees" "main b c y <self> x" "$(names tree --sort self "$work/order.folded")"
+check "... --sort name" "main x b c <self> y" "$(names tree --sort name "$work/order.folded")"
+check "top --sort name" "function a b c main x y" "$(names top --sort name "$work/order.folded")"
+check "top --sort self is top --self" "$("$tool" top --self "$work/order.folded")" "$("$tool" top --sort self "$work/order.folded")"
+check "top --top 2 --sort name: the largest two" "function c main" "$(names top --top 2 --sort name "$work/order.folded")"
+check "diff --json --sort name" "main a x b" "$("$tool" diff --json --sort name "$work/order.folded" "$work/order-later.folded" | jq -r '.diffs[0].rows[1:][].name' | xargs)"
+printf 'profile,stack,bytes,blocks\n,main;big,1000,1\n,main;many,10,50\n,main;some,100,7\n' > "$work/order.csv"
+check "--sort blocks" "main many some big / function main many some big" "$(names tree --sort blocks --min-bytes 1 "$work/order.csv") / $(names top --sort blocks "$work/order.csv")"
+check "--sort takes no other word" 2 "$(cd "$work" && status "$tool" tree --sort size order.csv)"
 exit $failed
