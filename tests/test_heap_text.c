@@ -75,10 +75,10 @@ static void go_names_its_frames(void **state) {
     size_t size = 0;
     load("heap-go.txt", &data, &size);
     hd_dump *dump = read_well(&format, data, size, false, 0);
-    assert_int_equal(self_bytes(dump, "main.table (main.go:33)"), 1346282);
-    assert_int_equal(self_bytes(dump, "main.main.func1 (main.go:50)"), 303104);
-    assert_int_equal(self_bytes(dump, "main.walk (main.go:40)"), 291555);
-    assert_int_equal(self_bytes(dump, "main.pair (main.go:19)"), 408680);
+    assert_int_equal(self_bytes(dump, "main.table (heapsample/main.go:33)"), 1346282);
+    assert_int_equal(self_bytes(dump, "main.main.func1 (heapsample/main.go:50)"), 303104);
+    assert_int_equal(self_bytes(dump, "main.walk (heapsample/main.go:40)"), 291555);
+    assert_int_equal(self_bytes(dump, "main.pair (heapsample/main.go:19)"), 408680);
     hd_dump_free(dump);
     free(data);
     dump = read_text("heap profile: 3: 30 [3: 30] @ heap/2\n1: 10 [1: 10] @ 0x11 0x21 0x31\n"
@@ -86,7 +86,7 @@ static void go_names_its_frames(void **state) {
                      "#\t0x20\tmain.g+0x2\tmain.go:8\n#\t0x30\n\n2: 20 [2: 20] @ 0x41\n\n# runtime.MemStats\n# Alloc = 5\n");
     has_heap(dump, 0, HD_HEAP_LIVE, "go", 0, 3, 30);
     assert_text(profile_text(hd_dump_heap(dump, 0)->profile),
-                "/0x30/main.g (main.go:8)/main.f[go.shape.int+4] (main.go:7)/runtime.mallocgc (malloc.go:5) 10 1\n/0x40 20 2\n");
+                "/0x30/main.g (main.go:8)/main.f[go.shape.int+4] (main.go:7)/runtime.mallocgc (/go/malloc.go:5) 10 1\n/0x40 20 2\n");
     hd_dump_free(dump);
 }
 
@@ -188,6 +188,14 @@ static void all_forms_are_read(void **state) {
         { "heap_v2/1\n  t*: 1: 8 [0: 0]\n  t0: 1: 8 [0: 0]\n@ 0x5 0x6\n  t*: 1: 8 [0: 0]\n  t3: 1: 8 [0: 0] a thread\n\nMAPPED_LIBRARIES:\n", "jemalloc", 0, 1, 1, 8 },
         { "heap_v2/0\n@\n  t*: 1: 8 [4: 9]\n@ 0x6\n  t*: 0: 0 [4: 9]\nMAPPED_LIBRARIES:\n", "jemalloc", 0, 2, 1, 8 },
         { "heap_v2/524288\nMAPPED_LIBRARIES:\n", "jemalloc", 524288, 1, 0, 0 },
+        { "heap profile: 1: 8 [5: 90] @ growth\n1: 8 [5: 90] @ 0x5\n", "tcmalloc/growth", 0, 2, 1, 8 },
+        { "heap profile: 1: 8 [1: 8] @ growthz\n1: 8 [1: 8] @ 0x5\n", "tcmalloc/growth", 0, 1, 1, 8 },
+        { "heap profile: 1: 8 [1: 8] @ fragmentationz\n1: 8 [1: 8] @ 0x5\n", "tcmalloc/fragmentation", 0, 1, 1, 8 },
+        { "heap profile: 1: 8 [1: 8] @ fragmentation/4\n1: 8 [1: 8] @ 0x5\n", "tcmalloc/fragmentation", 0, 1, 1, 8 },
+        { "--- heap\nheap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x5\n", "tcmalloc", 0, 2, 1, 8 },
+        { "--- growth\r\nheap profile: 1: 8 [1: 8] @ growth\r\n1: 8 [1: 8] @ 0x5\r\n", "tcmalloc/growth", 0, 1, 1, 8 },
+        { "--- symbol\n---\nheap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x5\n", "tcmalloc", 0, 2, 1, 8 },
+        { "heap profile: 1: 50 [2: 99] @ heapprofile\n0: 20 [1: 69] @ 0x5\n1: 30 [1: 30] @ 0x5\n", "tcmalloc", 0, 2, 1, 50 }, /* a part of a mapping is gone */
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         hd_dump *dump = read_text(forms[i].text);
@@ -212,14 +220,19 @@ static const struct { const char *text, *message; uint64_t line, offset, warning
     { HEAD GOOD "1: 8 [1: 8] @ 0x7,\n", "a space behind an address expected, found ','", 3, 75, 1, 8, 8 },
     { HEAD GOOD "1: 8 [1: 8] @ 0x12345678123456789\n", "a number of at most 64 bits expected, found '12345678123456789'", 3, 74, 1, 8, 8 },
     { HEAD GOOD "1: 18446744073709551616 [1: 8] @ 0x7\n", "a number of at most 64 bits expected, found '18446744073709551616 [1: 8] @ '", 3, 61, 1, 8, 8 },
-    { HEAD GOOD "-1: 8 [1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8 [1: 8] @ 0x7'", 3, 58, 1, 8, 16 },
-    { HEAD GOOD "1: -8 [1: 8] @ 0x7\n", "a number of bytes that is not negative expected, found '-8 [1: 8] @ 0x7'", 3, 61, 1, 8, 16 },
-    { HEAD GOOD "1: 8 [-1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8] @ 0x7'", 3, 64, 1, 16, 8 },
-    { HEAD GOOD "0: 8 [1: 8] @ 0x7\n", "the bytes of 0 blocks to be 0, and a space expected, found ' [1: 8] @ 0x7'", 3, 62, 1, 8, 8 },
+    { HEAD GOOD "-1: 8 [1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8 [1: 8] @ 0x7'", 3, 58, 2, 8, 16 },
+    { HEAD GOOD "1: -8 [1: 8] @ 0x7\n", "a number of bytes that is not negative expected, found '-8 [1: 8] @ 0x7'", 3, 61, 2, 8, 16 },
+    { HEAD GOOD "1: 8 [-1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8] @ 0x7'", 3, 64, 2, 16, 8 },
     { HEAD GOOD "\x1b[31m\xff\n", "a decimal number expected, found '?[31m?'", 3, 58, 1, 8, 8 },
-    { HEAD, "stacks of 1 blocks, 8 bytes expected by the first line, and these are 0 blocks, 0 bytes", 2, 40, 1, 0, 0 },
-    { HEAD GOOD GOOD, "stacks of 1 blocks, 8 bytes expected by the first line, and these are 2 blocks, 16 bytes", 4, 76, 1, 16, 16 },
-    { HEAD GOOD "2: 18446744073709551615 [0: 0] @ 0x7\n", "all cells together pass 2^64 - 2 bytes or blocks", 3, 58, 1, 8, 8 },
+    { HEAD, "the first line says 1 block, 8 bytes live, but the stacks add up to 0 blocks, 0 bytes; allocated: 1 block, 8 bytes, but 0 blocks, 0 bytes", 2, 40, 1, 0, 0 },
+    { HEAD GOOD GOOD, "the first line says 1 block, 8 bytes live, but the stacks add up to 2 blocks, 16 bytes; allocated: 1 block, 8 bytes, but 2 blocks, 16 bytes", 4, 76, 1, 16, 16 },
+    { HEAD "1: 8 [2: 24] @ 0x7\n", "the first line says 1 block, 8 bytes allocated, but the stacks add up to 2 blocks, 24 bytes", 3, 59, 1, 8, 24 },
+    { HEAD "2: 8 [1: 8] @ 0x7\n", "the first line says 1 block, 8 bytes live, but the stacks add up to 2 blocks, 8 bytes", 3, 58, 1, 8, 8 },
+    { HEAD "0: 5 [1: 8] @ 0x7\n1: 8 [0: 0] @ 0x8\n", "the first line says 1 block, 8 bytes live, but the stacks add up to 1 block, 13 bytes", 4, 76, 1, 13, 8 },
+    { HEAD GOOD GOOD "x\n", "a decimal number expected, found 'x'", 4, 76, 2, 16, 16 }, /* the sum is looked at after a warning, too */
+    { "heap profile: 1: 8 [1: 8] @ heap/4096\n0: 8 [1: 8] @ 0x7\n",
+      "the bytes of 0 blocks to be 0, and a space expected, found ' [1: 8] @ 0x7'", 2, 42, 2, 0, 0 },
+    { HEAD GOOD "2: 18446744073709551615 [0: 0] @ 0x7\n", "all cells together pass 2^64 - 2 bytes or blocks", 3, 58, 2, 8, 8 },
     { HEAD GOOD "MAPPED_LIBRARIES:\n1\n", "'-' between the addresses of a mapping expected, and the line ends", 4, 77, 1, 8, 8 },
     { HEAD GOOD "MAPPED_LIBRARIES:\nx\n", "a hexadecimal number expected, found 'x'", 4, 76, 1, 8, 8 },
     { HEAD GOOD "MAPPED_LIBRARIES:\n1-2 r-xp 0\n", "permissions, offset, device and inode of a mapping expected, and the line ends", 4, 86, 1, 8, 8 },
@@ -261,8 +274,19 @@ static void malformed_lines_are_left_out(void **state) {
 static void other_profiles_are_told(void **state) {
     (void)state;
     static const struct { const char *text, *message; hd_status status; } others[] = {
-        { "heap profile: 1: 8 [1: 8] @ growthz\n", "'@ heapprofile', '@ heap_v2/R' or '@ heap/R' in the first line expected, found 'growthz'", HD_UNSUPPORTED },
-        { "heap profile: 1: 8 [1: 8]\n", "'@ heapprofile', '@ heap_v2/R' or '@ heap/R' in the first line expected, and the line ends", HD_MALFORMED },
+        { "heap profile: 1: 8 [1: 8] @ other\n", "'@ heapprofile', '@ heap_v2/R', '@ heap/R' or '@ growth' expected, found 'other'", HD_UNSUPPORTED },
+        { "heap profile: 1: 8 [1: 8]\n", "'@ heapprofile', '@ heap_v2/R', '@ heap/R' or '@ growth' expected, and the line ends", HD_MALFORMED },
+        { "--- contention\ncycles/second = 1\n", "a heap profile expected, found a profile of lock contention ('--- contention')", HD_UNSUPPORTED },
+        { "--- contentionz 1 ---\n", "a heap profile expected, found a profile of lock contention ('--- contentionz 1 ---')", HD_UNSUPPORTED },
+        { "--- mutex:\ncycles/second=1\n", "a heap profile expected, found a profile of lock contention ('--- mutex:')", HD_UNSUPPORTED },
+        { "--- profile\n", "a heap profile expected, found a CPU profile ('--- profile')", HD_UNSUPPORTED },
+        { "--- heapz 1 ---\nformat = java\n", "a heap profile expected, found a heap profile of Java ('--- heapz 1 ---')", HD_UNSUPPORTED },
+        { "--- threadz 1 ---\n", "a heap profile expected, found a list of threads ('--- threadz 1 ---')", HD_UNSUPPORTED },
+        { "goroutine profile: total 6\n1 @ 0x430856\n", "a heap profile expected, found a list of goroutines ('goroutine profile: total 6')", HD_UNSUPPORTED },
+        { "threadcreate profile: total 6\n", "a heap profile expected, found a list of threads ('threadcreate profile: total 6')", HD_UNSUPPORTED },
+        { "--- heap\nother\n", "'heap profile:' or 'heap_v2/' expected, found 'other'", HD_MALFORMED },
+        { "--- symbol\n0x1 f\n---\n--- profile\n", "a heap profile expected, found a CPU profile ('--- profile')", HD_UNSUPPORTED },
+        { "--- symbol\n0x1 f\n", "'heap profile:' or 'heap_v2/' expected, and the input ends", HD_MALFORMED },
         { "heap profile: 1: 8 [1: 8] @ heap/x\n", "a number of bytes a sample expected, found 'x'", HD_MALFORMED },
         { "heap_v2/99999999999999999999\n", "a number of bytes a sample expected, found '99999999999999999999'", HD_MALFORMED },
     };
@@ -273,11 +297,104 @@ static void other_profiles_are_told(void **state) {
             assert_int_equal(read_with(&format, others[i].text, strlen(others[i].text), (hd_options){ .lenient = lenient }, &dump, &err),
                              others[i].status);
             assert_string_equal(err.message, others[i].message);
-            assert_int_equal(err.line, 1);
+            assert_true(err.line >= 1 && err.offset <= strlen(others[i].text));
+            assert_int_equal(heap_text_detect((const uint8_t *)others[i].text, strlen(others[i].text)), 100);
         }
+    static const char *const none[] = { "--- other\n", "---\n", "--- \n", "%warn\n", "%warn\nother\n", "--- symbols of this\n", "goroutine profile", "--- contents\n" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(heap_text_detect((const uint8_t *)none[i], strlen(none[i])), 0);
     assert_int_equal(heap_text_detect((const uint8_t *)"heap_v2/", 8), 0);
     assert_int_equal(heap_text_detect((const uint8_t *)"heap_v2/a", 9), 0);
     assert_int_equal(heap_text_detect((const uint8_t *)"heap profile", 12), 0);
+}
+
+static void keep_warning(void *user, const hd_error *warning) {
+    assert_int_equal(warning->status, HD_LIMIT);
+    strcat(strcat((char *)user, warning->message), "\n");
+}
+
+/* Lines with "%" come before any header. They are shown, and no damage. */
+static void commands_before_the_header_are_shown(void **state) {
+    (void)state;
+    static const char text[] = "%warn  the sampling was changed\r\n%other\n%warn\n" HEAD GOOD;
+    static const char symbolized[] = "%a\n--- symbol\n---\n%b\n--- heap\n%c\n" HEAD GOOD;
+    char told[1000] = "";
+    hd_options options = { .warning = keep_warning, .warning_user = told };
+    hd_dump *dump;
+    hd_error err;
+    assert_int_equal(heap_text_detect((const uint8_t *)text, sizeof text - 1), 100);
+    assert_int_equal(read_with(&format, text, sizeof text - 1, options, &dump, &err), HD_OK);
+    assert_string_equal(told, "the file says: '%warn  the sampling was changed'\nthe file says: '%other'\nthe file says: '%warn'\n");
+    has_heap(dump, 0, HD_HEAP_LIVE, "tcmalloc", 0, 1, 8);
+    assert_int_equal(hd_dump_warning_count(dump), 0);
+    hd_dump_free(dump);
+    *told = 0;
+    assert_int_equal(read_with(&format, symbolized, sizeof symbolized - 1, options, &dump, &err), HD_OK);
+    assert_string_equal(told, "the file says: '%a'\nthe file says: '%b'\nthe file says: '%c'\n");
+    hd_dump_free(dump);
+}
+
+/* As jeprof and pprof print them with --raw: names of the addresses inside the calls, callers of inlined functions
+   first. ClickHouse and others name the addresses behind the calls. */
+static void symbols_name_addresses(void **state) {
+    (void)state;
+    static const struct { const char *symbols, *stack, *maps, *expected, *process; } cases[] = {
+        { "binary=/bin/app\n0x000000000040000f leak\n0x000000000040001f main\n", "0x400010 0x400020",
+          "00400000-00500000 r-xp 00000000 08:01 1 /bin/app\n", "/main [app]/leak [app] 8 1\n", "app" },
+        { "binary = /x/other \r\n0x40000f outer(int)--middle--inner<int>\r\n0x400020 main\r\n", "0x400010 0x400020", "",
+          "/main/outer(int)/middle/inner<int> 8 1\n", "other" },
+        { "0x40000f f--A::operator----g\n0x40001f \n0x zz\nother\nkey=value\n0x11111111111111111 x\n", "0x400010 0x400020",
+          "7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]\n", "/0x40001f/f/A::operator--/g 8 1\n", NULL },
+        { "0x7FFF00000000 f\n0x7fff00000000 later\n", "0x7fff00000001", "7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]\n",
+          "/later [vdso] 8 1\n", NULL },
+        { "0x40000f --f----\n", "0x400010", "400000-500000 r-xp 0 0:0 0 /lib/a b.so (deleted)\n", "/f [a b.so] 8 1\n", "a b.so" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int is_jemalloc = 0; is_jemalloc < 2; is_jemalloc++) {
+            char text[1000];
+            snprintf(text, sizeof text, is_jemalloc ? "--- symbol\n%s---\n--- heap\nheap_v2/1\n@ %s\n  t*: 1: 8 [0: 0]\n\nMAPPED_LIBRARIES:\n%s"
+                                                    : "--- symbol\n%s---\n--- heap\n" HEAD "1: 8 [1: 8] @ %s\n\nMAPPED_LIBRARIES:\n%s",
+                     cases[i].symbols, cases[i].stack, cases[i].maps);
+            hd_dump *dump = read_text(text);
+            assert_text(profile_text(hd_dump_heap(dump, 0)->profile), cases[i].expected);
+            if (cases[i].process) assert_string_equal(hd_dump_heap(dump, 0)->process, cases[i].process);
+            else assert_null(hd_dump_heap(dump, 0)->process);
+            hd_dump_free(dump);
+        }
+}
+
+/* One address has 32 functions at most: the rest of the line is one. */
+static void symbols_are_bounded(void **state) {
+    (void)state;
+    char text[2000];
+    size_t n = (size_t)sprintf(text, "--- symbol\n0x6 f");
+    for (int i = 1; i < 100; i++) n += (size_t)sprintf(text + n, "--f%d", i);
+    sprintf(text + n, "\n---\n--- heap\n" HEAD GOOD);
+    hd_dump *dump = read_text(text);
+    hd_axis axis = hd_profile_axis(hd_dump_heap(dump, 0)->profile, 0);
+    assert_int_equal(axis.node_count, 33);
+    assert_memory_equal(axis.node_name[32].data, "f31--f32--", 10);
+    hd_dump_free(dump);
+}
+
+/* "START-END: PATH", as google/pprof reads them, and names that stand for parts of paths. */
+static void brief_maps_are_read(void **state) {
+    (void)state;
+    static const struct { const char *address, *frame; } frames[] = {
+        { "0x400010", "/home/app+0x40000f" }, { "0x7f0000001010", "/lib/libc-2.15.so+0x100f" },
+        { "0x7f0000010011", "/home/b/$other.so+0x2010" }, { "0x7f0000020011", "0x7f0000020010" },
+        { "0x7f0000030011", "/x.so+0x10" }, { "0x7f0000040011", "/home/home+0x10" },
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        char text[2048], expected[128];
+        snprintf(text, sizeof text, HEAD "1: 8 [1: 8] @ %s\n--- Memory map: ---\n  source=/home\nsource2 = b \n"
+                 "  00400000-00fcb000: $source/app\n  7f0000000000-7f0000002000: /lib/libc-2.15.so\n"
+                 "7f0000010000-7f0000012000: r-xp $source/$source2/$other.so (@2000) abcd\n7f0000020000-7f0000021000: \n"
+                 "0x7f0000030000-0x7f0000031000 /x.so\r\n7f0000040000-7f0000041000:$source$source\n", frames[i].address);
+        hd_dump *dump = read_text(text);
+        snprintf(expected, sizeof expected, "/%s 8 1\n", frames[i].frame);
+        assert_text(profile_text(hd_dump_heap(dump, 0)->profile), expected);
+        hd_dump_free(dump);
+    }
 }
 
 static void count_warning(void *user, const hd_error *warning) {
@@ -351,6 +468,9 @@ static void frames_in_common_are_the_same(void **state) {
 static const char small[] =
     "heap profile: 3: 24 [4: 32] @ heap_v2/16\n1: 8 [2: 16] @ 0x7f0000001011 0x401235\n2: 16 [2: 16] @ 0x401235\n"
     "#\t0x401234\tmain.f+0x1\tm.go:1\n\nMAPPED_LIBRARIES:\n00400000-00402000 r-xp 00000000 08:01 10 /bin/app\n";
+static const char symbols[] =
+    "%warn a\n--- symbol\nbinary=/bin/app\n0x401234 f--g\n0x7 main\n---\n--- heap\nheap profile: 1: 8 [2: 16] @ heapprofile\n"
+    "1: 8 [2: 16] @ 0x401235 0x7\n--- Memory map: ---\nb=/bin\n400000-402000: $b/app\n";
 static const char threads[] =
     "heap_v2/16\n  t*: 3: 24 [4: 32]\n  t0: 3: 24 [4: 32]\n@ 0x401235 0x7\n  t*: 2: 16 [2: 16]\n  t1: 2: 16 [2: 16]\n"
     "@ 0x401235 0x8\n  t*: 1: 8 [2: 16]\n\nMAPPED_LIBRARIES:\n00400000-00402000 r-xp 00000000 08:01 10 /bin/app\n";
@@ -359,9 +479,11 @@ static void damage_is_withstood(void **state) {
     (void)state;
     stands_damage(&format, small, sizeof small - 1, 300000);
     stands_damage(&format, threads, sizeof threads - 1, 300000);
+    stands_damage(&format, symbols, sizeof symbols - 1, 300000);
     stands_pieces(&format, small, sizeof small - 1);
     stands_faults(&format, small, sizeof small - 1);
     stands_faults(&format, threads, sizeof threads - 1);
+    stands_faults(&format, symbols, sizeof symbols - 1);
 }
 
 /* Claims take no memory. */
@@ -386,6 +508,10 @@ int main(void) {
         cmocka_unit_test(all_forms_are_read),
         cmocka_unit_test(malformed_lines_are_left_out),
         cmocka_unit_test(other_profiles_are_told),
+        cmocka_unit_test(commands_before_the_header_are_shown),
+        cmocka_unit_test(symbols_name_addresses),
+        cmocka_unit_test(symbols_are_bounded),
+        cmocka_unit_test(brief_maps_are_read),
         cmocka_unit_test(a_full_file_is_told),
         cmocka_unit_test(frames_in_common_are_the_same),
         cmocka_unit_test(damage_is_withstood),

@@ -1,4 +1,5 @@
-/* Heap profiles as text: of gperftools, of tcmalloc's sampling, of Go's runtime (debug=1) and of jemalloc.
+/* Heap profiles as text: of gperftools, of tcmalloc's sampling, growth and fragmentation, of Go's runtime (debug=1)
+   and of jemalloc; with names of addresses before them when jeprof or pprof printed them with --raw.
 
    Each stack has a line of what is live, and in brackets what was allocated since the start: a heap of either kind.
    Frames are addresses inside the calls, as OBJECT+0xOFFSET where the mapped libraries that follow the stacks say
@@ -15,9 +16,11 @@
 #include <math.h>
 #include <sys/random.h>
 
+#include "heap_text_symbols.h"
 #include "lines.h"
 
 enum {
+    HEAP_TEXT_VARIABLES = 16,    /* names that stand for parts of paths */
     HEAP_TEXT_PATH = 512,        /* of longer paths the file's name stays, so that names follow the input in size */
     HEAP_TEXT_LOW = 0x20000000,  /* objects that begin below are linked to be there */
     HEAP_TEXT_FULL = 1000000     /* bytes: a file of gperftools that is longer may be cut */
@@ -29,6 +32,11 @@ typedef struct heap_text_map {
     uint64_t offset;             /* in the file; then, where its address 0 is */
     size_t path, length;         /* in names */
 } heap_text_map;
+
+/* A name for use in paths, and behind it what it stands for, in names. */
+typedef struct heap_text_variable {
+    size_t at, name, length;     /* bytes of the name, and of the other */
+} heap_text_variable;
 
 /* A piece of names: a frame that Go names. */
 typedef struct heap_text_name {
@@ -56,6 +64,9 @@ typedef struct heap_text {
     text_lines lines;
     uint64_t period;             /* bytes a sample; 0: nothing is left out */
     bool is_jemalloc, is_go, is_exact;
+    const char *allocator;
+    text_symbols symbols;
+    char binary[256];            /* the program that has them */
     bool differs;                /* what was allocated from what is live */
     bool has_header, has_maps;
     hd_amount header[HEAPS], sum[HEAPS]; /* as the first line, and the others, have them */
@@ -81,14 +92,55 @@ typedef struct heap_text {
     size_t names_size, names_room;
     heap_text_map *maps;
     size_t map_count, map_room;
+    heap_text_variable variables[HEAP_TEXT_VARIABLES];
+    size_t variable_count;
+    char path[HEAP_TEXT_PATH];   /* of the last object, with what its variables stand for */
     char name[HEAP_TEXT_PATH + 32]; /* of the last frame */
 } heap_text;
 
+/* What is written alike and no heap. */
+static const struct { const char *begins, *is; } heap_text_others[] = {
+    { "--- contention", "a profile of lock contention" }, { "--- mutex", "a profile of lock contention" },
+    { "--- Stacks:", "a profile of lock contention" },    { "--- profile", "a CPU profile" },
+    { "--- pmuprofile", "a CPU profile" },                { "--- wall", "a profile of time" },
+    { "--- threadz", "a list of threads" },               { "--- heapz", "a heap profile of Java" },
+    { "goroutine profile:", "a list of goroutines" },     { "threadcreate profile:", "a list of threads" }
+};
+
+static bool heap_text_begins(const char *line, const char *end, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(end - line) >= n && !memcmp(line, word, n);
+}
+
+/* Whether the line is these words, and nothing else. */
+static bool heap_text_is(const char *line, const char *end, const char *words) {
+    if (!heap_text_begins(line, end, words)) return false;
+    for (line += strlen(words); line < end && (*line == ' ' || *line == '\t' || *line == '\r'); line++) {}
+    return line == end;
+}
+
+/* What begins like this, when it is no heap; else NULL. */
+static const char *heap_text_other(const char *line, const char *end) {
+    for (size_t i = 0; i < sizeof heap_text_others / sizeof *heap_text_others; i++) {
+        const char *begins = heap_text_others[i].begins, *next = line + strlen(begins);
+        if (!heap_text_begins(line, end, begins)) continue;
+        if (next < end && *next == 'z') next++;
+        if (next[-1] == ':' || next >= end || strchr(" :\r", *next)) return heap_text_others[i].is;
+    }
+    return NULL;
+}
+
 int heap_text_detect(const uint8_t *bytes, size_t size) {
-    static const char header[] = "heap profile:", jemalloc[] = "heap_v2/";
-    if (size >= sizeof header - 1 && !memcmp(bytes, header, sizeof header - 1)) return 100;
-    if (size < sizeof jemalloc || memcmp(bytes, jemalloc, sizeof jemalloc - 1)) return 0;
-    return bytes[sizeof jemalloc - 1] >= '0' && bytes[sizeof jemalloc - 1] <= '9' ? 100 : 0;
+    const char *line = (const char *)bytes, *all = line + size, *end;
+    for (;; line = end + 1) {    /* commands come before a header */
+        end = (const char *)memchr(line, '\n', (size_t)(all - line));
+        if (!end) end = all;
+        if (line == all || *line != '%' || end == all) break;
+    }
+    if (heap_text_begins(line, end, "heap profile:") || heap_text_other(line, end)) return 100;
+    if (heap_text_is(line, end, "--- symbol") || heap_text_is(line, end, "--- heap") ||
+        heap_text_is(line, end, "--- growth")) return 100;
+    return heap_text_begins(line, end, "heap_v2/") && end - line > 8 && line[8] >= '0' && line[8] <= '9' ? 100 : 0;
 }
 
 /* Amounts. ------------------------------------------------------------------------------------- */
@@ -131,8 +183,10 @@ static bool heap_text_estimate(heap_text *t, int heap, hd_amount *a) {
     return true;
 }
 
-/* "1: 57", behind spaces: counts may be negative where a program's own counter has run over. */
-static const char *heap_text_pair(text_lines *l, hd_amount *a) {
+/* "1: 57", behind spaces: counts may be negative where a program's own counter has run over. gperftools counts no
+   block where only a part of a mapping is left; from samples such bytes cannot be estimated. */
+static const char *heap_text_pair(heap_text *t, hd_amount *a) {
+    text_lines *l = &t->lines;
     const char *wrong;
     memset(a, 0, sizeof *a);
     lines_skip_spaces(l);
@@ -142,7 +196,7 @@ static const char *heap_text_pair(text_lines *l, hd_amount *a) {
     lines_skip_spaces(l);
     wrong = lines_number(l, 10, &a->bytes);
     if (wrong) return l->at < l->end && *l->at == '-' ? "a number of bytes that is not negative" : wrong;
-    if (a->bytes && !a->blocks) return "the bytes of 0 blocks to be 0, and a space";
+    if (a->bytes && !a->blocks && t->period > 1) return "the bytes of 0 blocks to be 0, and a space";
     return NULL;
 }
 
@@ -151,7 +205,7 @@ static hd_status heap_text_pairs(heap_text *t, hd_amount amount[HEAPS]) {
     text_lines *l = &t->lines;
     t->kept[LIVE] = t->kept[TOTAL] = false;
     for (int i = LIVE; i < HEAPS; i++) {
-        const char *wrong = heap_text_pair(l, &amount[i]);
+        const char *wrong = heap_text_pair(t, &amount[i]);
         bool negative = wrong && l->at < l->end && *l->at == '-';
         hd_status status = wrong ? lines_wrong(l, wrong) : HD_OK;
         if (status) return status;
@@ -352,20 +406,18 @@ static size_t heap_text_before(hd_str text, char last) {
     return text.len;
 }
 
-/* "#\t0x4b4712\tmain.table+0xb2\t\theapsample/main.go:33" becomes "main.table (main.go:33)". */
+/* "#\t0x4b4712\tmain.table+0xb2\t\theapsample/main.go:33" becomes "main.table (heapsample/main.go:33)". */
 static hd_status heap_text_go_frame(heap_text *t) {
     text_lines *l = &t->lines;
     hd_str address, name, file;
     heap_text_name *grown, *n;
-    size_t at, slash;
+    size_t at;
     hd_status status;
     if (!t->has_stack || !lines_take(l, "#\t")) return HD_OK;
     address = heap_text_column(l);
     name = heap_text_column(l);
     file = heap_text_column(l);
     name.len = heap_text_before(name, '+');
-    slash = heap_text_before(file, '/') + 1;
-    if (slash < file.len) file.data += slash, file.len -= slash;
     if (!name.len) name = address;
     if (!name.len) return HD_OK;
     grown = (heap_text_name *)lines_room(l, t->named, t->named_count, 1, &t->named_room, sizeof *grown);
@@ -385,15 +437,56 @@ static hd_status heap_text_go_frame(heap_text *t) {
 
 /* Objects. ------------------------------------------------------------------------------------- */
 
-/* The path at the end of a line, or what is kept of it. */
-static hd_str heap_text_object(heap_text *t) {
+/* "source=/home": "$source" in paths that follow stands for it. One that is too long, or one too many, is none. */
+static hd_status heap_text_add_variable(heap_text *t, hd_str text) {
+    heap_text_variable v = { 0, 0, 0 };
+    size_t sign = 0, unused;
+    hd_status status;
+    while (sign < text.len && text.data[sign] != '=') sign++;
+    for (v.name = sign; v.name && strchr(" \t", text.data[v.name - 1]) && text.data[v.name - 1];) v.name--;
+    while (++sign < text.len && (text.data[sign] == ' ' || text.data[sign] == '\t')) {}
+    v.length = sign < text.len ? text.len - sign : 0;
+    if (!v.name || v.name + v.length > HEAP_TEXT_PATH || t->variable_count == HEAP_TEXT_VARIABLES) return HD_OK;
+    status = heap_text_keep(t, text.data, v.name, &v.at);
+    if (!status && v.length) status = heap_text_keep(t, text.data + sign, v.length, &unused);
+    if (!status) t->variables[t->variable_count++] = v;
+    return status;
+}
+
+/* The variable with the longest name that a path goes on with; NULL: none. */
+static const heap_text_variable *heap_text_variable_of(const heap_text *t, const char *at, const char *end) {
+    const heap_text_variable *best = NULL;
+    for (size_t i = 0; i < t->variable_count; i++) {
+        const heap_text_variable *v = &t->variables[i];
+        if (v->name > (size_t)(end - at) || memcmp(at, t->names + v->at, v->name)) continue;
+        if (!best || best->name <= v->name) best = v;
+    }
+    return best;
+}
+
+/* A path with what its variables stand for, unless that is too long. */
+static hd_str heap_text_expand(heap_text *t, hd_str path) {
+    hd_str made = { t->path, 0 };
+    if (!t->variable_count || !path.len || !memchr(path.data, '$', path.len)) return path;
+    for (const char *p = path.data, *end = path.data + path.len; p < end;) {
+        const heap_text_variable *v = *p == '$' ? heap_text_variable_of(t, p + 1, end) : NULL;
+        const char *piece = v ? t->names + v->at + v->name : p;
+        size_t n = v ? v->length : 1;
+        if (n > sizeof t->path - made.len) return path;
+        memcpy(t->path + made.len, piece, n);
+        made.len += n;
+        p += v ? v->name + 1 : 1;
+    }
+    return made;
+}
+
+/* What is kept of an object's path. */
+static hd_str heap_text_object(heap_text *t, hd_str path) {
     static const char deleted[] = " (deleted)";
-    const text_lines *l = &t->lines;
     bool is_gone;
     const size_t tail = sizeof deleted - 1;
-    hd_str path = { l->at, (size_t)(l->end - l->at) };
     size_t cut;
-    while (path.len && (path.data[path.len - 1] == '\r' || path.data[path.len - 1] == ' ')) path.len--;
+    path = heap_text_expand(t, path);
     is_gone = path.len > tail && !memcmp(path.data + path.len - tail, deleted, tail);
     if (is_gone) path.len -= tail;
     if (!is_gone && path.len <= HEAP_TEXT_PATH) return path;
@@ -408,24 +501,53 @@ static hd_str heap_text_object(heap_text *t) {
     return path;
 }
 
-/* "7f4e3faa9000-7f4e3facf000 r-xp 00001000 00:00 332383      /usr/lib/ld.so": up to the path. NULL: passed; else
-   what was expected instead. */
-static const char *heap_text_map_line(text_lines *l, heap_text_map *m) {
-    const char *wrong = lines_number(l, 16, &m->start);
+/* "r-xp" */
+static bool heap_text_permissions(const text_lines *l) {
+    const char *p = l->at;
+    while (p < l->end && strchr("-rwxps", *p) && *p) p++;
+    return p - l->at >= 3 && p - l->at <= 5 && (p == l->end || *p == ' ' || *p == '\r');
+}
+
+/* The rest of a brief line, as google/pprof reads it: ": r-xp /lib/ld.so (@1000) BUILDID", only the path of which
+   there has to be. */
+static const char *heap_text_brief(text_lines *l, heap_text_map *m, hd_str *path) {
+    const char *wrong = NULL;
+    lines_skip_spaces(l);
+    if (heap_text_permissions(l))
+        while (l->at < l->end && *l->at != ' ' && *l->at != '\r') l->at++;
+    *path = symbols_rest(l);
+    for (size_t i = 0; i + 2 < path->len; i++) {
+        if (memcmp(path->data + i, " (@", 3)) continue;
+        l->at = path->data + i + 3;
+        wrong = lines_number(l, 16, &m->offset);
+        path->len = i;
+    }
+    return wrong;
+}
+
+/* "7f4e3faa9000-7f4e3facf000 r-xp 00001000 00:00 332383      /usr/lib/ld.so". NULL: passed; else what was expected
+   instead. */
+static const char *heap_text_map_line(text_lines *l, heap_text_map *m, hd_str *path) {
+    const char *wrong;
+    lines_take(l, "0x");
+    wrong = lines_number(l, 16, &m->start);
     if (wrong) return wrong;
     if (!lines_take(l, "-")) return "'-' between the addresses of a mapping";
+    lines_take(l, "0x");
     wrong = lines_number(l, 16, &m->end);
     if (wrong) return wrong;
+    if (lines_take(l, ":")) return heap_text_brief(l, m, path);
     for (int i = 0; i < 4; i++) { /* permissions, offset, device, inode */
         if (l->at == l->end || *l->at != ' ') return "permissions, offset, device and inode of a mapping";
         lines_skip_spaces(l);
+        if (!i && !heap_text_permissions(l)) return heap_text_brief(l, m, path);
         if (i == 1) {
             wrong = lines_number(l, 16, &m->offset);
             if (wrong) return wrong;
         }
         while (l->at < l->end && *l->at != ' ' && *l->at != '\r') l->at++;
     }
-    lines_skip_spaces(l);
+    *path = symbols_rest(l);
     return NULL;
 }
 
@@ -434,16 +556,17 @@ static hd_status heap_text_add_map(heap_text *t) {
     heap_text_map m = { 0, 0, 0, 0, 0 }, *grown;
     const heap_text_map *last;
     const char *wrong, *start;
-    hd_str path;
+    hd_str path = { NULL, 0 };
     hd_status status = HD_OK;
     if (lines_done(l)) return HD_OK;
     start = l->at;
-    wrong = heap_text_map_line(l, &m);
-    if (wrong) {                 /* "build=/home/me": a name for use in paths, of which no program today makes any */
-        bool is_name = memchr(start, '=', (size_t)(l->end - start)) != NULL;
-        return is_name ? HD_OK : lines_wrong(l, wrong);
+    wrong = heap_text_map_line(l, &m, &path);
+    if (wrong && memchr(start, '=', (size_t)(l->end - start))) {
+        l->at = start;
+        return heap_text_add_variable(t, symbols_rest(l));
     }
-    path = heap_text_object(t);
+    if (wrong) return lines_wrong(l, wrong);
+    path = heap_text_object(t, path);
     if (!path.len || m.start >= m.end) return HD_OK;
     grown = (heap_text_map *)lines_room(l, t->maps, t->map_count, 1, &t->map_room, sizeof *grown);
     if (!grown) return l->err->status;
@@ -477,23 +600,60 @@ static void heap_text_place(heap_text *t) {
     }
 }
 
-/* OBJECT+0xOFFSET, or the address where no object is there. */
-static hd_str heap_text_frame(heap_text *t, uint64_t address) {
+/* The mapping of an address; NULL: none. */
+static const heap_text_map *heap_text_map_of(const heap_text *t, uint64_t address) {
     size_t low = 0, high = t->map_count;
-    const heap_text_map *m;
-    hd_str name = { t->name, 0 };
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (t->maps[middle].start <= address) low = middle + 1;
         else high = middle;
     }
-    m = low ? &t->maps[low - 1] : NULL;
-    if (m && address >= m->end) m = NULL;
+    return low && address < t->maps[low - 1].end ? &t->maps[low - 1] : NULL;
+}
+
+/* OBJECT+0xOFFSET, or the address where no object is there. */
+static hd_str heap_text_frame(heap_text *t, const heap_text_map *m, uint64_t address) {
+    hd_str name = { t->name, 0 };
     if (m) memcpy(t->name, t->names + m->path, name.len = m->length);
     if (m) address -= m->offset;
     name.len += (size_t)snprintf(t->name + name.len, sizeof t->name - name.len, m ? "+0x%llx" : "0x%llx",
                                  (unsigned long long)address);
     return name;
+}
+
+/* "FUNCTION [OBJECT]", where both are known and not too long. */
+static hd_str heap_text_function(heap_text *t, const heap_text_map *m, hd_str function) {
+    hd_str object = { "", 0 };
+    size_t slash;
+    if (m) object.data = t->names + m->path, object.len = m->length;
+    slash = heap_text_before(object, '/') + 1;
+    if (slash < object.len) object.data += slash, object.len -= slash;
+    if (object.len > 2 && *object.data == '[') object.data++, object.len -= 2; /* "[vdso]" */
+    if (!object.len || object.len + function.len + 4 > sizeof t->name) return function;
+    function.len = (size_t)snprintf(t->name, sizeof t->name, "%.*s [%.*s]", (int)function.len, function.data,
+                                    (int)object.len, object.data);
+    function.data = t->name;
+    return function;
+}
+
+/* The node of a call: of each function there when the file names them, else of the address. */
+static hd_status heap_text_node(heap_text *t, hd_profile *p, heap_text_call *call) {
+    const heap_text_map *m = heap_text_map_of(t, call->address);
+    hd_str names = symbols_find(&t->symbols, call->address);
+    hd_status status = HD_OK;
+    bool any = false;
+    if (!names.len) names = symbols_find(&t->symbols, call->address + 1);
+    call->node = t->calls[call->caller].node;
+    for (int i = 1; names.len && !status; i++) {
+        hd_str name = symbols_next(&names, i == SYMBOL_FUNCTIONS);
+        if (!name.len) continue;
+        any = true;
+        status = hd_profile_node(p, HD_AXIS_BACKTRACE, call->node, heap_text_function(t, m, name), &call->node,
+                                 t->lines.err);
+    }
+    if (any || status) return status;
+    return hd_profile_node(p, HD_AXIS_BACKTRACE, call->node, heap_text_frame(t, m, call->address), &call->node,
+                           t->lines.err);
 }
 
 /* Names the stacks of a heap, and adds what they hold. */
@@ -506,10 +666,7 @@ static hd_status heap_text_fill(heap_text *t, int heap) {
     for (size_t i = t->call_count; i-- > 1;)
         if (t->calls[i].node != HD_NONE) t->calls[t->calls[i].caller].node = 0;
     for (size_t i = 1; i < t->call_count && !status; i++) {
-        heap_text_call *call = &t->calls[i];
-        if (call->node != HD_NONE)
-            status = hd_profile_node(p, HD_AXIS_BACKTRACE, t->calls[call->caller].node,
-                                     heap_text_frame(t, call->address), &call->node, t->lines.err);
+        if (t->calls[i].node != HD_NONE) status = heap_text_node(t, p, &t->calls[i]);
     }
     for (size_t i = 0; i < t->held_count[heap] && !status; i++) {
         const heap_text_held *held = &t->held[heap][i];
@@ -525,9 +682,13 @@ static hd_status heap_text_failed(text_lines *l, hd_status status, const char *e
     return status;
 }
 
-/* "@ heap_v2/16384", in the first line. */
+static bool heap_text_word(const char *word, size_t n, const char *one, const char *other) {
+    return (n == strlen(one) && !memcmp(word, one, n)) || (n == strlen(other) && !memcmp(word, other, n));
+}
+
+/* "@ heap_v2/16384", in the header. Growth is what was asked of the system, fragmentation what is free and kept. */
 static hd_status heap_text_kind(heap_text *t) {
-    static const char expected[] = "'@ heapprofile', '@ heap_v2/R' or '@ heap/R' in the first line";
+    static const char expected[] = "'@ heapprofile', '@ heap_v2/R', '@ heap/R' or '@ growth'";
     text_lines *l = &t->lines;
     const char *word;
     size_t n;
@@ -537,10 +698,13 @@ static hd_status heap_text_kind(heap_text *t) {
     word = l->at;
     while (l->at < l->end && *l->at != '/' && *l->at != ' ' && *l->at != '\r') l->at++;
     n = (size_t)(l->at - word);
-    t->is_go = n == 4 && !memcmp(word, "heap", n);
-    t->is_exact = n == 11 && !memcmp(word, "heapprofile", n);
-    if (!t->is_go && !t->is_exact && !(n == 7 && !memcmp(word, "heap_v2", n)) &&
-        !(n == 8 && !memcmp(word, "heapz_v2", n))) {
+    t->is_go = heap_text_word(word, n, "heap", "heap");
+    t->is_exact = heap_text_word(word, n, "heapprofile", "heapprofile");
+    t->allocator = t->is_go ? "go" : "tcmalloc";
+    if (heap_text_word(word, n, "growth", "growthz")) return t->allocator = "tcmalloc/growth", HD_OK;
+    if (heap_text_word(word, n, "fragmentation", "fragmentationz"))
+        return t->allocator = "tcmalloc/fragmentation", HD_OK;
+    if (!t->is_go && !t->is_exact && !heap_text_word(word, n, "heap_v2", "heapz_v2")) {
         l->at = word;
         return heap_text_failed(l, HD_UNSUPPORTED, expected);
     }
@@ -550,16 +714,87 @@ static hd_status heap_text_kind(heap_text *t) {
     return HD_OK;
 }
 
+/* "%warn the clock was set back": a message of the program that wrote the file, which is passed on. */
+static void heap_text_command(text_lines *l) {
+    const hd_options *options = &l->reporter->options;
+    hd_error told = lines_error(l, HD_LIMIT, "");
+    char text[160];
+    size_t n;
+    if (l->end[-1] == '\r') l->end--;
+    n = lines_visible(l, text, sizeof text);
+    snprintf(told.message, sizeof told.message, "the file says: '%.*s'", (int)n, text);
+    if (options->warning) options->warning(options->warning_user, &told);
+}
+
+/* Shows the next line that is no command. */
+static hd_status heap_text_next(heap_text *t) {
+    text_lines *l = &t->lines;
+    hd_status status;
+    while ((status = lines_next(l)) == HD_OK && l->start && l->at < l->end && *l->at == '%') heap_text_command(l);
+    if (status || l->start) return status;
+    l->start = l->at = l->end = (const char *)l->window->at;
+    *l->err = lines_error(l, HD_MALFORMED, "");
+    snprintf(l->err->message, sizeof l->err->message, "'heap profile:' or 'heap_v2/' expected, and the input ends");
+    return HD_MALFORMED;
+}
+
+/* Names of addresses, up to the line "---". */
+static hd_status heap_text_symbols(heap_text *t) {
+    text_lines *l = &t->lines;
+    hd_status status;
+    while ((status = lines_next(l)) == HD_OK && l->start && !lines_take(l, "---")) {
+        bool is_binary = lines_take(l, "binary");
+        lines_skip_spaces(l);
+        if (is_binary && lines_take(l, "=")) {
+            hd_str path = symbols_rest(l);
+            size_t slash = heap_text_before(path, '/') + 1;
+            if (slash < path.len) path.data += slash, path.len -= slash;
+            snprintf(t->binary, sizeof t->binary, "%.*s", (int)(path.len < 255 ? path.len : 255), path.data);
+        } else if (!is_binary) {
+            status = symbols_add(&t->symbols, l);
+        }
+        if (status) break;
+    }
+    symbols_sort(&t->symbols);
+    return status;
+}
+
+/* Up to the header: commands, names of addresses, "--- heap". */
+static hd_status heap_text_before_header(heap_text *t) {
+    text_lines *l = &t->lines;
+    const char *other;
+    char text[60];
+    size_t n;
+    hd_status status = heap_text_next(t);
+    if (!status && heap_text_is(l->at, l->end, "--- symbol")) {
+        status = heap_text_symbols(t);
+        if (!status) status = heap_text_next(t);
+    }
+    if (!status && (heap_text_is(l->at, l->end, "--- heap") || heap_text_is(l->at, l->end, "--- growth")))
+        status = heap_text_next(t);
+    if (status) return status;
+    other = heap_text_other(l->at, l->end);
+    if (!other) return HD_OK;
+    *l->err = lines_error(l, HD_UNSUPPORTED, "");
+    if (l->end[-1] == '\r') l->end--;
+    n = lines_visible(l, text, sizeof text);
+    snprintf(l->err->message, sizeof l->err->message, "a heap profile expected, found %s ('%.*s')", other,
+             (int)n, text);
+    return HD_UNSUPPORTED;
+}
+
 static hd_status heap_text_header(heap_text *t) {
     text_lines *l = &t->lines;
-    hd_status status = lines_next(l);
+    hd_status status = heap_text_before_header(t);
     if (status) return status;
     if (lines_take(l, "heap_v2/")) {
         t->is_jemalloc = true;
+        t->allocator = "jemalloc";
         if (lines_number(l, 10, &t->period)) return heap_text_failed(l, HD_MALFORMED, "a number of bytes a sample");
         return HD_OK;
     }
-    lines_take(l, "heap profile:");
+    if (!lines_take(l, "heap profile:"))
+        return heap_text_failed(l, HD_MALFORMED, "'heap profile:' or 'heap_v2/'");
     status = heap_text_pairs(t, t->header);
     t->has_header = t->kept[LIVE] && t->kept[TOTAL];
     return status ? status : heap_text_kind(t);
@@ -638,12 +873,21 @@ static hd_status heap_text_line(heap_text *t) {
     return t->is_jemalloc ? heap_text_jemalloc_line(t) : heap_text_stack(t);
 }
 
-/* Tells when stacks are missing: their sum is not what the first line says. */
+/* "1 block, 8 bytes" */
+static const char *heap_text_amount(const hd_amount *a, char text[64]) {
+    snprintf(text, 64, "%llu block%s, %llu byte%s", (unsigned long long)a->blocks, a->blocks == 1 ? "" : "s",
+             (unsigned long long)a->bytes, a->bytes == 1 ? "" : "s");
+    return text;
+}
+
+/* Reports that the stacks do not add up to the first line: which of its two pairs differs. */
 static hd_status heap_text_check(heap_text *t) {
     text_lines *l = &t->lines;
     const hd_options *options = &l->reporter->options;
+    bool differs[HEAPS], cut;
+    char said[HEAPS][64], sum[HEAPS][64];
+    int first, n;
     hd_error found;
-    bool cut;
     memset(&found, 0, sizeof found);
     found.status = HD_MALFORMED;
     found.offset = hd_window_offset(l->window);
@@ -653,21 +897,27 @@ static hd_status heap_text_check(heap_text *t) {
         snprintf(found.message, sizeof found.message, "MAPPED_LIBRARIES expected, and the input ends");
         return hd_report(l->reporter, &found, l->err);
     }
-    if (!t->has_header || l->reporter->warning_count ||
-        !memcmp(t->header, t->sum, sizeof t->sum)) return HD_OK;
+    for (int i = LIVE; i < HEAPS; i++) {
+        differs[i] = t->header[i].blocks != t->sum[i].blocks || t->header[i].bytes != t->sum[i].bytes;
+        heap_text_amount(&t->header[i], said[i]);
+        heap_text_amount(&t->sum[i], sum[i]);
+    }
+    if (!t->has_header || (!differs[LIVE] && !differs[TOTAL])) return HD_OK;
+    first = differs[LIVE] ? LIVE : TOTAL;
     cut = t->is_exact && t->sum[LIVE].bytes <= t->header[LIVE].bytes && found.offset > HEAP_TEXT_FULL;
-    snprintf(found.message, sizeof found.message,
-             "stacks of %llu blocks, %llu bytes expected by the first line, and these are %llu blocks, %llu bytes%s",
-             (unsigned long long)t->header[LIVE].blocks, (unsigned long long)t->header[LIVE].bytes,
-             (unsigned long long)t->sum[LIVE].blocks, (unsigned long long)t->sum[LIVE].bytes,
-             cut ? ": gperftools writes 1 MiB at most" : "");
+    n = snprintf(found.message, sizeof found.message, "the first line says %s %s, but the stacks add up to %s",
+                 said[first], first == LIVE ? "live" : "allocated", sum[first]);
+    if (cut) snprintf(found.message + n, sizeof found.message - (size_t)n, ": gperftools writes 1 MiB at most");
+    else if (first == LIVE && differs[TOTAL])
+        snprintf(found.message + n, sizeof found.message - (size_t)n, "; allocated: %.60s, but %.60s",
+                 said[TOTAL], sum[TOTAL]);
     if (!cut) return hd_report(l->reporter, &found, l->err);
     found.status = HD_LIMIT;     /* as its program makes it */
     if (options->warning) options->warning(options->warning_user, &found);
     return HD_OK;
 }
 
-/* The file's name of the first object, which is the program. */
+/* The file's name of the first object, which is the program, or the program of the symbols. */
 static const char *heap_text_program(heap_text *t) {
     for (size_t i = 0; i < t->map_count; i++) {
         hd_str path = { t->names + t->maps[i].path, t->maps[i].length };
@@ -676,7 +926,7 @@ static const char *heap_text_program(heap_text *t) {
         snprintf(t->name, sizeof t->name, "%.*s", (int)(path.len - slash - 1), path.data + slash + 1);
         return t->name;
     }
-    return NULL;
+    return *t->binary ? t->binary : NULL;
 }
 
 static hd_status heap_text_finish(heap_text *t, hd_dump *dump) {
@@ -693,7 +943,7 @@ static hd_status heap_text_finish(heap_text *t, hd_dump *dump) {
         memset(&heap, 0, sizeof heap);
         heap.process = heap_text_program(t);
         heap.kind = i == LIVE ? HD_HEAP_LIVE : HD_HEAP_TOTAL;
-        heap.allocator = t->is_jemalloc ? "jemalloc" : t->is_go ? "go" : "tcmalloc";
+        heap.allocator = t->allocator;
         heap.sample_bytes = t->period > 1 ? t->period : 0;
         heap.profile = t->profile[i];
         t->profile[i] = NULL;    /* the dump's from now on */
@@ -741,6 +991,8 @@ hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_
     lines_free(&t.lines, t.slots, t.slot_count, sizeof *t.slots);
     lines_free(&t.lines, t.named, t.named_room, sizeof *t.named);
     lines_free(&t.lines, t.names, t.names_room, 1);
+    lines_free(&t.lines, t.symbols.list, t.symbols.room, sizeof *t.symbols.list);
+    lines_free(&t.lines, t.symbols.text, t.symbols.text_room, 1);
     lines_free(&t.lines, t.maps, t.map_room, sizeof *t.maps);
     return status;
 }

@@ -87,21 +87,27 @@ HD_UNUSED static const char *lines_number(text_lines *l, unsigned base, uint64_t
     return NULL;
 }
 
-/* What is wrong at a place of the line; format: what was expected there. */
-HD_UNUSED static hd_error lines_error(text_lines *l, hd_status status, const char *expected) {
-    hd_error found;
+/* The beginning of the rest of the line, as a terminal may have it. Returns its length, of `most` bytes or fewer. */
+HD_UNUSED static size_t lines_visible(const text_lines *l, char *text, size_t most) {
     hd_str rest = { l->at, (size_t)(l->end - l->at) }, piece;
-    char text[48];
     size_t n = 0;
-    memset(&found, 0, sizeof found);
-    while (n < 30 && (piece = hd_visible(&rest)).len) {
-        if (piece.len > 30 - n) piece.len = 30 - n;
+    while (n < most && (piece = hd_visible(&rest)).len) {
+        if (piece.len > most - n) piece.len = most - n;
         while (piece.len && piece.data + piece.len < l->end && ((unsigned char)piece.data[piece.len] & 0xc0) == 0x80)
             piece.len--;         /* no half of a character */
         if (!piece.len) break;
         memcpy(text + n, piece.data, piece.len);
         n += piece.len;
     }
+    return n;
+}
+
+/* What is wrong at a place of the line; format: what was expected there. */
+HD_UNUSED static hd_error lines_error(text_lines *l, hd_status status, const char *expected) {
+    hd_error found;
+    char text[30];
+    size_t n = lines_visible(l, text, sizeof text);
+    memset(&found, 0, sizeof found);
     found.status = status;
     found.offset = hd_window_offset(l->window) + (uint64_t)(l->at - l->start);
     found.line = hd_window_line(l->window, found.offset);

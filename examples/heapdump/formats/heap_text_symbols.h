@@ -1,0 +1,104 @@
+/* Names of addresses, as jeprof and pprof print them with --raw before a heap profile:
+
+       --- symbol
+       binary=/bin/app
+       0x000000000040000f outer(int)--inlined
+       ---
+
+   Functions that are inlined at the address follow the function that they are in, behind "--". Cost: a sort, then a
+   binary search for each address. */
+#ifndef HEAPDUMP_HEAP_TEXT_SYMBOLS_H
+#define HEAPDUMP_HEAP_TEXT_SYMBOLS_H
+
+#include "lines.h"
+
+enum { SYMBOL_FUNCTIONS = 32 };  /* at one address: memory follows the input */
+
+typedef struct text_symbol {
+    uint64_t address;
+    size_t at, length;           /* in text */
+} text_symbol;
+
+typedef struct text_symbols {
+    text_symbol *list;
+    size_t count, room;
+    char *text;
+    size_t size, text_room;
+} text_symbols;
+
+/* The rest of the line, without spaces at its ends. */
+static hd_str symbols_rest(text_lines *l) {
+    hd_str rest;
+    lines_skip_spaces(l);
+    rest.data = l->at;
+    rest.len = (size_t)(l->end - l->at);
+    while (rest.len && strchr(" \t\r", rest.data[rest.len - 1]) && rest.data[rest.len - 1]) rest.len--;
+    return rest;
+}
+
+/* "0x40000f main": lines without address or name are passed over, as jeprof does. */
+static hd_status symbols_add(text_symbols *s, text_lines *l) {
+    text_symbol symbol = { 0, s->size, 0 }, *list;
+    char *text;
+    hd_str name;
+    if (!lines_take(l, "0x") || lines_number(l, 16, &symbol.address)) return HD_OK;
+    if (l->at < l->end && *l->at != ' ' && *l->at != '\t') return HD_OK;
+    name = symbols_rest(l);
+    if (!name.len) return HD_OK;
+    list = (text_symbol *)lines_room(l, s->list, s->count, 1, &s->room, sizeof *list);
+    if (!list) return l->err->status;
+    s->list = list;
+    text = (char *)lines_room(l, s->text, s->size, name.len, &s->text_room, 1);
+    if (!text) return l->err->status;
+    s->text = text;
+    memcpy(text + s->size, name.data, name.len);
+    s->size += name.len;
+    symbol.length = name.len;
+    list[s->count++] = symbol;
+    return HD_OK;
+}
+
+static int symbols_order(const void *a, const void *b) {
+    const text_symbol *x = (const text_symbol *)a, *y = (const text_symbol *)b;
+    if (x->address != y->address) return x->address < y->address ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void symbols_sort(text_symbols *s) {
+    if (s->count) qsort(s->list, s->count, sizeof *s->list, symbols_order);
+}
+
+/* The names at an address; of two lines the later. Empty: none. */
+static hd_str symbols_find(const text_symbols *s, uint64_t address) {
+    size_t low = 0, high = s->count;
+    hd_str none = { "", 0 };
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->list[middle].address <= address) low = middle + 1;
+        else high = middle;
+    }
+    if (!low || s->list[low - 1].address != address) return none;
+    none.data = s->text + s->list[low - 1].at;
+    none.len = s->list[low - 1].length;
+    return none;
+}
+
+/* The next function of these names, outermost first, which is taken off them. "operator--" is a name. */
+static hd_str symbols_next(hd_str *names, bool last) {
+    hd_str name = *names;
+    for (size_t i = 0; i + 1 < names->len && !last; i++) {
+        if (names->data[i] != '-' || names->data[i + 1] != '-') continue;
+        if (i >= 8 && !memcmp(names->data + i - 8, "operator", 8)) {
+            i++;
+            continue;
+        }
+        name.len = i;
+        names->data += i + 2;
+        names->len -= i + 2;
+        return name;
+    }
+    names->len = 0;
+    return name;
+}
+
+#endif
