@@ -164,9 +164,9 @@ demo: all ## record a real program and show where its memory is
 	@echo; echo "$(B)/demo/python3.json opens in the trace viewer (catapult): load it, then click the M of the dump."
 
 # Tests --------------------------------------------------------------------------------------
-# Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where
-# its first line says "threads", under ThreadSanitizer. Those that need private names have a copy of the
-# library of their own (HEAPDUMP_STATIC), the others share one: by hand, cc -DHEAPDUMP_IMPLEMENTATION.
+# Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where its first line
+# says "threads", under ThreadSanitizer. The library is compiled once for each, with its private names opened
+# (tests/private.h), and all programs share it.
 
 # Formats of the tool alone are tested where the library is that they are parsed by.
 YAMLED := test_memprof_yaml
@@ -185,19 +185,28 @@ test-deps: library-deps
 	$(call install,$(TEST_PACKAGES))
 
 define test_rules
-$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/*.[ch] examples/heapdump/formats/*.[ch]) | test-deps
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter tests/%.c %.a,$$^) -o $$@ -lcmocka $$(if $$(filter $$*,$(YAMLED)),-lyaml) -lpthread -lm
+$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/library.o | $(B)/tests/names.h test-deps
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) $$(DEPENDS) -Itests -I$(B)/tests $$< $$(or $$(filter %/counted.o,$$^),$$(filter %/library.o,$$^)) -o $$@ \
+	  -lcmocka $$(if $$(filter $$*,$(YAMLED)),-lyaml) -lpthread -lm
 
-$(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
+$(B)/tests/$(1)/%.o: tests/library.c $(B)/tests/library.h | test-deps
 	@mkdir -p $$(@D)
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -DHEAPDUMP_IMPLEMENTATION -x c -c $$< -o $$(@:.a=.o)
-	@$$(AR) -rc $$@ $$(@:.a=.o)
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) $$(DEPENDS) -Itests -I$(B)/tests -c $$< -o $$@
 endef
 $(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
+.SECONDARY: $(foreach v,plain asan tsan,$(B)/tests/$(v)/library.o)
 
-# Counts the calls of functions, as a measure of work that no machine changes.
-$(B)/tests/plain/test_profile_growth: private plain_flags += -finstrument-functions
-$(B)/tests/asan/test_profile_growth: private asan_flags += -finstrument-functions
+$(B)/tests/library.h $(B)/tests/names.h: $(B)/tests/%.h: heapdump.h tests/private.awk
+	@mkdir -p $(@D)
+	@awk -v as=$* -f tests/private.awk $< >$@
+
+# Counts the calls of functions, as a measure of work that no machine changes: with a library that tells them.
+COUNTED := $(foreach v,plain asan,$(B)/tests/$(v)/counted.o $(B)/tests/$(v)/test_profile_growth)
+$(COUNTED): private plain_flags := -O0 -finstrument-functions
+$(COUNTED): private asan_flags := -O0 -finstrument-functions $(filter -f%,$(asan_flags))
+$(B)/tests/plain/test_profile_growth: $(B)/tests/plain/counted.o
+$(B)/tests/asan/test_profile_growth: $(B)/tests/asan/counted.o
+-include $(RUNS:=.d) $(wildcard $(B)/tests/*/*.o.d)
 
 # $(call ended,log): what every run of tests ends with.
 ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1); exit $$status

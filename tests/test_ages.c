@@ -11,9 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 
 #define BYTES ((uint64_t)16 << 20)
 

@@ -5,17 +5,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* hd__mix is compiled here without the compiler's 128-bit integers, so that its other branch can be
-   compared with them. */
+/* hd__mul is in line, and compiled here without the compiler's 128-bit integers: so that its other branch can be
+   compared with them, and with the library's hd__mix. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 uint128;
 #define HAVE_WIDE
 #undef __SIZEOF_INT128__
 #endif
 
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 #include "faults.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -411,6 +409,11 @@ static void an_arena_has_its_owners_limit(void **state) {
 
 /* Hashes, maps, sorting ------------------------------------------------------------------------ */
 
+static uint64_t narrow_mix(uint64_t a, uint64_t b) {
+    hd_u128 product = hd__mul(a, b);
+    return product.lo ^ product.hi;
+}
+
 static void mixing_needs_no_wide_integers(void **state) {
     static const uint64_t known[][3] = { /* a, b, low half of a * b XOR its high half */
         { 0, 0, 0 }, { 1, 1, 1 }, { UINT64_MAX, 1, UINT64_MAX },
@@ -424,6 +427,8 @@ static void mixing_needs_no_wide_integers(void **state) {
     for (size_t i = 0; i < COUNT(known); i++) {
         assert_true(hd__mix(known[i][0], known[i][1]) == known[i][2]);
         assert_true(hd__mix(known[i][1], known[i][0]) == known[i][2]);
+        assert_true(narrow_mix(known[i][0], known[i][1]) == known[i][2]);
+        assert_true(narrow_mix(known[i][1], known[i][0]) == known[i][2]);
     }
 #ifdef HAVE_WIDE
     uint64_t seed = 3;
@@ -433,6 +438,7 @@ static void mixing_needs_no_wide_integers(void **state) {
         if (i % 5 == 0) a |= 0xffffffffu;
         uint128 product = (uint128)a * b;
         assert_true(hd__mix(a, b) == ((uint64_t)product ^ (uint64_t)(product >> 64)));
+        assert_true(narrow_mix(a, b) == hd__mix(a, b));
     }
 #endif
 }

@@ -6,9 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 #include "faults.h"
 #include "load.h"
 #include "memprof.h"

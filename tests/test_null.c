@@ -9,16 +9,12 @@
 
 static int map_calls, map_fail_from; /* from 1; 0: none fails */
 
-static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     if (map_fail_from && ++map_calls >= map_fail_from) return MAP_FAILED;
     return mmap(at, size, protection, flags, fd, offset);
 }
 
-#define mmap test_mmap
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
-#undef mmap
+#include "private.h"
 #include "faults.h"
 
 static void freeing_null_is_fine(void **state) {

@@ -7,9 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 #include "heaps.h"
 
 static void assert_cut(const hd_profile *p, hd_cutoff cutoff, const char *expected) {

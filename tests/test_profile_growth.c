@@ -5,11 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-static unsigned portions_each = 8;
-#define HD__PORTIONS_EACH portions_each
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 #include "faults.h"
 #include "heaps.h"
 
@@ -333,7 +329,7 @@ static void budgets_list_what_gains_most_each_time(void **state) {
             if (above != HD_NONE && b->entries.amount[above].bytes == b->entries.amount[e].bytes) candidates[above] = 0;
         }
         list_plainly(b, &atoms, candidates, most, listed);
-        for (portions_each = 0; portions_each < 16; portions_each += 8) {
+        for (test_portions = 0; test_portions < 16; test_portions += 8) {
             assert_int_equal(hd_breakdown_cut(b, &(hd_cutoff){ .max_entries = most }, NULL, &cut, NULL), HD_OK);
             hd_rows some;
             hd_breakdown *expected;
@@ -344,7 +340,7 @@ static void budgets_list_what_gains_most_each_time(void **state) {
             hd_breakdown_free(expected);
             hd_breakdown_free(cut);
         }
-        portions_each = 8;
+        test_portions = 8;
         assert_true(found > 0);
         free(candidates), free(listed);
         hd__arena_free(&m, &arena);

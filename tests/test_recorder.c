@@ -16,7 +16,7 @@
 /* What the recorder takes from the OS, and which request fails. */
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
 
-static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     void *p;
     if (__atomic_add_fetch(&test_map_calls, 1, __ATOMIC_RELAXED) == test_map_fail_at) return MAP_FAILED;
     p = mmap(at, size, protection, flags, fd, offset);
@@ -24,7 +24,7 @@ static void *test_mmap(void *at, size_t size, int protection, int flags, int fd,
     return p;
 }
 
-static int test_munmap(void *at, size_t size) {
+int test_munmap(void *at, size_t size) {
     __atomic_sub_fetch(&test_mapped, size, __ATOMIC_RELAXED);
     return munmap(at, size);
 }
@@ -39,7 +39,7 @@ static __thread struct {
 } test_locks;
 static sem_t test_paused, test_go_on;
 
-static int test_lock(pthread_mutex_t *mutex) {
+int test_lock(pthread_mutex_t *mutex) {
     bool again = false;
     for (unsigned i = 0; i < test_locks.n; i++) again |= test_locks.held[i] == mutex;
     if (again) test_locks.deadlocks++;
@@ -51,7 +51,7 @@ static int test_lock(pthread_mutex_t *mutex) {
     return 0;
 }
 
-static int test_unlock(pthread_mutex_t *mutex) {
+int test_unlock(pthread_mutex_t *mutex) {
     if (test_locks.held[--test_locks.n]) pthread_mutex_unlock(mutex);
     if (test_locks.pause) {
         test_locks.pause = false;
@@ -61,20 +61,8 @@ static int test_unlock(pthread_mutex_t *mutex) {
     return 0;
 }
 
-#define mmap test_mmap
-#define munmap test_munmap
-#define pthread_mutex_lock test_lock
-#define pthread_mutex_unlock test_unlock
-static bool test_alone; /* a thread that is takes no locks, and its peaks are exact */
-#include <sys/single_threaded.h>
-#define HD__ALONE() (test_alone && __libc_single_threaded)
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
-#undef mmap
-#undef munmap
-#undef pthread_mutex_lock
-#undef pthread_mutex_unlock
+bool test_alone; /* a thread that is takes no locks, and its peaks are exact */
+#include "private.h"
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -13,9 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 #include "faults.h"
 
 #define BYTES ((uint64_t)64 << 20)

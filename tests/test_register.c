@@ -14,7 +14,7 @@ static struct { void *at; size_t size; } test_maps[8192];
 static size_t test_map_count;
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
 
-static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     void *p;
     if (++test_map_calls == test_map_fail_at) return MAP_FAILED;
     p = mmap(at, size, protection, flags, fd, offset);
@@ -26,7 +26,7 @@ static void *test_mmap(void *at, size_t size, int protection, int flags, int fd,
     return p;
 }
 
-static int test_munmap(void *at, size_t size) {
+int test_munmap(void *at, size_t size) {
     for (size_t i = 0; i < test_map_count; i++)
         if (test_maps[i].at == at && test_maps[i].size == size) {
             test_maps[i] = test_maps[--test_map_count];
@@ -49,17 +49,7 @@ int test_madvise(void *at, size_t size, int advice) {
     return ++test_map_calls == test_map_fail_at ? -1 : madvise(at, size, advice);
 }
 
-#define mmap test_mmap
-#define munmap test_munmap
-#define madvise test_madvise
-#define sysconf test_sysconf
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
-#undef mmap
-#undef munmap
-#undef madvise
-#undef sysconf
+#include "private.h"
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -32,7 +32,7 @@ static bool test_refused(size_t bytes) {
     return ++test_os->calls == test_os->fail_at;
 }
 
-static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     void *p = test_refused(size) ? MAP_FAILED : mmap(at, size, protection, flags, fd, offset);
     if (p == MAP_FAILED || flags & MAP_FIXED) return p;
     assert_true(test_os->map_count < sizeof test_os->maps / sizeof *test_os->maps);
@@ -42,7 +42,7 @@ static void *test_mmap(void *at, size_t size, int protection, int flags, int fd,
     return p;
 }
 
-static int test_munmap(void *at, size_t size) {
+int test_munmap(void *at, size_t size) {
     for (size_t i = test_os->map_count; i--;)
         if (test_os->maps[i].at == at && test_os->maps[i].size == size) {
             test_os->maps[i] = test_os->maps[--test_os->map_count];
@@ -56,15 +56,7 @@ static int test_munmap(void *at, size_t size) {
 int test_madvise(void *at, size_t size, int advice);
 int test_madvise(void *at, size_t size, int advice) { return test_refused(1) ? -1 : madvise(at, size, advice); }
 
-#define mmap test_mmap
-#define munmap test_munmap
-#define madvise test_madvise
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
-#undef mmap
-#undef munmap
-#undef madvise
+#include "private.h"
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "private.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { LIMIT = 16 * 1024 }; /* frames have red zones */

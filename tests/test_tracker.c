@@ -14,7 +14,7 @@
 /* What contexts take from the OS, and which request fails. */
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
 
-static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     void *p;
     if (__atomic_add_fetch(&test_map_calls, 1, __ATOMIC_RELAXED) == test_map_fail_at) return MAP_FAILED;
     p = mmap(at, size, protection, flags, fd, offset);
@@ -22,7 +22,7 @@ static void *test_mmap(void *at, size_t size, int protection, int flags, int fd,
     return p;
 }
 
-static int test_munmap(void *at, size_t size) {
+int test_munmap(void *at, size_t size) {
     __atomic_sub_fetch(&test_mapped, size, __ATOMIC_RELAXED);
     return munmap(at, size);
 }
@@ -37,7 +37,7 @@ static __thread struct {
 } test_locks;
 static pthread_barrier_t barrier;
 
-static int test_lock(pthread_mutex_t *mutex) {
+int test_lock(pthread_mutex_t *mutex) {
     bool again = false;
     if (test_locks.meet) {
         test_locks.meet = false;
@@ -51,21 +51,11 @@ static int test_lock(pthread_mutex_t *mutex) {
     return 0;
 }
 
-static int test_unlock(pthread_mutex_t *mutex) {
+int test_unlock(pthread_mutex_t *mutex) {
     return test_locks.held[--test_locks.n] ? pthread_mutex_unlock(mutex) : 0;
 }
 
-#define mmap test_mmap
-#define munmap test_munmap
-#define pthread_mutex_lock test_lock
-#define pthread_mutex_unlock test_unlock
-#define HEAPDUMP_STATIC
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
-#undef mmap
-#undef munmap
-#undef pthread_mutex_lock
-#undef pthread_mutex_unlock
+#include "private.h"
 #include "faults.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
