@@ -3184,8 +3184,8 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
    is live. Its allocator is what stands in front of that word ("malloc_inuse_space"), or else the type's name. Other
    types are left out with a warning; a profile that has none of memory is HD_UNSUPPORTED.
 
-   Frames are called "function (file:line)", inlined calls being frames of their own; a function without a name is
-   "library.so+0x1f", or an address. Labels are axes by their keys, "type" first; several values of one key are a
+   Frames are called "function (file:line) [object]" (hd_frame_parse), where the object is the base name of the
+   mapping's file; inlined calls are frames of their own. A function without a name is "library.so+0x1f", or an address. Labels are axes by their keys, "type" first; several values of one key are a
    path. Numbers `bytes`, by which Go tells samples of one stack apart, are added up. */
 
 /* ============================================================================== >>pprof.write
@@ -3247,7 +3247,7 @@ HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out
                                                    hd_error *err);
 /* Makes columns for the labels and axes of a heap that is to be written later. To be called for all heaps that have
    others than the first, before that one is written. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (more than
-   HD_MAX_AXES axes or 256 labels in all), HD_INVALID (a label without a name, or called as a column is or with
+   32 axes, stack and type included, or 256 labels in all), HD_INVALID (a label without a name, or called as a column is or with
    "axis_" in front; after the first rows). */
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
 /* Writes the rows of a heap in canonical order: equal heaps give equal bytes. Errors: the output's, those of
@@ -3287,7 +3287,7 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    of the whole heap: unlisted or slack of more than all entries together, or 2^56, or without a total. Rows that are
    cut off as a whole cannot be told.
    HD_OVERFLOW, likewise: sums that pass 2^64 - 2. Always HD_MALFORMED: columns that come twice, or without a name, or no
-   column of bytes. HD_UNSUPPORTED: more than HD_MAX_AXES axes, or 256 labels. */
+   column of bytes. HD_UNSUPPORTED: more than 32 columns of axes, HD_MAX_AXES in one heap, or 256 labels. */
 
 #endif /* HEAPDUMP_NO_ROWS */
 
@@ -5276,7 +5276,7 @@ static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_er
     if (packed && packed->refused) return hd__packed_no_memory(packed, err);
     if (packed && !packed->failed)
         return hd__fail_at(err, HD_MALFORMED, offset, line,
-                           "the %s stream is damaged or cut off in its first %u bytes", packed->unpacker->name,
+                           "the %s stream is damaged or cut off in its first %u bytes, or others follow it", packed->unpacker->name,
                            packed->at);
     if (packed) in = &packed->in;
     if (in->source & HD__IN_SHORT)
@@ -34930,12 +34930,20 @@ static hd_status hd__pprof_check_strings(hd__pprof_in *x) {
 
 /* What a sample type says. --------------------------------------------------------------------- */
 
-/* Bytes in a unit; 0: it is none of memory. */
+/* Bytes in a unit, by any of the names that pprof knows: upper or lower case, singular or plural. 0: not of memory. */
 static uint64_t hd__pprof_unit(hd_str unit) {
-    static const char *const names[][3] = { { "bytes", "byte", "B" },          { "kilobytes", "kB", "kb" },
-                                            { "megabytes", "MB", "mb" },       { "gigabytes", "GB", "gb" },
-                                            { "terabytes", "TB", "tb" } };
-    for (unsigned i = 0; i < 5; i++)
+    static const char *const names[][3] = { { "byte", "b", "b" },        { "kilobyte", "kbyte", "kb" },
+                                            { "megabyte", "mbyte", "mb" }, { "gigabyte", "gbyte", "gb" },
+                                            { "terabyte", "tbyte", "tb" }, { "petabyte", "pbyte", "pb" } };
+    char lower[10];
+    if (unit.len > sizeof lower) return 0;
+    for (size_t i = 0; i < unit.len; i++) {
+        char c = unit.data[i];
+        lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    unit.data = lower;
+    if (unit.len > 2 && lower[unit.len - 1] == 's') unit.len--;
+    for (unsigned i = 0; i < 6; i++)
         for (unsigned k = 0; k < 3; k++)
             if (hd_str_equal(unit, hd_cstr(names[i][k]))) return (uint64_t)1 << (10 * i);
     return 0;
@@ -35004,10 +35012,28 @@ static hd_str hd__pprof_type_name(const hd__pprof_in *x, size_t i) {
     return hd__pprof_string(x, x->types[i].type, &found);
 }
 
+/* An allocator's name that no other heap of the kind has: else that of the type, else with a number. */
+static const char *hd__pprof_heap_name(hd__pprof_in *x, hd_heap_kind kind, hd_str name, hd_str type) {
+    const char *text = hd__arena_str(x->m, &x->doc->arena, name);
+    for (uint32_t h = 0, n = 1; text && h < x->heap_count; h++) {
+        char digits[20];
+        if (x->heaps[h].kind != kind || strcmp(x->heaps[h].allocator, text) != 0) continue;
+        hd__arr_resize(x->text, 0);
+        if (!hd__append(x->m, &x->text, type.len ? type : hd_cstr("heap")) ||
+            (n > 1 && (!hd__append(x->m, &x->text, hd_cstr(" ")) ||
+                       !hd__append(x->m, &x->text, hd__digits(digits, n, 10)))))
+            return NULL;
+        text = hd__arena_str(x->m, &x->doc->arena, hd__appended(x->text));
+        h = HD_NONE;             /* from the first heap on */
+        n++;
+    }
+    return text;
+}
+
 /* A heap whose bytes are those of a sample type. */
 static hd_status hd__pprof_add_heap(hd__pprof_in *x, uint32_t type, uint64_t unit, hd_str allocator) {
     hd__pprof_heap *heap = &x->heaps[x->heap_count];
-    hd_str name = hd__pprof_type_name(x, type), own;
+    hd_str name = hd__pprof_type_name(x, type), type_name = name, own;
     heap->kind = hd__pprof_kind(name, &own);
     heap->unit = unit;
     heap->bytes = x->column[type] = x->columns++;
@@ -35017,12 +35043,12 @@ static hd_status hd__pprof_add_heap(hd__pprof_in *x, uint32_t type, uint64_t uni
             heap->blocks = x->column[k] = x->columns++;
     if (own.len) name = own;
     else if (allocator.len) name = allocator;
-    heap->allocator = hd__arena_str(x->m, &x->doc->arena, name.len ? name : hd_cstr("heap"));
+    heap->allocator = hd__pprof_heap_name(x, heap->kind, name.len ? name : hd_cstr("heap"), type_name);
     x->heap_count++;
     return heap->allocator ? HD_OK : hd__pprof_memory(x);
 }
 
-/* What this library writes into comments: "pid: 12". Empty when there is no such comment. */
+/* What this library writes into comments: "pid: 12". Its data is NULL if there is no such comment. */
 static hd_str hd__pprof_comment(const hd__pprof_in *x, const char *key) {
     size_t n = strlen(key);
     bool found = true;
@@ -35033,7 +35059,7 @@ static hd_str hd__pprof_comment(const hd__pprof_in *x, const char *key) {
         s.len -= n + 2;
         return s;
     }
-    return hd_cstr("");
+    return hd__bytes_str(NULL, 0);
 }
 
 /* Heaps of the sample types that are of memory, and a column for each number that these need. */
@@ -35122,10 +35148,25 @@ static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_locatio
     return HD_OK;
 }
 
-/* "function (file.c:12)", or what is known of it. */
+/* The base name of a location's object file; empty: not known, or no name of a file ("[vdso]"). */
+static hd_str hd__pprof_object(const hd__pprof_in *x, const hd__pprof_location *l) {
+    uint32_t i = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
+    bool found = true;
+    hd_str file = i == HD_NONE ? hd_cstr("") : hd__pprof_string(x, x->mappings[i].file, &found);
+    for (size_t k = file.len; k-- > 0;) {
+        if (file.data[k] == '[' || file.data[k] == ']') return hd_cstr("");
+        if (file.data[k] != '/') continue;
+        file.data += k + 1;
+        file.len -= k + 1;
+        break;
+    }
+    return file;
+}
+
+/* "function (file.c:12) [object]", or what is known of it. */
 static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
                                       uint64_t line, hd_str *out) {
-    hd_str name = hd_cstr(""), file = name;
+    hd_str name = hd_cstr(""), file = name, object = name;
     bool found = true;
     char digits[20];
     hd__arr_resize(x->text, 0);
@@ -35135,8 +35176,9 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
         file = hd__pprof_string(x, f->file, &found);
     }
     *out = name;
-    if (!file.len && !line && name.len) return HD_OK;
-    if (name.len + file.len >= x->names_left) return hd__pprof_unfolds(x);
+    if (name.len) object = hd__pprof_object(x, l);
+    if (!file.len && !line && !object.len && name.len) return HD_OK;
+    if (name.len + file.len + object.len >= x->names_left) return hd__pprof_unfolds(x);
     if (!name.len) HD__TRY(hd__pprof_address_name(x, l));
     if (!hd__append(x->m, &x->text, name)) return hd__pprof_memory(x);
     if ((file.len || line) &&
@@ -35144,6 +35186,9 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
          !hd__append(x->m, &x->text, hd_cstr(":")) ||
          !hd__append(x->m, &x->text, hd__digits(digits, line >> 63 ? 0 : line, 10)) ||
          !hd__append(x->m, &x->text, hd_cstr(")"))))
+        return hd__pprof_memory(x);
+    if (object.len && (!hd__append(x->m, &x->text, hd_cstr(" [")) || !hd__append(x->m, &x->text, object) ||
+                       !hd__append(x->m, &x->text, hd_cstr("]"))))
         return hd__pprof_memory(x);
     *out = hd__appended(x->text);
     return HD_OK;
@@ -35454,17 +35499,29 @@ static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t 
     return hd__set_add(x->m, &x->rows, hash, *row) ? HD_OK : hd__pprof_memory(x);
 }
 
+/* A profile that is the difference of two may have negative values. Such a heap goes without the sample, its other heaps
+   have it. */
+static hd_status hd__pprof_negative(hd__pprof_in *x, const uint8_t *at, uint64_t *amounts, size_t type) {
+    for (uint32_t h = 0; h < x->heap_count; h++) {
+        const hd__pprof_heap *heap = &x->heaps[h];
+        if (heap->bytes != x->column[type] && heap->blocks != x->column[type]) continue;
+        amounts[heap->bytes] = 0;
+        if (heap->blocks != HD_NONE) amounts[heap->blocks] = 0;
+    }
+    return hd__pprof_malformed(x, at, "%S that is not negative expected, -%u found: this heap is without the sample",
+                               hd__pprof_type_name(x, type), 0 - x->values[type]);
+}
+
 /* Values as bytes and blocks, in place, by column; *good is false of a sample that is left out. */
 static hd_status hd__pprof_amounts(hd__pprof_in *x, const uint8_t *at, uint64_t *amounts, bool *good) {
     *good = false;
     for (size_t i = 0; i < hd__len(x->types); i++) {
         uint32_t c = x->column[i];
-        if (c == HD_NONE) continue;
-        if (x->values[i] >> 63)
-            return hd__pprof_malformed(x, at, "%S that is not negative expected, -%u found: differences of profiles "
-                                       "are not read", hd__pprof_type_name(x, i), 0 - x->values[i]);
-        amounts[c] = x->values[i];
+        if (c != HD_NONE) amounts[c] = x->values[i];
     }
+    for (size_t i = 0; i < hd__len(x->types); i++)
+        if (x->column[i] != HD_NONE && amounts[x->column[i]] >> 63)
+            HD__TRY(hd__pprof_negative(x, at, amounts, i));
     for (uint32_t h = 0; h < x->heap_count; h++) {
         hd_u128 bytes = hd__mul(amounts[x->heaps[h].bytes], x->heaps[h].unit);
         amounts[x->heaps[h].bytes] = bytes.hi ? UINT64_MAX : bytes.lo;
@@ -35646,12 +35703,12 @@ static uint64_t hd__pprof_decimal(hd_str s) {
 }
 
 /* What all heaps of the file are called: by the comments that this library writes, or the first mapping, which is
-   the program's. */
+   the program's. An empty comment means that no process is known. */
 static bool hd__pprof_label_heap(hd__pprof_in *x, hd_heap *heap) {
     hd_str process = hd__pprof_comment(x, "process"), dump = hd__pprof_comment(x, "dump"), file = hd_cstr("");
     bool found = true;
     memset(heap, 0, sizeof *heap);
-    if (!process.len && hd__len(x->mappings)) {
+    if (!process.data && hd__len(x->mappings)) {
         file = process = hd__pprof_string(x, x->mappings[0].file, &found);
         for (size_t k = 0; k < file.len; k++)
             if (file.data[k] == '/') process.data = file.data + k + 1, process.len = file.len - k - 1;
@@ -35706,9 +35763,15 @@ static void hd__pprof_close(hd__pprof_in *x) {
     hd__set_free(m, &x->doc->names.index);
 }
 
+/* The sampling interval in bytes; 0: every block was recorded, or the period is not of memory. */
+static uint64_t hd__pprof_period(const hd__pprof_in *x) {
+    bool found = true;
+    hd_u128 bytes = hd__mul(x->period, hd__pprof_unit(hd__pprof_string(x, x->period_type.unit, &found)));
+    return bytes.hi || bytes.lo >> 63 || bytes.lo == 1 ? 0 : bytes.lo;
+}
+
 static hd_status hd__pprof_parse(hd__pprof_in *x) {
     uint64_t size = (uint64_t)(x->end - x->data), names = size < UINT64_MAX >> 8 ? size : UINT64_MAX >> 8;
-    bool found = true;
     x->names_left = names * HD__PPROF_UNFOLD + 65536;
     x->nodes_left = names * HD__PPROF_UNFOLD / 16 + 4096;
     x->axes = 1;
@@ -35717,8 +35780,7 @@ static hd_status hd__pprof_parse(hd__pprof_in *x) {
     HD__TRY(hd__pprof_scan(x));
     HD__TRY(hd__pprof_check_strings(x));
     HD__TRY(hd__pprof_find_heaps(x));
-    if (hd__pprof_unit(hd__pprof_string(x, x->period_type.unit, &found)) == 1 && x->period > 1 && !(x->period >> 63))
-        x->sample_bytes = x->period;
+    x->sample_bytes = hd__pprof_period(x);
     HD__TRY(hd__pprof_keep_mappings(x));
     for (size_t i = 0; i < hd__len(x->locations); i++) HD__TRY(hd__pprof_frames(x, &x->locations[i]));
     if (x->heap_count) HD__TRY(hd__pprof_samples(x));
@@ -35908,6 +35970,9 @@ typedef struct hd__pprof_out {
     bool *counted;               /* by heap */
     hd__strings strings;
     hd__strings names;           /* of frames: a location each */
+    hd__strings objects;         /* of frames */
+    uint32_t *object_id;         /* stb_ds array: their mappings */
+    uint32_t object_count;       /* of them, those that are no mapping of the places */
     hd__pprof_frame *locations;  /* stb_ds array: by name */
     uint32_t *location;          /* by node */
     uint8_t *message, *part;     /* stb_ds arrays */
@@ -36137,46 +36202,47 @@ static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
 
 /* Frames. ------------------------------------------------------------------------------------- */
 
-/* Parts of "function (file:12)", as reading puts them together: of any other name, all is the function. */
-static hd_str hd__pprof_split(hd_str name, hd_str *file, uint64_t *line) {
-    size_t at = name.len, colon, depth = 1;
-    hd_str function = name;
-    *file = hd_cstr("");
-    *line = 0;
-    if (name.len < 4 || name.data[--at] != ')') return name;
-    for (colon = at; colon && name.data[colon - 1] >= '0' && name.data[colon - 1] <= '9'; colon--) {}
-    if (!colon || colon == at || at - colon > 18 || name.data[colon - 1] != ':') return name;
-    if (name.data[colon] == '0' && colon + 1 < at) return name;
-    for (size_t k = colon; k < at; k++) *line = *line * 10 + (uint64_t)(name.data[k] - '0');
-    at = --colon;
-    while (at && depth) depth += (size_t)((name.data[at - 1] == ')') - (name.data[at - 1] == '(')), at--;
-    if (depth || at < 2 || name.data[at - 1] != ' ' || (colon == at + 1 && !*line)) {
-        *line = 0;
-        return name;
-    }
-    file->data = name.data + at + 1;
-    file->len = colon - at - 1;
-    function.len = at - 1;
-    return function;
-}
-
 static hd_str hd__pprof_known(hd_str name) { return name.len ? name : hd_cstr("[unknown]"); }
+
+/* The id of a mapping for an object: one of the places' whose file is called so, or else a new one. */
+static hd_status hd__pprof_put_object(hd__pprof_out *o, hd_str object, uint32_t *id, hd_error *err) {
+    const hd_places *places = o->options ? o->options->places : NULL;
+    size_t n = hd_places_mapping_count(places);
+    uint32_t number = hd__strings_add(&o->mem, &o->arena, &o->objects, object);
+    if (number == HD_NONE) return hd__no_memory(&o->mem, err);
+    if (number == hd__len(o->object_id)) {
+        uint32_t made = (uint32_t)n + o->object_count + 1;
+        for (size_t i = 0; i < n && made > n; i++) {
+            hd_str file = hd_places_mapping(places, i).file;
+            if (file.len < object.len || (object.len && memcmp(file.data + file.len - object.len, object.data, object.len)))
+                continue;
+            if (file.len == object.len || file.data[file.len - object.len - 1] == '/') made = (uint32_t)i + 1;
+        }
+        if (!hd__push(&o->mem, o->object_id, made)) return hd__no_memory(&o->mem, err);
+        o->object_count += made > n;
+    }
+    *id = o->object_id[number];
+    return HD_OK;
+}
 
 /* A frame by its name, in parts, and where it is if that is known. */
 static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *err) {
     hd__pprof_frame frame;
+    hd_frame_parts parts;
     hd_place place;
-    hd_str file;
     memset(&frame, 0, sizeof frame);
     hd_places_find(o->options ? o->options->places : NULL, name, &place);
-    name = hd__pprof_split(name, &file, &frame.line);
+    parts = hd_frame_parse(name);
+    name = parts.function;
+    frame.line = parts.line;
     if (!place.is_address) {
         HD__TRY(hd__pprof_put_string(o, name, &frame.name, err));
         if (place.symbol.len || !name.len || name.data[0] != '<') /* pprof cuts "<other>" out of these */
             HD__TRY(hd__pprof_put_string(o, place.symbol.len ? place.symbol : name, &frame.symbol, err));
     }
-    HD__TRY(hd__pprof_put_string(o, file, &frame.file, err));
+    HD__TRY(hd__pprof_put_string(o, parts.file, &frame.file, err));
     frame.mapping = place.mapping + 1;
+    if (!frame.mapping && parts.object.len) HD__TRY(hd__pprof_put_object(o, parts.object, &frame.mapping, err));
     frame.column = place.column, frame.start_line = place.start_line, frame.address = place.address;
     return hd__push(&o->mem, o->locations, frame) ? HD_OK : hd__no_memory(&o->mem, err);
 }
@@ -36288,6 +36354,23 @@ static hd_status hd__pprof_write_sample(hd__pprof_out *o, uint32_t row, hd_error
     return HD_OK;
 }
 
+/* Mappings of which the name of the object is all that is known. Functions, files and lines are there already: who
+   reads this is not to look for the program. */
+static hd_status hd__pprof_write_objects(hd__pprof_out *o, size_t known, hd_error *err) {
+    for (size_t i = 0; i < hd__len(o->object_id); i++) {
+        uint32_t file;
+        bool good = true;
+        if (o->object_id[i] <= known) continue;
+        HD__TRY(hd__pprof_put_string(o, o->objects.strings[i], &file, err));
+        good = hd__pprof_put_number(o, &o->message, 1, o->object_id[i]) &&
+               hd__pprof_put_number(o, &o->message, 5, file);
+        for (uint32_t field = 7; field < 11; field++) good = good && hd__pprof_put_number(o, &o->message, field, 1);
+        if (!good) return hd__no_memory(&o->mem, err);
+        hd__pprof_flush(o, 3);
+    }
+    return HD_OK;
+}
+
 /* Mappings, whether frames are in them or not. */
 static hd_status hd__pprof_write_mappings(hd__pprof_out *o, hd_error *err) {
     const hd_places *places = o->options ? o->options->places : NULL;
@@ -36302,7 +36385,7 @@ static hd_status hd__pprof_write_mappings(hd__pprof_out *o, hd_error *err) {
             if (!hd__pprof_put_number(o, &o->message, k + 1, values[k])) return hd__no_memory(&o->mem, err);
         hd__pprof_flush(o, 3);
     }
-    return HD_OK;
+    return hd__pprof_write_objects(o, hd_places_mapping_count(places), err);
 }
 
 static bool hd__pprof_same_function(const hd__pprof_frame *a, const hd__pprof_frame *b) {
@@ -36401,7 +36484,7 @@ static hd_status hd__pprof_put_comments(hd__pprof_out *o, hd_error *err) {
         types &= hd__pprof_is_type(&heap[i], &pair);
         process &= !hd__compare_texts(heap[i].process, heap->process);
     }
-    if (process && heap->process)
+    if (process && (heap->process || o->object_count))
         HD__TRY(hd__pprof_put_comment(o, "process", hd_cstr(heap->process), err));
     if (heap->pid) HD__TRY(hd__pprof_put_comment(o, "pid", hd__digits(digits, heap->pid, 10), err));
     if (heap->dump) HD__TRY(hd__pprof_put_comment(o, "dump", hd_cstr(heap->dump), err));
@@ -36458,6 +36541,7 @@ static void hd__pprof_out_close(hd__pprof_out *o) {
     for (size_t i = 0; o->made && i < o->count; i++) hd_profile_free(o->made[i]);
     hd_profile_free(o->united);
     hd__strings_free(&o->mem, &o->strings), hd__strings_free(&o->mem, &o->names);
+    hd__strings_free(&o->mem, &o->objects), hd__arr_free(&o->mem, o->object_id);
     hd__arr_free(&o->mem, o->locations), hd__arr_free(&o->mem, o->path);
     hd__arr_free(&o->mem, o->message), hd__arr_free(&o->mem, o->part);
     hd__arena_free(&o->mem, &o->arena);
@@ -36473,7 +36557,7 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
     o.count = count;
     o.options = options;
     HD__TRY(hd__pprof_check_heaps(&o, err));
-    o.strings.seed = o.names.seed = hd__seed();
+    o.strings.seed = o.names.seed = o.objects.seed = hd__seed();
     o.made = (hd_profile **)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.made);
     o.unlisted = (uint64_t *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.unlisted);
     o.counted = (bool *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.counted);
@@ -36572,6 +36656,7 @@ static const char *const hd__rows_self[2] = { "self", "cumulative" };
 
 #define HD__ROWS_AXIS "axis_"
 #define HD__ROWS_COLUMNS 256u                /* labels, at most */
+#define HD__ROWS_AXES 32u                    /* columns of axes, at most: of all heaps together, a bit each */
 #define HD__ROWS_MOST ((uint64_t)1 << 32)    /* bytes of the paths of a heap */
 
 /* The column that has this name; HD__ROWS_FIXED: it is none of them. */
@@ -36653,8 +36738,8 @@ struct hd_rows_writer {
     hd_rows_form form;
     bool begun, full;            /* full: there was no memory for a row */
     hd_str *labels;              /* stb_ds arrays; in order */
-    const char *axes[HD_MAX_AXES]; /* in the order of hd__unite_axes */
-    hd_str keys[HD_MAX_AXES];    /* what their columns are called, as JSON has it */
+    const char *axes[HD__ROWS_AXES]; /* in the order of hd__compare_axes */
+    hd_str keys[HD__ROWS_AXES];  /* what their columns are called, as JSON has it */
     uint32_t axis_count;
     uint8_t *row, *path, *spare;
     uint32_t *nodes;             /* up from one to the root */
@@ -36670,7 +36755,7 @@ typedef struct hd__rows_end {
 typedef struct hd__rows_heap {
     const hd_heap *heap;
     hd_breakdown view;
-    uint32_t column[HD_MAX_AXES]; /* by column: its axis here; HD_NONE: it has none */
+    uint32_t column[HD__ROWS_AXES]; /* by column: its axis here; HD_NONE: it has none */
     hd__rows_end *end;           /* by node of the backtrace */
     uint32_t at;                 /* the node that the path is of */
     uint64_t hash;
@@ -36835,10 +36920,22 @@ static size_t hd__rows_label_at(const hd_rows_writer *w, hd_str name, bool *foun
 
 static bool hd__rows_is_profile(const char *name) { return !strcmp(name, hd__rows_names[HD__ROWS_PROFILE]); }
 
+/* A column for an axis, if it has none yet. */
+static hd_status hd__rows_add_axis(hd_rows_writer *w, const char *name, hd_error *err) {
+    uint32_t at = 0;
+    while (at < w->axis_count && hd__compare_axes(w->axes[at], name) < 0) at++;
+    if (at < w->axis_count && !strcmp(w->axes[at], name)) return HD_OK;
+    if (w->axis_count == HD__ROWS_AXES)
+        return hd__fail(err, HD_UNSUPPORTED, "rows of more than %u axes together", (uint64_t)HD__ROWS_AXES);
+    name = hd__arena_str(&w->mem, &w->arena, hd_cstr(name));
+    if (!name) return hd__no_memory(&w->mem, err);
+    memmove(w->axes + at + 1, w->axes + at, (w->axis_count++ - at) * sizeof *w->axes);
+    w->axes[at] = name;
+    return HD_OK;
+}
+
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
-    const char *names[HD_MAX_AXES];
     hd_breakdown view;
-    uint32_t n = w->axis_count;
     HD__TRY(hd__check_heap(heap, err));
     if (w->begun) return hd__fail(err, HD_INVALID, "columns come before the first rows");
     for (size_t i = 0; i < heap->label_count; i++) {
@@ -36855,15 +36952,7 @@ HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *
         w->labels[at] = name;
     }
     view = hd__view(heap);
-    for (uint32_t a = 0; a < n; a++) names[a] = w->axes[a];
-    HD__TRY(hd__unite_axes(names, &n, &view, err));
-    if (n == w->axis_count) return HD_OK;
-    for (uint32_t a = 0; a < n; a++) {
-        names[a] = hd__arena_str(&w->mem, &w->arena, hd_cstr(names[a]));
-        if (!names[a]) return hd__no_memory(&w->mem, err);
-    }
-    memcpy(w->axes, names, n * sizeof *names);
-    w->axis_count = n;
+    for (uint32_t a = 0; a < view.entries.axis_count; a++) HD__TRY(hd__rows_add_axis(w, view.axis[a].name, err));
     return HD_OK;
 }
 
@@ -36893,16 +36982,11 @@ static hd_status hd__rows_axis_key(hd_rows_writer *w, uint32_t a, hd_error *err)
 
 /* All columns are known: what they are called, in CSV as the first line. "stack" and "type" are always there. */
 static hd_status hd__rows_begin_rows(hd_rows_writer *w, hd_error *err) {
-    const char *both[HD_MAX_AXES] = { "backtrace", "type" };
-    uint32_t n = 2;
-    hd_breakdown view;
+    uint32_t n;
     if (w->begun) return HD_OK;
-    memset(&view, 0, sizeof view);
-    view.entries.axis_count = w->axis_count;
-    for (uint32_t a = 0; a < w->axis_count; a++) view.axis[a].name = w->axes[a];
-    HD__TRY(hd__unite_axes(both, &n, &view, err));
-    memcpy(w->axes, both, n * sizeof *both);
-    w->axis_count = n;
+    HD__TRY(hd__rows_add_axis(w, "backtrace", err));
+    HD__TRY(hd__rows_add_axis(w, "type", err));
+    n = w->axis_count;
     for (uint32_t a = 0; a < n; a++) HD__TRY(hd__rows_axis_key(w, a, err));
     w->begun = true;
     hd__arr_resize(w->row, 0);
@@ -37279,7 +37363,7 @@ typedef struct hd__rows_sum {
     size_t key, key_end;
     uint32_t first, last;        /* sums of this key; `last`: of the first, which one rows go to */
     uint32_t axes;               /* a bit for each path that it has */
-    uint8_t axis[HD_MAX_AXES];   /* by path: which one of the cells' it is */
+    uint8_t path[HD_MAX_AXES];   /* by axis of the cells: its path */
     bool cumulative, unbounded;  /* unbounded: not all rows tell bounds */
     uint8_t slacks;
     uint64_t *unlisted, *slack;  /* stb_ds arrays; by entry, the latter `slacks` each */
@@ -37305,7 +37389,7 @@ typedef struct hd__rows_in {
     bool json, full;             /* full: there was no memory for a row */
     hd__rows_column *columns;    /* stb_ds arrays */
     uint32_t of[HD__ROWS_FIXED]; /* the column of that name; HD_NONE: there is none */
-    hd__rows_walk path[HD_MAX_AXES];
+    hd__rows_walk path[HD__ROWS_AXES];
     uint32_t path_count, label_count;
     hd__rows_sum *sums;
     hd__set index;               /* of sums, by their keys */
@@ -37353,8 +37437,9 @@ static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what
     hd_str called = what == HD__ROWS_STACK ? hd_cstr("backtrace") : what == HD__ROWS_TYPE ? name : hd__bytes_str(
                     (const uint8_t *)name.data + n, name.len - n);
     hd__rows_walk *path = &x->path[x->path_count];
-    if (x->path_count == HD_MAX_AXES)
-        return hd__fail_at(err, HD_UNSUPPORTED, hd_window_offset(x->w), 0, "rows of more than %u axes", (uint64_t)HD_MAX_AXES);
+    if (x->path_count == HD__ROWS_AXES)
+        return hd__fail_at(err, HD_UNSUPPORTED, hd_window_offset(x->w), 0, "rows of more than %u axes",
+                           (uint64_t)HD__ROWS_AXES);
     if (what == HD__ROWS_PATH && (hd__is(called, "backtrace") || hd__is(called, "type")))
         return hd__fail_at(err, HD_MALFORMED, hd_window_offset(x->w), 0, "the column '%S' is called %s", name,
                            hd__is(called, "type") ? "type" : "stack");
@@ -37630,6 +37715,13 @@ static hd_status hd__rows_find(hd__rows_in *x, bool *fits, hd_error *err) {
     return *fits ? hd__rows_sum_of(x, &label, cumulative, err) : HD_OK;
 }
 
+/* The axis of the cells that a path is of, which they have. */
+static uint32_t hd__rows_sum_axis(const hd__rows_sum *s, uint32_t path) {
+    uint32_t a = 0;
+    while (s->path[a] != path) a++;
+    return a;
+}
+
 /* Gives a heap these axes, too; without any it has that of the backtrace. */
 static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, hd_error *err) {
     const char *names[HD_MAX_AXES];
@@ -37640,6 +37732,9 @@ static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, 
     for (uint32_t p = 0; p < x->path_count; p++) {
         uint32_t at = n;
         if (!(axes >> p & 1)) continue;
+        if (n == HD_MAX_AXES)
+            return hd__fail_at(err, HD_UNSUPPORTED, hd_window_offset(x->w), 0, "a heap of more than %u axes",
+                               (uint64_t)HD_MAX_AXES);
         for (; at && hd__compare_axes(x->path[p].axis, names[at - 1]) < 0; at--) {
             names[at] = names[at - 1];
             of[at] = of[at - 1];
@@ -37648,7 +37743,7 @@ static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes, 
         of[at] = p;
         n++;
     }
-    for (uint32_t a = 0; a < n; a++) s->axis[of[a]] = (uint8_t)a;
+    for (uint32_t a = 0; a < n; a++) s->path[a] = (uint8_t)of[a];
     if (!n) names[n++] = "backtrace";
     HD__TRY(hd__profile_begin(hd__mem_options(x->options), names, n, hd__records(&x->options->limits), &wider, err));
     if (s->cells) {
@@ -37743,7 +37838,7 @@ static hd_status hd__rows_look_up(hd__rows_in *x, const hd__rows_sum *s, uint32_
         name = hd__bytes_str((const uint8_t *)text.data + at, stop - at);
         if (!(*fits = hd__rows_unescape(x, &name))) return HD_OK;
         if (x->full || (hashed && !hd__rows_hash_name(x->m, &x->hash, name))) return hd__no_memory(x->m, err);
-        HD__TRY(hd_profile_node(s->cells, s->axis[p], *node, name, node, err));
+        HD__TRY(hd_profile_node(s->cells, hd__rows_sum_axis(s, p), *node, name, node, err));
         frame.end = stop;
         frame.hash = hd__len(x->hash.text);
         frame.node = *node;
@@ -37867,7 +37962,7 @@ static hd_status hd__rows_nodes(hd__rows_in *x, const hd__rows_sum *s, uint32_t 
             *fits = false;
             return hd__rows_bad(x, HD_MALFORMED, hash, "the hash of the stack", hd__rows_cell(x, hash), err);
         }
-        nodes[s->axis[c->axis]] = node;
+        nodes[hd__rows_sum_axis(s, c->axis)] = node;
         *root &= !node;
     }
     return HD_OK;
@@ -38451,7 +38546,7 @@ static hd_status hd__rows_load(hd_dump *dump, hd_in in, const hd_options *option
         hd_profile_free(x.sums[i].cells);
         hd__arrs_free(x.m, &x.sums[i].unlisted, &x.sums[i].slack);
     }
-    for (uint32_t p = 0; p < HD_MAX_AXES; p++) hd__arrs_free(x.m, &x.path[p].text, &x.path[p].frames);
+    for (uint32_t p = 0; p < HD__ROWS_AXES; p++) hd__arrs_free(x.m, &x.path[p].text, &x.path[p].frames);
     hd__arrs_free(x.m, &x.columns, &x.sums, &x.keys, &x.key, &x.lead, &x.scratch, &x.name);
     hd__set_free(x.m, &x.index);
     hd__rows_hash_free(x.m, &x.hash);

@@ -2,7 +2,7 @@
 
        hd_options options = { .unpackers = &unpack_gzip, .unpacker_count = 1 };
 
-   Any number of members end to end; zeros and other rubbish after the last are passed over, as gzip does. */
+   Any number of members end to end. Zeros after the last are padding; other bytes there are damage. */
 #ifndef HEAPDUMP_UNPACK_H
 #define HEAPDUMP_UNPACK_H
 
@@ -70,6 +70,15 @@ static int gzip_fill(gzip_stream *s) {
     return 1;
 }
 
+/* What is behind a member and its padding, as gzip_fill: false when reading failed. */
+static int gzip_pass_zeros(gzip_stream *s) {
+    for (;;) {
+        if (s->z.avail_in < 2 && !gzip_fill(s)) return 0;
+        if (!s->z.avail_in || *s->z.next_in) return 1;
+        while (s->z.avail_in && !*s->z.next_in) s->z.avail_in--, s->z.next_in++;
+    }
+}
+
 static int64_t gzip_read(void *stream, void *buffer, size_t capacity) {
     gzip_stream *s = (gzip_stream *)stream;
     s->z.next_out = (unsigned char *)buffer;
@@ -79,9 +88,10 @@ static int64_t gzip_read(void *stream, void *buffer, size_t capacity) {
         if (s->z.avail_in < 2 && !gzip_fill(s)) return -1;
         code = inflate(&s->z, Z_NO_FLUSH);
         if (code == Z_STREAM_END) { /* another member, or the end */
-            if (s->z.avail_in < 2 && !gzip_fill(s)) return -1;
-            s->ended = s->z.avail_in < 2 || s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b;
-            if (!s->ended && inflateReset(&s->z) != Z_OK) return -1;
+            if (!gzip_pass_zeros(s)) return -1;
+            s->ended = !s->z.avail_in;
+            s->damaged = s->z.avail_in == 1 || (s->z.avail_in && (s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b));
+            if (!s->ended && !s->damaged && inflateReset(&s->z) != Z_OK) return -1;
         } else {
             s->damaged = code != Z_OK; /* or cut off */
         }

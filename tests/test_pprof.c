@@ -72,9 +72,9 @@ static void gos_profile_has_these_values(void **state) {
     assert_int_equal(live->time_us, 1795330446994211);
     assert_int_equal(live->sample_bytes, 4096);
     assert_int_equal(hd_profile_axis_count(live->profile), 1);
-    has_cell(live, "/runtime.main (runtime/proc.go:250)/main.main (heapsample/main.go:47)/main.list (heapsample/main.go:23)"
-                   "/main.pair (heapsample/main.go:19) 408680 6385\n");
-    has_cell(total, "/main.main.func1 (heapsample/main.go:50) 303104 1\n");
+    has_cell(live, "/runtime.main (runtime/proc.go:250) [heapsample]/main.main (heapsample/main.go:47) [heapsample]"
+                   "/main.list (heapsample/main.go:23) [heapsample]/main.pair (heapsample/main.go:19) [heapsample] 408680 6385\n");
+    has_cell(total, "/main.main.func1 (heapsample/main.go:50) [heapsample] 303104 1\n");
     writes(dump, data, size);
     hd_dump_free(dump);
     free(data);
@@ -364,7 +364,7 @@ static const struct {
     { TYPES STRINGS PLACES SAMPLE "2{1#5} ", HD_MALFORMED, 127, "a sample that is no message", 30 },
     { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 1{%80}}", HD_MALFORMED, 127, "a sample that is no message", 30 },
     { TYPES STRINGS PLACES SAMPLE "2{1(2 1) 2(3 18446744073709551615)}", HD_MALFORMED, 127,
-      "inuse_space that is not negative expected, -1 found: differences of profiles are not read", 30 },
+      "inuse_space that is not negative expected, -1 found: this heap is without the sample", 30 },
     { TYPES STRINGS PLACES SAMPLE "2{2(1 9223372036854775807)} 2{2(1 9223372036854775807)}", HD_OVERFLOW, 141,
       "the samples add up to more than 2^64 - 2 bytes or blocks", UINT64_C(9223372036854775837) },
     { TYPES STRINGS PLACES SAMPLE TYPES STRINGS PLACES SAMPLE, HD_MALFORMED, 210, "the id 1 of a function comes twice", 0 },
@@ -861,12 +861,87 @@ static void what_is_beside_names_is_kept(void **state) {
     hd_dump *again = read_bytes(out.data, out.size, NULL);
     hd_places *same = places_of(again, NULL);
     hd_buffer twice = written_with(hd_dump_heap(again, 0), 1, same);
-    cells(hd_dump_heap(again, 0), "/main/f (f.c:12)/libc.so+0x10/0xff/libc.so+0x40 (f.c:9)/_Z1gv 30 3\n");
+    cells(hd_dump_heap(again, 0), "/main [app]/f (f.c:12) [app]/libc.so+0x10/0xff/libc.so+0x40 (f.c:9)/_Z1gv [app] 30 3\n");
     assert_int_equal(twice.size, out.size);
     assert_memory_equal(twice.data, out.data, out.size);
     hd_buffer_free(&out), hd_buffer_free(&twice);
     hd_places_free(places), hd_places_free(same);
     hd_dump_free(dump), hd_dump_free(again);
+}
+
+/* What is live may be less in the later of two profiles, and nothing was allocated less then. */
+static void negative_values_cost_their_heap_alone(void **state) {
+    (void)state;
+    bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 1{1:10 2:2} 1{1:11 2:4}" STRINGS "6'alloc_objects' 6'alloc_space'" PLACES
+                     "2{1(2 1) 2(-4 -256 1 64)} 2{1(1) 2(2 20 -1 5)} 2{1(1) 2(1 8 1 9)}");
+    hd_options lenient = { .lenient = true };
+    hd_dump *dump = read_bytes(b.data, b.size, &lenient);
+    totals(hd_dump_heap(dump, 0), "inuse_space", HD_HEAP_LIVE, 28, 3);
+    totals(hd_dump_heap(dump, 1), "alloc_space", HD_HEAP_TOTAL, 73, 2);
+    assert_int_equal(hd_dump_warning_count(dump), 2);
+    hd_dump_free(dump);
+}
+
+static void units_are_those_of_pprof(void **state) {
+    (void)state;
+    static const struct { const char *unit; uint64_t size; } units[] = {
+        { "B", 1 },          { "b", 1 },           { "byte", 1 },          { "Bytes", 1 },       { "KB", 1u << 10 },
+        { "kb", 1u << 10 },  { "kbyte", 1u << 10 }, { "Kilobyte", 1u << 10 }, { "kilobytes", 1u << 10 }, { "MBs", 1u << 20 },
+        { "mbytes", 1u << 20 }, { "megabyte", 1u << 20 }, { "gb", 1u << 30 }, { "GByte", 1u << 30 }, { "gigabytes", 1u << 30 },
+        { "TB", (uint64_t)1 << 40 }, { "terabyte", (uint64_t)1 << 40 }, { "PB", (uint64_t)1 << 50 },
+        { "petabytes", (uint64_t)1 << 50 }, { "KiB", 0 }, { "kilobytess", 0 }, { "bs", 0 }, { "", 0 }, { "megabytes/s", 0 } };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "1{1:3 2:10} %s 6'%s' 2{2:3} 11{1:3 2:10} 12:2", STRINGS, units[i].unit);
+        bytes b = encode(text);
+        hd_dump *dump = NULL;
+        hd_status status = hd_read_memory(b.data, b.size, NULL, &dump, NULL);
+        assert_int_equal(status, units[i].size ? HD_OK : HD_UNSUPPORTED);
+        if (status) continue;
+        totals(hd_dump_heap(dump, 0), "inuse_space", HD_HEAP_LIVE, 3 * units[i].size, 0);
+        assert_int_equal(hd_dump_heap(dump, 0)->sample_bytes, 2 * units[i].size);
+        hd_dump_free(dump);
+    }
+}
+
+/* Else they would be taken for two dumps of one heap, or added up. */
+static void types_of_one_heap_are_several_heaps(void **state) {
+    (void)state;
+    hd_dump *dump = read_text("1{1:10 2:4} 1{1:11 2:4} 1{1:10 2:4} 1{1:10 2:4}" STRINGS "6'heap-live-size' 6'heap_live_bytes'"
+                              "2{2(500 88 5 6)}");
+    assert_int_equal(hd_dump_heap_count(dump), 4);
+    totals(hd_dump_heap(dump, 0), "heap", HD_HEAP_LIVE, 500, 0);
+    totals(hd_dump_heap(dump, 1), "heap_live_bytes", HD_HEAP_LIVE, 88, 0);
+    totals(hd_dump_heap(dump, 2), "heap-live-size", HD_HEAP_LIVE, 5, 0);
+    totals(hd_dump_heap(dump, 3), "heap-live-size 2", HD_HEAP_LIVE, 6, 0);
+    hd_dump_free(dump);
+}
+
+/* Functions of one name in two objects are two; objects that no place tells of are mappings. */
+static void objects_of_frames_are_kept(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS "6'/lib/libf.so.1' 6'/srv/app' 6'[vdso]' 6'f [clone .cold]'"
+                              "3{1:1 5:11} 3{1:2 5:10} 3{1:3 5:12}"
+                              "5{1:1 2:6 4:7} 5{1:2 2:13}"
+                              "4{1:1 2:1 4{1:1 2:4}} 4{1:2 2:2 4{1:1 2:4}} 4{1:3 2:3 4{1:1}} 4{1:4 2:1 4{1:2}}"
+                              "2{1(2 1) 2(1 10)} 2{1(3) 2(1 20)} 2{1(4) 2(1 30)}");
+    static const char text[] = "/f (f.c:4) [app]/f (f.c:4) [libf.so.1] 10 1\n/f (f.c:0) 20 1\n/f [clone .cold] [app] 30 1\n";
+    hd_heap heap = *hd_dump_heap(dump, 0), none;
+    cells(&heap, text);
+    none = heap;
+    none.process = NULL;
+    for (int named = 0; named < 2; named++) {
+        hd_buffer out = written_with(named ? &heap : &none, 1, NULL);
+        hd_dump *again = read_bytes(out.data, out.size, NULL);
+        has_cell(hd_dump_heap(again, 0), "/f (f.c:4) [app]/f (f.c:4) [libf.so.1] 10 1\n");
+        has_cell(hd_dump_heap(again, 0), "/f (f.c:0) 20 1\n");
+        has_cell(hd_dump_heap(again, 0), "/f [clone .cold] [app] 30 1\n");
+        if (named) assert_string_equal(hd_dump_heap(again, 0)->process, "app");
+        else assert_null(hd_dump_heap(again, 0)->process);
+        hd_buffer_free(&out);
+        hd_dump_free(again);
+    }
+    hd_dump_free(dump);
 }
 
 /* Loaded elsewhere, a library is the same one, and its addresses count from where it was first. */
@@ -1056,6 +1131,10 @@ int main(void) {
         cmocka_unit_test(random_heaps_come_back),
         cmocka_unit_test(merged_profiles_are_written),
         cmocka_unit_test(what_is_beside_names_is_kept),
+        cmocka_unit_test(negative_values_cost_their_heap_alone),
+        cmocka_unit_test(units_are_those_of_pprof),
+        cmocka_unit_test(types_of_one_heap_are_several_heaps),
+        cmocka_unit_test(objects_of_frames_are_kept),
         cmocka_unit_test(places_of_several_profiles_are_added),
         cmocka_unit_test(what_is_beside_names_fails_whole),
         cmocka_unit_test(profiles_with_unlike_axes_are_added),

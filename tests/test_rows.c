@@ -611,6 +611,61 @@ static void each_allocation_fails_once(void **state) {
     }
 }
 
+/* The columns of stack and type are always there, and cost a heap no axis; heaps together may have more than one may. */
+static void columns_of_many_axes_are_written_and_read(void **state) {
+    (void)state;
+    hd_heap heaps[2] = { { .pid = 1 }, { .pid = 2 } };
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_profile_desc desc = { .axis_count = HD_MAX_AXES };
+        static char names[2][HD_MAX_AXES][8];
+        uint32_t nodes[HD_MAX_AXES];
+        hd_profile *p;
+        for (uint32_t a = 0; a < HD_MAX_AXES; a++) {
+            sprintf(names[i][a], "%c%u", "kl"[i], (unsigned)a);
+            desc.axis_name[a] = names[i][a];
+        }
+        p = hd_profile_create(&desc, NULL);
+        assert_non_null(p);
+        for (uint32_t a = 0; a < HD_MAX_AXES; a++)
+            assert_int_equal(hd_profile_node(p, a, 0, hd_cstr(names[i][a]), &nodes[a], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, nodes, 10 + i, 1, NULL), HD_OK);
+        heaps[i].profile = p;
+    }
+    for (int form = 0; form < 2; form++) {
+        hd_buffer out = rows_of(heaps, 2, (hd_rows_form)form), again;
+        hd_dump *dump = NULL;
+        assert_int_equal(hd_read_memory(out.data, out.size, NULL, &dump, NULL), HD_OK);
+        assert_int_equal(hd_dump_heap_count(dump), 2);
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(hd_profile_axis_count(hd_dump_heap(dump, i)->profile), HD_MAX_AXES);
+            assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, i)->profile), 10 + i);
+        }
+        hd_heap both[2] = { *hd_dump_heap(dump, 0), *hd_dump_heap(dump, 1) };
+        again = rows_of(both, 2, (hd_rows_form)form);
+        assert_int_equal(again.size, out.size);
+        assert_memory_equal(again.data, out.data, out.size);
+        hd_buffer_free(&out), hd_buffer_free(&again);
+        hd_dump_free(dump);
+    }
+    hd_profile_free((hd_profile *)heaps[0].profile), hd_profile_free((hd_profile *)heaps[1].profile);
+}
+
+static void a_heap_of_too_many_axes_is_refused(void **state) {
+    (void)state;
+    char text[1000] = "stack,bytes", *end = text + strlen(text);
+    hd_dump *dump = NULL;
+    hd_error err;
+    for (int i = 0; i < 32; i++) end += sprintf(end, ",axis_a%d", i);
+    strcpy(end, "\n");
+    assert_int_equal(hd_read_memory(text, strlen(text), NULL, &dump, &err), HD_UNSUPPORTED);
+    assert_string_equal(err.message, "rows of more than 32 axes");
+    end = text + sprintf(text, "stack,bytes");
+    for (int i = 0; i < 9; i++) end += sprintf(end, ",axis_a%d", i);
+    sprintf(end, "\nmain,1,1,2,3,4,5,6,7,8,9\n");
+    assert_int_equal(hd_read_memory(text, strlen(text), NULL, &dump, &err), HD_UNSUPPORTED);
+    assert_string_equal(err.message, "a heap of more than 8 axes");
+}
+
 /* What a hostile file makes most memory of: heaps of one cell each, told apart by a digit or two. */
 static void heaps_of_one_cell_are_small(void **state) {
     enum { HEAPS = 5000 };
@@ -670,6 +725,8 @@ int main(void) {
         cmocka_unit_test(every_bit_turned),
         cmocka_unit_test(in_pieces_it_is_the_same),
         cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(columns_of_many_axes_are_written_and_read),
+        cmocka_unit_test(a_heap_of_too_many_axes_is_refused),
         cmocka_unit_test(heaps_of_one_cell_are_small),
         cmocka_unit_test(tables_of_others_are_not_taken_for_rows),
     };

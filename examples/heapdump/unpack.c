@@ -180,7 +180,7 @@ hd_status unpacked_open(unpacked *u, const char *path, hd_error *err) {
 void unpacked_explain(const unpacked *u, hd_error *err) {
     if (err->status != HD_IO || !u->unpacker || u->failed) return;
     err->status = HD_MALFORMED;
-    snprintf(err->message, sizeof err->message, "the %s stream is damaged or cut off in its first %llu bytes",
+    snprintf(err->message, sizeof err->message, "the %s stream is damaged or cut off in its first %llu bytes, or others follow it",
              u->unpacker->name, (unsigned long long)u->taken);
 }
 

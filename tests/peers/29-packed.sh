@@ -45,8 +45,18 @@ for how in "gzip -c" "zstd -qc" "xz -c"; do
   check "${how%% *}: a trace is added to" "0 0" "$(status "$tool" merge --add-to to.packed -o out.json trace.json) $(status cmp out.json added.json)"
   check "... on standard input" "0 0" "$(status "$tool" merge --add-to - -o out.json trace.json < to.packed) $(status cmp out.json added.json)"
   head -c 50 to.packed > cut.packed
-  check "... not when it is cut off" "1 heapdump: cut.packed: the ${how%% *} stream is damaged or cut off in its first 50 bytes" \
+  check "... not when it is cut off" "1 heapdump: cut.packed: the ${how%% *} stream is damaged or cut off in its first 50 bytes, or others follow it" \
     "$(rm out.json; status "$tool" convert --add-to cut.packed -o out.json trace.json) $(cat err)$(cat out.json 2> /dev/null)"
+done
+# Members end to end, and zeros behind them, are a stream of gzip; other bytes there are damage.
+gzip -c to.json > to.packed
+{ head -c 20 trace.json | gzip -c; tail -c +21 trace.json | gzip -c; head -c 1000 /dev/zero; } > members.gz
+check "gzip: members, and zeros behind them" "nothing wrong" "$("$tool" validate members.gz | sed 's/.*, //')"
+for rubbish in x 'garbage and more'; do
+  { cat members.gz; printf %s "$rubbish"; } > rubbish.gz
+  check "gzip: bytes behind the stream: what came before is kept, and a warning says so" "0 1" \
+    "$(status "$tool" info rubbish.gz) $(grep -c 'warning: the gzip stream is damaged .*, or others follow it' err)"
+  check "... validate finds them, strict they are an error" "1 1" "$(status "$tool" validate rubbish.gz) $(status "$tool" info --strict rubbish.gz)"
 done
 "$tool" merge -o unasked.raw raw.zst raw.xz 2> err
 check "raw profiles are known as such, packed" 0 "$(status cmp unasked.raw twice.raw)"
