@@ -44,8 +44,9 @@ static void a_real_recording_has_its_totals(void **state) {
     hd_dump *dump = read_well(&format, data, size, false, 0);
     has_totals(dump, TOTALS(507, 164399, 2508, 652853, 2529, 772853, 20, 20000));
     assert_string_equal(hd_dump_heap(dump, 0)->process, "heaps");
-    assert_text(cells(dump, 3), "/_start/__libc_start_main_impl (libc-start.c:360)/__libc_start_call_main "
-                                "(libc_start_call_main.h:58)/main (heaps.cc:63)/pass(int) (heaps.cc:50) 20000 20\n");
+    assert_text(cells(dump, 3), "/_start [heaps]/__libc_start_main_impl (../csu/libc-start.c:360) [libc.so.6]/__libc_start_call_main "
+                                "(../sysdeps/nptl/libc_start_call_main.h:58) [libc.so.6]/main (/srv/app/heaps.cc:63) [heaps]/"
+                                "pass(int) (/srv/app/heaps.cc:50) [heaps] 20000 20\n");
     hd_dump_free(dump);
     stands_pieces(&format, data, size);
     free(data);
@@ -59,6 +60,8 @@ static const char whole[] =
     "a 10 2\na 20 3\na 1 4\na 2 5\na 4 6\n"
     "+ 0\nc 5\n+ 1\nc 7\nR 918\n- 1\n+ 2\n+ 3\n+ 4\nA\nS leak:x\nc 9\n";
 
+#define MAIN "/main (a.c:10) [app]"
+
 static void everything_is_read(void **state) {
     (void)state;
     hd_dump *dump = read_text(whole);
@@ -66,10 +69,10 @@ static void everything_is_read(void **state) {
     assert_string_equal(hd_dump_heap(dump, 0)->process, "app");
     assert_int_equal(hd_dump_heap(dump, 0)->time_us, 9000);
     assert_int_equal(hd_dump_heap(dump, 1)->time_us, 5000);
-    assert_text(cells(dump, 0), "/main (a.c:10)/main (a.c:11)/in\nto (b.h:7) 16 1\n/main (a.c:10)/main 1 1\n/0x5610 2 1\n"
-                                "/0x5620 (app) 4 1\n");
-    assert_text(cells(dump, 1), "/main (a.c:10)/main (a.c:11)/in\nto (b.h:7) 16 1\n/main (a.c:10)/0x55f0 (app) 32 1\n");
-    assert_text(cells(dump, 3), "/main (a.c:10)/0x55f0 (app) 32 1\n");
+    assert_text(cells(dump, 0), MAIN "/main (a.c:11) [app]/in\nto (/usr/b.h:7) [app] 16 1\n" MAIN "/main [app] 1 1\n/0x5610 2 1\n"
+                                "/0x5620 [app] 4 1\n");
+    assert_text(cells(dump, 1), MAIN "/main (a.c:11) [app]/in\nto (/usr/b.h:7) [app] 16 1\n" MAIN "/0x55f0 [app] 32 1\n");
+    assert_text(cells(dump, 3), MAIN "/0x55f0 [app] 32 1\n");
     hd_dump_free(dump);
 }
 
@@ -178,7 +181,7 @@ static const struct { const char *text, *message; uint64_t line, offset, warning
     { BASE "s 2540be400 a\n", "a string of at most 1 MiB expected, found 'a'", 9, 77, 1, 8 },
     { BASE "s 2\n", "a space and a string expected, and the line ends", 9, 68, 1, 8 },
     { BASE "c x\n", "a hexadecimal number expected, found 'x'", 9, 67, 1, 8 },
-    { "v 10400 3\nX a\n", "\"I\" and the size of pages expected, and the input ends", 3, 14, 1, 0 },
+    { "v 10400 3\n", "\"X\" and the command line expected, and the input ends", 2, 10, 1, 0 },
 };
 
 static void malformed_lines_are_left_out(void **state) {
@@ -207,13 +210,16 @@ static void numbers_do_not_shift(void **state) {
     hd_dump_free(dump);
 }
 
+#define EVENTS "i 1010 1 2 3 7\nt 1 0\na 64 1\n+ 0\n+ 0\n- 0\n"
+
 static void other_files_are_told(void **state) {
     (void)state;
     static const struct { const char *text, *message; } others[] = {
-        { "v 10200 2\nX a\n", "version 3 of heaptrack's format, \"v\", that of the program and 3, expected, and the line ends" },
+        { "v 10400 4\nX a\n", "\"v\", the version of heaptrack and that of the format, 1 to 3, expected, found '4'" },
+        { "v 10000 0\nX a\n", "\"v\", the version of heaptrack and that of the format, 1 to 3, expected, found '0'" },
         { "v 10400 3\nx 4 /app\nX a\nI 1 1\n", "a recording that heaptrack_interpret has been through expected, found 'x 4 /app'" },
     };
-    static const char *const none[] = { "v 1", "v", "v 10400 3 4\n", "v 10400 3\nY", "vers", "v g 3\n", "v 1;2 3\n" };
+    static const char *const none[] = { "v 1", "v", "v 10400 3 4\n", "v 10400 3\nY", "vers", "v g 3\n", "v 1;2 3\n", "v 5\nX a" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         for (int lenient = 0; lenient < 2; lenient++) {
             hd_dump *dump;
@@ -226,11 +232,39 @@ static void other_files_are_told(void **state) {
         assert_int_equal(heaptrack_detect((const uint8_t *)none[i], strlen(none[i])), !strcmp(none[i], "v 10400 3\nY") ? 60 : 0);
 }
 
+/* heaptrack_print of each of these: 2 calls to allocation functions, 1 temporary, peak 200B, leaked 100B. */
+static void older_versions_are_read(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "v 10100 2\nX ./app\nI 1000 5e2991\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
+        "v 10100 2\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
+        "v 10000 1\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
+        "v 10200\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS, /* it said so before it had a version of the format */
+        "v 10400 3\nX ./app\ns 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS,
+        "v 10400 3\nX ./app\n# a comment\nR 5\nS leak:x\nA\nc 0\ns 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS,
+        "v 10400 3\nX ./app\ns 1 argument\ns 8 argument\ni 5 6\nt 1 0\na 1 1\n+ 0\nI 1000 5\n"
+        "s 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS, /* what comes before "I" was of the command line */
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(heaptrack_detect((const uint8_t *)texts[i], strlen(texts[i])), 100);
+        hd_dump *dump = read_text(texts[i]);
+        has_totals(dump, TOTALS(1, 100, 2, 200, 2, 200, 1, 100));
+        assert_string_equal(hd_dump_heap(dump, 0)->process, "app");
+        assert_text(cells(dump, 0), "/leak(int) (app.cc:7) [libapp.so] 100 1\n");
+        hd_dump_free(dump);
+    }
+    hd_dump *dump = read_text("v 10100 2\nX a\ns \ns a b \ns x\r\ni 1 2 3\nt 1 0\na 1 1\n+ 0\n"); /* strings as they are */
+    assert_text(cells(dump, 0), "/x\r [a b ] 1 1\n");
+    hd_dump_free(dump);
+}
+
 static void damage_is_withstood(void **state) {
     (void)state;
     stands_damage(&format, whole, sizeof whole - 1, 300000);
     stands_pieces(&format, whole, sizeof whole - 1);
     stands_faults(&format, whole, sizeof whole - 1);
+    static const char old[] = "v 10100 2\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS;
+    stands_damage(&format, old, sizeof old - 1, 300000);
 }
 
 /* Names that would be kept once for each line of their file are not: memory follows the input, as time does. */
@@ -276,6 +310,7 @@ int main(void) {
         cmocka_unit_test(malformed_lines_are_left_out),
         cmocka_unit_test(numbers_do_not_shift),
         cmocka_unit_test(other_files_are_told),
+        cmocka_unit_test(older_versions_are_read),
         cmocka_unit_test(damage_is_withstood),
         cmocka_unit_test(long_names_and_chains_are_linear),
         cmocka_unit_test(one_address_has_so_many_functions),

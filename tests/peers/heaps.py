@@ -9,7 +9,8 @@ import json, re, sys
 
 
 def function(name):
-    """Without file and line, arguments, brackets of templates and what the compiler appends."""
+    """Without object, file and line, arguments, brackets of templates and what the compiler appends."""
+    name = re.sub(r" \[[^][]*\]$", "", name)
     name = re.sub(r" \([^()]*(:\d+)?\)$", "", name)
     name = re.sub(r"<(?!>).*>", "<>", name)
     return re.sub(r"\(.*|\[clone.*|\..*$", "", name).strip()

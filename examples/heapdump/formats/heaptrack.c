@@ -1,4 +1,4 @@
-/* Recordings of heaptrack, version 3, as heaptrack_interpret leaves them and the GUI reads them, unpacked: every
+/* Recordings of heaptrack, versions 1 to 3, as heaptrack_interpret leaves them and the GUI reads them, unpacked: every
    allocation and deallocation of a run, in their order. They become heaps of what was never freed (live), of what was
    live when most bytes were (peak), of all that was allocated (total), and of blocks that were freed before anything
    else was allocated or freed (temporary; heaptrack also counts each end of a file's first allocation that comes after
@@ -15,7 +15,8 @@ enum {
     HEAPTRACK_INLINED = 64,            /* functions at one address */
     HEAPTRACK_STRING = 1 << 20,        /* bytes of one string */
     HEAPTRACK_NAME = 4096,             /* bytes of one name that are kept */
-    HEAPTRACK_PLACED = 1000            /* of a longer one no file and line are told: it would be kept once for each */
+    HEAPTRACK_PLACED = 1000,           /* a longer one has no file and object: it would be kept once for each */
+    HEAPTRACK_AHEAD = 1 << 17          /* bytes in which the command line ends, with its line breaks */
 };
 
 /* Strings, in text. */
@@ -54,6 +55,7 @@ typedef struct heaptrack_info {
 
 typedef struct heaptrack {
     text_lines lines;
+    uint64_t version;
     bool started;                /* behind the command line */
     char process[256];
     char *text;
@@ -74,13 +76,15 @@ typedef struct heaptrack {
     char name[HEAPTRACK_NAME + HEAPTRACK_PLACED]; /* of a frame */
 } heaptrack;
 
-/* "v 10400 3", newline, "X " */
+/* "v 10400 3", newline, "X "; heaptrack 1.2 had "v 10200" for a while, for version 1. */
 int heaptrack_detect(const uint8_t *bytes, size_t size) {
+    static const char early[] = "v 10200\n";
     size_t i = 2;
     if (size < 2 || bytes[0] != 'v' || bytes[1] != ' ') return 0;
     for (int number = 0; number < 2; number++, i++) {
         size_t start = i;
         while (i < size && ((bytes[i] >= '0' && bytes[i] <= '9') || (bytes[i] >= 'a' && bytes[i] <= 'f'))) i++;
+        if (!number && i < size && i + 2 == sizeof early && !memcmp(bytes, early, i + 1)) number = 1;
         if (i == start || (i < size && bytes[i] != (number ? '\n' : ' '))) return 0;
         if (i >= size) return number ? 60 : 0;
     }
@@ -147,13 +151,23 @@ static hd_status heaptrack_show_string(heaptrack *t, hd_str *string, const char 
     return HD_OK;
 }
 
+/* "s std::string": before version 3 a string ends with its line. */
+static void heaptrack_show_line(text_lines *l, hd_str *string, const char **wrong) {
+    *wrong = lines_take(l, " ") ? NULL : "a space and a string";
+    if (!*wrong && l->end - l->at > HEAPTRACK_STRING) *wrong = "a string of at most 1 MiB";
+    string->data = l->at;
+    string->len = (size_t)(l->end - l->at);
+}
+
 static hd_status heaptrack_add_string(heaptrack *t) {
     text_lines *l = &t->lines;
     heaptrack_string s = { t->text_size, 0 };
     hd_str string = { NULL, 0 };
     const char *wrong;
     char *grown;
-    hd_status status = heaptrack_show_string(t, &string, &wrong);
+    hd_status status = HD_OK;
+    if (t->version < 3) heaptrack_show_line(l, &string, &wrong);
+    else status = heaptrack_show_string(t, &string, &wrong);
     if (!status && wrong) {
         status = lines_wrong(l, wrong);
         string.len = 0;          /* a string of its number there is */
@@ -302,18 +316,40 @@ static void heaptrack_command(heaptrack *t) {
     snprintf(t->process, sizeof t->process, "%.*s", (int)(end - name < 255 ? end - name : 255), name);
 }
 
-/* Up to the line "I PAGESIZE PAGES": arguments of the command may have breaks of lines. */
+/* "I PAGESIZE PAGES" */
+static bool heaptrack_is_system(text_lines *l) {
+    uint64_t number;
+    return lines_take(l, "I") && !heaptrack_number(l, &number) && !heaptrack_number(l, &number) && lines_done(l);
+}
+
+/* Whether a line "I" follows, as it does since version 1.1: up to it there are arguments of the command. Without one
+   the recording begins behind the line of the command. */
+static hd_status heaptrack_look_ahead(heaptrack *t) {
+    text_lines *l = &t->lines, line = *l;
+    hd_status status = hd_window_fill(l->window, HEAPTRACK_AHEAD, l->err);
+    const char *end = (const char *)l->window->end;
+    if (status) return status;
+    l->start = l->at = l->end = (const char *)l->window->at; /* which may have moved */
+    t->started = true;
+    for (const char *p = l->start; p < end && t->started; p = line.end + 1) {
+        line.end = (const char *)memchr(p, '\n', (size_t)(end - p));
+        if (!line.end) line.end = end;
+        line.at = p;
+        t->started = !heaptrack_is_system(&line);
+    }
+    return HD_OK;
+}
+
+/* The command line, of which arguments may have breaks of lines. */
 static hd_status heaptrack_before(heaptrack *t) {
     text_lines *l = &t->lines;
-    uint64_t number;
-    if (!*t->process && lines_take(l, "X ")) return heaptrack_command(t), HD_OK;
+    if (!*t->process && lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);
     if (lines_take(l, "x ")) {
         l->at = l->start;
         *l->err = lines_error(l, HD_UNSUPPORTED, "a recording that heaptrack_interpret has been through");
         return HD_UNSUPPORTED;
     }
-    if (!lines_take(l, "I")) return HD_OK;
-    t->started = !heaptrack_number(l, &number) && !heaptrack_number(l, &number) && lines_done(l);
+    t->started = heaptrack_is_system(l);
     return HD_OK;
 }
 
@@ -344,8 +380,8 @@ static hd_str heaptrack_text(const heaptrack *t, uint32_t number) {
     return text;
 }
 
-static hd_str heaptrack_file(const heaptrack *t, uint32_t number) {
-    hd_str path = heaptrack_text(t, number);
+/* Behind the last '/'. */
+static hd_str heaptrack_base(hd_str path) {
     for (size_t i = path.len; i--;)
         if (path.data[i] == '/') {
             path.data += i + 1;
@@ -355,24 +391,25 @@ static hd_str heaptrack_file(const heaptrack *t, uint32_t number) {
     return path;
 }
 
-/* "tree(int, int) (alloc.cpp:12)", or where no function is known "0x7f4b990a57b9 (libstdc++.so.6)". */
+/* "tree(int, int) (/src/alloc.cpp:12) [libtree.so]", or without a function "0x7f4b990a57b9 [libstdc++.so.6]". */
 static hd_str heaptrack_name(heaptrack *t, const heaptrack_ip *ip, const heaptrack_frame *f) {
-    hd_str name = heaptrack_text(t, f ? f->function : 0), file = heaptrack_file(t, name.len ? f->file : ip->module);
-    char address[24], line[24] = "";
+    hd_str name = heaptrack_text(t, f ? f->function : 0), object = heaptrack_base(heaptrack_text(t, ip->module));
+    hd_str file = heaptrack_text(t, name.len && f->line ? f->file : 0);
+    char address[24];
     if (!name.len) {
         name.data = address;
         name.len = (size_t)snprintf(address, sizeof address, "0x%llx", (unsigned long long)ip->address);
-    } else if (f->line) {
-        snprintf(line, sizeof line, ":%llu", (unsigned long long)f->line);
-    } else {
-        file.len = 0;
     }
     if (name.len > HEAPTRACK_NAME) name.len = HEAPTRACK_NAME;
     memcpy(t->name, name.data, name.len);
     name.data = t->name;
-    if (file.len && name.len + file.len <= HEAPTRACK_PLACED)
-        name.len += (size_t)snprintf(t->name + name.len, sizeof t->name - name.len, " (%.*s%s)", (int)file.len,
-                                     file.data, line);
+    if (name.len + file.len + object.len > HEAPTRACK_PLACED) return name;
+    if (file.len)
+        name.len += (size_t)snprintf(t->name + name.len, sizeof t->name - name.len, " (%.*s:%llu)", (int)file.len,
+                                     file.data, (unsigned long long)f->line);
+    if (object.len)
+        name.len += (size_t)snprintf(t->name + name.len, sizeof t->name - name.len, " [%.*s]", (int)object.len,
+                                     object.data);
     return name;
 }
 
@@ -450,14 +487,20 @@ static hd_status heaptrack_heap(heaptrack *t, heaptrack_kind kind, hd_dump *dump
     return hd_dump_add_heap(dump, &heap, err);
 }
 
-/* "v 10400 3" */
-static hd_status heaptrack_version(text_lines *l) {
-    static const char expected[] = "version 3 of heaptrack's format, \"v\", that of the program and 3,";
-    uint64_t program, version = 0;
+/* "v 10400 3", or "v 10200" for version 1. */
+static hd_status heaptrack_version(heaptrack *t) {
+    static const char expected[] = "\"v\", the version of heaptrack and that of the format, 1 to 3,";
+    text_lines *l = &t->lines;
+    uint64_t program = 0;
+    const char *last;
     hd_status status = lines_next(l);
     if (status) return status;
-    if (lines_take(l, "v") && !heaptrack_number(l, &program) && !heaptrack_number(l, &version) && version == 3)
-        return HD_OK;
+    if (lines_take(l, "v") && !heaptrack_number(l, &program)) {
+        last = l->at;
+        if (l->at == l->end && program == 0x10200) t->version = 1;
+        else if (!heaptrack_number(l, &t->version) && (t->version < 1 || t->version > 3)) l->at = last + 1;
+    }
+    if (t->version >= 1 && t->version <= 3 && lines_done(l)) return HD_OK;
     *l->err = lines_error(l, HD_UNSUPPORTED, expected);
     return HD_UNSUPPORTED;
 }
@@ -465,7 +508,7 @@ static hd_status heaptrack_version(text_lines *l) {
 static hd_status heaptrack_run(heaptrack *t) {
     text_lines *l = &t->lines;
     hd_error found;
-    hd_status status = heaptrack_version(l);
+    hd_status status = heaptrack_version(t);
     while (!status) {
         status = lines_next(l);
         if (status || !l->start) break;
@@ -478,7 +521,7 @@ static hd_status heaptrack_run(heaptrack *t) {
     found.status = HD_MALFORMED;
     found.offset = hd_window_offset(l->window);
     found.line = hd_window_line(l->window, found.offset);
-    snprintf(found.message, sizeof found.message, "\"I\" and the size of pages expected, and the input ends");
+    snprintf(found.message, sizeof found.message, "\"X\" and the command line expected, and the input ends");
     return hd_report(l->reporter, &found, l->err);
 }
 
