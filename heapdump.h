@@ -648,7 +648,7 @@ typedef struct hd_cutoff {
     double min_share;            /* of the total, 0 to 1 */
     double min_parent_share;     /* of the entry broken down, 0 to 1 */
     uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
-    /* Budgets: of what passes all of the above, list what explains most. 0: no bound. */
+    /* Budgets: of what passes all of the above, list what explains most, then the largest. 0: no bound. */
     uint32_t max_entries;        /* listed in all, the total among them */
     uint64_t max_output_bytes;   /* of text that entries and the names they need add to a trace with the
                                     total alone, as hd_chrome_write writes one heap */
@@ -659,7 +659,9 @@ typedef struct hd_cutoff {
 /* What a set of listed entries explains: each byte of the heap is told by which of them it is in; the
    entropy of that, in bits times bytes, is how much of "which cell is this byte in" is answered. An entry
    that has all bytes of the one above it, or none, explains nothing; halving a gigabyte explains more
-   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. Unless
+   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. When nothing explains
+   more, or fits, the rest of the budget goes to the largest entries that fit, over one axis or several, so that a
+   heap whose entries all fit is listed whole. From large profiles, a rest below 1/64 of the bytes may stay. Unless
    `nested` is set, an entry need not have what is above it listed: it then counts to <other> of the nearest
    listed one.
 
@@ -7273,8 +7275,8 @@ typedef struct hd__budget {
 #define HD__PORTIONS_EACH 8u
 #endif
 
-/* The shortest text an entry can have. */
-enum { HD__ENTRY_LEAST = 20 };
+/* The shortest text an entry can have; and the part of a budget that is not worth looking at smaller entries for. */
+enum { HD__ENTRY_LEAST = 20, HD__BUDGET_SPENT = 64 };
 
 /* The logarithm to base 2 of a number of at least 1. */
 static double hd__base_2(double x) {
@@ -7666,6 +7668,39 @@ static uint32_t hd__budget_entries(const hd__budget *x, uint32_t entry) {
     return n;
 }
 
+static bool hd__budget_bigger(const void *owner, uint32_t a, uint32_t b) {
+    const uint64_t *size = (const uint64_t *)owner;
+    return size[a] != size[b] ? size[a] > size[b] : a < b;
+}
+
+/* Spends the rest of a budget on the largest entries that fit, first the outermost of equal ones. An entry that does
+   not fit never will: what another one saves it in names, that one has cost. The rest that nothing fits into. */
+static uint64_t hd__budget_fill(hd__budget *x, uint64_t left, uint32_t room) {
+    const hd_rows *rows = &x->b->entries;
+    x->heap_size = 0;
+    x->gain[0] = UINT64_MAX;
+    for (uint32_t e = 1; e < rows->count; e++) {
+        uint32_t above = x->above ? x->above[e] : HD_NONE; /* which is before e; merged, it can be smaller */
+        x->gain[e] = rows->amount[e].bytes;
+        if (above != HD_NONE && x->gain[above] < x->gain[e]) x->gain[e] = x->gain[above];
+        if (!x->listed[e]) x->heap[x->heap_size++] = e;
+    }
+    for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__sift(x->heap, x->heap_size, i, hd__budget_bigger, x->gain);
+    while (x->heap_size && room && left >= HD__ENTRY_LEAST) {
+        uint32_t e = x->heap[0], cost;
+        x->heap[0] = x->heap[--x->heap_size];
+        if (x->heap_size) hd__sift(x->heap, x->heap_size, 0, hd__budget_bigger, x->gain);
+        if (hd__budget_above(x, e) != HD_NONE) continue; /* that had no room */
+        cost = hd__budget_cost(x, e);
+        if (cost > left) continue;
+        left -= cost;
+        room--;
+        x->listed[e] = 1;
+        for (uint32_t a = 0; a < x->axes; a++) hd__budget_name(x, a, hd__entry_node(x->b, e, a));
+    }
+    return room ? left : 0;
+}
+
 /* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
    entry did, per byte of text if by density, before the first that did not fit. */
 static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const uint8_t *candidates,
@@ -7690,10 +7725,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
         }
         x->heap[0] = x->heap[--x->heap_size];
         if (x->heap_size) hd__sift(x->heap, x->heap_size, 0, hd__budget_before, x);
-        if (!x->gain[e]) {
-            if (fits) *least = 0;
-            return HD_OK;        /* the rest says nothing that is not said */
-        }
+        if (!x->gain[e]) break;  /* the rest says nothing that is not said */
         more = hd__budget_entries(x, e);
         if (x->cost[e] > left || more > most - count) {
             fits = false;
@@ -7705,7 +7737,8 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
         if (!hd__budget_list_nested(x, e)) return hd__no_memory(x->m, err);
         count += more;
     }
-    if (!x->heap_size && fits) *least = 0;
+    left = hd__budget_fill(x, left, most - count);
+    if (left >= HD__ENTRY_LEAST && left > cutoff->max_output_bytes / HD__BUDGET_SPENT) *least = 0;
     return HD_OK;
 }
 

@@ -28,8 +28,11 @@ static void entries_that_halve_the_most_come_first(void **state) {
     b = exported(p, (hd_cutoff){ .max_entries = 4 });
     assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/b 40 1\n");
     hd_breakdown_free(b);
-    b = exported(p, (hd_cutoff){ .max_entries = 100 }); /* /a/y and /c say nothing new */
-    assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/b 40 1\n");
+    b = exported(p, (hd_cutoff){ .max_entries = 5 }); /* /a/y and /c say nothing new: the largest comes */
+    assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/a/y 22 1\n/b 40 1\n");
+    hd_breakdown_free(b);
+    b = exported(p, (hd_cutoff){ .max_entries = 100 });
+    assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/a/y 22 1\n/b 40 1\n/c 8 1\n");
     hd_breakdown_free(b);
     hd_profile_free(p);
 }
@@ -40,7 +43,10 @@ static void chains_are_passed_over_to_their_end(void **state) {
     add_cell(p, "/main/loop/run/f", "/T", 60, 1);
     add_cell(p, "/main/loop/run/f/g", "/T", 0, 1);
     add_cell(p, "/main/loop/h", "/T", 30, 1);
-    hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = 5 });
+    hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = 4 }); /* then the largest, the outermost first */
+    assert_text(breakdown_text(b), "/ / 90 3\n/ /T 90 3\n/main / 90 3\n/main/loop/run/f/<self> / 60 1\n");
+    hd_breakdown_free(b);
+    b = exported(p, (hd_cutoff){ .max_entries = 2 });
     assert_text(breakdown_text(b), "/ / 90 3\n/main/loop/run/f/<self> / 60 1\n");
     hd_buffer out = { 0 };
     hd_heap heap = { .breakdown = b };
@@ -123,6 +129,96 @@ static void output_stays_within_its_budget(void **state) {
     }
     print_message("           %d %% of the budget used\n", (int)(100 * used / allowed));
     assert_true(used > allowed * 7 / 10);
+}
+
+/* Which entries of `all` b lists. To be freed. */
+static uint8_t *listed_of(const hd_breakdown *all, const hd_breakdown *b) {
+    uint8_t *listed = calloc(all->entries.count, 1);
+    for (uint32_t i = 0; i < b->entries.count; i++) {
+        uint32_t nodes[2] = { 0, 0 };
+        for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+            uint32_t path[16], depth = 0;
+            for (uint32_t k = hd__entry_node(b, i, a); k; k = b->axis[a].parent[k]) path[depth++] = k;
+            while (depth) nodes[a] = hd_axis_child(all->axis[a], nodes[a], b->axis[a].node_name[path[--depth]]);
+        }
+        listed[hd_breakdown_find(all, nodes)] = 1;
+    }
+    return listed;
+}
+
+/* The entry above one, by way of the last axis first. */
+static uint32_t entry_above(const hd_breakdown *all, uint32_t e) {
+    uint32_t axes = all->entries.axis_count, above[HD_MAX_AXES], a = axes - 1;
+    memcpy(above, all->entries.node + (size_t)e * axes, axes * sizeof *above);
+    while (!above[a]) a--;
+    above[a] = all->axis[a].parent[above[a]];
+    return hd_breakdown_find(all, above);
+}
+
+static uint64_t written_of(const hd_breakdown *all, const uint8_t *listed) {
+    hd__mem m = hd__mem_options(NULL);
+    hd__arena arena = { 0 };
+    hd_breakdown *some;
+    hd_rows rows;
+    uint64_t bytes;
+    assert_int_equal(hd__rows_listed(&m, &arena, &all->entries, listed, &rows, NULL), HD_OK);
+    assert_int_equal(hd__seal(hd__mem_options(NULL), all->axis, rows, NULL, &some, NULL), HD_OK);
+    bytes = written(some);
+    hd_breakdown_free(some);
+    hd__arena_free(&m, &arena);
+    return bytes;
+}
+
+/* No other entry fits, but for a digit of ids that the choice counts with. How many were tried. */
+static uint32_t nothing_else_fits(const hd_breakdown *all, const hd_breakdown *b, uint64_t most, bool nested) {
+    uint8_t *listed = listed_of(all, b);
+    uint32_t tried = 0;
+    for (uint32_t e = 1; e < all->entries.count; e++) {
+        if (listed[e] || (nested && !listed[entry_above(all, e)])) continue;
+        listed[e] = 1;
+        assert_true(written_of(all, listed) + 4 * (uint64_t)b->entries.count + 40 > most);
+        listed[e] = 0;
+        tried++;
+    }
+    free(listed);
+    return tried;
+}
+
+/* A budget for all entries lists all of them. With less, what is left is too little for any other entry. */
+static void a_budget_is_spent_while_anything_fits(void **state) {
+    (void)state;
+    uint64_t r = 9;
+    uint32_t tried = 0;
+    for (int round = 0; round < 60; round++) {
+        hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 40, 6, round % 3 == 0);
+        hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
+        uint64_t need = written(all) - written(least);
+        uint32_t n = all->entries.count;
+        for (int nested = 0; nested < 2; nested++) {
+            hd_cutoff fits = { .max_output_bytes = need + need / 10 + 20, .max_entries = n, .nested = nested };
+            hd_breakdown *b = exported(p, fits), *c;
+            assert_true(breakdowns_equal(b, all));
+            hd_breakdown_free(b);
+            assert_int_equal(hd_breakdown_cut(all, &fits, NULL, &c, NULL), HD_OK);
+            assert_true(breakdowns_equal(c, all));
+            hd_breakdown_free(c);
+            for (uint32_t k = 1; k < n; k += 1 + n / 9) {
+                b = exported(p, (hd_cutoff){ .max_entries = k, .nested = nested });
+                assert_int_equal(b->entries.count, k);
+                hd_breakdown_free(b);
+            }
+            for (uint64_t budget = need / 8 + 1; budget < need; budget += need / 4 + 1) {
+                b = exported(p, (hd_cutoff){ .max_output_bytes = budget, .nested = nested });
+                tried += nothing_else_fits(all, b, written(least) + budget, nested);
+                hd_breakdown_free(b);
+            }
+        }
+        hd_breakdown_free(least);
+        hd_breakdown_free(all);
+        hd_profile_free(p);
+    }
+    print_message("           %u entries did not fit\n", tried);
+    assert_true(tried > 1000);
 }
 
 /* The measure, by its definition: entropy of the sets of chosen entries that cells are in. */
@@ -302,7 +398,7 @@ static void nested_budgets_list_what_is_above_too(void **state) {
     assert_text(breakdown_text(b), "/ 160 2\n/a 100 1\n/a/b 100 1\n/a/b/c 100 1\n");
     hd_breakdown_free(b);
     b = exported(p, (hd_cutoff){ .max_entries = 3, .nested = true });
-    assert_text(breakdown_text(b), "/ 160 2\n/d 60 1\n");
+    assert_text(breakdown_text(b), "/ 160 2\n/a 100 1\n/d 60 1\n");
     hd_breakdown_free(b);
     hd_profile_free(p);
 }
@@ -419,6 +515,7 @@ int main(void) {
         cmocka_unit_test(chains_are_passed_over_to_their_end),
         cmocka_unit_test(other_policies_say_what_may_be_listed),
         cmocka_unit_test(output_stays_within_its_budget),
+        cmocka_unit_test(a_budget_is_spent_while_anything_fits),
         cmocka_unit_test(greedy_is_within_its_bound_of_the_best),
         cmocka_unit_test(result_depends_on_the_heap_alone),
         cmocka_unit_test(nested_budgets_list_what_is_above_too),

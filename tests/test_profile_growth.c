@@ -306,6 +306,12 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
             weight[classes++] = inside;
         }
     }
+    for (; count < most && count < n; count++) { /* then the largest, the first of equal ones */
+        uint32_t largest = 0;
+        for (uint32_t e = 1; e < n; e++)
+            if (!listed[e] && (!largest || b->entries.amount[e].bytes > b->entries.amount[largest].bytes)) largest = e;
+        listed[largest] = 1;
+    }
     free(class_of), free(weight), free(within);
 }
 
