@@ -898,6 +898,10 @@ typedef struct hd_tree_row {
     hd_amount amount;
     const hd_breakdown *breakdown;
     uint64_t unlisted;           /* bytes that the entry may hold besides: hd_rows.unlisted; 0 of <other> */
+    /* It can share its parent's line: it is the only row below it, has exactly the same amount, blocks, error and
+       `unlisted`, and is on the same axis, or is a value of another axis with nothing below it. Never set below the
+       total, of <other>, or with every_route. */
+    bool folds;
 } hd_tree_row;
 
 /* Calls `row` for each line, children in `order`, ties by name, <other> last. Stops when it returns
@@ -908,10 +912,14 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 /* The tree as text: bytes (with their standard error when they are estimates: two times in three the
    truth is within it), share of the total ("> 100%", and a warning, where a breakdown contradicts itself),
    blocks, indented name, and of merged breakdowns how much more it may be: "(+1.2 MiB?)", with a line below that
-   says so. A frame that is its parent's only content is not indented further, unless
-   every_route is set. */
+   says so. A value of an axis other than the backtrace is printed behind the axis's name: "type: T", "age: 1 s".
+   A frame that `folds` is not indented further. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out, hd_error *err);
+
+/* A heap's label in one line, without a line break: "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every
+   512.0 KiB". With `than` only the parts that differ from that heap's. Errors: HD_INVALID (no heap), HD_IO. */
+HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, hd_out out, hd_error *err);
 
 /* One line of a diff's tree, as in hd_tree_row. */
 typedef struct hd_diff_row {
@@ -920,7 +928,9 @@ typedef struct hd_diff_row {
     hd_amount amount[2];         /* before, after */
     unsigned flags;              /* HD_DIFF_ */
     const hd_diff *diff;
+    const hd_axis *axes;         /* of the diff */
     uint64_t unlisted[2];        /* as in hd_tree_row */
+    bool folds;                  /* as in hd_tree_row, of both sides */
 } hd_diff_row;
 
 /* Calls `row` for each line, the most changed child first or in `order`, ties in canonical order, <other> last if
@@ -10191,6 +10201,7 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
 /* An entry whose rows are being told: where it is among the children along which axis. */
 typedef struct hd__walk_level {
     uint32_t entry;
+    uint32_t axis;               /* along which its own row was reached */
     uint32_t turn;               /* how many axes are behind it */
     uint32_t next;               /* index of the child to tell next */
     hd_amount rest[2];           /* not in children told so far along this axis */
@@ -10247,23 +10258,51 @@ static void hd__walk_whole(const hd__walk *w, uint32_t entry, hd_amount amount[2
     for (uint32_t s = 0; s < w->sides; s++) amount[s] = w->rows[s].amount[entry];
 }
 
-static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
+static bool hd__walk_enter(hd__walk *w, uint32_t entry, uint32_t axis) {
     hd__walk_level level;
     memset(&level, 0, sizeof level);
     level.entry = entry;
+    level.axis = axis;
     level.next = w->children[w->first_axis].first[entry];
     hd__walk_whole(w, entry, level.rest);
     return hd__push(&w->mem, w->levels, level);
 }
 
+static bool hd__walk_same(const hd_amount *x, const hd_amount *y) {
+    return x->bytes == y->bytes && x->blocks == y->blocks && x->variance.hi == y->variance.hi &&
+           x->variance.lo == y->variance.lo;
+}
+
+/* Whether an entry has exactly what the one above has, which has no other child along this axis. `axis` is that of
+   the row above. */
+static bool hd__walk_folds(const hd__walk *w, uint32_t above, uint32_t e, uint32_t axis, uint32_t a) {
+    const hd__children *c = &w->children[a];
+    bool folds = above && !w->every_route && c->first[above + 1] - c->first[above] == 1;
+    for (uint32_t s = 0; s < w->sides && folds; s++) {
+        const hd_rows *r = &w->rows[s];
+        folds = hd__walk_same(&r->amount[above], &r->amount[e]) && (!r->unlisted || r->unlisted[above] == r->unlisted[e]);
+    }
+    for (uint32_t i = 0; i < w->breakdown->entries.axis_count && folds && axis != a; i++)
+        folds = w->children[i].first[e] == w->children[i].first[e + 1];
+    return folds;
+}
+
 static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd_diff_row *row) {
-    uint32_t parent = l->entry;
+    uint32_t parent = l->entry, axis = l->axis;
+    row->folds = hd__walk_folds(w, parent, e, axis, row->axis);
     row->entry = e;
     row->flags = w->diff ? w->diff->flags[e] : 0;
     for (uint32_t s = 0; s < w->sides; s++) row->unlisted[s] = w->rows[s].unlisted ? w->rows[s].unlisted[e] : 0;
     hd__walk_whole(w, e, row->amount);
     for (uint32_t s = 0; s < w->sides; s++) hd__amount_take(&l->rest[s], &row->amount[s]);
-    return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
+    return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e, row->axis);
+}
+
+/* Whether what children leave is a row: bytes or known blocks, in a diff changed ones. */
+static bool hd__walk_is_other(const hd__walk *w, const hd_diff_row *row) {
+    const hd_amount *x = &row->amount[0], *y = &row->amount[1];
+    if (!w->diff) return x->bytes || (x->blocks && x->blocks != HD_UNKNOWN);
+    return x->bytes != y->bytes || (x->blocks != HD_UNKNOWN && y->blocks != HD_UNKNOWN && x->blocks != y->blocks);
 }
 
 /* The row that comes next, false at the end. *fail is set when out of memory. */
@@ -10281,6 +10320,7 @@ static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
             return !*fail;
         }
         row->entry = HD_NONE;
+        row->folds = false;
         row->unlisted[0] = row->unlisted[1] = 0;
         row->amount[0] = l->rest[0];
         row->amount[1] = l->rest[1];
@@ -10292,15 +10332,14 @@ static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
         } else {
             (void)stbds_arrpop(w->levels);
         }
-        if (any && (w->diff ? row->amount[0].bytes != row->amount[1].bytes : row->amount[0].bytes > 0))
-            return true;
+        if (any && hd__walk_is_other(w, row)) return true;
     }
     return false;
 }
 
 static hd_status hd__walk_tell(const hd__walk *w, const hd_diff_row *from) {
     hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], w->breakdown,
-                        from->unlisted[0] };
+                        from->unlisted[0], from->folds };
     return w->row ? w->row(w->user, &row) : w->diff_row(w->user, from);
 }
 
@@ -10372,10 +10411,11 @@ static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
         return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
     HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
     if (w->order != HD_ORDER_BYTES) HD__TRY(hd__walk_sort(w, err));
-    if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
+    if (!hd__walk_enter(w, 0, w->first_axis)) return hd__no_memory(&w->mem, err);
     memset(&row, 0, sizeof row);
     row.name = hd_cstr("");
     row.diff = w->diff;
+    row.axes = w->breakdown->axis;
     row.flags = w->diff ? w->diff->flags[0] : 0;
     hd__walk_whole(w, 0, row.amount);
     status = hd__walk_tell(w, &row);
@@ -10449,19 +10489,13 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
    proportion to its rows. */
 #define HD__INDENT_MOST 200
 
-/* A row that leads to the current one. */
-typedef struct hd__tree_line {
-    uint64_t bytes[2];
-    uint32_t indent;
-} hd__tree_line;
-
 typedef struct hd__print {
     hd__mem mem;
     const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
     uint64_t total;
     size_t width, blocks_width;  /* of the columns; blocks_width 0: there is none */
-    hd__tree_line *above;        /* stb_ds array, by depth */
-    bool units, joins, estimates;
+    uint32_t *above;             /* stb_ds array: indentation of the rows that lead to the current one, by depth */
+    bool units, estimates;
     bool more;                   /* a line may be more */
     hd_sink sink;
 } hd__print;
@@ -10543,59 +10577,69 @@ static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const cha
                     *sign ? 7 + strlen(sign) : 8);
 }
 
-static void hd__print_label(hd_sink *s, const hd_heap *heap) {
+/* A part of a label behind those before it. */
+static void hd__label_part(hd_sink *s, bool *any, const char *name, const char *value) {
+    if (*any) hd__sink_str(s, hd_cstr(", "));
+    *any = true;
+    hd__print_name(s, hd_cstr(name));
+    hd__print_name(s, hd_cstr(value));
+}
+
+static bool hd__label_is(const char *x, const char *y) { return x && y ? !strcmp(x, y) : x == y; }
+
+/* With `than` the parts that differ from that heap's. */
+static void hd__print_label(hd_sink *s, const hd_heap *heap, const hd_heap *than) {
     char text[40];
-    hd__print_name(s, hd_cstr(heap->allocator ? heap->allocator : "total"));
-    if (heap->kind != HD_HEAP_LIVE) {
-        hd__sink_str(s, hd_cstr(", "));
-        hd__sink_str(s, hd_cstr(hd_heap_kind_name(heap->kind)));
-    }
-    if (heap->process) {
-        hd__sink_str(s, hd_cstr(", "));
-        hd__print_name(s, hd_cstr(heap->process));
-    }
-    if (heap->pid) hd__sink_str(s, hd__text(text, sizeof text, ", pid %u", heap->pid));
-    if (heap->dump) {
-        hd__sink_str(s, hd_cstr(", dump "));
-        hd__print_name(s, hd_cstr(heap->dump));
-    }
+    bool any = false;
+    if (!than || !hd__label_is(heap->allocator, than->allocator))
+        hd__label_part(s, &any, "", heap->allocator ? heap->allocator : "total");
+    if (than ? heap->kind != than->kind : heap->kind != HD_HEAP_LIVE)
+        hd__label_part(s, &any, "", hd_heap_kind_name(heap->kind));
+    if (heap->process && !(than && hd__label_is(heap->process, than->process)))
+        hd__label_part(s, &any, "", heap->process);
+    if (heap->pid && !(than && heap->pid == than->pid))
+        hd__label_part(s, &any, "pid ", hd__text(text, sizeof text, "%u", heap->pid).data);
+    if (heap->dump && !(than && hd__label_is(heap->dump, than->dump))) hd__label_part(s, &any, "dump ", heap->dump);
     for (size_t i = 0; i < heap->label_count; i++) {
-        hd__sink_str(s, hd_cstr(", "));
-        hd__print_name(s, hd_cstr(heap->labels[i].name));
-        hd__sink_str(s, hd_cstr("="));
-        hd__print_name(s, hd_cstr(heap->labels[i].value));
+        const hd_label *l = &heap->labels[i];
+        if (than && hd__label_is(l->value, hd_heap_label(than, l->name))) continue;
+        hd__label_part(s, &any, l->name, "=");
+        hd__print_name(s, hd_cstr(l->value));
     }
-    if (heap->sample_bytes) {
-        hd__sink_str(s, hd_cstr(", sampled every "));
-        hd__print_size(s, heap->sample_bytes, true, 0);
+    if (heap->sample_bytes && !(than && heap->sample_bytes == than->sample_bytes)) {
+        hd__size_text(text, heap->sample_bytes, true);
+        hd__label_part(s, &any, "sampled every ", text);
     }
+}
+
+HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, hd_out out, hd_error *err) {
+    hd_sink sink;
+    if (!heap) return hd__fail(err, HD_INVALID, "a heap expected");
+    hd__sink_begin(&sink, out);
+    hd__print_label(&sink, heap, than);
+    return sink.status || hd__sink_flush(&sink) ? hd__fail(err, sink.status, "writing the output failed") : HD_OK;
 }
 
 /* Goes to the row's level, and says how far to indent. */
 static bool hd__line_enter(hd__print *t, const hd_diff_row *row, uint32_t *indent) {
-    hd__tree_line line;
-    line.bytes[0] = row->amount[0].bytes;
-    line.bytes[1] = row->amount[1].bytes;
-    line.indent = 0;
+    *indent = 0;
     if (row->depth) {
-        const hd__tree_line *above;
         hd__arr_resize(t->above, row->depth);
-        above = &t->above[row->depth - 1];
-        line.indent = above->indent + 2;
-        if (t->joins && row->depth > 1 && row->axis == HD_AXIS_BACKTRACE &&
-            line.bytes[0] == above->bytes[0] && line.bytes[1] == above->bytes[1])
-            line.indent -= 2;
+        *indent = t->above[row->depth - 1] + (row->folds && row->axis == HD_AXIS_BACKTRACE ? 0u : 2u);
     }
-    *indent = line.indent;
-    return hd__push(&t->mem, t->above, line);
+    return hd__push(&t->mem, t->above, *indent);
 }
 
 static void hd__line_name(hd__print *t, const hd_diff_row *row, uint32_t indent) {
     hd_sink *s = &t->sink;
+    const char *axis = row->axes[row->axis].name;
     char text[24];
     hd__sink_pad(s, 2 + (size_t)(indent < HD__INDENT_MOST ? indent : HD__INDENT_MOST));
     if (indent > HD__INDENT_MOST) hd__sink_str(s, hd__text(text, sizeof text, "[%u] ", (uint64_t)row->depth));
-    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_str(s, hd_cstr(": "));
+    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE && axis && *axis) {
+        hd__print_name(s, hd_cstr(axis));
+        hd__sink_str(s, hd_cstr(": "));
+    }
     if (row->depth) hd__print_name(s, row->name);
 }
 
@@ -10651,7 +10695,7 @@ static hd_status hd__print_row(void *user, const hd_diff_row *row) {
     hd__print_amount(t, &row->amount[0], t->width);
     if (t->blocks_width) hd__print_blocks(s, row->amount[0].blocks, t->blocks_width + 2);
     hd__line_name(t, row, indent);
-    if (!row->depth) hd__print_label(s, t->heap);
+    if (!row->depth) hd__print_label(s, t->heap, NULL);
     hd__print_more(t, row->unlisted[0], false);
     hd__sink_str(s, hd_cstr("\n"));
     return s->status;
@@ -10703,9 +10747,9 @@ static hd_status hd__print_diff_row(void *user, const hd_diff_row *row) {
     }
     hd__line_name(t, row, indent);
     if (!row->depth) {
-        hd__print_label(s, t->heap);
+        hd__print_label(s, t->heap, NULL);
         hd__sink_str(s, hd_cstr(" -> "));
-        hd__print_label(s, t->after);
+        hd__print_label(s, t->after, NULL);
     } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE | HD_DIFF_BOUND)) {
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : row->flags & HD_DIFF_GONE ? " (gone" : " ("));
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?" : ""));
@@ -10724,7 +10768,6 @@ static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, cons
     t.heap = heap;
     t.after = after;
     t.units = options && options->units;
-    t.joins = !options || !options->every_route;
     status = hd__walk_heaps(heap, after, options, NULL, after ? hd__print_diff_row : hd__print_row, &t, err);
     if (!status) hd__print_legend(&t);
     return hd__print_end(&t, status, err);
@@ -10980,7 +11023,7 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     hd__sink_pad(&t.sink, t.width + 2 + 8 + (t.estimates ? 8 : 0));
     if (t.blocks_width) hd__print_blocks(&t.sink, total.blocks, t.blocks_width + 2);
     hd__sink_pad(&t.sink, 2);
-    hd__print_label(&t.sink, heap);
+    hd__print_label(&t.sink, heap, NULL);
     hd__sink_str(&t.sink, hd_cstr("\n"));
     status = hd_top(heap, options, hd__print_top_row, &t, err);
     if (!status) hd__print_legend(&t);
@@ -32512,7 +32555,7 @@ static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32
     text.allocator = o->profile->mem.allocator;
     hd__sink_begin(&s, hd_out_memory(&text));
     hd__sink_str(&s, hd_cstr("("));
-    hd__print_label(&s, heap);
+    hd__print_label(&s, heap, NULL);
     hd__sink_str(&s, hd_cstr(")"));
     status = hd__sink_end(&s, "a label", err);
     if (!status) status = hd__folded_child(o, 0, hd__bytes_str(text.data, text.size), node, err);

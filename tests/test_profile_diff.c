@@ -204,15 +204,15 @@ static void diff_is_printed_most_changed_first(void **state) {
                    "  -85  177   92   -8  malloc, dump 0x1 -> malloc, dump 0x2\n"
                    "  -85  170   85   -8    main\n"
                    " -100  100    0  -10      load (gone)\n"
-                   " -100  100    0  -10        : T (gone)\n"
+                   " -100  100    0  -10        type: T (gone)\n"
                    "  +10   70   80   +1      draw\n"
-                   "  +50   20   70   +5        : U\n"
-                   "  -40   50   10   -4        : T\n"
+                   "  +50   20   70   +5        type: U\n"
+                   "  -40   50   10   -4        type: T\n"
                    "   +5    0    5   +1      save (new)\n"
-                   "   +5    0    5   +1        : V (new)\n");
+                   "   +5    0    5   +1        type: V (new)\n");
     assert_printed(before, after, (hd_tree_options){ .first_axis = 1, .cutoff.min_bytes = 60 },
                    "  -85  177   92   -8  malloc, dump 0x1 -> malloc, dump 0x2\n"
-                   " -140  150   10  -14    : T\n"
+                   " -140  150   10  -14    type: T\n"
                    " -140  150   10  -14    main\n"
                    " -100  100    0  -10      load (gone)\n"
                    "  -40   50   10   -4      <other>\n"
@@ -222,7 +222,7 @@ static void diff_is_printed_most_changed_first(void **state) {
                    "       -85 B       177 B        92 B   -8  total -> total\n"
                    "       -85 B       170 B        85 B   -8    main\n"
                    "      -100 B       100 B         0 B  -10      load (gone)\n"
-                   "      -100 B       100 B         0 B  -10        : T (gone)\n"
+                   "      -100 B       100 B         0 B  -10        type: T (gone)\n"
                    "       +15 B        70 B        85 B   +2      <other>\n");
     hd_breakdown_free(b);
     hd_breakdown_free(c);

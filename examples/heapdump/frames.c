@@ -149,7 +149,6 @@ bool frame_is_hidden(void *user, hd_str name) {
 /* Shortening. ---------------------------------------------------------------------------------- */
 
 #define MORE "\xe2\x80\xa6"      /* … */
-#define CALLS " \xe2\x80\xba "   /* › */
 #define TIMES "\xc3\x97"         /* × */
 
 int columns_of(hd_str name) {

@@ -4,6 +4,8 @@
 
 #include "cli.h"
 
+#define CALLS " \xe2\x80\xba "   /* › */
+
 /* An hd_match_fn: functions that allocate for others, and functions that start programs and threads. */
 bool frame_is_hidden(void *user, hd_str name);
 

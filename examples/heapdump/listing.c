@@ -32,6 +32,17 @@ static hd_str copied(hd_str s) {
     return (hd_str){ data, s.len };
 }
 
+/* A frame, or a value with the name of its axis: "type: T". */
+static hd_str value_of(const hd_axis *axis, uint32_t number, uint32_t node) {
+    hd_str value = axis->node_name[node];
+    char *text;
+    int size;
+    if (number == HD_AXIS_BACKTRACE || !axis->name || !*axis->name) return copied(value);
+    size = asprintf(&text, "%s: %.*s", axis->name, (int)value.len, value.data);
+    if (size < 0) needed(NULL);
+    return (hd_str){ text, (size_t)size };
+}
+
 /* The names of the axis that the row was reached along, or of the first that differs; a type beside frames. */
 static void take_names(line *x, const place *p) {
     for (uint32_t a = 0; a < p->rows->axis_count; a++) {
@@ -39,9 +50,10 @@ static void take_names(line *x, const place *p) {
         if (n && !x->name_count) {
             x->axis = a;
             x->names = needed(malloc(n * sizeof *x->names));
-            for (uint32_t i = n; i-- > 0;) x->names[x->name_count++] = copied(p->axis[a].node_name[nodes[i]]);
+            x->names[x->name_count++] = value_of(&p->axis[a], a, nodes[n - 1]);
+            for (uint32_t i = n - 1; i-- > 0;) x->names[x->name_count++] = copied(p->axis[a].node_name[nodes[i]]);
         } else if (n && !x->type.len) {
-            x->type = copied(p->axis[a].node_name[nodes[0]]);
+            x->type = value_of(&p->axis[a], a, nodes[0]);
         }
         free(nodes);
     }
@@ -88,7 +100,7 @@ static hd_status add_line(listing *l, const line *from, const place *p) {
 static hd_status add_tree_row(void *user, const hd_tree_row *row) {
     const place p = { row->breakdown->axis, &row->breakdown->entries, 0, row->entry };
     return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis,
-                                .more = { row->unlisted } }, &p);
+                                .folds = row->folds, .more = { row->unlisted } }, &p);
 }
 
 static hd_status add_diff_row(void *user, const hd_diff_row *row) {
@@ -97,7 +109,8 @@ static hd_status add_diff_row(void *user, const hd_diff_row *row) {
     l->compares = true;
     if (!row->depth) l->all_change = row->diff->gross[0];
     return add_line(l, &(line){ .amount = { row->amount[0], row->amount[1] }, .depth = row->depth, .axis = row->axis,
-                                .flags = row->flags, .more = { row->unlisted[0], row->unlisted[1] } }, &p);
+                                .flags = row->flags, .folds = row->folds,
+                                .more = { row->unlisted[0], row->unlisted[1] } }, &p);
 }
 
 /* Folding. ------------------------------------------------------------------------------------- */
@@ -109,46 +122,21 @@ static uint64_t weight(const listing *l, const line *x) {
     return l->compares ? distance(x->amount[0].bytes, x->amount[1].bytes) : x->amount[0].bytes;
 }
 
-/* Whether the second has all but a hundredth of what the first has. */
-static bool nearly_all(const line *x, const line *y) {
-    for (int i = 0; i < 2; i++)
-        if (distance(x->amount[i].bytes, y->amount[i].bytes) > x->amount[i].bytes / 100) return false;
-    return true;
-}
-
-/* Parents, only children, and `<other>` of less than `least` dropped. */
-static void relate(listing *l, uint64_t least) {
-    uint32_t *kids = needed(calloc((size_t)l->count + 1, sizeof *kids));
-    for (uint32_t i = 0; i < l->count; i++) {
-        line *x = &l->lines[i];
-        x->only = HD_NONE;
-        x->dropped = x->entry == HD_NONE && weight(l, x) < least;
-        if (x->depth && !x->dropped) l->lines[x->parent].only = kids[x->parent]++ ? HD_NONE : i;
-    }
-    free(kids);
-}
-
-/* A callee, or a type, that is all there is. */
-static bool is_folded(const listing *l, const line *x) {
-    const line *p = &l->lines[x->parent];
-    if (!p->depth || p->only != (uint32_t)(x - l->lines) || x->entry == HD_NONE) return false;
-    if (memcmp(x->more, l->lines[p->head].more, sizeof x->more)) return false;
-    return (x->axis == p->axis || x->only == HD_NONE) && nearly_all(&l->lines[p->head], x);
-}
-
+/* Rows that fold join the line of their parent; `<other>` of less than `least` is dropped. */
 static void fold(const arguments *a, listing *l, uint64_t least) {
     bool unfolded = a->frames_all || a->every_route;
-    relate(l, a->all || unfolded ? 0 : least);
+    if (a->all || unfolded) least = 0;
     l->shown = 0;
     for (uint32_t i = 0; i < l->count; i++) {
         line *x = &l->lines[i];
         x->head = i;
-        if (!x->depth) {
-            l->shown++;
-        } else if (!unfolded && !x->dropped && is_folded(l, x)) {
+        x->next = HD_NONE;
+        x->dropped = x->entry == HD_NONE && weight(l, x) < least;
+        if (x->depth && x->folds && !unfolded) {
             x->head = l->lines[x->parent].head;
+            l->lines[x->parent].next = i;
         } else if (!x->dropped) {
-            x->indent = l->lines[l->lines[x->parent].head].indent + 1;
+            if (x->depth) x->indent = l->lines[l->lines[x->parent].head].indent + 1;
             l->shown++;
         }
     }
@@ -250,7 +238,8 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     line other = { .amount = { r[0], r[1] }, .depth = depth + 1, .axis = x->axis };
     hd_u128 sum = r[0].variance;
     uint64_t error;
-    if (!any || r[0].bytes == r[1].bytes) return; /* of one heap the second is nothing */
+    if (!any || (r[0].bytes == r[1].bytes && r[0].blocks == r[1].blocks)) return; /* of one heap the second is nothing */
+    if (r[0].bytes == r[1].bytes && !to->compares && r[0].blocks == HD_UNKNOWN) return;
     sum.lo += r[1].variance.lo;
     sum.hi += r[1].variance.hi + (sum.lo < r[1].variance.lo);
     error = hd_standard_error(sum);
@@ -258,10 +247,11 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     add_other(to, &other);
 }
 
-/* The names that lead to a line from the one that is kept above it. */
+/* The names that lead to a line from the one that is kept above it; the line folds if each of them does. */
 static void take_way(const listing *all, const bool *kept, uint32_t i, line *to) {
     uint32_t n = 0, from = i;
-    do n++, from = all->lines[from].parent;
+    to->folds = true;
+    do to->folds &= all->lines[from].folds, n++, from = all->lines[from].parent;
     while (!kept[from]);
     to->names = needed(malloc(n * sizeof *to->names));
     to->name_count = n;
@@ -411,49 +401,20 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
-/* Labels; with `other`, those that it has with other values. */
-static void put_labels(FILE *out, const char *before, const hd_heap *heap, const hd_heap *other) {
-    for (size_t i = 0; i < heap->label_count; i++) {
-        const hd_label *l = &heap->labels[i];
-        if (other && same_text(hd_heap_label(other, l->name), l->value)) continue;
-        display(out, "%s%s=%s", before, l->name, l->value);
-        before = ", ";
-    }
-}
-
-static void put_label(FILE *out, const hd_heap *heap) {
-    display(out, "%s", heap->allocator ? heap->allocator : "total");
-    if (heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(heap->kind));
-    if (heap->process) display(out, ", %s", heap->process);
-    if (heap->pid) display(out, ", pid %llu", (unsigned long long)heap->pid);
-    if (heap->dump) display(out, ", dump %s", heap->dump);
-    if (heap->sample_bytes) {
-        static const arguments units = { 0 };
-        display(out, ", sampled every "), put_bytes(out, &units, heap->sample_bytes, 0);
-    }
-    put_labels(out, ", ", heap, NULL);
-}
-
-/* What is other in the second label; nothing, where files alone tell two heaps apart. */
-static void put_other_label(FILE *out, const hd_heap *heap, const hd_heap *after) {
-    bool other = compare_heaps(heap, after, true) || after->pid != heap->pid;
-    if (!other && !after->dump) {
-        put_labels(out, " -> ", after, heap);
-        return;
-    }
-    display(out, " -> ");
-    if (compare_heaps(heap, after, true)) put_label(out, after);
-    else if (after->pid != heap->pid) display(out, "pid %llu", (unsigned long long)after->pid);
-    else display(out, "dump %s", after->dump);
-    if (!compare_heaps(heap, after, true)) put_labels(out, ", ", after, heap);
+/* A heap's label; with `than` the parts in which it differs. */
+static void put_label(FILE *out, const char *before, const hd_heap *heap, const hd_heap *than) {
+    hd_buffer label = { 0 };
+    if (!hd_print_label(heap, than, hd_out_memory(&label), NULL) && label.size)
+        display(out, "%s%.*s", before, (int)label.size, (const char *)label.data);
+    hd_buffer_free(&label);
 }
 
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {
     char *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
-    put_label(f, heap);
-    if (after) put_other_label(f, heap, after);
+    put_label(f, "", heap, NULL);
+    if (after) put_label(f, " -> ", after, compare_heaps(heap, after, true) ? NULL : heap);
     closed_text(f, &text);
     put_within(out, text, columns);
     free(text);
@@ -576,20 +537,20 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
     hd_str type = { NULL, 0 };
     size_t n = 0;
     char *text, *of = NULL;
-    for (const line *y = x; y->head == i; y = &l->lines[y->only]) {
+    for (const line *y = x;; y = &l->lines[y->next]) {
         if (y->axis == x->axis) n = add_calls(c, y, y == x, &calls, n);
         else if (y->name_count) type = y->names[y->name_count - 1];
         if (y->type.len) type = y->type;
-        if (y->only == HD_NONE) break;
+        if (y->next == HD_NONE) break;
     }
     if (type.len) {
         of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
-        if (room) room -= columns_of(hd_cstr(of)) + 2;
+        if (room) room -= columns_of(hd_cstr(of)) + 3;
     }
     text = n ? short_calls(calls, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
     put_style(out, c->screen, x->entry == HD_NONE || is_self(calls[0].name) ? FAINT : PLAIN);
-    display(out, "%s%s", x->entry != HD_NONE && x->axis != HD_AXIS_BACKTRACE ? ": " : "", text);
-    if (of) put_style(out, c->screen, FAINT), display(out, ": %s", of);
+    display(out, "%s", text);
+    if (of) put_style(out, c->screen, FAINT), display(out, "%s%s", n ? CALLS : "", of);
     put_style(out, c->screen, PLAIN);
     free(calls), free(text), free(of);
 }

@@ -6,8 +6,8 @@
 #include "heaps.h"
 #include "screen.h"
 
-/* A row of a tree. Shown with it, on one line, are rows that hold nearly all of it, each the only listed child of
-   the one before. */
+/* A row of a tree. Shown with it, on one line, are rows that fold: each the only child of the one before, and with
+   exactly its figures (hd_tree_row). */
 typedef struct line {
     hd_str *names;               /* frames that lead here from the row above, outermost first; or types */
     uint32_t name_count;
@@ -20,7 +20,8 @@ typedef struct line {
     uint64_t more[2];            /* bytes that it may hold besides, of a merged heap; by side of two */
     uint32_t entry;              /* HD_NONE: <other> */
     bool dropped;                /* says next to nothing */
-    uint32_t parent, only;       /* lines; only: the one child, HD_NONE when there is none or there are several */
+    bool folds;                  /* as in hd_tree_row */
+    uint32_t parent, next;       /* lines; next: the row that is shown behind it, HD_NONE: none */
     uint32_t head;               /* the line that it is part of */
     uint32_t indent;
 } line;
