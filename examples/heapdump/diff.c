@@ -95,6 +95,9 @@ void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *
     free(before), free(after), free(labels.name);
 }
 
+/* JSON of a diff; `along`: NULL, or the axis whose values are among its frames. */
+typedef struct json_diff { hd_json *json; const char *along; } json_diff;
+
 static hd_status diff_row(void *user, const hd_diff_row *row) {
     static const struct { unsigned flag; const char *name; } changes[] = {
         { HD_DIFF_NEW, "new" }, { HD_DIFF_GONE, "gone" }, { HD_DIFF_GROWN, "grown" },
@@ -103,14 +106,16 @@ static hd_status diff_row(void *user, const hd_diff_row *row) {
     static const char *const bytes[] = { "before", "after" }, *const blocks[] = { "blocks_before",
                                                                                   "blocks_after" },
                       *const errors[] = { "error_before", "error_after" };
-    hd_json *j = user;
+    const json_diff *d = user;
+    hd_json *j = d->json;
+    hd_str value = d->along ? value_along(row->name, d->along) : (hd_str){ NULL, 0 };
     const char *change = "same";
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (row->flags & changes[i].flag) change = changes[i].name;
     json_line(j);
     json_u64(j, "depth", row->depth);
-    json_text(j, "axis", row->depth ? row->diff->axis[row->axis].name : NULL);
-    json_str(j, "name", row->name);
+    json_text(j, "axis", !row->depth ? NULL : value.len ? d->along : row->diff->axis[row->axis].name);
+    json_str(j, "name", value.len ? value : row->name);
     json_text(j, "change", change);
     for (int i = 0; i < 2; i++) json_amount(j, bytes[i], blocks[i], errors[i], &row->amount[i]);
     if (row->flags & HD_DIFF_BOUND) json_bool(j, "bound", true);
@@ -158,6 +163,22 @@ static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *a
     return HD_OK;
 }
 
+static hd_status pair_json(comparing *d, const hd_heap *before, const hd_heap *after, hd_tree_options *tree,
+                           hd_error *err) {
+    json_diff json = { &d->to.json, NULL };
+    hd_heap along[2] = { { 0 }, { 0 } };
+    hd_status status;
+    if (!is_along(d->a, tree->first_axis, false)) return hd_diff_tree(before, after, tree, diff_row, &json, err);
+    json.along = d->a->by;
+    status = heap_along(before, axis_in(d->a, before), &tree->options, &along[0], err);
+    if (!status) status = heap_along(after, axis_in(d->a, after), &tree->options, &along[1], err);
+    tree->first_axis = 0;
+    tree->cutoff.nested = true;
+    if (!status) status = hd_diff_tree(&along[0], &along[1], tree, diff_row, &json, err);
+    hd_heap_release(&along[0]), hd_heap_release(&along[1]);
+    return status;
+}
+
 /* NULL on one side: nothing was there. `places` are what to call the sides then. */
 static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, char *const *places) {
     const arguments *a = d->a;
@@ -177,7 +198,7 @@ static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, 
         json_side(j, "before", before, &absent);
         json_side(j, "after", after, &absent);
         json_array(j, "rows");
-        status = hd_diff_tree(before, after, &options, diff_row, j, &err);
+        status = pair_json(d, before, after, &options, &err);
         hd_json_end(j), hd_json_end(j);
     } else {
         status = pair_text(d, before, after, &err);

@@ -155,9 +155,10 @@ void listing_free(listing *l) {
 }
 
 /* The rows of a tree, not folded yet. */
-static hd_status gather(const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree, listing *l,
+static hd_status gather(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree, listing *l,
                         hd_error *err) {
     memset(l, 0, sizeof *l);
+    l->by = a->by;
     return after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
 }
 
@@ -169,7 +170,7 @@ static void settle(const arguments *a, const hd_tree_options *tree, listing *l) 
 
 static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
                          listing *l, hd_error *err) {
-    hd_status status = gather(heap, after, tree, l, err);
+    hd_status status = gather(a, heap, after, tree, l, err);
     if (!status) settle(a, tree, l);
     return status;
 }
@@ -212,11 +213,11 @@ static bool mark_some(const listing *all, const uint32_t *end, const listing *so
     return found;
 }
 
-/* Marks where ways to marked lines part. */
+/* Marks where ways to marked lines part, and the values of --by that they lead through. */
 static void mark_forks(const listing *all, bool *kept) {
     uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
     for (uint32_t i = all->count; i-- > 1;) {
-        kept[i] |= ways[i] > 1;
+        kept[i] |= ways[i] > 1 || (ways[i] && all->by && value_along(all->lines[i].names[0], all->by).len);
         ways[all->lines[i].parent] += kept[i] || ways[i];
     }
     free(ways);
@@ -263,7 +264,7 @@ static void nest(const listing *all, listing *some) {
     bool *kept = needed(calloc((size_t)all->count + 1, 1));
     uint32_t *end = ends_of(all), *depth = needed(calloc((size_t)all->count + 1, sizeof *depth)), now = 0;
     hd_amount *rest = needed(calloc(4 * ((size_t)all->count + 1), sizeof *rest));
-    listing to = { .listed = some->listed, .compares = all->compares, .all_change = all->all_change };
+    listing to = { .listed = some->listed, .compares = all->compares, .all_change = all->all_change, .by = all->by };
     if (mark_some(all, end, some, kept)) {
         mark_forks(all, kept);
         for (uint32_t i = 0; i < all->count; i++) {
@@ -294,6 +295,7 @@ void listing_repeat(listing *l, const repeats *again) {
         if (!x->times) x->times = needed(calloc((size_t)x->name_count + 1, sizeof *x->times));
         for (uint32_t k = 0; k < x->name_count; k++) {
             uint64_t times;
+            if (l->by && value_along(x->names[k], l->by).len) continue;
             x->path = longer_path(x->path, x->names[k]);
             times = times_of(again, x->path);
             if (times > x->times[k]) x->times[k] = times;
@@ -335,7 +337,7 @@ static hd_status of_one_axis(const arguments *a, const hd_heap *heap, const hd_o
 /* What a budget lists; with `all`, nested. */
 static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
                           const listing *all, listing *l, hd_error *err) {
-    hd_status status = gather(heap, after, tree, l, err);
+    hd_status status = gather(a, heap, after, tree, l, err);
     if (status) return status;
     l->listed = l->count;
     if (all->count) nest(all, l);
@@ -350,7 +352,7 @@ static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_hea
     hd_status status = HD_OK;
     memset(&tree->cutoff, 0, sizeof tree->cutoff);
     tree->cutoff.min_share = 0.001;
-    if (nested) status = gather(heap, after, tree, &all, err);
+    if (nested) status = gather(a, heap, after, tree, &all, err);
     if (nested) tree->options.warning = NULL; /* told once */
     if (nested && !status) {
         settle(a, tree, &all);
@@ -386,11 +388,21 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     tree.first_axis = after ? axis_in_both(a, heap, after) : axis_in(a, heap);
     tree.options = *options;
     memset(l, 0, sizeof *l);
-    if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
-    if (a->by || a->every_route) return fill_rows(a, heap, after, rows, &tree, false, l, err);
-    status = of_one_axis(a, heap, options, &one[0], &again[0], err);
-    if (!status && after) status = of_one_axis(a, after, options, &one[1], &again[1], err);
-    if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, true, l, err);
+    if (is_along(a, tree.first_axis, rows && !a->has_cutoff)) {
+        status = heap_along(heap, tree.first_axis, options, &one[0], err);
+        if (!status && after) status = heap_along(after, axis_in(a, after), options, &one[1], err);
+        tree.first_axis = 0;
+        tree.cutoff.nested = true;
+    } else if (a->has_cutoff || !rows) {
+        return collect(a, heap, after, &tree, l, err);
+    } else if (a->every_route || tree.first_axis) {
+        return fill_rows(a, heap, after, rows, &tree, false, l, err);
+    } else {
+        status = of_one_axis(a, heap, options, &one[0], &again[0], err);
+        if (!status && after) status = of_one_axis(a, after, options, &one[1], &again[1], err);
+    }
+    if (!status && a->has_cutoff) status = collect(a, &one[0], after ? &one[1] : NULL, &tree, l, err);
+    else if (!status) status = fill_rows(a, &one[0], after ? &one[1] : NULL, rows, &tree, true, l, err);
     for (int i = 0; i < 2; i++) {
         if (!status && !a->invert) listing_repeat(l, &again[i]);
         hd_heap_release(&one[i]);

@@ -32,12 +32,21 @@ typedef struct listing {
     uint32_t count, shown;       /* shown: of these, how many are not part of another */
     uint32_t listed;             /* rows that a budget had */
     bool compares;               /* two heaps */
+    const char *by;              /* the axis whose values may be among the frames; NULL: none */
     uint64_t all_change;         /* of two heaps */
 } listing;
 
 /* The tree of a heap, or with `after` of what changed. With `rows`, as much as fits into so many lines. */
 hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
                        const hd_options *options, listing *l, hd_error *err);
+/* along.c: a heap by the values of an axis other than the first, with call stacks below them, as one axis: "age: 1 s",
+   main. hd_heap_release frees it. A heap that lists no cells has no stacks then. */
+hd_status heap_along(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out, hd_error *err);
+/* Whether a tree is of that: a budget of entries, or of `lines`, is spent along an axis other than the first. */
+bool is_along(const arguments *a, uint32_t axis, bool lines);
+/* The value in such a name, of length 0 in others. */
+hd_str value_along(hd_str name, const char *axis);
+
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,

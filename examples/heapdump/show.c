@@ -19,12 +19,17 @@ typedef struct showing {
 
 static hd_options warned(showing *s) { return (hd_options){ .warning = on_warning, .warning_user = &s->reading }; }
 
+/* JSON of a tree; `along`: NULL, or the axis whose values are among its frames. */
+typedef struct json_tree { hd_json *json; const char *along; } json_tree;
+
 static hd_status tree_row(void *user, const hd_tree_row *row) {
-    hd_json *j = user;
+    const json_tree *t = user;
+    hd_json *j = t->json;
+    hd_str value = t->along ? value_along(row->name, t->along) : (hd_str){ NULL, 0 };
     json_line(j);
     json_u64(j, "depth", row->depth);
-    json_text(j, "axis", row->depth ? row->breakdown->axis[row->axis].name : NULL);
-    json_str(j, "name", row->name);
+    json_text(j, "axis", !row->depth ? NULL : value.len ? t->along : row->breakdown->axis[row->axis].name);
+    json_str(j, "name", value.len ? value : row->name);
     json_amount(j, "bytes", "blocks", "error", &row->amount);
     if (row->unlisted) json_u64(j, "more_bytes", row->unlisted);
     hd_json_end(j);
@@ -46,6 +51,21 @@ static char *pattern_of(hd_str name) {
     return made;
 }
 
+static hd_status json_heap(showing *s, const hd_heap *heap, hd_tree_options *tree, hd_error *err) {
+    json_tree t = { &s->to.json, NULL };
+    hd_heap along;
+    hd_status status;
+    if (!is_along(s->a, tree->first_axis, false)) return hd_tree(heap, tree, tree_row, &t, err);
+    t.along = s->a->by;
+    status = heap_along(heap, tree->first_axis, &tree->options, &along, err);
+    if (status) return status;
+    tree->first_axis = 0;
+    tree->cutoff.nested = true;
+    status = hd_tree(&along, tree, tree_row, &t, err);
+    hd_heap_release(&along);
+    return status;
+}
+
 static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
     hd_options options = warned(s);
     arguments view = *s->a;
@@ -56,7 +76,7 @@ static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
         hd_tree_options tree = tree_options(s->a);
         tree.first_axis = axis_in(s->a, heap);
         tree.options = options;
-        return hd_tree(heap, &tree, tree_row, &s->to.json, err);
+        return json_heap(s, heap, &tree, err);
     }
     status = listing_make(&view, heap, NULL, s->rows, &options, &l, err);
     if (status) return status;

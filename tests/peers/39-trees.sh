@@ -42,4 +42,37 @@ check "diff --json --sort name" "main a x b" "$("$tool" diff --json --sort name 
 printf 'profile,stack,bytes,blocks\n,main;big,1000,1\n,main;many,10,50\n,main;some,100,7\n' > "$work/order.csv"
 check "--sort blocks" "main many some big / function main many some big" "$(names tree --sort blocks --min-bytes 1 "$work/order.csv") / $(names top --sort blocks "$work/order.csv")"
 check "--sort takes no other word" 2 "$(cd "$work" && status "$tool" tree --sort size order.csv)"
+# A tree along another axis than frames goes by that axis, with a budget and on a terminal too, and its parts add up.
+sums() { # of JSON: the first rows are values of the axis, and have the bytes of the whole
+  jq -r --arg axis "$1" '[.heaps[0].rows[]] as $r | ([$r[] | select(.depth == 1) | .bytes] | add) == $r[0].bytes and
+    ([$r[] | select(.depth == 1 and .name != "<other>") | .axis] | unique) == [$axis]'
+}
+for n in 4 8 20 100; do
+  check "tree --by age --entries $n goes by age" true "$("$tool" tree --by age --entries $n --json tests/data/ages.csv | sums age)"
+done
+check "tree --by age --entries 20: values have the name of their axis" "age: 10 ms to 100 ms age: 100 ms to 1 s age: 1 s to 10 s" \
+  "$("$tool" tree --by age --entries 20 tests/data/ages.csv | grep -o 'age: [0-9]* [a-z]* to [0-9]* [a-z]*' | xargs)"
+on_terminal() { # COLUMNSxROWS COMMAND...
+  TERM=dumb HEAPDUMP_PAGER=cat PYTHONPATH=tests/peers python3 -c 'import sys, on_terminal
+columns, rows = map(int, sys.argv[1].split("x"))
+sys.stdout.buffer.write(on_terminal.run(sys.argv[2:], columns, rows)[0].replace(b"\r\n", b"\n"))' "$@"
+}
+for size in 80x24 140x50; do
+  on_terminal $size "$tool" tree --by age --bytes tests/data/ages.csv > "$work/by.txt"
+  check "tree --by age on a terminal of $size: the three ages, and no more than the whole" "3 yes" \
+    "$(grep -c 'age: ' "$work/by.txt") $(awk 'NR == 1 { all = $1 } /age: / { sum += $1 } END { print (sum <= all && sum > 0.99 * all) ? "yes" : "no" }' "$work/by.txt")"
+done
+
+# A line has the figures of the frame that it names last: a callee with nearly all bytes and few blocks does not fold.
+printf 'profile,stack,bytes,blocks\n,main;big,20000000,20\n,main;small,160000,20000\n' > "$work/few.csv"
+printf 'profile,stack,bytes,blocks\n,main;big,30000000,30\n,main;small,160000,30000\n' > "$work/few-later.csv"
+for size in pipe 80x24 140x50; do
+  see() { if [ $size = pipe ]; then "$tool" "$@"; else on_terminal $size "$tool" "$@"; fi; }
+  check "tree, $size: no fold lends blocks to a callee" "20020 main,20 big" \
+    "$(see tree "$work/few.csv" | tr -d '█▏▎▍▌▋▊▉' | awk '/main$|big$/ { print $4, $NF }' | paste -sd ,)"
+  check "diff, $size: nor does it change them" "+10010 main,+10 big" \
+    "$(see diff "$work/few.csv" "$work/few-later.csv" | awk '/main$|big$/ { print $(NF - 1), $NF }' | paste -sd ,)"
+done
+printf 'profile,stack,bytes,blocks\n,main;run;big,30,3\n' > "$work/chain.csv"
+check "a chain of equal figures folds" "main › run › big" "$("$tool" tree "$work/chain.csv" | sed -n 's/.*  \(main.*\)/\1/p')"
 exit $failed
