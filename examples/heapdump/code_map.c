@@ -216,12 +216,12 @@ static char *code_of_v8(char *text) {
     char *source, *column, *line = NULL;
     text += strspn(text, "*~^+-");
     source = code_source(text);
-    if (!source) return symbols_text(*text ? text : "(anonymous)", NULL, 0);
+    if (!source) return symbols_text(*text ? text : "(anonymous)", NULL, 0, (hd_str){ NULL, 0 });
     *source++ = 0;
     column = strrchr(source, ':');
     if (column) *column = 0, line = strrchr(source, ':');
     if (line) *line++ = 0;
-    return symbols_text(*text ? text : "(anonymous)", source, line ? atoi(line) : 0);
+    return symbols_text(*text ? text : "(anonymous)", source, line ? atoi(line) : 0, (hd_str){ NULL, 0 });
 }
 
 char *code_map_name(code_map *m, hd_str address) {

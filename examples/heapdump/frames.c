@@ -58,14 +58,7 @@ static void text_put(growing *t, const char *data, size_t size) {
 
 static void text_end_at(growing *t, size_t size) { t->data[t->size = size] = 0; }
 
-size_t without_place(const char *s, size_t n) {
-    size_t open = n, digits = 0;
-    if (n < 6 || s[n - 1] != ')') return n;
-    while (n - 2 > digits && isdigit((unsigned char)s[n - 2 - digits])) digits++;
-    if (!digits || s[n - 2 - digits] != ':') return n;
-    while (open && s[open - 1] != '(') open--;
-    return open > 1 && s[open - 2] == ' ' ? open - 2 : n;
-}
+size_t without_place(const char *s, size_t n) { return hd_frame_parse((hd_str){ s, n }).function.len; }
 
 static bool ends_with(const char *s, size_t n, const char *text) {
     size_t m = strlen(text);

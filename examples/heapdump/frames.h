@@ -9,7 +9,7 @@
 /* An hd_match_fn: functions that allocate for others, and functions that start programs and threads. */
 bool frame_is_hidden(void *user, hd_str name);
 
-/* The length of a name without " (file.c:12)" at its end. */
+/* The length of a name without " (file.c:12) [object]" at its end. */
 size_t without_place(const char *s, size_t n);
 /* Characters that a name takes on a terminal. */
 int columns_of(hd_str name);

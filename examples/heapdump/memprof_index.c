@@ -69,7 +69,7 @@ hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line) {
     char *linked = needed(strndup(name.data, name.len));
     char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
     free(n->text);
-    n->text = symbols_text(linked, path, (int)line);
+    n->text = symbols_text(linked, path, (int)line, (hd_str){ NULL, 0 });
     free(linked);
     free(path);
     return hd_cstr(n->text);

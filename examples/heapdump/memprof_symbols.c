@@ -79,14 +79,16 @@ uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_fram
     return n;
 }
 
-/* An hd_memprof_symbolize_fn: functions as people read them, "function (file.c:12)". */
+/* An hd_memprof_symbolize_fn: functions as people read them, "function (dir/file.c:12) [object]". */
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                        uint32_t capacity) {
     symbols *s = user;
     uint32_t n = symbols_linked(user, a, frames, capacity);
+    const symbols_object *o = n ? symbols_binary(s, a) : NULL;
     while (s->name_count) free(s->names[--s->name_count]);
     for (uint32_t i = 0; i < n; i++) {
-        char *text = symbols_text(frames[i].function.data, frames[i].file.data, (int)frames[i].line);
+        char *text = symbols_text(frames[i].function.data, frames[i].file.data, (int)frames[i].line,
+                                  hd_cstr(o ? o->path : ""));
         s->names[s->name_count++] = text;
         frames[i].function = hd_cstr(text);
     }

@@ -166,10 +166,11 @@ static uint32_t site_node(series *s, uint32_t parent, hd_str name, hd_error *err
 
 /* The place that most bytes of a site were asked for at; below zero, where only what it calls asked. */
 static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
-    size_t n = without_place(frame.data, frame.len);
-    if (n == frame.len || bytes <= s->place_bytes[node]) return;
+    hd_frame_parts f = hd_frame_parse(frame);
+    if (!f.file.len || bytes <= s->place_bytes[node]) return;
     free(s->place[node]);
-    s->place[node] = needed(strndup(frame.data + n + 2, frame.len - n - 3));
+    if (asprintf(&s->place[node], "%.*s:%llu", (int)f.file.len, f.file.data, (unsigned long long)f.line) < 0)
+        s->place[node] = needed(NULL);
     s->place_bytes[node] = bytes;
 }
 

@@ -14,11 +14,6 @@
 
 enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
-/* libiberty's: NULL for what is not Rust's. Its demangle.h does not go with C11. */
-char *rust_demangle(const char *mangled, int options);
-/* libstdc++'s, and libc++'s */
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
 static int symbols_order(const void *a, const void *b) {
     const symbols_function *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
@@ -216,10 +211,10 @@ Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit) {
     return &unit->tree;
 }
 
-static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around) {
+static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around, uint32_t named) {
     if (dwarf_tag(die) == DW_TAG_subprogram) around = HD_NONE;
     unit->scopes = symbols_room(unit->scopes, unit->count, &unit->capacity, sizeof *unit->scopes);
-    unit->scopes[unit->count] = (symbols_scope){ *die, around };
+    unit->scopes[unit->count] = (symbols_scope){ *die, around, named };
     symbols_add_ranges(&unit->ranges, die, (uint32_t)unit->count);
     return (uint32_t)unit->count++;
 }
@@ -237,15 +232,17 @@ static bool symbols_holds_code(int tag) {
 static void symbols_read_unit(symbols_object *o, symbols_unit *unit) {
     size_t depth = 0, capacity = 0;
     symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs from the unit down */
-    symbols_scope next = { .around = HD_NONE };
+    symbols_scope next = { .around = HD_NONE, .named = HD_NONE };
     unit->read = true;
+    symbols_begin_names(symbols_tree(o, unit), unit);
     if (dwarf_child(symbols_tree(o, unit), &next.die) == 0) path[depth++] = next;
     while (depth) {
         Dwarf_Die *die = &path[depth - 1].die;
         int tag = dwarf_tag(die);
         next.around = path[depth - 1].around;
+        next.named = symbols_add_named(unit, die, path[depth - 1].named);
         if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-            next.around = symbols_add_scope(unit, die, next.around);
+            next.around = symbols_add_scope(unit, die, next.around, next.named);
         if (symbols_holds_code(tag) && dwarf_child(die, &next.die) == 0) {
             path = symbols_room(path, depth, &capacity, sizeof *path);
             path[depth++] = next;
@@ -406,33 +403,6 @@ void symbols_begun(symbols *s, uint64_t pid) {
     if (fd >= 0) close(fd);
 }
 
-const char *symbols_basename(const char *path) {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
-/* The name of a function DIE, as linked where it says so. */
-static const char *symbols_die_name(Dwarf_Die *die) {
-    Dwarf_Attribute attribute;
-    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-    if (!name) name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
-    return name ? name : dwarf_diename(die);
-}
-
-/* "function (file.c:12)", demangled */
-char *symbols_text(const char *name, const char *file, int line) {
-    SYMBOLS_WORK;
-    char *demangled = name[0] == '_' ? rust_demangle(name, 0) : NULL;
-    const char *shown;
-    if (!demangled && name[0] == '_' && name[1] == 'Z') demangled = __cxa_demangle(name, NULL, NULL, NULL);
-    shown = demangled ? demangled : name;
-    char *text = NULL;
-    if (!file || line <= 0) text = strdup(shown);
-    else if (asprintf(&text, "%s (%s:%d)", shown, symbols_basename(file), line) < 0) text = NULL;
-    free(demangled);
-    return needed(text);
-}
-
 static unsigned symbols_number(Dwarf_Die *die, unsigned name) {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
@@ -471,7 +441,7 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
     number = symbols_at(&unit->ranges, address);
     for (; number != HD_NONE && count < capacity; number = unit->scopes[number].around) {
         Dwarf_Die *die = &unit->scopes[number].die;
-        const char *name = symbols_die_name(die);
+        const char *name = symbols_scope_name(o, unit, &unit->scopes[number]);
         if (name) {
             frames[count] = at;
             frames[count].name = name;
@@ -557,7 +527,8 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     if (o->module) {
         uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);
         if (!n) n = symbols_function_at(o, offset + o->bias, frames);
-        while (n--) s->names[s->name_count++] = symbols_text(frames[n].name, frames[n].file, frames[n].line);
+        while (n--)
+            s->names[s->name_count++] = symbols_text(frames[n].name, frames[n].file, frames[n].line, object);
     }
     if (!s->name_count) {
         s->unresolved++;
@@ -576,6 +547,7 @@ void symbols_free(symbols *s) {
         symbols_dwp_close(o->dwp);
         if (o->dwfl) dwfl_end(o->dwfl);
         for (size_t u = 0; u < o->unit_count; u++) {
+            symbols_free_names(&o->units[u]);
             free(o->units[u].scopes);
             free(o->units[u].ranges.range);
         }

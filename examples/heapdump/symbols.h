@@ -34,7 +34,16 @@ typedef struct symbols_ranges {
 typedef struct symbols_scope {
     Dwarf_Die die;
     uint32_t around;             /* the scope that it is in; HD_NONE: none */
+    uint32_t named;              /* of C++: its symbols_named, or the one that it is in; HD_NONE: none */
 } symbols_scope;
+
+/* A DIE of C++ that qualifies names: a function, a class, a namespace. */
+typedef struct symbols_named {
+    Dwarf_Die die;
+    Dwarf_Off offset;
+    uint32_t above;              /* the one that it is in; HD_NONE: none */
+    char *full;                  /* its qualified name, once asked for */
+} symbols_named;
 
 typedef struct symbols_unit {
     Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
@@ -43,6 +52,9 @@ typedef struct symbols_unit {
     symbols_scope *scopes;
     size_t count, capacity;
     symbols_ranges ranges;
+    bool is_cxx;
+    symbols_named *named;        /* by offset */
+    size_t named_count, named_capacity;
 } symbols_unit;
 
 /* A function at an address; strings are libdw's. */
@@ -104,8 +116,6 @@ uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_fram
 symbols_object *symbols_object_of(symbols *s, hd_str path);
 void symbols_begun(symbols *s, uint64_t pid);
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
-const char *symbols_basename(const char *path);
-char *symbols_text(const char *name, const char *file, int line);
 uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
                         uint32_t capacity);
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
@@ -113,6 +123,17 @@ void symbols_free(symbols *s);
 void *symbols_room(void *items, size_t count, size_t *capacity, size_t size);
 void symbols_read_units(symbols_object *o);
 Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit);
+
+/* symbols_names.c: what functions are called. */
+const char *symbols_basename(const char *path);
+/* "function (dir/file.c:12) [object]", demangled; the file may be NULL, the object's path empty. To be freed. */
+char *symbols_text(const char *name, const char *file, int line, hd_str object);
+void symbols_begin_names(Dwarf_Die *tree, symbols_unit *unit);
+uint32_t symbols_add_named(symbols_unit *unit, Dwarf_Die *die, uint32_t above);
+/* The name of a function as it is linked; of one that debug information gives no such name (lambdas, static functions
+   of C++), that of the symbol table, else the name with those of the scopes around it. */
+const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope);
+void symbols_free_names(symbols_unit *unit);
 
 /* code_map.c */
 code_map *code_map_open(uint64_t pid);

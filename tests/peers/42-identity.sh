@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Functions of one name stay two in a recording when their source files, their objects or the functions around them
+# differ. Frames keep the whole path and the object file. A program's own function is never hidden, whatever its name.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must g++ libc6-dev python3
+work=$PWD/build/peers/identity
+rm -rf "$work" && mkdir -p "$work/one" "$work/two" && cd "$work"
+
+# The functions that allocate in the last live heap of a trace: bytes, name, object.
+cat > sites.py <<'END2'
+import json, sys
+t = json.load(open(sys.argv[1]))
+frames, heap = {}, []
+for e in t["traceEvents"]:
+    frames.update(e.get("args", {}).get("stackFrames", {}))
+    heap = e.get("args", {}).get("dumps", {}).get("heaps", {}).get("malloc", {}).get("entries", heap)
+size = {}
+for e in heap:
+    if e.get("bt"): size[e["bt"]] = max(size.get(e["bt"], 0), int(e["size"], 16))
+for bt in sorted(size, key=lambda b: -size[b]):
+    f = frames[bt]
+    print(size[bt], f["name"].replace(sys.argv[2] + "/", ""), f.get("category", "-"))
+END2
+
+cat > one/util.c <<'END2'
+#include <stdlib.h>
+static void *grow(size_t n) { return malloc(n); }
+void *NAME(void) { return grow(SIZE); }
+END2
+cp one/util.c two/util.c
+cat > same.c <<'END2'
+void *one(void), *two(void), *three(void);
+int main(void) { for (int i = 0; i < 10; i++) one(), two(), three(); return 0; }
+END2
+cc -g -O0 -DNAME=one -DSIZE=1000 -c one/util.c -o one.o
+cc -g -O0 -DNAME=two -DSIZE=3000 -c two/util.c -o two.o
+cc -g -O0 -DNAME=three -DSIZE=5000 -shared -fPIC one/util.c -o libthree.so
+cc -g -O0 same.c one.o two.o -L. -lthree -Wl,-rpath,"$PWD" -o same
+"$tool" record -o same.json -- ./same 2> record.err
+check "one name in two files and two objects is three functions" \
+"50000 grow (one/util.c:2) libthree.so
+30000 grow (two/util.c:2) same
+10000 grow (one/util.c:2) same" "$(python3 sites.py same.json "$PWD" | grep '^[0-9]* grow')"
+check "converted files keep the path and the object" 3 \
+  "$("$tool" convert --to folded --kind live same.json 2> convert.err | grep -o 'grow ([^;]*/*util.c:2) \[[a-z.]*\]' | sort -u | wc -l)"
+
+cat > lambdas.cc <<'END2'
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+void *volatile sink;
+namespace { namespace inner { __attribute__((noinline)) static void keep(int n) { sink = malloc(n); } } }
+__attribute__((noinline)) static void keep(int n) { sink = malloc(n * 2); }
+__attribute__((noinline)) void textures(std::vector<int> &v) { std::for_each(v.begin(), v.end(), [](int n) { sink = malloc(n * 10); sink = malloc(n); }); }
+__attribute__((noinline)) void sounds(std::vector<int> &v) { std::for_each(v.begin(), v.end(), [](int n) { sink = malloc(n); sink = malloc(n); }); }
+int main() { std::vector<int> v(100, 1000); textures(v); sounds(v); inner::keep(70000); sink = nullptr; keep(25000); sink = nullptr; return 0; }
+END2
+for o in 0 2; do
+  g++ -g -O$o lambdas.cc -o lambdas$o
+  "$tool" record -o lambdas$o.json -- ./lambdas$o 2> record.err
+  python3 sites.py lambdas$o.json "$PWD" > sites
+  check "-O$o: lambdas of two functions are two" "1100000 textures 200000 sounds" \
+    "$(grep -F 'operator()' sites | sed 's/^\([0-9]*\) \([a-z]*\)(std::vector.*::operator().*/\1 \2/' | tr '\n' ' ' | sed 's/ $//')"
+  check "-O$o: static functions have their namespace" "70000 (anonymous namespace)::inner::keep 50000 keep" \
+    "$(grep -F 'keep' sites | sed 's/(int).*//; s/ (lambdas.*//' | tr '\n' ' ' | sed 's/ $//')"
+done
+exit $failed
