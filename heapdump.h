@@ -10681,7 +10681,7 @@ static void hd__print_amount(hd__print *t, const hd_amount *a, size_t width) {
 /* Sets columns out for a whole, of which all rows are parts. */
 static void hd__print_columns(hd__print *t, const hd_amount *whole) {
     t->total = whole->bytes;
-    t->estimates = t->heap->sample_bytes || hd__u128_any(whole->variance);
+    t->estimates = (t->heap->sample_bytes && whole->blocks != HD_UNKNOWN) || hd__u128_any(whole->variance);
     t->width = hd__size_width(whole->bytes, t->units);
     t->blocks_width = hd__blocks_width(whole->blocks);
 }
@@ -10719,7 +10719,8 @@ static void hd__print_diff_columns(hd__print *t, const hd_amount *x, const hd_am
     uint64_t most = gross;
     if (x->bytes > most) most = x->bytes;
     if (y->bytes > most) most = y->bytes;
-    t->estimates = t->heap->sample_bytes || t->after->sample_bytes || hd__u128_any(x->variance) ||
+    t->estimates = (t->heap->sample_bytes && x->blocks != HD_UNKNOWN) ||
+                   (t->after->sample_bytes && y->blocks != HD_UNKNOWN) || hd__u128_any(x->variance) ||
                    hd__u128_any(y->variance);
     t->width = hd__size_width(most, t->units);
     t->blocks_width = hd__blocks_width(x->blocks > y->blocks ? x->blocks : y->blocks); /* HD_UNKNOWN is most */
@@ -35508,6 +35509,7 @@ static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8
     if (!axis) return HD_OK;
     if (!v[2]) {
         bool negative = v[3] >> 63;
+        if (hd_str_equal(unit, key)) unit.len = 0; /* "access_hint" in "access_hint" */
         hd__arr_resize(x->text, 0);
         if (!hd__append(x->m, &x->text, hd_cstr(negative ? "-" : "")) ||
             !hd__append(x->m, &x->text, hd__digits(digits, negative ? 0 - v[3] : v[3], 10)) ||

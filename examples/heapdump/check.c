@@ -15,6 +15,7 @@ typedef struct limit_check {
     double before, after, error; /* bytes; the standard error of what is compared with the limit */
     double limit;                /* bytes */
     bool has_before;
+    bool is_bound;               /* the error is the largest there can be */
 } limit_check;
 
 typedef struct checks {
@@ -40,16 +41,23 @@ static double quantile(double share) {
 
 static double double_of(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
 
+/* The variance of an amount. Samples without block counts tell none: then it is the largest there can be, that of blocks
+   much smaller than the sampling interval. */
+static double variance_of(const hd_heap *heap, const hd_amount *amount) {
+    if (amount->blocks != HD_UNKNOWN || amount->variance.lo || amount->variance.hi) return double_of(amount->variance);
+    return (double)amount->bytes * (double)heap->sample_bytes;
+}
+
 /* Bytes that a heap holds, and their variance. */
 static double bytes_of(const hd_heap *heap, double *variance) {
     hd_rows cells;
     *variance = 0;
     if (heap->breakdown) {
-        *variance = double_of(heap->breakdown->entries.amount[0].variance);
+        *variance = variance_of(heap, &heap->breakdown->entries.amount[0]);
         return (double)heap->breakdown->entries.amount[0].bytes;
     }
     cells = hd_profile_cells(heap->profile);
-    for (uint32_t i = 0; i < cells.count; i++) *variance += double_of(cells.amount[i].variance);
+    for (uint32_t i = 0; i < cells.count; i++) *variance += variance_of(heap, &cells.amount[i]);
     return (double)hd_profile_bytes(heap->profile);
 }
 
@@ -62,11 +70,13 @@ static limit_check *add_check(checks *c, const char *what, const hd_heap *heap) 
 /* `before` may be NULL: nothing was there. */
 static int check_heap(const arguments *a, const chosen *y, const hd_heap *before, const hd_heap *after, checks *c) {
     double variance, variance_before = 0, bytes = bytes_of(after, &variance);
+    bool is_bound = has_unknown_error(after), bound_before = before && has_unknown_error(before);
     limit_check *l;
     if (a->max_growth >= 0) {
         double most = 1 + a->max_growth;
         l = add_check(c, "growth", after);
         l->has_before = before != NULL;
+        l->is_bound = is_bound || bound_before;
         l->before = before ? bytes_of(before, &variance_before) : 0;
         l->after = bytes;
         l->limit = l->before * most;
@@ -76,6 +86,7 @@ static int check_heap(const arguments *a, const chosen *y, const hd_heap *before
         l = add_check(c, "total", after);
         l->after = bytes;
         l->limit = (double)a->max_total;
+        l->is_bound = is_bound;
         l->error = sqrt(variance);
     }
     for (int i = 0; i < a->site_count; i++) {
@@ -86,6 +97,7 @@ static int check_heap(const arguments *a, const chosen *y, const hd_heap *before
             return failed(y->file, &err);
         l = add_check(c, "site", after);
         l->site = s->site.text;
+        l->is_bound = is_bound;
         l->after = bytes_of(&part, &variance);
         l->limit = (double)s->bytes;
         l->error = sqrt(variance);
@@ -147,6 +159,13 @@ static void check_text(const arguments *a, const checks *c, FILE *out) {
     display(out, "%-6s  %-6s %12s %12s %s%8s %12s  %s\n", "", "of", "before", "after", errors ? "        +- " : "", "change",
             "limit", "heap");
     for (size_t i = 0; i < c->count; i++) put_check(a, c, &c->list[i], errors, out);
+    for (size_t i = 0; i < c->count; i++) {
+        const limit_check *l = &c->list[i];
+        if (!l->is_bound || (i && l[-1].heap == l->heap)) continue;
+        display(out, "cannot test %s for noise exactly: it has no block counts. Its error is taken as the largest that "
+                "sampling every ", l->heap->allocator ? l->heap->allocator : "-");
+        put_bytes(out, a, l->heap->sample_bytes, 0), display(out, " can have\n");
+    }
 }
 
 static void check_json(const checks *c, hd_json *j) {
@@ -158,6 +177,7 @@ static void check_json(const checks *c, hd_json *j) {
         if (l->has_before) json_u64(j, "before", (uint64_t)l->before);
         json_u64(j, "after", (uint64_t)l->after);
         if (l->error > 0) json_u64(j, "error", (uint64_t)l->error);
+        if (l->is_bound) json_bool(j, "error_is_bound", true);
         json_u64(j, "limit", (uint64_t)l->limit);
         json_object(j, "heap"), json_label(j, l->heap), hd_json_end(j);
         hd_json_end(j);

@@ -144,6 +144,11 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
         else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
         if (!status) worked(heap, made, result);
     }
+    if (!status && a->hide && !hd_dump_graph(c->dump)) {
+        bool fewer;
+        status = without_labels(a, heap, &result, &fewer, err);
+        if (!status && fewer) worked(heap, made, result);
+    }
     if (!status) status = folded(a, c, heap, made, again, err);
     if (!status && a->invert) {
         status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
@@ -174,9 +179,11 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
         status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
     else if (format_has_addresses(hd_dump_format(c->dump)))
         status = name_profile(a, names, heap->profile, &profile, err);
+    else if (heap->profile && (a->names || a->hide))
+        status = name_places(names, c->dump, heap->profile, &profile, err);
     else
         return HD_OK;
-    if (status) return status;
+    if (status || !profile) return status;
     result.profile = profile;
     worked(heap, made, result);
     return HD_OK;
@@ -374,6 +381,14 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
             picked[heap - c->heaps] = true;
     }
     free(sorted);
+}
+
+/* Whether it is sampled, and nothing tells its errors: for these the blocks would have to be known. */
+bool has_unknown_error(const hd_heap *heap) {
+    totals t;
+    if (!heap->sample_bytes) return false;
+    t = totals_of(heap);
+    return t.blocks == HD_UNKNOWN && !t.error && t.bytes;
 }
 
 totals totals_of(const hd_heap *heap) {

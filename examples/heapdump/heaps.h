@@ -47,6 +47,7 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
                              int (*order)(const void *, const void *), size_t *n);
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 totals totals_of(const hd_heap *heap);
+bool has_unknown_error(const hd_heap *heap);
 
 /* ahead.c: reads files in order on other processors, while the caller works on those before. */
 typedef struct ahead ahead;
@@ -69,6 +70,14 @@ bool is_resident(const hd_scalar *s);
 
 /* info.c: how many scalars say more than the sizes of heaps. */
 size_t scalars_beside(const hd_dump *dump);
+
+/* beside.c: the heap without axes that neither are stacks or types nor are asked for by --by; *made is false where it
+   has no others. */
+hd_status without_labels(const arguments *a, const hd_heap *heap, hd_heap *out, bool *made, hd_error *err);
+
+/* located.c: the profile with functions for frames of which the dump tells addresses in objects; NULL: it has none. */
+hd_status name_places(symbols *names, const hd_dump *dump, const hd_profile *profile,
+                      hd_profile **out, hd_error *err);
 
 /* named.c */
 hd_status name_profile(const arguments *a, symbols *names, const hd_profile *profile, hd_profile **out,

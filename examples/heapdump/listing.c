@@ -419,6 +419,7 @@ static void put_label(FILE *out, const char *before, const hd_heap *heap, const 
     if (!hd_print_label(heap, than, hd_out_memory(&label), NULL) && label.size)
         display(out, "%s%.*s", before, (int)label.size, (const char *)label.data);
     hd_buffer_free(&label);
+    if (!than && has_unknown_error(heap)) display(out, ", error unknown (no block counts)");
 }
 
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {
@@ -618,7 +619,8 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     int used;
     columns c = { .a = a, .screen = s, .compares = after != NULL, .total = x->bytes };
     if (after && blocks != HD_UNKNOWN) blocks = y->blocks == HD_UNKNOWN || y->blocks > blocks ? y->blocks : blocks;
-    c.estimates = heap->sample_bytes || (after && after->sample_bytes) || x->variance.lo || x->variance.hi ||
+    c.estimates = (heap->sample_bytes && x->blocks != HD_UNKNOWN) ||
+                  (after && after->sample_bytes && y->blocks != HD_UNKNOWN) || x->variance.lo || x->variance.hi ||
                   y->variance.lo || y->variance.hi;
     c.bytes = a->exact ? digits_of(x->bytes > y->bytes ? x->bytes : y->bytes) : 10;
     c.blocks = blocks == HD_UNKNOWN || (after && c.estimates && is_narrow(s)) ? 0 : digits_of(blocks);

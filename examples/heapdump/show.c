@@ -160,7 +160,7 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     hd_status status;
     top_list t = { .out = s->to.text, .a = s->a, .screen = &s->screen, .total = all.bytes };
     if (s->a->json) return hd_top(heap, &options, top_row, &s->to.json, err);
-    t.estimates = heap->sample_bytes != 0;
+    t.estimates = heap->sample_bytes && !has_unknown_error(heap);
     t.blocks = all.blocks == HD_UNKNOWN ? 1 : snprintf(NULL, 0, "%llu", (unsigned long long)all.blocks);
     if (t.blocks < 6) t.blocks = 6;
     if (s->screen.columns && s->screen.columns < 100) t.blocks = 0; /* names need the room */

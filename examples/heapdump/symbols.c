@@ -479,7 +479,7 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
 }
 
 /* The object of a path, or the binary that was given for it: one of its name. */
-static symbols_object *symbols_object_for(symbols *s, hd_str path) {
+symbols_object *symbols_object_for(symbols *s, hd_str path) {
     const char *slash = memrchr(path.data, '/', path.len);
     hd_str file = path;
     if (slash) file.data = slash + 1, file.len -= (size_t)(slash + 1 - path.data);

@@ -114,6 +114,7 @@ void symbols_rest(const unsigned *before);
 /* symbols.c */
 uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame);
 symbols_object *symbols_object_of(symbols *s, hd_str path);
+symbols_object *symbols_object_for(symbols *s, hd_str path);
 void symbols_begun(symbols *s, uint64_t pid);
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
 uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
