@@ -247,6 +247,7 @@ typedef struct hd_limits {
 } hd_limits;
 
 struct hd_unpacker;
+struct hd_str;
 
 /* What reading, exporting and writing calls may be told; all of it optional. */
 typedef struct hd_options {
@@ -273,6 +274,10 @@ typedef struct hd_options {
        are; 0: it cannot, and all is stored. compress2 of zlib with level 9 gives LLVM's bytes [all is stored] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
+    /* Whether a frame is an allocator's or of a runtime: formats that can say so have viewers hide it (>>pprof.write)
+       [malloc and its like, operator new] */
+    bool (*hidden)(void *hidden_user, struct hd_str frame);
+    void *hidden_user;
 } hd_options;
 
 /* What a call that reads has to say to its caller, by the options of that call: malformed input, warnings,
@@ -3209,8 +3214,8 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
    parts. Other axes are labels. What a breakdown does not list is in frames called "<other>", so that samples add up
    to its total. The process, the dump, the allocator and a time that is none of day are comments, which reading
    knows. Standard errors are not told, but the period is: reading makes them anew. A profile has one: of heaps that
-   are not sampled alike it is the largest, and a warning says so. hd_options.places has mappings,
-   addresses, symbols, beginnings of functions, columns; an address that has no name is written without one. Other
+   are not sampled alike it is the largest, and a warning says so. drop_frames are the functions of hd_options.hidden
+   that call only such: pprof's lists begin with their callers. hd_options.places has mappings, addresses, symbols, beginnings of functions, columns; an address that has no name is written without one. Other
    facts of a file that was read are not written. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also stacks of 2^31 bytes together, as those of a
    chain of 50,000 calls that all have bytes); HD_UNSUPPORTED (several processes, dumps or times;
@@ -36339,6 +36344,136 @@ static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
     return HD_OK;
 }
 
+/* Frames to drop. ----------------------------------------------------------------------------- */
+
+/* A function as pprof compares it with drop_frames: without its parameters. */
+static hd_str hd__pprof_plain(hd_str name) {
+    static const char anonymous[] = "(anonymous namespace)";
+    if (name.len && *name.data == '.') name.data++, name.len--;
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.data[i] != '(') continue;
+        if (name.len - i >= sizeof anonymous - 1 && !memcmp(name.data + i, anonymous, sizeof anonymous - 1)) {
+            i += sizeof anonymous - 2;
+        } else if (i >= 8 && !memcmp(name.data + i - 8, "operator", 8) && i + 1 < name.len && name.data[i + 1] == ')') {
+            i++;
+        } else {
+            name.len = i;
+        }
+    }
+    return name;
+}
+
+/* Cuts out of a text, of which it returns the new size, what stands between brackets; nothing if they do not match. */
+static size_t hd__pprof_unbracket(uint8_t *text, size_t size, char open, char close) {
+    size_t depth = 0, n = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == (uint8_t)close && !depth--) return size;
+        depth += text[i] == (uint8_t)open;
+    }
+    if (depth) return size;
+    for (size_t i = 0; i < size; i++) {
+        depth += text[i] == (uint8_t)open;
+        if (!depth) text[n++] = text[i];
+        depth -= text[i] == (uint8_t)close;
+    }
+    return n;
+}
+
+/* The same of a name of C++ that pprof shortens first: without what templates are made for. In o->message. */
+static bool hd__pprof_short(hd__pprof_out *o, hd_str name, hd_str *out) {
+    size_t n = name.len;
+    hd__arr_resize(o->message, 0);
+    if (!hd__append(&o->mem, &o->message, name)) return false;
+    if (n) n = hd__pprof_unbracket(o->message, n, '(', ')');
+    if (n) n = hd__pprof_unbracket(o->message, n, '<', '>');
+    hd__arr_resize(o->message, n);
+    *out = hd__pprof_plain(hd__appended(o->message));
+    return true;
+}
+
+/* Whether a frame is an allocator's or a runtime's. */
+static bool hd__pprof_hides(const hd__pprof_out *o, hd_str frame) {
+    static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
+                                         "posix_memalign", "valloc", "pvalloc", "operator new", "operator new[]" };
+    if (o->options && o->options->hidden) return o->options->hidden(o->options->hidden_user, frame);
+    frame = hd__pprof_plain(hd_frame_parse(frame).function);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hd__is(frame, names[i])) return true;
+    return false;
+}
+
+enum { HD__PPROF_HIDDEN = 1, HD__PPROF_INNER = 2, HD__PPROF_OUTER = 4, HD__PPROF_DROP = 1, HD__PPROF_KEEP = 2 };
+#define HD__PPROF_PATTERN 65536u /* bytes of drop_frames, at most */
+
+/* By node of the frames: hidden, as `hides` tells of its location; and so are all that it calls; and so are all that lead
+   to it, where pprof drops nothing. */
+static void hd__pprof_mark_nodes(const hd__pprof_out *o, const hd_axis *axis, const uint8_t *hides, uint8_t *marks) {
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t parent = axis->parent[i];
+        if (!hides[o->location[i]]) continue;
+        marks[i] = HD__PPROF_HIDDEN | HD__PPROF_INNER;
+        if (!parent || (marks[parent] & HD__PPROF_OUTER)) marks[i] |= HD__PPROF_OUTER;
+    }
+    for (uint32_t i = axis->node_count; i-- > 1;)
+        if (!(marks[i] & HD__PPROF_INNER)) marks[axis->parent[i]] &= (uint8_t)~HD__PPROF_INNER;
+}
+
+/* Appends a name to o->part so that a regular expression matches it and nothing else. One that is no UTF-8, which such
+   have to be, or that makes the pattern too long, is left out. */
+static bool hd__pprof_put_pattern(hd__pprof_out *o, hd_str name) {
+    const uint8_t *p = (const uint8_t *)name.data;
+    if (!name.len || hd__len(o->part) + 2 * name.len + 1 > HD__PPROF_PATTERN) return true;
+    for (size_t i = 0, n; i < name.len; i += n)
+        if (!p[i] || !(n = hd__utf8(p + i, name.len - i))) return true;
+    if (hd__len(o->part) && !hd__append(&o->mem, &o->part, hd_cstr("|"))) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        if (strchr("\\.+*?()|[]{}^$", name.data[i]) && !hd__append(&o->mem, &o->part, hd_cstr("\\"))) return false;
+        if (!hd__bytes_add(&o->mem, &o->part, p + i, 1)) return false;
+    }
+    return true;
+}
+
+/* Whether each location is hidden, and the two numbers of what its function is called to pprof. */
+static bool hd__pprof_key(hd__pprof_out *o, hd__strings *keys, uint8_t *hides, uint32_t *key) {
+    for (uint32_t i = 0; i < hd__len(o->locations); i++) {
+        hd_str name = o->strings.strings[o->locations[i].name], text = hd__pprof_plain(name);
+        hides[i] = o->locations[i].name && hd__pprof_hides(o, o->names.strings[i]);
+        key[2 * (size_t)i] = hd__strings_add(&o->mem, &o->arena, keys, text);
+        if (key[2 * (size_t)i] == HD_NONE || !hd__pprof_short(o, name, &text)) return false;
+        key[2 * (size_t)i + 1] = hd__strings_add(&o->mem, &o->arena, keys, text);
+        if (key[2 * (size_t)i + 1] == HD_NONE) return false;
+    }
+    hd__arr_resize(o->message, 0);
+    return true;
+}
+
+/* The string of drop_frames; 0: there are none. A function that calls others anywhere is not dropped, since pprof drops
+   what it calls, too. */
+static hd_status hd__pprof_put_drops(hd__pprof_out *o, uint32_t *number, hd_error *err) {
+    const hd_axis *axis = &o->axis[o->frames];
+    size_t n = hd__len(o->locations);
+    uint8_t *marks = hd__zeros(uint8_t, &o->mem, &o->arena, axis->node_count);
+    uint8_t *hides = hd__zeros(uint8_t, &o->mem, &o->arena, n), *uses = hd__zeros(uint8_t, &o->mem, &o->arena, 2 * n);
+    uint32_t *key = hd__array(uint32_t, &o->mem, &o->arena, 2 * n);
+    hd__strings keys;
+    bool good;
+    memset(&keys, 0, sizeof keys);
+    keys.seed = o->strings.seed;
+    *number = 0;
+    if (!marks || !hides || !uses || !key) return hd__no_memory(&o->mem, err);
+    good = hd__pprof_key(o, &keys, hides, key);
+    if (good) hd__pprof_mark_nodes(o, axis, hides, marks);
+    for (uint32_t i = 1; i < axis->node_count && good; i++)
+        for (unsigned k = 0; k < 2 && !(marks[i] & HD__PPROF_OUTER); k++)
+            uses[key[2 * (size_t)o->location[i] + k]] |= marks[i] & HD__PPROF_INNER ? HD__PPROF_DROP : HD__PPROF_KEEP;
+    hd__arr_resize(o->part, 0);
+    for (uint32_t k = 0; k < hd__len(keys.strings) && good; k++)
+        if (uses[k] == HD__PPROF_DROP) good = hd__pprof_put_pattern(o, keys.strings[k]);
+    hd__strings_free(&o->mem, &keys);
+    if (!good) return hd__no_memory(&o->mem, err);
+    return hd__len(o->part) ? hd__pprof_put_string(o, hd__appended(o->part), number, err) : HD_OK;
+}
+
 /* Messages. ----------------------------------------------------------------------------------- */
 
 static bool hd__pprof_put(hd__mem *m, uint8_t **to, uint64_t value) {
@@ -36579,7 +36714,7 @@ static hd_status hd__pprof_put_comments(hd__pprof_out *o, hd_error *err) {
 }
 
 static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
-    uint32_t last = 0, space = 0, none;
+    uint32_t last = 0, space = 0, drops, none;
     uint64_t period = 0, time = o->heaps->time_us;
     bool unlike = false;
     HD__TRY(hd__pprof_put_string(o, hd_cstr(""), &none, err));
@@ -36592,6 +36727,7 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
     }
     HD__TRY(hd__pprof_write_mappings(o, err));
     HD__TRY(hd__pprof_write_frames(o, err));
+    HD__TRY(hd__pprof_put_drops(o, &drops, err));
     HD__TRY(hd__pprof_put_comments(o, err));
     for (size_t i = 0; i < o->count; i++) {
         if (o->heaps[i].sample_bytes > period) period = o->heaps[i].sample_bytes;
@@ -36607,6 +36743,7 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
         if (!hd__append(&o->mem, &o->message, o->strings.strings[i])) return hd__no_memory(&o->mem, err);
         hd__pprof_flush(o, 6);
     }
+    hd__pprof_flush_number(o, 7, drops);
     if (time >= HD__PPROF_CLOCK && time < INT64_MAX / 1000) hd__pprof_flush_number(o, 9, time * 1000);
     if (period) HD__TRY(hd__pprof_write_type(o, 11, space, "bytes", err));
     hd__pprof_flush_number(o, 12, period);

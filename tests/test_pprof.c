@@ -834,6 +834,15 @@ static void merged_profiles_are_written(void **state) {
     "5{1:1 2:5 3:5 5:3} 5{1:2 2:6 3:8 4:7 5:11} 5{1:3 4:7} 5{1:8 3:8} " \
     "4{1:1 2:4 3:4100 4{1:2 2:12 3:7} 4{1:1}} 4{1:2 2:9 3:65552} 4{1:3 3:255} 4{1:6 2:9 3:65600 4{1:3 2:9}} 4{1:7 2:4 3:5000 4{1:8}} "
 
+static hd_status take_drops(void *user, const hd_fact *fact) {
+    if (!strcmp(fact->name, "drop frames")) snprintf((char *)user, 200, HD_FMT, HD_ARG(fact->text));
+    return HD_OK;
+}
+static void drop_frames_of(const hd_dump *dump, char *text) {
+    *text = 0;
+    assert_int_equal(hd_dump_facts(dump, take_drops, text, NULL), HD_OK);
+}
+
 static hd_buffer written_with(const hd_heap *heaps, size_t count, const hd_places *places) {
     hd_buffer out = { 0 };
     hd_error err = { 0 };
@@ -942,6 +951,59 @@ static void objects_of_frames_are_kept(void **state) {
         hd_dump_free(again);
     }
     hd_dump_free(dump);
+}
+
+static bool hides_h(void *user, hd_str frame) { return ++*(int *)user, frame.len && frame.data[0] == 'h'; }
+
+/* pprof drops all that a function of drop_frames calls, but for what comes before the first that is not of these. */
+static void drop_frames_are_what_calls_nothing_else(void **state) {
+    (void)state;
+    static const struct { const char *stacks, *drops; } cases[] = {
+        { "main;malloc", "malloc" },
+        { "main;f;operator new(unsigned long);malloc", "operator new|malloc" },
+        { "main;malloc;hook()", NULL },
+        { "main;f;malloc\nmain;malloc;hook()", NULL },
+        { "malloc;main", NULL },
+        { "malloc", NULL },
+        { "main;f\nmain;malloc(unsigned long, a::b<(int)3>)", "malloc" },
+        { "malloc;main;calloc;malloc", "malloc|calloc" },
+        { "malloc.c\nmallocx\nmi_malloc", NULL },
+        { "h;main;h1;h2\nmain;h3;f;h4", "h1|h2|h4" },
+        { "main;h.a*b+(1)\nmain;hello::x<h::y>::z()", "h\\.a\\*b\\+|hello::x<h::y>::z|hello::x::z" },
+        { "main;h::x<int>;f\nmain;h::x<char>", "h::x<char>" },
+        { "main;h(anonymous namespace)::f(int)", "h\\(anonymous namespace\\)::f|h::f" },
+        { "main;h::operator()(int)", "h::operator\\(\\)|h::operator" },
+        { "main;h\xff", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_profile *p = profile_new(1);
+        hd_heap heap = { .profile = p };
+        char text[200], *stack = text;
+        int calls = 0;
+        hd_options options = { .hidden = i < 9 ? NULL : hides_h, .hidden_user = &calls };
+        hd_buffer out = { 0 };
+        hd_dump *dump;
+        strcpy(text, cases[i].stacks);
+        for (char *end; stack; stack = end) {
+            uint32_t node = 0;
+            end = strchr(stack, '\n');
+            if (end) *end++ = 0;
+            for (char *name = stack, *next; name; name = next) {
+                next = strchr(name, ';');
+                if (next) *next++ = 0;
+                assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node, NULL), HD_OK);
+            }
+            assert_int_equal(hd_profile_add(p, &node, 8, 1, NULL), HD_OK);
+        }
+        assert_int_equal(hd_pprof_write(&heap, 1, &options, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(calls > 0, i >= 9);
+        dump = read_bytes(out.data, out.size, NULL);
+        drop_frames_of(dump, text);
+        assert_string_equal(text, cases[i].drops ? cases[i].drops : "");
+        hd_dump_free(dump);
+        hd_buffer_free(&out);
+        hd_profile_free(p);
+    }
 }
 
 /* Loaded elsewhere, a library is the same one, and its addresses count from where it was first. */
@@ -1135,6 +1197,7 @@ int main(void) {
         cmocka_unit_test(units_are_those_of_pprof),
         cmocka_unit_test(types_of_one_heap_are_several_heaps),
         cmocka_unit_test(objects_of_frames_are_kept),
+        cmocka_unit_test(drop_frames_are_what_calls_nothing_else),
         cmocka_unit_test(places_of_several_profiles_are_added),
         cmocka_unit_test(what_is_beside_names_fails_whole),
         cmocka_unit_test(profiles_with_unlike_axes_are_added),

@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "formats/formats.h"
+#include "frames.h"
 #include "heaps.h"
 #include "memprof.h"
 #include "objects.h"
@@ -169,7 +170,7 @@ static bool takes_scalars(const arguments *a) { return heaps_format(a) == format
 int write_heaps(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, const char *path,
                 bool is_default) {
     reading r = { .file = path ? path : "output" };
-    hd_options options = { .places = places, .warning = on_warning, .warning_user = &r };
+    hd_options options = { .places = places, .warning = on_warning, .warning_user = &r, .hidden = frame_is_hidden };
     const char *add_to = a->add_to;
     unpacked trace;
     output o;

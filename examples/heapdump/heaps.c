@@ -119,9 +119,16 @@ static void tell_unbounded(const char *file) {
 static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     bool found;
-    size_t hidden = c->hidden;
+    size_t hidden;
     hd_status status = HD_OK;
     if (a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
+        hd_profile *shorter;
+        status = without_drop_frames(c->dump, heap, &c->hidden, &shorter, err);
+        if (status) return status;
+        result = *heap;
+        result.profile = shorter;
+        if (shorter) worked(heap, made, result);
+        hidden = c->hidden;
         status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
         if (!status && c->hidden != hidden) worked(heap, made, result);
         else if (!status) hd_heap_release(&result);

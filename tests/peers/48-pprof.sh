@@ -23,7 +23,7 @@ gotop() {
 # ourtop FILE TYPE: the same of ours
 ourtop() {
   "$tool" top --all --frames all --json --allocator "$2" "$1" |
-    jq -r '.heaps[].rows[] | select(.bytes > 0) | "\(.self_bytes) \(.bytes) \(.name | sub(":0\\)$"; ")") | sub(" \\((?<p>[^()]*)\\)$"; " \(.p)"))"' | LC_ALL=C sort
+    jq -r '.heaps[].rows[] | select(.bytes > 0) | "\(.self_bytes) \(.bytes) \(.name | sub(" \\[[^ ]*\\]$"; "") | sub(":0\\)$"; ")") | sub(" \\((?<p>[^()]*)\\)$"; " \(.p)"))"' | LC_ALL=C sort
 }
 same_top() {                     # same_top NAME FILE TYPE [OURS]
   gotop "$2" "$3" > go.top
@@ -129,7 +129,7 @@ if { command -v npm > /dev/null || need npm; } && npm install --silent --no-audi
   for name in go own; do
     node "$root/tests/peers/pprof.mjs" speedscope "$work" $name.pb > speedscope.txt
     "$tool" top --frames all --self --top 30 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
-      sed 's/ (\(.*\))$/ \1/' > ours.txt
+      sed 's# \[[^ ]*\]$##; s# (\(.*\))$# \1#' > ours.txt
     check "speedscope shows $name.pb: its functions that hold most" "$(by_function < ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | by_function)"
     check "speedscope shows $name.pb: its total" "$("$tool" info $name.pb | awk '/inuse_space/ && NF > 6 { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"
   done
@@ -161,6 +161,58 @@ check "--by of no label" "1 heapdump: $labels (pprof): --by takes backtrace, typ
 "$tool" merge --to pprof -o other.pb "$labels" "$labels" 2> err
 check "diff --by takes a label" user "$("$tool" diff --json --by user other.pb "$labels" | jq -r '.diffs[0].rows[1].axis')"
 check "diff of profiles names no dump" 0 "$("$tool" diff "$labels" "$labels" | grep -c 'dump')"
+# What a label says is beside the stacks, and not among them.
+data=$root/tests/data
+check "labels stay out of the tree" "main Server::run Buf::grow Cache::put Log::open" \
+  "$("$tool" tree --json --allocator space "$data/pprof-case-tcmalloc.pb" 2> err | jq -r '[.heaps[].rows[1:][].name | select(startswith("_") | not)] | join(" ")')"
+check "--by takes them, and stacks are below" "access_hint 128 backtrace main" \
+  "$("$tool" tree --json --by access_hint --allocator space "$data/pprof-case-tcmalloc.pb" 2> err | jq -r '[.heaps[].rows[1:3][] | .axis, .name] | join(" ")')"
+check "rows have seven of them, and are read" "1 1 100" "$("$tool" rows "$data/pprof-case-lab7.pb" > lab7.csv; head -n 1 lab7.csv | grep -c axis_k6) $(
+  "$tool" rows lab7.csv | cmp - lab7.csv && "$tool" info --json lab7.csv | jq -r '[.. | .heaps? // empty | .[] | 1, .bytes] | join(" ")')"
+check "convert writes them" "$(cat lab7.csv)" "$("$tool" convert --to rows "$data/pprof-case-lab7.pb" | sed "s|^,|$data/pprof-case-lab7.pb,|")"
+
+# The difference of two Go profiles: less is live, and nothing was allocated less.
+check "a negative value costs its heap alone" "$(go tool pprof -top -unit=B -sample_index=alloc_space "$data/pprof-case-neg.pb" 2>&1 | sed -n 's/.*of \([0-9]*\)B total.*/\1/p')" \
+  "$("$tool" tree --bytes --kind total "$data/pprof-case-neg.pb" 2> err | awk 'NR == 1 { print $1 }')"
+
+# Without counts of blocks errors are not known.
+counted=$data/pprof-case-blocks without=$data/pprof-case-noblocks
+check "no error is shown that is not known" "0 1" "$("$tool" tree "${without}1.pb" | grep -c '±') $("$tool" tree "${without}1.pb" | grep -c 'error unknown (no block counts)')"
+check "check takes the largest that there can be, and says so" "0 noise 1" \
+  "$(status "$tool" check "${without}1.pb" "${without}2.pb") $("$tool" check "${without}1.pb" "${without}2.pb" | awk 'NR == 2 { print $1 }') $(
+    "$tool" check "${without}1.pb" "${without}2.pb" | grep -c 'cannot test inuse_space for noise exactly')"
+check "with counts it says nothing" "0 noise 0" "$(status "$tool" check "${counted}1.pb" "${counted}2.pb") $(
+  "$tool" check "${counted}1.pb" "${counted}2.pb" | awk 'NR == 2 { print $1 }') $("$tool" check "${counted}1.pb" "${counted}2.pb" | grep -c 'cannot test')"
+check "bytes behind a gzip stream are told" "1 1" "$(status "$tool" validate "$data/pprof-case-trailing.pb.gz") $(
+  "$tool" validate "$data/pprof-case-trailing.pb.gz" | grep -c 'or others follow it')"
+
+# A profile of addresses: a program of that build id names them, as it does for pprof.
+cat > named.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) void *leak(void) { return malloc(100); }
+static inline __attribute__((always_inline)) void *wrapper(void) { return leak(); }
+__attribute__((noinline)) void *work(void) { void *p = wrapper(); __asm__ volatile("" ::: "memory"); return p; }
+int main(void) { void *p = work(); __asm__ volatile("" ::: "memory"); return p == 0; }
+C
+python3 "$root/tests/peers/pprof.py" addresses named.c "$work"
+for pie in pie no-pie moved; do
+  check "$pie: go names the addresses" "leak main work" "$(go tool pprof -top $pie.pb 2>/dev/null | awk 'listed { print $6 } $1 == "flat" { listed = 1 }' | sort | paste -sd' ')"
+  for by in "" "--binary $pie.bin"; do
+    check "$pie: and so does tree $by" "main › work › wrapper › leak" "$("$tool" tree $by $pie.pb 2> err | tail -n 1 | sed 's/.*%  *[0-9]*  *//; s/ ([^)]*)//g; s/ \[[^]]*\]//g')"
+    check "$pie: ... without a word of complaint" "" "$(cat err)"
+  done
+done
+check "another program names nothing, and says so" "1 1" "$("$tool" tree --binary pie.bin other.pb 2> err | grep -c '+0x') $(grep -c 'another build id' err)"
+check "where no build id is told, one that is given does" 1 "$("$tool" tree --binary pie.bin without.pb 2> err | grep -c 'leak')"
+
+# drop_frames and keep_frames: what of a stack go shows is what the tree shows.
+python3 "$root/tests/peers/pprof.py" drops "$work" > drops.txt
+while read -r file; do
+  check "$file: frames that go drops" "$(go tool pprof -raw "$file" 2>/dev/null | python3 "$root/tests/peers/pprof.py" stacks)" \
+    "$("$tool" tree --json --all "$file" 2> err | jq -r '.heaps[0].rows[] | select(.name == "<self>" or .self_bytes > 0) | .name' 2> /dev/null | head -n 0; "$tool" rows --help > /dev/null; "$tool" tree --json --all "$file" | python3 "$root/tests/peers/pprof.py" rows)"
+done < drops.txt
+check "--frames all has them" 1 "$("$tool" tree --frames all "$(head -n 1 drops.txt)" | grep -c 'dropped')"
+
 for file in "$root"/fuzz/seeds/fuzz_netcf/*; do
   [ "$(status "$tool" info --strict "$file")" = 0 ] && "$tool" convert --to pprof -o netcf.pb "$file" 2> err || continue
   check "a .NET dump's dominators: $(basename "$file")" "$(tree "$file" | awk 'NR == 1 { print $1, $3 }')" "$(tree netcf.pb | awk 'NR == 1 { print $1, $3 }')"
