@@ -1458,7 +1458,7 @@ typedef struct hd_format {
     const char *title;           /* "a .NET CF dump": what to expect, as messages say it */
     /* How sure the first bytes of an input make it that this is its format, from 0, it is not, to 100, no other
        begins like this. HD_DETECT_FIRST are shown, or all that there are; where no format is surer than 49 of
-       these, HD_DETECT_BYTES, or all. The surest answer counts, of either. */
+       these, HD_DETECT_BYTES, or all; the answers to those count then. */
     int (*detect)(const uint8_t *bytes, size_t size);
     /* Reads an input into the dump, by the calls below. Memory from options->allocator counts for max_memory,
        and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. `err`
@@ -19717,6 +19717,9 @@ typedef struct hd__trace_in {
     uint64_t max_records, events, seed;
     hd__trace_event event;       /* the one being read */
     bool in_event;
+    bool is_other;               /* an object that has nothing of a trace */
+    hd_str first_key;            /* of the object, in first_bytes; data NULL: it has none */
+    char first_bytes[40];
     hd__trace_item *items;       /* stb_ds arrays */
     hd__trace_heap *heaps;
     hd__trace_entry *entries;
@@ -20702,7 +20705,13 @@ static hd_status hd__trace_read_root(hd__trace_in *x) {
         HD__TRY(hd__trace_read_events(x));
     } else {
         HD__TRACE_WANT(x, token, HD__T_OBJECT, "a trace");
+        x->is_other = true;
         HD__TRACE_MEMBERS(x, m) {
+            if (!x->first_key.data) {
+                x->first_key.data = (const char *)memcpy(x->first_bytes, m.key.data, m.key.len < 40 ? m.key.len : 40);
+                x->first_key.len = m.key.len < 40 ? m.key.len : 40;
+            }
+            if (hd__is(m.key, "traceEvents") || hd__is(m.key, "stackFrames")) x->is_other = false;
             if (hd__is(m.key, "traceEvents")) {
                 HD__TRY(hd__trace_expect(x, m.token, HD__T_ARRAY, "traceEvents", &ok));
                 if (ok) HD__TRY(hd__trace_read_events(x));
@@ -21507,6 +21516,11 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
     if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
+    if (!status && x.is_other)
+        status = hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
+                             x.first_key.data ? "no heap dump known: a JSON object without traceEvents, which begins with '%S'"
+                                              : "no heap dump known: a JSON object without traceEvents, and without any member",
+                             x.first_key);
     if (!status) status = hd__trace_build_heaps(&x);
     if (!status) status = hd__trace_build_scalars(&x);
     if (!status) status = hd__trace_build_details(&x);
@@ -32346,15 +32360,16 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 #ifndef HEAPDUMP_NO_FOLDED
 /* ================================================================================= >>folded
    Folded stacks: the text that flamegraph.pl and its like draw. A line is a call stack, outermost frame first, a
-   space and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind live, with
-   one axis, and blocks that are not told. What the text has no place for is given up in writing: types, blocks,
+   space or tab and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind live,
+   with one axis, and blocks that are not told. Decimals ("512.5") are added up exactly and rounded once, so that the
+   total is rounded, too. Leading lines like "# mode: memory" are comments. What the text has no place for is given up in writing: types, blocks,
    errors of estimates, and labels. Lines come in the order of a sorted profile.
 
    Several heaps become one list, each below a frame of its own, "(malloc, app, pid 7, dump 0x1)"; they are not
    added up, as most are of one memory at two times. Of a breakdown, what an entry holds beyond its listed children,
    <self> or <other>, is its frame's own.
    No name may hold what ends it, or look like a second number: ";" becomes ":", a control character, a byte order
-   mark and what zstd or xz begin with "?", and in "worker 7" the space "_". "[unknown]" is a name that is blank,
+   mark, the "#" of a comment and what zstd or xz begin with "?", and in "worker 7" the space "_". "[unknown]" is a name that is blank,
    and, alone, what has no call stack. Stacks of 0 bytes are read but not written: beside these flamegraph.pl draws
    others too small.
 
@@ -32365,11 +32380,13 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 #define HD__FOLDED_UNKNOWN "[unknown]"
 #define HD__FOLDED_MOST ((uint64_t)1 << 32) /* bytes of a text */
 
+#define HD__FOLDED_ONE UINT64_C(1000000000000000000) /* a byte, in parts of it: 18 decimals */
+
 HD__INLINE bool hd__folded_digit(uint8_t c) { return (unsigned)(c - '0') < 10; }
 
-/* Behind the last space; `from` when there is none. */
+/* Behind the last space or tab; `from` when there is none. */
 static const uint8_t *hd__folded_last(const uint8_t *from, const uint8_t *to) {
-    while (to > from && to[-1] != ' ') to--;
+    while (to > from && to[-1] != ' ' && to[-1] != '\t') to--;
     return to;
 }
 
@@ -32388,13 +32405,29 @@ static bool hd__folded_blank(const uint8_t *p, const uint8_t *end) {
     return p == end;
 }
 
+/* Tells whether a whole line is a stack and a number, or nothing. */
+static bool hd__folded_fits(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *number;
+    if (end > p && end[-1] == '\r') end--;
+    number = hd__folded_last(p, end);
+    return p == end || (number > p && hd__folded_number(number, end));
+}
+
+/* Tells whether a line before the first stack is a comment: "# austin: 3.0.0", but not "# a;f 7", which fits. */
+static bool hd__folded_comment(const uint8_t *p, const uint8_t *end) {
+    if (p == end || *p != '#' || (end - p > 1 && p[1] != ' ' && p[1] != '\t' && p[1] != '\r')) return false;
+    return !memchr(p, ';', (size_t)(end - p)) || !hd__folded_fits(p, end);
+}
+
 /* Reading. ------------------------------------------------------------------------------------ */
 
 typedef struct hd__folded_in {
     hd_window *w;
     hd_reporter *report;
     hd_profile *profile;
+    uint64_t *parts;             /* an array, by node: less than HD__FOLDED_ONE */
     uint64_t line;
+    bool begun;                  /* behind the comments */
     const uint8_t *from, *to;    /* the line at hand, without its end */
     const uint8_t *next;
 } hd__folded_in;
@@ -32436,10 +32469,12 @@ static hd_status hd__folded_line(hd__folded_in *x, bool *any, hd_error *err) {
 
 /* Finds the number at the end of the line. *at: where the number is, behind the space; NULL: the line is left
    out. */
-static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t *bytes, hd_error *err) {
+static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t *bytes, uint64_t *part,
+                                  hd_error *err) {
     const uint8_t *number = hd__folded_last(x->from, x->to), *before, *p;
     uint64_t v = 0;
     *at = NULL;
+    *part = 0;
     if (number == x->from)
         return hd__folded_bad(x, HD_MALFORMED, number, "a call stack, a space and a number of bytes", err);
     for (p = number; p < x->to && hd__folded_digit(*p); p++) {
@@ -32448,8 +32483,11 @@ static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t
             return hd__folded_bad(x, HD_MALFORMED, number, "a number of at most 64 bits", err);
         v = v * 10 + digit;
     }
+    if (p > number && p < x->to && *p == '.') p++;
+    for (uint64_t unit = HD__FOLDED_ONE / 10; p < x->to && p > number && hd__folded_digit(*p); p++, unit /= 10)
+        *part += (uint64_t)(*p - '0') * unit;
     if (p == number || p < x->to)
-        return hd__folded_bad(x, HD_MALFORMED, number, "a number of bytes, decimal digits alone,", err);
+        return hd__folded_bad(x, HD_MALFORMED, number, "a decimal number of bytes", err);
     before = hd__folded_last(x->from, number - 1);
     if (before > x->from && hd__folded_number(before, number - 1))
         return hd__folded_bad(x, HD_MALFORMED, before, "one number, not the two of a difference of profiles,", err);
@@ -32458,8 +32496,39 @@ static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t
     return HD_OK;
 }
 
+/* Adds a part of a byte to those of a node: of a whole one it takes the byte off. */
+static hd_status hd__folded_part(hd__folded_in *x, uint32_t node, uint64_t part, uint64_t *bytes, hd_error *err) {
+    hd__mem *m = &x->profile->mem;
+    if (!part) return HD_OK;
+    while (hd__len(x->parts) <= node)
+        if (!hd__push(m, x->parts, 0)) return hd__no_memory(m, err);
+    x->parts[node] += part;
+    if (x->parts[node] < HD__FOLDED_ONE) return HD_OK;
+    x->parts[node] -= HD__FOLDED_ONE;
+    ++*bytes;                    /* UINT64_MAX and one: caught by the sum */
+    return HD_OK;
+}
+
+/* Rounds what is left of decimals: what one stack is rounded by counts for the next, so that the total is right. */
+static hd_status hd__folded_round(hd__folded_in *x, hd_error *err) {
+    int64_t rest = 0;
+    for (uint32_t i = 0; i < hd__len(x->parts); i++) {
+        hd_status status;
+        if (!x->parts[i]) continue;
+        rest += (int64_t)x->parts[i];
+        if (rest < (int64_t)(HD__FOLDED_ONE / 2)) continue;
+        rest -= (int64_t)HD__FOLDED_ONE;
+        status = hd_profile_add(x->profile, &i, 1, HD_UNKNOWN, err);
+        if (status == HD_OVERFLOW)
+            status = hd__folded_bad(x, status, x->from, "a sum of at most 2^64 - 2 bytes", err);
+        HD__TRY(status);
+    }
+    return HD_OK;
+}
+
 /* Adds the stack that ends at `end`. Blank frames count when another one follows. */
-static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t bytes, hd_error *err) {
+static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t bytes, uint64_t part,
+                                  hd_error *err) {
     static const char unknown[] = HD__FOLDED_UNKNOWN;
     const size_t n = sizeof unknown - 1;
     const uint8_t *at = x->from, *stop;
@@ -32480,6 +32549,7 @@ static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t
         HD__TRY(hd_profile_node(x->profile, HD_AXIS_BACKTRACE, node, hd__bytes_str(at, (size_t)(stop - at)), &node,
                                 err));
     }
+    HD__TRY(hd__folded_part(x, node, part, &bytes, err));
     status = hd_profile_add(x->profile, &node, bytes, HD_UNKNOWN, &found);
     if (status == HD_OVERFLOW) return hd__folded_bad(x, status, end + 1, "a sum of at most 2^64 - 2 bytes", err);
     if (status) *err = found;
@@ -32489,12 +32559,13 @@ static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t
 static hd_status hd__folded_read(hd__folded_in *x, hd_error *err) {
     for (bool any = true;; x->w->at = x->next) {
         const uint8_t *number = NULL;
-        uint64_t bytes = 0;
+        uint64_t bytes = 0, part;
         HD__TRY(hd__folded_line(x, &any, err));
-        if (!any) return HD_OK;
-        if (x->from == x->to) continue;
-        HD__TRY(hd__folded_bytes(x, &number, &bytes, err));
-        if (number) HD__TRY(hd__folded_stack(x, number - 1, bytes, err));
+        if (!any) return hd__folded_round(x, err);
+        if (x->from == x->to || (!x->begun && hd__folded_comment(x->from, x->to))) continue;
+        x->begun = true;
+        HD__TRY(hd__folded_bytes(x, &number, &bytes, &part, err));
+        if (number) HD__TRY(hd__folded_stack(x, number - 1, bytes, part, err));
     }
 }
 
@@ -32520,6 +32591,7 @@ static hd_status hd__folded_child(hd__folded_out *o, uint32_t parent, hd_str nam
     }
     if (name.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) memset(p, '?', 3);
     if (name.len >= 4 && (!memcmp(p, "\x28\xb5\x2f\xfd", 4) || !memcmp(p, "\xfd" "7zX", 4))) *p = '?';
+    if (!parent && hd__folded_comment(p, p + name.len)) *p = '?';
     last = hd__folded_last(p, p + name.len);
     if (last > p && hd__folded_number(last, p + name.len)) p[last - p - 1] = '_';
     return hd_profile_node(o->profile, HD_AXIS_BACKTRACE, parent, hd__bytes_str(p, name.len), node, err);
@@ -32661,14 +32733,6 @@ static hd_status hd__folded_write(const hd_heap *heaps, size_t count, const hd_o
 
 /* The row of the registry. --------------------------------------------------------------------- */
 
-/* Tells whether a whole line is a stack and a number, or nothing. */
-static bool hd__folded_fits(const uint8_t *p, const uint8_t *end) {
-    const uint8_t *number;
-    if (end > p && end[-1] == '\r') end--;
-    number = hd__folded_last(p, end);
-    return p == end || (number > p && hd__folded_number(number, end));
-}
-
 /* Tells whether a text begins like JSON, as names in brackets do, and then goes on as none can: "[vdso]",
    "{lambda". */
 static bool hd__folded_no_json(const uint8_t *p, const uint8_t *end) {
@@ -32676,24 +32740,29 @@ static bool hd__folded_no_json(const uint8_t *p, const uint8_t *end) {
     return (*p == '[' && !strchr("[]{\"-0123456789tfn \t\r\n", p[1])) || (*p == '{' && !strchr("\"} \t\r\n", p[1]));
 }
 
-/* Every line that is whole must fit; one that is cut off is enough when it has several frames. Many other texts
-   begin like this. */
+/* Every line that is whole must fit, and one have several frames, or be one of two at least; one that is cut off is
+   enough when it has several frames. Many other texts begin like this. */
 static int hd__folded_detect(const uint8_t *p, size_t size) {
     const uint8_t *end = p + size, *stop;
-    int certainty = 0, sure;
+    size_t lines = 0;
+    bool frames = false;
+    int sure;
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) p += 3;
     for (const uint8_t *c = p; c < end; c++)
         if (*c < 0x20 && *c != '\n' && *c != '\r' && *c != '\t') return 0;
     sure = hd__folded_no_json(p, end) ? 50 : 2;
     for (; p < end; p = stop + 1) {
-        stop = (const uint8_t *)memchr(p, '\n', (size_t)(end - p));
-        if (!stop && (size == HD_DETECT_FIRST || size == HD_DETECT_BYTES))
-            return certainty || !memchr(p, ';', (size_t)(end - p)) ? certainty : sure - 1;
-        if (!stop) stop = end;
+        const uint8_t *next = (const uint8_t *)memchr(p, '\n', (size_t)(end - p));
+        bool cut = !next && (size == HD_DETECT_FIRST || size == HD_DETECT_BYTES);
+        stop = next ? next : end;
+        if (!lines && hd__folded_comment(p, stop)) continue;
+        if (cut && (lines > 1 || frames || !memchr(p, ';', (size_t)(end - p)))) break;
+        if (cut) return sure - 1;
         if (!hd__folded_fits(p, stop)) return 0;
-        if (stop - p > 1) certainty = sure;
+        lines += stop - p > 1;
+        frames |= memchr(p, ';', (size_t)(stop - p)) != NULL;
     }
-    return certainty;
+    return lines > 1 || frames ? sure : 0;
 }
 
 static hd_status hd__folded_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
@@ -32712,6 +32781,7 @@ static hd_status hd__folded_load(hd_dump *dump, hd_in in, const hd_options *opti
     heap.profile = x.profile = hd_profile_create(&desc, err);
     if (!x.profile) return err->status;
     status = hd__folded_read(&x, err);
+    hd__arr_free(&x.profile->mem, x.parts);
     if (!status) return hd_dump_add_heap(dump, &heap, err);
     if (!err->line) err->line = x.line;
     hd_profile_free(x.profile);
@@ -38905,10 +38975,10 @@ static const hd_format *hd__format_of(const hd_options *options, size_t index) {
     return index < options->format_count ? &options->formats[index] : hd_format_at(index - options->format_count);
 }
 
-/* The first of the rows that are surest, if one is surer than *most: *most is how sure. Else `best`. */
-static const hd_format *hd__surest(const hd_options *options, const uint8_t *bytes, size_t size, const hd_format *best,
-                                   int *most) {
-    const hd_format *format;
+/* The first of the rows that are surest, and *most, how sure; NULL: none. */
+static const hd_format *hd__surest(const hd_options *options, const uint8_t *bytes, size_t size, int *most) {
+    const hd_format *format, *best = NULL;
+    *most = 0;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
         int certainty = format->detect ? format->detect(bytes, size) : 0;
         if (certainty <= *most) continue;
@@ -38918,14 +38988,37 @@ static const hd_format *hd__surest(const hd_options *options, const uint8_t *byt
     return best;
 }
 
+static bool hd__begins(const hd__peeked *p, const char *magic) {
+    size_t n = strlen(magic);
+    return n <= p->size && !memcmp(p->bytes, magic, n);
+}
+
+/* The encoding of a text of two bytes a character, by its mark or by ASCII; NULL: it is none. */
+static const char *hd__peeked_utf16(const hd__peeked *p) {
+    size_t size = p->size < HD_DETECT_FIRST ? p->size & ~(size_t)1 : HD_DETECT_FIRST;
+    if (hd__begins(p, "\xff\xfe")) return "UTF-16LE";
+    if (hd__begins(p, "\xfe\xff")) return "UTF-16BE";
+    for (size_t big = 0; big < 2 && size >= 4; big++) {
+        bool visible = false, ascii = true;
+        for (size_t i = 0; i < size && ascii; i += 2) {
+            uint8_t c = p->bytes[i + big];
+            ascii = !p->bytes[i + 1 - big] && ((c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t');
+            visible |= c > 0x20;
+        }
+        if (ascii && visible) return big ? "UTF-16BE" : "UTF-16LE";
+    }
+    return NULL;
+}
+
 /* The row that is surest of an input; NULL: none knows it. The same bytes in other pieces make no difference. */
 static const hd_format *hd__detect(const hd_options *options, hd__peeked *p) {
     size_t first = p->size < HD_DETECT_FIRST ? p->size : HD_DETECT_FIRST;
-    int most = 0;
-    const hd_format *best = hd__surest(options, p->bytes, first, NULL, &most);
+    int most;
+    const hd_format *best = hd__surest(options, p->bytes, first, &most);
     if (most >= 50) return best;
+    if (hd__peeked_utf16(p)) return NULL;
     hd__peek_more(p, sizeof p->bytes);
-    return p->size > first ? hd__surest(options, p->bytes, p->size, best, &most) : best;
+    return p->size > first ? hd__surest(options, p->bytes, p->size, &most) : best;
 }
 
 /* The row that hd_options.format names; NULL: none that reads has this name. */
@@ -38975,11 +39068,6 @@ static hd_in hd__peeked_in(hd__peeked *p) {
     return in;
 }
 
-static bool hd__begins(const hd__peeked *p, const char *magic) {
-    size_t n = strlen(magic);
-    return n <= p->size && !memcmp(p->bytes, magic, n);
-}
-
 /* What an input is packed with: one of the caller's unpackers, or the name alone, of what is known; else NULL. */
 static const char *hd__packing(const hd__peeked *p, const hd_options *options, const hd_unpacker **unpacker) {
     static const struct {
@@ -39001,6 +39089,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     const hd_format *format;
+    const char *encoding;
     hd_options within;
     hd_dump *d;
     hd_status status;
@@ -39008,6 +39097,10 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
     format = options->format ? hd__format_named(options) : hd__detect(options, peeked);
     if (!format && peeked->failed) return hd__fail_input(&peeked->in, packed, err, peeked->size, 0);
+    encoding = format ? NULL : hd__peeked_utf16(peeked);
+    if (encoding)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s text: convert it to UTF-8 (iconv -f %s -t UTF-8)", encoding,
+                           encoding);
     if (!format) return hd__no_format(options, err);
     if (packed) peeked->failed = false; /* what unpacks tells again, and leniently warns */
     if (!format->read) {
@@ -39034,7 +39127,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
         return HD_OK;
     }
     hd_dump_free(d);
-    err->format = format->name;
+    err->format = status == HD_UNKNOWN_FORMAT && !options->format ? NULL : format->name; /* it only looked like one */
     return status;
 }
 

@@ -36,7 +36,11 @@ static hd_dump *read_with(const void *text, size_t size, const hd_options *optio
     return dump;
 }
 
-static hd_dump *read_text(const char *text) { return read_with(text, strlen(text), NULL); }
+/* As folded stacks, whatever they look like. */
+static hd_dump *read_text(const char *text) {
+    hd_options options = { .format = "folded" };
+    return read_with(text, strlen(text), &options);
+}
 
 static const hd_profile *profile_of(const hd_dump *dump) { return hd_dump_heap(dump, 0)->profile; }
 
@@ -93,6 +97,65 @@ static void a_line_is_a_stack_and_bytes(void **state) {
     reads("\xff\xfe;f 1\n", "/\xff\xfe/f 1 -\n");
 }
 
+/* A tab before the number is a space, as for flamegraph.pl. */
+static void tabs_are_spaces(void **state) {
+    (void)state;
+    reads("main;a\t10\nmain;b\t20\n", "/main/a 10 -\n/main/b 20 -\n");
+    reads("a\tb\t1\nc \t2\n", "/a\tb 1 -\n/c  2 -\n");
+}
+
+/* Sums of decimals are exact, and rounded once. */
+static void decimals_are_rounded_once(void **state) {
+    (void)state;
+    reads("main;a 10.5\nmain;b 12.\nmain;c 3\n", "/main/a 11 -\n/main/b 12 -\n/main/c 3 -\n"); /* 25.5 */
+    reads("f 0.5\nf 0.5\nf 0.25\nf 0.1\n", "/f 1 -\n");
+    reads("f 0.4\nf 0.4\nf 0.4\n", "/f 1 -\n");
+    reads("a;b 0.5\na;c 0.5\n", "/a/b 1 -\n/a/c 0 -\n");
+    reads("a 0.4\nb 0.4\nc 0.4\nd 0.4\n", "/a 0 -\n/b 1 -\n/c 0 -\n/d 1 -\n");
+    reads("f 0.49999999999999999999999\ng 1\n", "/f 0 -\n/g 1 -\n");
+    reads("f 0.1\nf 0.1\nf 0.1\nf 0.1\nf 0.1\n", "/f 1 -\n");
+}
+
+/* Against sums in whole numbers: lines of random decimals. */
+static void random_decimals_add_up(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    for (int run = 0; run < 200; run++) {
+        char text[4000];
+        uint64_t sum = 0, own[5] = { 0 };
+        size_t n = 0;
+        hd_dump *dump;
+        hd_rows rows;
+        for (int lines = (int)hd__test_below(&random, 100); lines >= 0; lines--) {
+            uint64_t v = hd__test_below(&random, 5000), stack = hd__test_below(&random, 5);
+            sum += v;
+            own[stack] += v;
+            n += (size_t)snprintf(text + n, sizeof text - n, "f%d;g %d.%03d\n", (int)stack, (int)(v / 1000), (int)(v % 1000));
+        }
+        dump = read_text(text);
+        assert_int_equal(hd_profile_bytes(profile_of(dump)), (sum + 500) / 1000);
+        rows = hd_profile_cells(profile_of(dump));
+        hd_axis axis = hd_profile_axis(profile_of(dump), 0);
+        for (uint32_t i = 0; i < rows.count; i++) {
+            uint64_t exact = own[axis.node_name[axis.parent[rows.node[i]]].data[1] - '0'], bytes = 1000 * rows.amount[i].bytes;
+            assert_true(bytes < exact + 1000 && exact < bytes + 1000);
+        }
+        hd_dump_free(dump);
+    }
+}
+
+/* As austin writes them: before the first stack. */
+static void leading_comments_are_skipped(void **state) {
+    (void)state;
+    static const char austin[] = "# austin: 3.0.0\n# interval: 100\n#\n\n# mode: memory\r\nP42;T1;a.py:main:3;a.py:load:9 1024\nP42;T1;a.py:main:3 512\n";
+    hd_dump *dump = read_with(austin, sizeof austin - 1, NULL);
+    assert_text(profile_text(profile_of(dump)), "/P42/T1/a.py:main:3/a.py:load:9 1024 -\n/P42/T1/a.py:main:3 512 -\n");
+    hd_dump_free(dump);
+    reads("# a frame;f 1\n# b 2\n", "/# a frame/f 1 -\n/# b 2 -\n"); /* a stack, and what follows one */
+    reads("#<Class:A>#m 1\n", "/#<Class:A>#m 1 -\n");
+    rewrites("a 1\n# b 2\n# c;d 3\n#e 4\n# 5\n", "#e 4\n? 5\n? b 2\n? c;d 3\na 1\n");
+}
+
 static void equal_stacks_add_up(void **state) {
     (void)state;
     reads("main;f 1\nmain;g 2\nmain;f 3\nmain 4\n", "/main/f 4 -\n/main/g 2 -\n/main 4 -\n");
@@ -128,11 +191,16 @@ static void what_is_wrong_is_said(void **state) {
     (void)state;
 #define LINE(n, c, e) "line " #n ", column " #c ": " e " expected"
     fails_at("f 1\nmain\n", HD_MALFORMED, 2, 1, 4, LINE(2, 1, "a call stack, a space and a number of bytes") ", found 'main'");
-    fails_at("f 1\nmain;f x\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a number of bytes, decimal digits alone,") ", found 'x'");
-    fails_at("f 1\nmain;f 12kB\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a number of bytes, decimal digits alone,") ", found '12kB'");
-    fails_at("main;f 1.5\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a number of bytes, decimal digits alone,") ", found '1.5'");
-    fails_at("f 1\nmain;f -5\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a number of bytes, decimal digits alone,") ", found '-5'");
-    fails_at("f 1\nmain;f 5 \n", HD_MALFORMED, 2, 10, 13, LINE(2, 10, "a number of bytes, decimal digits alone,"));
+    fails_at("f 1\nmain;f x\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a decimal number of bytes") ", found 'x'");
+    fails_at("f 1\nmain;f 12kB\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a decimal number of bytes") ", found '12kB'");
+    fails_at("main;f 1.5.\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '1.5.'");
+    fails_at("main;f .5\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '.5'");
+    fails_at("main;f 1e3\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '1e3'");
+    fails_at("main;f 3\t7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3?7'");
+    fails_at("f 18446744073709551614.5\n", HD_OVERFLOW, 2, 1, 25, LINE(2, 1, "a sum of at most 2^64 - 2 bytes"));
+    fails_at("f 18446744073709551614.5\nf 0.5\n", HD_OVERFLOW, 2, 3, 27, LINE(2, 3, "a sum of at most 2^64 - 2 bytes") ", found '0.5'");
+    fails_at("f 1\nmain;f -5\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a decimal number of bytes") ", found '-5'");
+    fails_at("f 1\nmain;f 5 \n", HD_MALFORMED, 2, 10, 13, LINE(2, 10, "a decimal number of bytes"));
     fails_at("f 1\n\n\nf 18446744073709551616\n", HD_MALFORMED, 4, 3, 8, LINE(4, 3, "a number of at most 64 bits") ", found '18446744073709551616'");
     fails_at("main;f 3 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3 7'");
     fails_at("main;f 3.5 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3.5 7'");
@@ -164,16 +232,20 @@ static void lenient_reading_leaves_lines_out(void **state) {
 static void it_is_told_from_other_texts(void **state) {
     (void)state;
     static const struct { const char *text; int certainty; } texts[] = {
-        { "main;f 1\n", 2 }, { "main 1", 2 }, { "a;b 3 7\n", 2 }, { "a 1.5\n", 2 }, { "\xef\xbb\xbf" "a 1\n", 2 }, { "a 1\r\nb 2\r\n", 2 },
-        { "[vdso];f 1\n", 50 }, { "[unknown] 1\n", 50 }, { "{lambda()#1} 1\n", 50 }, { "[null] 1\n", 2 },
+        { "main;f 1\n", 2 }, { "main;f 1", 2 }, { "a;b 3 7\n", 2 }, { "a;b 1.5\n", 2 }, { "\xef\xbb\xbf" "a;b 1\n", 2 }, { "a 1\r\nb 2\r\n", 2 },
+        { "a;b\t1\n", 2 }, { "a\t1\nb\t2", 2 }, { "# x\n# y 5\na;b 1\n", 2 },
+        { "[vdso];f 1\n", 50 }, { "[unknown] 1\na 2\n", 50 }, { "{lambda()#1};f 1\n", 50 }, { "[null];f 1\n", 2 },
+        /* text without stacks */
+        { "main 1", 0 }, { "a 1.5\n", 0 }, { "\xef\xbb\xbf" "a 1\n", 0 }, { "[unknown] 1\n", 0 }, { "[null] 1\n", 0 }, { "[1, 2\n", 0 },
+        { "# a 1\n# b 2\n", 0 }, { "# a 1\nb 2\n", 0 }, { "Report 12\nthis is a text 7 x\n", 0 }, { "\na 1\n\n", 0 },
         { "", 0 }, { "\n\n", 0 }, { "main\n", 0 }, { "main;f\n", 0 }, { "12\n", 0 }, { "a 1\nb\n", 0 }, { "a\x01 1\n", 0 }, { "a 12kB\n", 0 },
-        { "[1, 2\n", 2 }, { "{\"a\": 1\n}\n", 0 },
+        { "{\"a\": 1\n}\n", 0 },
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (folded()->detect((const uint8_t *)texts[i].text, strlen(texts[i].text)) != texts[i].certainty)
             fail_msg("'%s': %d expected", texts[i].text, texts[i].certainty);
     static const struct { const char *begin; int certainty; } cut_off[] = {
-        { "a;1", 1 }, { "[a;2", 49 }, { "ab1", 0 }, { "a 1\n5", 2 }, { "a b\n5;1", 0 },
+        { "a;1", 1 }, { "[a;2", 49 }, { "ab1", 0 }, { "a 1\n5", 0 }, { "a 1\n5;", 1 }, { "a 1\nb 2\n5", 2 }, { "a b\n5;1", 0 }, { "# a", 0 }, { "# a\n5;", 1 },
     };
     for (size_t i = 0; i < sizeof cut_off / sizeof *cut_off; i++) {
         uint8_t text[HD_DETECT_BYTES];
@@ -190,7 +262,7 @@ static void it_is_told_from_other_texts(void **state) {
     hd_dump *dump = read_with((const uint8_t *)text, sizeof text, NULL);
     assert_int_equal(hd_profile_bytes(profile_of(dump)), 16);
     hd_dump_free(dump);
-    rewrites("[unknown];f 1\n", "[unknown];f 1\n"); /* not a trace */
+    hd_dump_free(read_with("[unknown];f 1\n", 14, NULL)); /* not a trace */
 }
 
 static void what_is_written_is_in_order(void **state) {
@@ -299,7 +371,7 @@ static void what_is_written_is_read_as_the_same_tree(void **state) {
         }
         hd_buffer out = { 0 };
         assert_int_equal(folded()->write_heaps(&(hd_heap){ .profile = p }, 1, NULL, hd_out_memory(&out), NULL), HD_OK);
-        hd_dump *dump = read_with(out.data, out.size, NULL);
+        hd_dump *dump = read_with(out.data, out.size, &(hd_options){ .format = "folded" });
         again = (hd_profile *)(uintptr_t)profile_of(dump);
         assert_int_equal(hd_profile_sort(p, NULL), HD_OK);
         assert_int_equal(hd_profile_sort(again, NULL), HD_OK);
@@ -508,6 +580,10 @@ static void chains_that_are_too_long_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_a_stack_and_bytes),
+        cmocka_unit_test(tabs_are_spaces),
+        cmocka_unit_test(decimals_are_rounded_once),
+        cmocka_unit_test(random_decimals_add_up),
+        cmocka_unit_test(leading_comments_are_skipped),
         cmocka_unit_test(equal_stacks_add_up),
         cmocka_unit_test(the_heap_is_live_and_has_one_axis),
         cmocka_unit_test(blank_frames_are_unknown),

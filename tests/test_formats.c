@@ -374,7 +374,7 @@ static void rows_that_need_more_of_an_input_see_more(void **state) {
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_status status = hd_read(in, &options, &d, &err);
-            assert_int_equal(status, certain > 40 ? HD_OK : HD_MALFORMED); /* a trace, else */
+            assert_int_equal(status, certain >= 40 ? HD_OK : HD_MALFORMED); /* a trace, else; of equals the first row */
             assert_true(status ? !strcmp(err.format, "chrome") : !strcmp(hd_dump_format(d)->name, "late"));
             hd_dump_free(d);
         }
@@ -399,6 +399,84 @@ static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state
         in.size = at;
         assert_int_equal(hd_read(in, NULL, &d, &err), HD_IO);
         assert_int_equal(err.offset, 1);
+    }
+}
+
+/* The second look counts: what the first bytes looked like is no longer of interest. */
+static void a_longer_look_can_take_back(void **state) {
+    (void)state;
+    static const char report[] = "Report 12\nthis is a text of some length that is not a heap at all, and never was one, believe me 7 x\n";
+    static const char goroutines[] = "main;of;a 6\n1 @ 0x430856 0x4656a5 0x694f75 0x694d8d 0x691ceb 0x6a0ec5 0x6a1a5e 0x6393ef\n";
+    const char *const texts[] = { report, goroutines };
+    for (size_t i = 0; i < 2; i++)
+        for (size_t chunk = 0; chunk < 200; chunk = 2 * chunk + 1) {
+            hd__reads reads = { .data = texts[i], .size = strlen(texts[i]), .chunk = chunk };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            assert_int_equal(hd_read(chunk ? hd__faults_in(&reads) : hd_in_memory(texts[i], strlen(texts[i])), NULL, &d, &err),
+                             HD_UNKNOWN_FORMAT);
+            assert_null(d);
+        }
+}
+
+/* Text of two bytes a character is named, with a byte order mark or without, whatever the format would be. */
+static void utf_16_is_named(void **state) {
+    (void)state;
+    static const char *const texts[] = { "{\"traceEvents\":[]}", "[]", "main;f 12\n", "a 2 x 0\n", "bytes,blocks\n1,2\n", "x" };
+    static const char *const names[] = { "UTF-16LE", "UTF-16BE" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int big = 0; big < 2; big++)
+            for (int mark = 0; mark < 2; mark++) {
+                uint8_t wide[200] = { 0 };
+                size_t n = 0;
+                char expected[100];
+                hd_dump *d = NULL;
+                hd_error err = { 0 };
+                hd_options options = { .lenient = true };
+                if (mark) wide[n++] = big ? 0xfe : 0xff, wide[n++] = big ? 0xff : 0xfe;
+                for (const char *p = texts[i]; *p; p++, n += 2) wide[n + (size_t)big] = (uint8_t)*p;
+                if (n < 4) continue;
+                snprintf(expected, sizeof expected, "%s text: convert it to UTF-8 (iconv -f %s -t UTF-8)", names[big], names[big]);
+                assert_int_equal(hd_read_memory(wide, n, &options, &d, &err), HD_UNSUPPORTED);
+                assert_string_equal(err.message, expected);
+                assert_int_equal(err.offset, 0);
+                assert_null(err.format);
+            }
+    static const struct { const char *bytes; size_t size; } others[] = { { "\xff\xfe", 1 }, { "{\0}", 3 }, { "\0\0\0\0", 4 }, { "{\0\0}", 4 }, { "\n\0\n\0", 4 } };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        if (!hd_read_memory(others[i].bytes, others[i].size, NULL, &d, &err)) hd_dump_free(d);
+        else assert_null(strstr(err.message, "UTF-16"));
+    }
+}
+
+/* An object that has nothing of a trace is none, and the message has its first key. */
+static void other_json_is_no_trace(void **state) {
+    (void)state;
+    static const struct { const char *text, *message; } others[] = {
+        { "{}", "no heap dump known: a JSON object without traceEvents, and without any member" },
+        { "{\"head\":{\"callFrame\":{}},\"samples\":[]}", "no heap dump known: a JSON object without traceEvents, which begins with 'head'" },
+        { " {\"a\\u001bb\":1}\n", "no heap dump known: a JSON object without traceEvents, which begins with 'a?b'" },
+        { "{\"x\":{\"traceEvents\":[]}}", "no heap dump known: a JSON object without traceEvents, which begins with 'x'" },
+        { "{\"nodes\":[],\"startTime\":5}", "no heap dump known: a JSON object without traceEvents, which begins with 'nodes'" },
+    };
+    static const char *const traces[] = { "{\"traceEvents\":[]}", "{\"a\":1,\"stackFrames\":{}}", "[]", "{\"stackFrames\":{},\"b\":[]}", "{\"traceEvents\":null}" };
+    for (int lenient = 0; lenient < 2; lenient++) {
+        hd_options options = { .lenient = lenient };
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            assert_int_equal(hd_read_memory(others[i].text, strlen(others[i].text), &options, &d, &err), HD_UNKNOWN_FORMAT);
+            assert_string_equal(err.message, others[i].message);
+            assert_int_equal(err.offset, 0);
+            assert_null(err.format);
+        }
+        for (size_t i = 0; i + !lenient < sizeof traces / sizeof *traces; i++) {
+            assert_int_equal(hd_read_memory(traces[i], strlen(traces[i]), &options, &d, &err), HD_OK);
+            assert_string_equal(hd_dump_format(d)->name, "chrome");
+            hd_dump_free(d);
+        }
     }
 }
 
@@ -515,6 +593,9 @@ int main(void) {
         cmocka_unit_test(the_surest_row_reads_and_of_equals_the_callers_first),
         cmocka_unit_test(rows_that_need_more_of_an_input_see_more),
         cmocka_unit_test(what_fails_behind_the_first_bytes_is_told_by_the_reader),
+        cmocka_unit_test(a_longer_look_can_take_back),
+        cmocka_unit_test(utf_16_is_named),
+        cmocka_unit_test(other_json_is_no_trace),
         cmocka_unit_test(what_is_certain_waits_for_no_more),
         cmocka_unit_test(an_input_is_read_as_it_is_told_to_be),
         cmocka_unit_test(any_input_may_be_read_as_any_format),
