@@ -21495,6 +21495,22 @@ static void hd__trace_free(void *document) {
     hd__delete(doc);
 }
 
+/* Names an object that has nothing of a trace, by its first key. */
+static hd_status hd__trace_other(const hd__trace_in *x) {
+    static const struct {
+        const char *key, *is;
+    } known[] = { { "head", "V8's sampling heap profile (.heapprofile), which is not read: take a heap snapshot" },
+                  { "nodes", "V8's CPU profile (.cpuprofile), which holds no heap" } };
+    if (!x->first_key.data)
+        return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump known: an empty JSON object");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (hd__is(x->first_key, known[i].key))
+            return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump known: a JSON object that begins like %s",
+                               known[i].is);
+    return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0,
+                       "no heap dump known: a JSON object without traceEvents, which begins with '%S'", x->first_key);
+}
+
 static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd__mem *m;
     hd__trace_document *doc = NULL;
@@ -21516,11 +21532,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
     if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
-    if (!status && x.is_other)
-        status = hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                             x.first_key.data ? "no heap dump known: a JSON object without traceEvents, which begins with '%S'"
-                                              : "no heap dump known: a JSON object without traceEvents, and without any member",
-                             x.first_key);
+    if (!status && x.is_other) status = hd__trace_other(&x);
     if (!status) status = hd__trace_build_heaps(&x);
     if (!status) status = hd__trace_build_scalars(&x);
     if (!status) status = hd__trace_build_details(&x);

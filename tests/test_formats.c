@@ -455,11 +455,11 @@ static void utf_16_is_named(void **state) {
 static void other_json_is_no_trace(void **state) {
     (void)state;
     static const struct { const char *text, *message; } others[] = {
-        { "{}", "no heap dump known: a JSON object without traceEvents, and without any member" },
-        { "{\"head\":{\"callFrame\":{}},\"samples\":[]}", "no heap dump known: a JSON object without traceEvents, which begins with 'head'" },
+        { "{}", "no heap dump known: an empty JSON object" },
+        { "{\"head\":{\"callFrame\":{}},\"samples\":[]}", "no heap dump known: a JSON object that begins like V8's sampling heap profile (.heapprofile), which is not read: take a heap snapshot" },
         { " {\"a\\u001bb\":1}\n", "no heap dump known: a JSON object without traceEvents, which begins with 'a?b'" },
         { "{\"x\":{\"traceEvents\":[]}}", "no heap dump known: a JSON object without traceEvents, which begins with 'x'" },
-        { "{\"nodes\":[],\"startTime\":5}", "no heap dump known: a JSON object without traceEvents, which begins with 'nodes'" },
+        { "{\"nodes\":[],\"startTime\":5}", "no heap dump known: a JSON object that begins like V8's CPU profile (.cpuprofile), which holds no heap" },
     };
     static const char *const traces[] = { "{\"traceEvents\":[]}", "{\"a\":1,\"stackFrames\":{}}", "[]", "{\"stackFrames\":{},\"b\":[]}", "{\"traceEvents\":null}" };
     for (int lenient = 0; lenient < 2; lenient++) {

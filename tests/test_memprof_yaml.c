@@ -338,6 +338,25 @@ static void what_means_one_thing_is_read(void **state) {
          "          TotalLifetimeAccessDensity: 0\n    CallSites:\n      - Frames:\n" FRAME("0x1", "1", "1", "false") "...\n");
 }
 
+/* "---" alone does not make YAML: comments, and documents without anything, may come before the first key. */
+static void it_begins_with_a_key(void **state) {
+    (void)state;
+    static const char *const others[] = { "---\n", "---\n# x\n", "---\nhello\n", "---\nFoo: 1\n", "--- contention\nHeapProfileRecords:\n",
+                                          "--- symbol\n0x1 HeapProfileRecords\n", "--- mutex:\n", "--- heap\n", "%TAG\n---\n", "-- -\n", "...\n" };
+    char text[HD_DETECT_BYTES];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (memprof_yaml_detect((const uint8_t *)others[i], strlen(others[i]))) fail_msg("'%s' is taken", others[i]);
+    assert_int_equal(memprof_yaml_detect((const uint8_t *)"---\n...\n--- # x\n~\nDataAccessProfiles:", 39), 100);
+    memset(text, 'x', sizeof text);
+    memcpy(text, "---\n# a comment of any length", 29);
+    for (size_t size = HD_DETECT_FIRST; size <= HD_DETECT_BYTES; size += HD_DETECT_BYTES - HD_DETECT_FIRST)
+        assert_int_equal(memprof_yaml_detect((const uint8_t *)text, size), 20);
+    assert_int_equal(memprof_yaml_detect((const uint8_t *)text, 1000), 0);
+    memcpy(text, "---\nhello,\n", 11);
+    for (size_t size = HD_DETECT_FIRST; size <= HD_DETECT_BYTES; size += HD_DETECT_BYTES - HD_DETECT_FIRST)
+        assert_int_equal(memprof_yaml_detect((const uint8_t *)text, size), 0);
+}
+
 static void tells(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
 
 /* Numbers are cut to their width as in LLVM; that is told once, as is what has no frames. */
@@ -553,7 +572,7 @@ static void what_it_begins_like(void **state) {
     static const struct { const char *text; int certainty; } begins[] = {
         { "---\nHeapProfileRecords:", 100 }, { "---\r\nDataAccessProfiles:", 100 }, { "--- {\"HeapProfileRecords\":", 100 }, { "MemprofProfile:", 100 },
         { "---\n# MemProfSummary:", 100 }, { "# x\n\n%YAML 1.2\n---\nHeapProfileRecords:", 100 }, { "\xef\xbb\xbfHeapProfileRecords:", 100 },
-        { "---\n", 20 }, { "--- ", 20 }, { "---\n# x", 20 }, { "---\nfoo: HeapProfileRecords", 20 }, { "---", 0 }, { "", 0 }, { "----\n", 0 }, { "foo", 0 },
+        { "---\n", 0 }, { "--- ", 0 }, { "---\n# x", 0 }, { "---\nfoo: HeapProfileRecords", 0 }, { "---", 0 }, { "", 0 }, { "----\n", 0 }, { "foo", 0 },
     };
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (memprof_yaml_detect((const uint8_t *)begins[i].text, strlen(begins[i].text)) != begins[i].certainty) fail_msg("%s", begins[i].text);
@@ -572,6 +591,7 @@ int main(void) {
         cmocka_unit_test(accesses_to_data_are_read),
         cmocka_unit_test(texts_are_quoted_as_llvm_quotes_them),
         cmocka_unit_test(what_means_one_thing_is_read),
+        cmocka_unit_test(it_begins_with_a_key),
         cmocka_unit_test(what_is_lost_is_told),
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
         cmocka_unit_test(a_frame_is_none_elsewhere),

@@ -437,24 +437,30 @@ hd_status memprof_yaml_read(hd_dump *dump, hd_in in, const hd_options *options, 
     return status ? status : hd_dump_set_memprof_index(dump, index, options, err);
 }
 
-/* Begins with a key of ours, or with "---", behind which comments may be as long as they like. */
+/* Whether a line of YAML, behind spaces and quotes, may come before the first key: comments, directives, ends of
+   documents, and "~", which is nothing. */
+static bool memprof_yaml_is_empty(const uint8_t *begin, const uint8_t *end) {
+    size_t n = (size_t)(end - begin);
+    return !n || *begin == '#' || *begin == '%' || (n == 1 && *begin == '~') || (n == 3 && !memcmp(begin, "...", 3));
+}
+
+/* Begins with a key of ours. Behind "---" comments may be longer than what is seen. */
 int memprof_yaml_detect(const uint8_t *bytes, size_t size) {
     static const char *const keys[] = { "HeapProfileRecords", "DataAccessProfiles", "MemprofProfile",
                                         "# MemProfSummary:" };
-    bool has_dashes, has_key = false;
     size_t at = size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3) ? 3 : 0, line;
-    has_dashes = size - at > 3 && !memcmp(bytes + at, "---", 3) && memchr(" \t\r\n", bytes[at + 3], 4);
-    for (line = at; line < size && !has_key;) { /* the first line that is no comment */
+    bool has_dashes = size - at > 3 && !memcmp(bytes + at, "---", 3) && memchr(" \t\r\n", bytes[at + 3], 4);
+    for (line = at; line < size;) { /* the first line that is no comment */
         size_t end = line, begin;
         while (end < size && bytes[end] != '\n' && bytes[end] != '\r') end++;
         begin = line + (end - line >= 3 && !memcmp(bytes + line, "---", 3) ? 3 : 0);
         while (begin < end && memchr(" \t{\"'", bytes[begin], 5)) begin++;
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             size_t n = strlen(keys[k]);
-            has_key |= end - begin >= n && !memcmp(bytes + begin, keys[k], n);
+            if (end - begin >= n && !memcmp(bytes + begin, keys[k], n)) return 100;
         }
-        if (begin < end && bytes[begin] != '#' && bytes[begin] != '%') break;
+        if (!memprof_yaml_is_empty(bytes + begin, bytes + end)) return 0;
         line = end + 1;
     }
-    return has_key ? 100 : has_dashes ? 20 : 0;
+    return has_dashes && (size == HD_DETECT_FIRST || size == HD_DETECT_BYTES) ? 20 : 0;
 }
