@@ -363,7 +363,7 @@ static void nesting_stays_within_its_limit(void **state) {
                 for (uint32_t k = 1; k < depth; k++) fputs(kind ? "{\"a\":" : "[", f);
                 fputs(kind ? "1" : "", f);
                 for (uint32_t k = 1; k < depth; k++) fputc(kind ? '}' : ']', f);
-                fputs("}", f);
+                fputs(",\"traceEvents\":[]}", f);
                 fclose(f);
                 hd_status status = hd_read_memory(t.data, t.size, &options, &d, &err);
                 assert_int_equal(status, depth <= deepest[i] ? HD_OK : HD_LIMIT);
