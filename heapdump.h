@@ -2177,8 +2177,8 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
                                              hd_error *err);
 
 #ifndef HEAPDUMP_NO_RECORDER
-/* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
-   and the trace viewer read. It appears under its name when it is whole, as hd_file_create has it. Errors: as
+/* The heap of a recorder as a file: a trace with one heap, of this process, by the recorder's name for it, and of the
+   kind that the options ask for. This library and the trace viewer read it. It appears under its name when it is whole, as hd_file_create has it. Errors: as
    hd_recorder_snapshot; HD_IO. */
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err);
@@ -2290,12 +2290,13 @@ HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const cha
 /* Adds a number of the whole process: "resident_set_bytes". */
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value,
                                                 hd_error *err);
-/* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
-   the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
+/* A heap by its allocator, kind, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
+   the rest of its label is the manager's, and the process where the manager names none. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
    HD_INVALID (the dump is light). */
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap, hd_error *err);
 #ifndef HEAPDUMP_NO_RECORDER
-/* What a recorder has recorded, and as overhead its own memory. */
+/* The heap of a recorder, of the kind that the options ask for, and as overhead the recorder's own memory,
+   once for all kinds of an allocator's heaps. */
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
                                                    hd_recorder *rec, const hd_snapshot_options *options,
                                                    hd_error *err);
@@ -19587,27 +19588,40 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
-HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
-                                         const hd_snapshot_options *options, hd_error *err) {
+/* A snapshot as a trace has it, labelled with kind and process; the profile is the caller's. `name` has room for the
+   name of the process. */
+static hd_status hd__trace_recorded(hd_recorder *rec, const hd_snapshot_options *options, char name[64],
+                                    hd_profile **profile, hd_heap *heap, hd_error *err) {
     hd_snapshot_options trace;
-    hd_profile *profile;
-    hd_heap heap;
-    hd_file file;
-    hd_status status;
     if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
     memset(&trace, 0, sizeof trace);
     if (options) trace = *options;
     trace.two_axes = true;
-    HD__TRY(hd_recorder_snapshot(rec, &trace, &profile, err));
-    memset(&heap, 0, sizeof heap);
+    HD__TRY(hd_recorder_snapshot(rec, &trace, profile, err));
+    memset(heap, 0, sizeof *heap);
+    memcpy(name, rec->record->name, 63);
+    name[63] = 0;
+    heap->process = *name ? name : NULL;
+    heap->kind = trace.kind;
+    heap->sample_bytes = rec->sample_bytes;
+    heap->profile = *profile;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
+                                         const hd_snapshot_options *options, hd_error *err) {
+    char name[64];
+    hd_profile *profile;
+    hd_heap heap;
+    hd_file file;
+    hd_status status;
+    HD__TRY(hd__trace_recorded(rec, options, name, &profile, &heap, err));
     heap.pid = hd__os_pid();
     heap.dump = "0x1";
     heap.allocator = "malloc";
-    heap.sample_bytes = rec->sample_bytes;
-    heap.profile = profile;
     status = hd_file_create(path, &file, err);
     if (!status) {
-        status = hd_chrome_write(&heap, 1, &trace.options, hd_file_out(&file), err);
+        status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
         if (status && !file.os_error) hd_file_discard(&file);
         else status = hd_file_commit(&file, err); /* which says why writing failed */
     }
@@ -22115,9 +22129,10 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     hd_options options = desc->options;
     memset(&own, 0, sizeof own);
     own.pid = desc->pid;
-    own.process = desc->process;
+    own.process = desc->process ? desc->process : heap->process;
     own.dump = d->id;
     own.time_us = d->time_us;
+    own.kind = heap->kind;
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
@@ -22130,7 +22145,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
         return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
                         own.allocator);
     for (size_t i = 0; i < hd__len(g->heaps); i++)
-        if (!strcmp(g->heaps[i].allocator, own.allocator))
+        if (g->heaps[i].kind == own.kind && !strcmp(g->heaps[i].allocator, own.allocator))
             return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
     HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
     own.breakdown = breakdown;
@@ -22144,23 +22159,20 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err) {
-    hd_snapshot_options trace;
+    char name[64];
     hd_profile *profile = NULL;
     hd_heap heap;
     hd_recorder_counters stats;
     hd_status status;
-    memset(&trace, 0, sizeof trace);
-    if (options) trace = *options;
-    trace.two_axes = true;
-    memset(&heap, 0, sizeof heap);
-    heap.allocator = allocator;
-    heap.sample_bytes = rec->sample_bytes;
-    HD__TRY(hd__provider_told(d, hd_recorder_snapshot(rec, &trace, &profile, &d->error), err));
-    heap.profile = profile;
+    bool again = false;          /* another kind of heap came with the overhead */
+    HD__TRY(hd__provider_told(d, hd__trace_recorded(rec, options, name, &profile, &heap, &d->error), err));
+    heap.allocator = allocator ? allocator : "malloc";
+    for (size_t i = 0; i < hd__len(d->gathered->heaps); i++)
+        again |= !strcmp(d->gathered->heaps[i].allocator, heap.allocator);
     status = hd_memory_dump_add_heap(d, &heap, err);
     hd_profile_free(profile);
     hd_recorder_stats(rec, &stats);
-    return status ? status : hd_memory_dump_add_overhead(d, stats.memory, err);
+    return status || again ? status : hd_memory_dump_add_overhead(d, stats.memory, err);
 }
 #endif
 

@@ -608,6 +608,56 @@ static void threads_take_turns(void **state) {
     hd_buffer_free(&bytes);
 }
 
+static bool say_kinds(talker *t, hd_detail detail, hd_memory_dump *dump) {
+    (void)t;
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY && detail != HD_LIGHT; kind++) {
+        hd_snapshot_options o = { .kind = (hd_heap_kind)kind };
+        if (hd_memory_dump_add_recorder(dump, "engine", recorder, &o, NULL)) return false;
+    }
+    return true;
+}
+
+/* Heaps of one allocator and several kinds, and of the recorder's process where the manager has no name for it. */
+static void kinds_and_names_come_through(void **state) {
+    static char blocks[4];
+    (void)state;
+    recorder = hd_recorder_create(&(hd_recorder_desc){ .name = "game" }, NULL);
+    hd_record_alloc(recorder, &blocks[1], 24, "Mesh");
+    hd_record_alloc(recorder, &blocks[0], 1000, "Texture");
+    hd_record_free(recorder, &blocks[0]);
+    for (int named = 0; named < 2; named++) {
+        static const uint64_t sizes[] = { [HD_HEAP_LIVE] = 24, [HD_HEAP_PEAK] = 1024, [HD_HEAP_TOTAL] = 1024, [HD_HEAP_TEMPORARY] = 1000 };
+        hd_buffer bytes = { 0 };
+        hd_dump *dump;
+        hd_recorder_counters stats;
+        unsigned seen = 0;
+        hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .pid = 5, .process = named ? "Browser" : NULL });
+        talker t = talker_named("recorder", say_kinds);
+        take_part(m, &t);
+        dump_now(m, HD_DETAILED, 1);
+        hd_recorder_stats(recorder, &stats);
+        end_trace(m, &bytes);
+        assert_int_equal(hd_read(hd_in_memory(bytes.data, bytes.size), NULL, &dump, NULL), HD_OK);
+        assert_int_equal(hd_dump_heap_count(dump), 4);
+        for (size_t i = 0; i < 4; i++) {
+            const hd_heap *heap = hd_dump_heap(dump, i);
+            assert_int_equal(heap->breakdown->entries.amount[0].bytes, sizes[heap->kind]);
+            assert_string_equal(heap->allocator, "engine");
+            assert_string_equal(heap->process, named ? "Browser" : "game");
+            seen |= 1u << heap->kind;
+        }
+        assert_int_equal(seen, 15);
+        for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) { /* once, not for each kind */
+            const hd_scalar *s = hd_dump_scalar(dump, i);
+            if (s->allocator && !strcmp(s->allocator, "tracing/heap_profiler") && !strcmp(s->name, "size"))
+                assert_true(s->value < 2 * stats.memory.reserved);
+        }
+        hd_dump_free(dump);
+        hd_buffer_free(&bytes);
+    }
+    hd_recorder_free(recorder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_hear_of_heap_profiling_as_early_as_registration),
@@ -619,6 +669,7 @@ int main(void) {
         cmocka_unit_test(a_dump_before_the_last_is_refused_and_nobody_asked),
         cmocka_unit_test(ticks_dump_by_period_the_first_and_every_so_many_in_detail),
         cmocka_unit_test(a_recorders_heap_comes_with_what_the_recorder_takes),
+        cmocka_unit_test(kinds_and_names_come_through),
         cmocka_unit_test(contexts_with_their_bytes_are_a_profile),
         cmocka_unit_test(faults_come_back_and_leave_nothing_behind),
         cmocka_unit_test(dumps_can_be_cancelled),

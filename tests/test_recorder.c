@@ -1155,6 +1155,41 @@ static void a_tracker_restarted_with_other_contexts_does_no_harm(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* The kind and the name of the process are read back as they were written. */
+static void kinds_and_names_of_recordings_are_read_back(void **state) {
+    char path[] = "kinds-XXXXXX.json";
+    hd_error err = { 0 };
+    int fd = mkstemps(path, 5);
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    for (int named = 0; named < 2; named++) {
+        hd_recorder *engine = hd_recorder_create(&(hd_recorder_desc){ .name = named ? "engine" : NULL }, NULL);
+        hd_record_alloc(engine, (void *)8192, 20, "Mesh");
+        hd_record_alloc(engine, (void *)4096, 100, "Texture");
+        hd_record_free(engine, (void *)4096);
+        for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
+            hd_dump *dump;
+            hd_profile *own;
+            hd_snapshot_options o = { .kind = (hd_heap_kind)kind };
+            assert_int_equal(hd_recorder_snapshot(engine, &o, &own, NULL), HD_OK);
+            assert_int_equal(hd_recorder_write(engine, path, &o, &err), HD_OK);
+            assert_int_equal(hd_read_file(path, NULL, &dump, &err), HD_OK);
+            const hd_heap *heap = hd_dump_heap(dump, 0);
+            assert_int_equal(hd_dump_heap_count(dump), 1);
+            assert_int_equal(heap->kind, kind);
+            assert_int_equal(hd_profile_bytes(heap->profile), hd_profile_bytes(own));
+            hd_profile_free(own);
+            assert_string_equal(heap->allocator, "malloc");
+            if (named) assert_string_equal(heap->process, "engine");
+            else assert_null(heap->process);
+            hd_dump_free(dump);
+        }
+        hd_recorder_free(engine);
+    }
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(recording_follows_the_documents_flow),
@@ -1177,7 +1212,8 @@ int main(void) {
         TEST(a_snapshot_stops_when_progress_says_so),
         TEST(contexts_made_during_a_snapshot_do_not_disturb_it),
         TEST(sums_that_pass_64_bits_are_an_overflow),
-        TEST(a_recording_becomes_a_file_that_is_read_back),
+        cmocka_unit_test(a_recording_becomes_a_file_that_is_read_back),
+        cmocka_unit_test(kinds_and_names_of_recordings_are_read_back),
         TEST(a_signal_inside_a_lock_waits_for_nothing),
         TEST(two_recorders_can_fork_together),
         TEST(child_and_parent_go_on_while_another_thread_records),
