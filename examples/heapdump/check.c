@@ -114,7 +114,7 @@ static int check_all(const arguments *a, const chosen *x, const chosen *y, check
     int status = DONE;
     mark_picked(x, NULL, true, in_x);
     mark_picked(y, NULL, true, in_y);
-    find_mates(x, in_x, y, in_y, mate, left);
+    find_mates(a, x, in_x, y, in_y, mate, left);
     for (size_t i = 0; i < y->count && !status; i++) {
         const hd_heap *before = NULL;
         if (!in_y[i]) continue;

@@ -65,6 +65,7 @@ typedef struct arguments {
     int label_count;
     bool quiet;                  /* warnings were told before */
     const char *before, *after;  /* diff: ids of dumps */
+    bool match_process;          /* heaps of two files belong together only if their processes have one name */
     double max_growth;           /* check: a share; less than 0: not given */
     uint64_t max_total;          /* 0: not given */
     site_limit *sites;

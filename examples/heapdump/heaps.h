@@ -55,9 +55,10 @@ ahead *ahead_start(const arguments *a); /* NULL, which all take: there is no oth
 hd_dump *ahead_take(ahead *h, int i);   /* of each file in turn; NULL: the caller has to read it */
 void ahead_stop(ahead *h);
 
-/* diff.c: by heap of x, the one of y that it is compared with, or NO_MATE. */
+/* pairing.c: by heap of x, the heap of y that it is compared with, or NO_MATE. */
 enum { NO_MATE = -1 };
-void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate, bool *left);
+void find_mates(const arguments *a, const chosen *x, const bool *in_x, const chosen *y, const bool *in_y,
+                ptrdiff_t *mate, bool *left);
 
 /* resident_told.c: where resident bytes go, by what a file's scalars say of it. */
 /* Writes that of a process in a dump, as lines of text. False: the file says nothing. */

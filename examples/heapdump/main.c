@@ -115,7 +115,7 @@ static const command commands[] = {
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
               "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
               "different processes, and classes alone are compared.",
-      .options = "before after all live by sort frames wide every-route metric bytes json csv"
+      .options = "before after match all live by sort frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "suspects", .run = run_suspects,
       .summary = "what to look at first: a leak, or what holds the memory, on one screen",
@@ -154,7 +154,7 @@ static const command commands[] = {
               "errors that a check whose truth is at the limit fails less than once in 100 times, with all that is\n"
               "compared taken together; 'noise' is beyond a limit, but not by so much. Of a dump that does not list\n"
               "everything a site holds at least what is counted.",
-      .options = "max-growth max-total site bytes json csv" WORK NAMES HEAPS,
+      .options = "max-growth max-total site match bytes json csv" WORK NAMES HEAPS,
       .examples = "heapdump check base.json new.json\n"
                   "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
     { .name = "report", .run = run_report,

@@ -173,6 +173,10 @@ static bool take_kind(const option_row *o, arguments *a, const char *text) {
     return false;
 }
 
+static bool take_match(const option_row *o, arguments *a, const char *text) {
+    return *(bool *)place(o, a) = !strcmp(text, "process");
+}
+
 static bool take_children(const option_row *o, arguments *a, const char *text) {
     (void)o;
     a->no_children = !strcmp(text, "no");
@@ -344,6 +348,9 @@ static const option_row rows[] = {
     { "", "before", "ID", take_text, AT(before),
       "the dump to compare with [the last of BEFORE; of one file alone the first]" },
     { "", "after", "ID", take_text, AT(after), "the dump to compare [the last]" },
+    { "", "match", "process", take_match, AT(match_process),
+      "compare heaps only if the names of their processes are equal [also two heaps of\n"
+      "other names, if each file has no other heap of this allocator and kind]" },
     { "", "max-growth", "PERCENT", take_percent, AT(max_growth),
       "each heap may grow by so much [5%, when no limit is given]" },
     { "", "max-total", "BYTES", take_some_bytes, AT(max_total), "each heap may hold so much (k, M, G: times 1024)" },
