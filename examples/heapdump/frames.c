@@ -153,7 +153,7 @@ int columns_of(hd_str name) {
 
 static int columns_in(const growing *t) { return columns_of((hd_str){ t->data, t->size }); }
 
-/* Without the beginning: at a "::" or "/" where one is near, else anywhere. */
+/* Without the beginning: at a "::" or "/" where one is near and leaves more than half, else anywhere. */
 static void cut_beginning(growing *t, int columns) {
     size_t from = t->size, best;
     growing cut = { NULL, 0 };
@@ -162,7 +162,7 @@ static void cut_beginning(growing *t, int columns) {
         while (from && (t->data[from] & 0xc0) == 0x80);
     for (best = from; best < t->size && best < from + 24; best++)
         if (best && (t->data[best - 1] == '/' || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
-    if (best == t->size || best == from + 24) best = from;
+    if (best == t->size || best == from + 24 || 2 * (t->size - best) < t->size - from) best = from; /* most of it stays */
     text_put(&cut, MORE, strlen(MORE));
     text_put(&cut, t->data + best, t->size - best);
     free(t->data);
@@ -177,13 +177,48 @@ static size_t without_hash(const char *s, size_t n) {
     return n - 19;
 }
 
+/* " (file.c:12)" without the beginning of the file, in at most so many columns; the line stays. */
+static void cut_place(growing *t, int columns) {
+    growing cut = { NULL, 0 };
+    size_t from = 2;
+    if (columns_in(t) <= columns) return;
+    for (int left = columns_in(t) + 1; t->data[from] != ':' && left > columns; left--)
+        do from++;
+        while ((t->data[from] & 0xc0) == 0x80);
+    text_put(&cut, " (" MORE, 2 + strlen(MORE));
+    text_put(&cut, t->data + from, t->size - from);
+    free(t->data);
+    *t = cut;
+}
+
+/* A name shortened, and behind it the place, which is whole as long as LEAST columns are left for the name. */
+static void shorten_placed(growing *t, int columns) {
+    enum { LEAST = 10 };
+    growing place = { NULL, 0 };
+    size_t n = without_place(t->data, t->size);
+    hd_str name = { t->data, n };
+    int least = columns_of(name) < LEAST ? columns_of(name) : LEAST;
+    char *shorter;
+    text_put(&place, t->data + n, t->size - n);
+    cut_place(&place, columns - least);
+    columns -= columns_in(&place);
+    shorter = short_name(name, columns > least ? columns : least);
+    text_end_at(t, 0);
+    text_put(t, shorter, strlen(shorter));
+    text_put(t, place.data, place.size);
+    free(shorter), free(place.data);
+}
+
 char *short_name(hd_str name, int columns) {
     growing t = { NULL, 0 };
     text_put(&t, "", 0);
     for (hd_str piece, rest = name; (piece = hd_visible(&rest)).len;) text_put(&t, piece.data, piece.len);
     if (!columns) return t.data;
     text_end_at(&t, without_hash(t.data, t.size));
-    if (columns_in(&t) > columns) text_end_at(&t, without_place(t.data, t.size));
+    if (columns_in(&t) > columns && without_place(t.data, t.size) < t.size) {
+        shorten_placed(&t, columns);
+        return t.data;
+    }
     if (columns_in(&t) > columns) {
         size_t begin;
         text_end_at(&t, without_parameters(t.data, t.size));
@@ -211,29 +246,30 @@ hd_str module_of_address(hd_str name) {
 /* A run of equal names. */
 typedef struct run { frame_run of; char *name; int columns; } run;
 
-/* The name shortened to so many columns (0: whole), and how many there are. To be freed. */
-static char *run_name(const run *r, int columns) {
+/* The name shortened to so many columns (0: whole), and how many there are; `placed`: with file and line, as the one
+   that a line is about. To be freed. */
+static char *run_name(const run *r, int columns, bool placed) {
     char times[48] = "", *name, *with;
     int used = 0;
     if (r->of.times > 1)
         used = snprintf(times, sizeof times, "%s " TIMES "%llu", r->of.nameless ? " (stripped)" : "",
                         (unsigned long long)r->of.times) - 1;
     if (columns) columns = columns - used > 8 ? columns - used : 8;
-    name = short_name(r->of.name, columns);
-    if (columns) name[without_place(name, strlen(name))] = 0;
+    name = short_name((hd_str){ r->of.name.data, columns && !placed ? without_place(r->of.name.data, r->of.name.len)
+                                                                     : r->of.name.len }, columns);
     if (asprintf(&with, "%s%s", name, times) < 0) with = needed(NULL);
     free(name);
     return with;
 }
 
-static size_t runs_of(const frame_run *calls, size_t count, int columns, run *runs) {
+static size_t runs_of(const frame_run *calls, size_t count, int columns, bool from_start, run *runs) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         if (n && hd_str_equal(calls[i].name, runs[n - 1].of.name)) runs[n - 1].of.times += calls[i].times;
         else runs[n++] = (run){ .of = calls[i] };
     }
     for (size_t i = 0; i < n; i++) {
-        runs[i].name = run_name(&runs[i], columns);
+        runs[i].name = run_name(&runs[i], columns, i == (from_start ? 0 : n - 1));
         runs[i].columns = columns_of(hd_cstr(runs[i].name));
     }
     return n;
@@ -271,7 +307,7 @@ static void put_more_runs(growing *t, size_t count) {
 static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
     char more[40];
     int left = columns - snprintf(more, sizeof more, "%zu more", n - 1) - 2 - BETWEEN;
-    char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8);
+    char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8, true);
     if (!from_start) put_more_runs(t, n - 1), text_put(t, CALLS, strlen(CALLS));
     text_put(t, name, strlen(name));
     if (from_start) put_more_runs(t, n - 1);
@@ -295,7 +331,7 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
     growing t = { NULL, 0 };
     if (count == 1 && calls->times == 1) return short_name(calls->name, columns);
     runs = needed(calloc(count, sizeof *runs));
-    n = runs_of(calls, count, columns, runs);
+    n = runs_of(calls, count, columns, from_start, runs);
     for (size_t i = 0; i < n; i++) used += runs[i].columns + BETWEEN;
     text_put(&t, "", 0);
     shown = columns ? that_fit(runs, n, columns, from_start) : 2;
@@ -304,7 +340,7 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
     } else if (n <= 2 || !shown) {
         if (n == 1) {
             free(t.data);
-            t.data = run_name(&runs[0], columns);
+            t.data = run_name(&runs[0], columns, true);
         } else put_end_run(&t, runs, n, columns, from_start);
     } else {
         put_runs(&t, runs, 0, from_start ? shown : 1);
@@ -314,4 +350,113 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
     for (size_t i = 0; i < n; i++) free(runs[i].name);
     free(runs);
     return t.data;
+}
+
+/* Frames of one list. -------------------------------------------------------------------------- */
+
+/* A frame of a list, and how much of its path and whether its object is shown. */
+typedef struct listed_frame {
+    hd_frame_parts parts;
+    hd_str name, file;           /* file: the end of parts.file that is shown */
+    char *shown;
+    bool object;
+} listed_frame;
+
+static int compare_listed(const void *a, const void *b) {
+    const listed_frame *x = a, *y = b;
+    return hd_str_compare(x->name, y->name);
+}
+
+static bool reads_same(const listed_frame *x, const listed_frame *y) {
+    return hd_str_equal(x->parts.function, y->parts.function) && hd_str_equal(x->file, y->file) &&
+           x->parts.line == y->parts.line && x->object == y->object &&
+           (!x->object || hd_str_equal(x->parts.object, y->parts.object));
+}
+
+static int compare_shown(const void *a, const void *b) {
+    const listed_frame *x = *(listed_frame *const *)a, *y = *(listed_frame *const *)b;
+    int order = hd_str_compare(x->parts.function, y->parts.function);
+    if (!order) order = hd_str_compare(x->file, y->file);
+    if (!order) order = (x->parts.line > y->parts.line) - (x->parts.line < y->parts.line);
+    if (!order) order = x->object - y->object;
+    if (!order && x->object) order = hd_str_compare(x->parts.object, y->parts.object);
+    return order ? order : compare_listed(x, y);
+}
+
+/* Shows one more directory; false: the path is whole. */
+static bool show_directory(listed_frame *f) {
+    const char *begin = f->parts.file.data, *from = f->file.data;
+    size_t more;
+    if (!f->parts.file.len || from == begin) return false;
+    do from--;
+    while (from > begin && from[-1] != '/' && from[-1] != '\\');
+    more = (size_t)(f->file.data - from);
+    f->file = (hd_str){ from, f->file.len + more };
+    return true;
+}
+
+/* Shows more of frames that read the same: directories, or objects where the paths are equal. False: there is no more. */
+static bool distinguish(listed_frame **same, size_t n) {
+    bool any = false, one_path = true;
+    for (size_t i = 1; i < n; i++) one_path &= hd_str_equal(same[i]->parts.file, same[0]->parts.file);
+    for (size_t i = 0; i < n; i++) {
+        bool more = one_path ? !same[i]->object && same[i]->parts.object.len : show_directory(same[i]);
+        if (one_path) same[i]->object |= more;
+        any |= more;
+    }
+    return any;
+}
+
+static void show_frame(listed_frame *f) {
+    growing t = { NULL, 0 };
+    char line[32];
+    text_put(&t, f->parts.function.data, f->parts.function.len);
+    if (f->parts.file.len) {
+        int n = snprintf(line, sizeof line, ":%llu)", (unsigned long long)f->parts.line);
+        text_put(&t, " (", 2), text_put(&t, f->file.data, f->file.len), text_put(&t, line, (size_t)n);
+    }
+    if (f->object) text_put(&t, " [", 2), text_put(&t, f->parts.object.data, f->parts.object.len), text_put(&t, "]", 1);
+    f->shown = t.data;
+}
+
+/* Frames by name, each once. */
+static size_t listed_once(const hd_str *names, size_t count, listed_frame *list) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) list[i] = (listed_frame){ .name = names[i] };
+    qsort(list, count, sizeof *list, compare_listed);
+    for (size_t i = 0; i < count; i++)
+        if (!n || !hd_str_equal(list[n - 1].name, list[i].name)) list[n++] = list[i];
+    for (size_t i = 0; i < n; i++) {
+        listed_frame *f = &list[i];
+        size_t from;
+        f->parts = hd_frame_parse(f->name);
+        from = f->parts.file.len;
+        while (from && f->parts.file.data[from - 1] != '/' && f->parts.file.data[from - 1] != '\\') from--;
+        f->file = (hd_str){ f->parts.file.data + from, f->parts.file.len - from };
+    }
+    return n;
+}
+
+void frames_shown(const hd_str *names, size_t count, char **shown) {
+    enum { DIRECTORIES = 64 };
+    listed_frame *list = needed(calloc(count + 1, sizeof *list)), **order = needed(calloc(count + 1, sizeof *order));
+    size_t n = listed_once(names, count, list);
+    bool any = n > 1;
+    for (size_t i = 0; i < n; i++) order[i] = &list[i];
+    for (int k = 0; k < DIRECTORIES && any; k++) {
+        any = false;
+        qsort(order, n, sizeof *order, compare_shown);
+        for (size_t i = 0, end; i < n; i = end) {
+            for (end = i + 1; end < n && reads_same(order[i], order[end]); end++) {}
+            if (end - i > 1) any |= distinguish(order + i, end - i);
+        }
+    }
+    for (size_t i = 0; i < n; i++) show_frame(&list[i]);
+    for (size_t i = 0; i < count; i++) {
+        listed_frame key = { .name = names[i] };
+        listed_frame *f = bsearch(&key, list, n, sizeof *list, compare_listed);
+        shown[i] = needed(strdup(f->shown));
+    }
+    for (size_t i = 0; i < n; i++) free(list[i].shown);
+    free(list), free(order);
 }

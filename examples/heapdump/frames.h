@@ -29,6 +29,11 @@ typedef struct frame_run {
 } frame_run;
 char *short_calls(const frame_run *calls, size_t count, int columns, bool from_start);
 
+/* The frames of one list as screens show them: the path cut to its base name and the object left out, unless two
+   functions of the list would read the same; then with directories until they differ, "a/util.c:7" and "b/util.c:7",
+   or with the object where the paths are equal. Each of `shown` is to be freed. Names may be there more than once. */
+void frames_shown(const hd_str *names, size_t count, char **shown);
+
 /* Of "libfoo.so+0x1234", a frame without a name, "libfoo.so"; else nothing. */
 hd_str module_of_address(hd_str name);
 

@@ -122,6 +122,11 @@ static uint64_t weight(const listing *l, const line *x) {
     return l->compares ? distance(x->amount[0].bytes, x->amount[1].bytes) : x->amount[0].bytes;
 }
 
+/* Whether it is a value of --by, which has its line: the names of frames might displace it. */
+static bool is_value(const listing *l, const line *x) {
+    return l->by && x->name_count && value_along(x->names[x->name_count - 1], l->by).len;
+}
+
 /* Rows that fold join the line of their parent; `<other>` of less than `least` is dropped. */
 static void fold(const arguments *a, listing *l, uint64_t least) {
     bool unfolded = a->frames_all || a->every_route;
@@ -132,7 +137,7 @@ static void fold(const arguments *a, listing *l, uint64_t least) {
         x->head = i;
         x->next = HD_NONE;
         x->dropped = x->entry == HD_NONE && weight(l, x) < least;
-        if (x->depth && x->folds && !unfolded) {
+        if (x->depth && x->folds && !unfolded && !is_value(l, &l->lines[x->parent])) {
             x->head = l->lines[x->parent].head;
             l->lines[x->parent].next = i;
         } else if (!x->dropped) {
@@ -217,7 +222,7 @@ static bool mark_some(const listing *all, const uint32_t *end, const listing *so
 static void mark_forks(const listing *all, bool *kept) {
     uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
     for (uint32_t i = all->count; i-- > 1;) {
-        kept[i] |= ways[i] > 1 || (ways[i] && all->by && value_along(all->lines[i].names[0], all->by).len);
+        kept[i] |= ways[i] > 1 || (ways[i] && is_value(all, &all->lines[i]));
         ways[all->lines[i].parent] += kept[i] || ways[i];
     }
     free(ways);
@@ -301,6 +306,27 @@ void listing_repeat(listing *l, const repeats *again) {
             if (times > x->times[k]) x->times[k] = times;
         }
     }
+}
+
+void listing_shorten(listing *l) {
+    size_t n = 0;
+    hd_str *names;
+    char **shown;
+    for (uint32_t i = 0; i < l->count; i++) n += l->lines[i].axis == HD_AXIS_BACKTRACE ? l->lines[i].name_count : 0;
+    names = needed(calloc(n + 1, sizeof *names));
+    shown = needed(calloc(n + 1, sizeof *shown));
+    n = 0;
+    for (uint32_t i = 0; i < l->count; i++)
+        for (uint32_t k = 0; l->lines[i].axis == HD_AXIS_BACKTRACE && k < l->lines[i].name_count; k++)
+            names[n++] = l->lines[i].names[k];
+    frames_shown(names, n, shown);
+    n = 0;
+    for (uint32_t i = 0; i < l->count; i++)
+        for (uint32_t k = 0; l->lines[i].axis == HD_AXIS_BACKTRACE && k < l->lines[i].name_count; k++) {
+            free((void *)(uintptr_t)l->lines[i].names[k].data);
+            l->lines[i].names[k] = hd_cstr(shown[n++]);
+        }
+    free(names), free(shown);
 }
 
 /* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */

@@ -47,6 +47,8 @@ bool is_along(const arguments *a, uint32_t axis, bool lines);
 /* The value in such a name, of length 0 in others. */
 hd_str value_along(hd_str name, const char *axis);
 
+/* Frames as frames_shown has them; after listing_repeat. */
+void listing_shorten(listing *l);
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,

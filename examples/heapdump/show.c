@@ -81,6 +81,7 @@ static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
     status = listing_make(&view, heap, NULL, s->rows, &options, &l, err);
     if (status) return status;
     if (!s->a->invert) listing_repeat(&l, s->again);
+    if (!s->of_objects && !s->a->wide) listing_shorten(&l);
     listing_put(s->to.text, s->a, &s->screen, &l, heap, NULL);
     listing_free(&l);
     return HD_OK;
@@ -110,6 +111,8 @@ typedef struct top_list {
     uint64_t total;
     int bytes, blocks;           /* widths */
     bool estimates, more;        /* more: a line may be more */
+    hd_top_row *rows;            /* names are to be freed */
+    size_t count;
 } top_list;
 
 /* Bytes, with their error, and their share; "<=" before a bound. */
@@ -122,19 +125,28 @@ static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
     return 2 + t->bytes + 8 + (t->estimates ? 8 : 0);
 }
 
-static hd_status put_top_row(void *user, const hd_top_row *row) {
-    enum { UNLISTED_COLUMNS = 22, MORE_COLUMNS = 16 };
+static hd_status keep_top_row(void *user, const hd_top_row *row) {
     top_list *t = user;
+    char *name = needed(malloc(row->name.len + 1));
+    if (!(t->count & (t->count - 1))) t->rows = needed(realloc(t->rows, (2 * t->count + 1) * sizeof *t->rows));
+    memcpy(name, row->name.data, row->name.len);
+    t->rows[t->count] = *row;
+    t->rows[t->count++].name = (hd_str){ name, row->name.len };
+    return HD_OK;
+}
+
+static void put_top_row(top_list *t, const hd_top_row *row, hd_str shown) {
+    enum { UNLISTED_COLUMNS = 22, MORE_COLUMNS = 16 };
     int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + 2;
     bool unlisted = row->unlisted.bytes > t->total / 100;
     int room;
     char *name;
     if (t->blocks) used += t->blocks + 2;
     room = t->screen->columns ? t->screen->columns - used - 1 - (row->more ? MORE_COLUMNS : 0) : 0;
-    if (room && unlisted && room - UNLISTED_COLUMNS < 24 && room - UNLISTED_COLUMNS < columns_of(row->name))
+    if (room && unlisted && room - UNLISTED_COLUMNS < 24 && room - UNLISTED_COLUMNS < columns_of(shown))
         unlisted = false;        /* the name says more */
     if (room && unlisted) room -= UNLISTED_COLUMNS;
-    name = short_name(row->name, room && room < 12 ? 12 : room);
+    name = short_name(shown, room && room < 12 ? 12 : room);
     if (t->blocks && row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
     else if (t->blocks) display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
     display(t->out, "  %s", name);
@@ -147,9 +159,21 @@ static hd_status put_top_row(void *user, const hd_top_row *row) {
     }
     t->more |= row->more > 0;
     display(t->out, "\n");
-    if (!t->first) t->first = pattern_of(row->name);
+    if (!t->first) t->first = pattern_of(hd_frame_parse(row->name).function);
     free(name);
-    return HD_OK;
+}
+
+/* The rows, with names as frames_shown has them if they are frames. */
+static void put_top_rows(top_list *t, bool frames) {
+    hd_str *names = needed(calloc(t->count + 1, sizeof *names));
+    char **shown = needed(calloc(t->count + 1, sizeof *shown));
+    for (size_t i = 0; i < t->count; i++) names[i] = t->rows[i].name;
+    if (frames) frames_shown(names, t->count, shown);
+    for (size_t i = 0; i < t->count; i++) {
+        put_top_row(t, &t->rows[i], frames ? hd_cstr(shown[i]) : names[i]);
+        free(shown[i]), free((void *)(uintptr_t)names[i].data);
+    }
+    free(names), free(shown), free(t->rows);
 }
 
 static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
@@ -175,7 +199,8 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
             "self", "", t.estimates ? 8 : 0, "", t.blocks ? t.blocks + 2 : 0, t.blocks ? "blocks" : "",
             !options.axis ? "function" : memprof_split(s->a) ? "type" : s->a->by);
     put_style(t.out, &s->screen, PLAIN);
-    status = hd_top(heap, &options, put_top_row, &t, err);
+    status = hd_top(heap, &options, keep_top_row, &t, err);
+    put_top_rows(&t, !options.axis && !s->of_objects && !s->a->wide);
     if (t.more) put_besides_legend(t.out, &s->screen, false);
     free(s->first);
     s->first = t.first;
