@@ -107,7 +107,6 @@ static hd_status add_diff_row(void *user, const hd_diff_row *row) {
     const place p = { row->diff->axis, &row->diff->before, 0, row->entry };
     listing *l = user;
     l->compares = true;
-    if (!row->depth) l->all_change = row->diff->gross[0];
     return add_line(l, &(line){ .amount = { row->amount[0], row->amount[1] }, .depth = row->depth, .axis = row->axis,
                                 .flags = row->flags, .folds = row->folds,
                                 .more = { row->unlisted[0], row->unlisted[1] } }, &p);
@@ -117,30 +116,23 @@ static hd_status add_diff_row(void *user, const hd_diff_row *row) {
 
 static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-/* What decides whether a line is worth showing. */
-static uint64_t weight(const listing *l, const line *x) {
-    return l->compares ? distance(x->amount[0].bytes, x->amount[1].bytes) : x->amount[0].bytes;
-}
-
 /* Whether it is a value of --by, which has its line: the names of frames might displace it. */
 static bool is_value(const listing *l, const line *x) {
     return l->by && x->name_count && value_along(x->names[x->name_count - 1], l->by).len;
 }
 
-/* Rows that fold join the line of their parent; `<other>` of less than `least` is dropped. */
-static void fold(const arguments *a, listing *l, uint64_t least) {
+/* Rows that fold join the line of their parent. */
+static void fold(const arguments *a, listing *l) {
     bool unfolded = a->frames_all || a->every_route;
-    if (a->all || unfolded) least = 0;
     l->shown = 0;
     for (uint32_t i = 0; i < l->count; i++) {
         line *x = &l->lines[i];
         x->head = i;
         x->next = HD_NONE;
-        x->dropped = x->entry == HD_NONE && weight(l, x) < least;
         if (x->depth && x->folds && !unfolded && !is_value(l, &l->lines[x->parent])) {
             x->head = l->lines[x->parent].head;
             l->lines[x->parent].next = i;
-        } else if (!x->dropped) {
+        } else {
             if (x->depth) x->indent = l->lines[l->lines[x->parent].head].indent + 1;
             l->shown++;
         }
@@ -167,16 +159,10 @@ static hd_status gather(const arguments *a, const hd_heap *heap, const hd_heap *
     return after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
 }
 
-static void settle(const arguments *a, const hd_tree_options *tree, listing *l) {
-    uint64_t least = (l->compares ? l->all_change : l->lines[0].amount[0].bytes) / 100;
-    if (tree->cutoff.min_bytes > least) least = tree->cutoff.min_bytes;
-    fold(a, l, least);
-}
-
 static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
                          listing *l, hd_error *err) {
     hd_status status = gather(a, heap, after, tree, l, err);
-    if (!status) settle(a, tree, l);
+    if (!status) fold(a, l);
     return status;
 }
 
@@ -244,8 +230,8 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     line other = { .amount = { r[0], r[1] }, .depth = depth + 1, .axis = x->axis };
     hd_u128 sum = r[0].variance;
     uint64_t error;
-    if (!any || (r[0].bytes == r[1].bytes && r[0].blocks == r[1].blocks)) return; /* of one heap the second is nothing */
-    if (r[0].bytes == r[1].bytes && !to->compares && r[0].blocks == HD_UNKNOWN) return;
+    bool known = r[0].blocks != HD_UNKNOWN && r[1].blocks != HD_UNKNOWN;
+    if (!any || (r[0].bytes == r[1].bytes && (!known || r[0].blocks == r[1].blocks))) return; /* of one heap r[1] is 0 */
     sum.lo += r[1].variance.lo;
     sum.hi += r[1].variance.hi + (sum.lo < r[1].variance.lo);
     error = hd_standard_error(sum);
@@ -269,7 +255,7 @@ static void nest(const listing *all, listing *some) {
     bool *kept = needed(calloc((size_t)all->count + 1, 1));
     uint32_t *end = ends_of(all), *depth = needed(calloc((size_t)all->count + 1, sizeof *depth)), now = 0;
     hd_amount *rest = needed(calloc(4 * ((size_t)all->count + 1), sizeof *rest));
-    listing to = { .listed = some->listed, .compares = all->compares, .all_change = all->all_change, .by = all->by };
+    listing to = { .listed = some->listed, .compares = all->compares, .by = all->by };
     if (mark_some(all, end, some, kept)) {
         mark_forks(all, kept);
         for (uint32_t i = 0; i < all->count; i++) {
@@ -367,7 +353,7 @@ static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap
     if (status) return status;
     l->listed = l->count;
     if (all->count) nest(all, l);
-    settle(a, tree, l);
+    fold(a, l);
     return HD_OK;
 }
 
@@ -381,7 +367,7 @@ static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_hea
     if (nested) status = gather(a, heap, after, tree, &all, err);
     if (nested) tree->options.warning = NULL; /* told once */
     if (nested && !status) {
-        settle(a, tree, &all);
+        fold(a, &all);
         if (all.shown <= rows) {
             *l = all;
             return HD_OK;
@@ -654,7 +640,7 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     display(out, "  "), put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
     display(out, "\n");
     for (uint32_t i = 1; i < l->count; i++) {
-        if (l->lines[i].dropped || l->lines[i].head != i) continue;
+        if (l->lines[i].head != i) continue;
         put_line(out, &c, l, i);
         more |= l->lines[i].more[0] || l->lines[i].more[1];
     }

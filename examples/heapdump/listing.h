@@ -19,7 +19,6 @@ typedef struct line {
     unsigned flags;              /* HD_DIFF_ */
     uint64_t more[2];            /* bytes that it may hold besides, of a merged heap; by side of two */
     uint32_t entry;              /* HD_NONE: <other> */
-    bool dropped;                /* says next to nothing */
     bool folds;                  /* as in hd_tree_row */
     uint32_t parent, next;       /* lines; next: the row that is shown behind it, HD_NONE: none */
     uint32_t head;               /* the line that it is part of */
@@ -33,7 +32,6 @@ typedef struct listing {
     uint32_t listed;             /* rows that a budget had */
     bool compares;               /* two heaps */
     const char *by;              /* the axis whose values may be among the frames; NULL: none */
-    uint64_t all_change;         /* of two heaps */
 } listing;
 
 /* The tree of a heap, or with `after` of what changed. With `rows`, as much as fits into so many lines. */

@@ -75,4 +75,28 @@ for size in pipe 80x24 140x50; do
 done
 printf 'profile,stack,bytes,blocks\n,main;run;big,30,3\n' > "$work/chain.csv"
 check "a chain of equal figures folds" "main › run › big" "$("$tool" tree "$work/chain.csv" | sed -n 's/.*  \(main.*\)/\1/p')"
+# What is not listed is stated, however little: below every line children and <other> add up, in bytes and in blocks.
+check "<other> has the blocks that are not listed" "20 big,20000 <other>" \
+  "$("$tool" tree "$work/few.csv" | awk '/big$|<other>$/ { print $4, $NF }' | paste -sd ,)"
+
+# Paths are cut to their base name, unless two functions would read the same; then to what distinguishes them.
+cat > "$work/same.folded" <<'END'
+main (src/main.c:3) [app];util (lib/a/util.c:7) [app] 100
+main (src/main.c:3) [app];util (lib/b/util.c:7) [app] 50
+main (src/main.c:3) [app];run (src/run.c:9) [libx.so] 70
+main (src/main.c:3) [app];run (src/run.c:9) [liby.so] 30
+END
+for command in tree top "diff $work/order.folded"; do
+  check "$command: the distinguishing part of paths, and objects of equal paths" \
+    "main (main.c:3),run (run.c:9) [libx.so],run (run.c:9) [liby.so],util (a/util.c:7),util (b/util.c:7)" \
+    "$("$tool" $command "$work/same.folded" | grep -o '[a-z]* ([a-z/]*\.c:[0-9]*)\( \[[^]]*\]\)\?' | sort -u | paste -sd ,)"
+done
+check "--json keeps paths and objects" "main (src/main.c:3) [app]" "$("$tool" top --json "$work/same.folded" | jq -r '.heaps[0].rows[0].name')"
+
+# On a narrow terminal names give way before the line number of the last frame.
+printf 'main;%s;%s 100\nmain;other 9\n' "ns::Reader<int>::read_everything_that_is_there(char const*, int) (src/reader.cc:1234)" \
+  "ns::Buffer<char>::reserve_more_room_than_before(unsigned long) (src/buffer.cc:567)" > "$work/long.folded"
+for columns in 50 60 80 100; do
+  check "a terminal of $columns columns keeps the line of the last frame" 1 "$(on_terminal ${columns}x24 "$tool" tree "$work/long.folded" | grep -c ':567)$')"
+done
 exit $failed
