@@ -357,7 +357,7 @@ static void trees_print_standard_errors(void **state) {
                         "4000   ±1.3%  100.0%  40  malloc, sampled every 2.0 KiB\n"
                         "4000   ±1.3%  100.0%  40    A\n"
                         "3000   ±1.3%   75.0%  30      B\n"
-                        "3000   ±1.3%   75.0%  30        : T\n"
+                        "3000   ±1.3%   75.0%  30        type: T\n"
                         "1000   ±3.0%   25.0%  10      <other>\n");
     hd_buffer_free(&text);
     hd_profile_free(p);

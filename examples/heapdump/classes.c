@@ -159,7 +159,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     if (a->class_name) {
         if (class_total(a, o, &total)) return BAD_INPUT;
         put_bytes(out, a, total.bytes, 12);
-        display(out, " in %llu objects would go with all of class %s%s\n", (unsigned long long)total.objects,
+        display(out, " in %llu object%s would go with all of class %s%s\n", (unsigned long long)total.objects, plural(total.objects),
                 a->class_name, a->subclasses ? " and those that extend it" : "");
         return DONE;
     }

@@ -296,23 +296,23 @@ void listing_repeat(listing *l, const repeats *again) {
 
 void listing_shorten(listing *l) {
     size_t n = 0;
-    hd_str *names;
+    hd_str **at, *names;
     char **shown;
-    for (uint32_t i = 0; i < l->count; i++) n += l->lines[i].axis == HD_AXIS_BACKTRACE ? l->lines[i].name_count : 0;
+    for (uint32_t i = 0; i < l->count; i++) n += l->lines[i].name_count;
+    at = needed(calloc(n + 1, sizeof *at));
     names = needed(calloc(n + 1, sizeof *names));
     shown = needed(calloc(n + 1, sizeof *shown));
     n = 0;
     for (uint32_t i = 0; i < l->count; i++)
         for (uint32_t k = 0; l->lines[i].axis == HD_AXIS_BACKTRACE && k < l->lines[i].name_count; k++)
-            names[n++] = l->lines[i].names[k];
+            if (!l->by || !value_along(l->lines[i].names[k], l->by).len) at[n++] = &l->lines[i].names[k];
+    for (size_t i = 0; i < n; i++) names[i] = *at[i];
     frames_shown(names, n, shown);
-    n = 0;
-    for (uint32_t i = 0; i < l->count; i++)
-        for (uint32_t k = 0; l->lines[i].axis == HD_AXIS_BACKTRACE && k < l->lines[i].name_count; k++) {
-            free((void *)(uintptr_t)l->lines[i].names[k].data);
-            l->lines[i].names[k] = hd_cstr(shown[n++]);
-        }
-    free(names), free(shown);
+    for (size_t i = 0; i < n; i++) {
+        free((void *)(uintptr_t)at[i]->data);
+        *at[i] = hd_cstr(shown[i]);
+    }
+    free(at), free(names), free(shown);
 }
 
 /* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */
@@ -397,6 +397,8 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     hd_heap one[2] = { { 0 }, { 0 } };
     repeats again[2] = { { NULL, 0 }, { NULL, 0 } };
     hd_status status = HD_OK;
+    /* Entries of several axes that a budget lists beside each other have cells in common. */
+    bool overlaps = (a->cutoff.max_entries || a->cutoff.max_output_bytes) && !a->every_route;
     tree.first_axis = after ? axis_in_both(a, heap, after) : axis_in(a, heap);
     tree.options = *options;
     memset(l, 0, sizeof *l);
@@ -405,7 +407,7 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
         if (!status && after) status = heap_along(after, axis_in(a, after), options, &one[1], err);
         tree.first_axis = 0;
         tree.cutoff.nested = true;
-    } else if (a->has_cutoff || !rows) {
+    } else if ((a->has_cutoff && !overlaps) || (!a->has_cutoff && !rows)) {
         return collect(a, heap, after, &tree, l, err);
     } else if (a->every_route || tree.first_axis) {
         return fill_rows(a, heap, after, rows, &tree, false, l, err);

@@ -156,10 +156,11 @@ void memprof_totals_json(hd_json *j, const hd_memprof_raw *raw) {
 void memprof_info_text(FILE *out, const hd_memprof *memprof) {
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
-        display(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
-                raw->big_endian ? "big" : "little", raw->segment_count);
-        display(out, "%u blocks, %u call stacks, %u frames, %llu histogram counters", raw->block_count,
-                raw->stack_count, raw->first[raw->stack_count], (unsigned long long)raw->counter_count);
+        display(out, "profile 0x%zx: version %u, %s-endian, %u segment%s, ", i + 1, raw->version,
+                raw->big_endian ? "big" : "little", raw->segment_count, plural(raw->segment_count));
+        display(out, "%u block%s, %u call stack%s, %u frame%s, %llu histogram counter%s", raw->block_count,
+                plural(raw->block_count), raw->stack_count, plural(raw->stack_count), raw->first[raw->stack_count],
+                plural(raw->first[raw->stack_count]), (unsigned long long)raw->counter_count, plural(raw->counter_count));
         memprof_totals_text(out, raw);
         display(out, "%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
         for (uint32_t s = 0; s < raw->segment_count; s++) {
@@ -443,7 +444,7 @@ int memprof_merge(const arguments *a) {
     status = memprof_write(a, "merging", sum);
     if (!status) {
         memprof_tell_merged(a, left_out);
-        display(stderr, ": %u blocks\n", hd_memprof_part(sum, 0)->block_count);
+        display(stderr, ": %u block%s\n", hd_memprof_part(sum, 0)->block_count, plural(hd_memprof_part(sum, 0)->block_count));
     }
     hd_memprof_free(sum);
     return status || !left_out ? status : BAD_INPUT;

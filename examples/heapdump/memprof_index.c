@@ -190,9 +190,10 @@ int index_info_text(FILE *out, const char *file, const hd_memprof_index *index) 
     display(out, "%s", hd_memprof_layout_name(index->layout));
     if (h.version) display(out, ", indexed profile of version %u, %s", h.version, index_is_of(&h));
     if (h.functions) display(out, " (%llu)", (unsigned long long)h.functions);
-    display(out, "\n%u functions, %u blocks, %u call sites, %u call stacks, %u frames\nschema:",
-            index->function_count, index->block_count, index->site_count, index->stack_count,
-            index->location_count);
+    display(out, "\n%u function%s, %u block%s, %u call site%s, %u call stack%s, %u frame%s\nschema:",
+            index->function_count, plural(index->function_count), index->block_count, plural(index->block_count),
+            index->site_count, plural(index->site_count), index->stack_count, plural(index->stack_count),
+            index->location_count, plural(index->location_count));
     for (uint32_t f = 0; f < index->field_count; f++)
         display(out, " %s", hd_memprof_field_name(index->field[f]));
     index_late_text(out, index);

@@ -222,8 +222,9 @@ int index_finish(const arguments *a, index_source *s) {
         if (counts.base_lost)
             display(stderr, "heapdump: the MemProf profile in %s is left out: as one of the files too it is kept\n",
                     a->base);
-        display(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n", counts.functions,
-                counts.blocks, counts.sites, counts.stacks);
+        display(stderr, "heapdump: %u function%s, %u block%s, %u call site%s, %u call stack%s\n", counts.functions,
+                plural(counts.functions), counts.blocks, plural(counts.blocks), counts.sites, plural(counts.sites),
+                counts.stacks, plural(counts.stacks));
     }
     index_close(s);
     return status || !s->left_out ? status : BAD_INPUT;

@@ -323,7 +323,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
         display(out, "%12s %12u\n", "distance", s->distances[s->object]);
     if (is_live(o, s->object)) {
         put_size(out, a, "retained", retained_by(o, s->object));
-        display(out, " in %u objects\n", described_below(o, s->object));
+        display(out, " in %u object%s\n", described_below(o, s->object), plural(described_below(o, s->object)));
     } else {
         display(out, "%12s %12s: no root holds it\n", "retained", "garbage");
     }

@@ -376,9 +376,9 @@ static void put_paged(FILE *out, const arguments *a, const screen *s, const page
     int wide = a->exact ? 16 : 10, room = s->columns && !a->wide ? s->columns - 4 * wide - 12 : 0;
     display(out, "%s (%llu): ", p->state.name, (unsigned long long)p->state.pid);
     put_bytes(out, a, t->bytes, 0);
-    display(out, " live in %llu blocks keep ", (unsigned long long)t->blocks);
+    display(out, " live in %llu block%s keep ", (unsigned long long)t->blocks, plural(t->blocks));
     put_bytes(out, a, t->pages * t->page_bytes, 0);
-    display(out, ": %llu pages of ", (unsigned long long)t->pages);
+    display(out, ": %llu page%s of ", (unsigned long long)t->pages, plural(t->pages));
     put_bytes(out, a, t->page_bytes, 0);
     display(out, ", %.1f %% full\n", percent(t->used, t->pages * t->page_bytes));
     put_tenths(out, p);

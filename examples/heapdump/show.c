@@ -191,7 +191,7 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     t.bytes = s->a->exact ? snprintf(NULL, 0, "%llu", (unsigned long long)all.bytes) : 10;
     if (t.bytes < 5) t.bytes = 5;
     display(t.out, "  "), put_bytes(t.out, s->a, all.bytes, t.bytes);
-    if (all.blocks != HD_UNKNOWN) display(t.out, " in %llu blocks", (unsigned long long)all.blocks);
+    if (all.blocks != HD_UNKNOWN) display(t.out, " in %llu block%s", (unsigned long long)all.blocks, plural(all.blocks));
     display(t.out, ": "), put_label_within(t.out, heap, NULL, s->screen.columns ? s->screen.columns - 34 : 0);
     display(t.out, "\n");
     put_style(t.out, &s->screen, FAINT);
@@ -214,11 +214,11 @@ void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds,
     put_style(out, s, FAINT);
     if (hidden)
         display(out, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)\n", hidden,
-                hidden == 1 ? "" : "s");
+                plural(hidden));
     if (other_kinds)
         display(out, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)\n", other_kinds,
-                other_kinds == 1 ? "" : "s");
-    if (earlier) display(out, "not shown: %zu heap%s of earlier dumps (--all)\n", earlier, earlier == 1 ? "" : "s");
+                plural(other_kinds));
+    if (earlier) display(out, "not shown: %zu heap%s of earlier dumps (--all)\n", earlier, plural(earlier));
     put_style(out, s, PLAIN);
 }
 

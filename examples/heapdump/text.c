@@ -130,3 +130,5 @@ void display(FILE *out, const char *format, ...) {
     display_list(out, format, args);
     va_end(args);
 }
+
+const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }

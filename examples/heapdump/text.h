@@ -14,6 +14,8 @@ void put_name(FILE *out, hd_str name);
 void put_lines(FILE *out, hd_str text);
 void put_beside(FILE *out, const char *left, int column, const char *lines);
 void put_quoted(FILE *out, hd_str text);
+/* What makes a noun behind a number plural: "1 block", "5 blocks". */
+const char *plural(uint64_t n);
 void display_list(FILE *out, const char *format, va_list args);
 void display(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

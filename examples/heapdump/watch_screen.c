@@ -109,8 +109,8 @@ static void put_sums(const view *v, const watch_state *s) {
     if (f.temporary >= 0) snprintf(temporary, sizeof temporary, "%.0f%%", 100 * f.temporary);
     if (watch_rss(t) != HD_UNKNOWN) bytes_text(rss, (double)watch_rss(t), false);
     bytes_text(rss_growth, watch_rss_growth(t), true);
-    put_line(1, "live %s%s  %.0f blocks  growth %s%s/min over %.0f s", live, error, f.blocks, growth, growth_error,
-             watch_window(t));
+    put_line(1, "live %s%s  %.0f block%s  growth %s%s/min over %.0f s", live, error, f.blocks,
+             f.blocks == 1 ? "" : "s", growth, growth_error, watch_window(t));
     put_line(2, "allocates %s/s, %s of it temporary  RSS %s  %s/min", rate, temporary, rss, rss_growth);
 }
 

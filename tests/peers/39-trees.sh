@@ -99,4 +99,9 @@ printf 'main;%s;%s 100\nmain;other 9\n' "ns::Reader<int>::read_everything_that_i
 for columns in 50 60 80 100; do
   check "a terminal of $columns columns keeps the line of the last frame" 1 "$(on_terminal ${columns}x24 "$tool" tree "$work/long.folded" | grep -c ':567)$')"
 done
+check "top: 1 block" "30 B in 1 block: total" "$(printf 'profile,stack,bytes,blocks\n,main;a,30,1\n' > "$work/one.csv"; "$tool" top "$work/one.csv" | head -1 | xargs)"
+check "a budget of a heap with types: parts are no more than the whole" yes "$(printf 'profile,stack,type,bytes,blocks\n,main;a,T,50,1\n,main;b,T,40,1\n,main;a,U,30,1\n,main;c,U,20,1\n' > "$work/types.csv"
+  for n in 3 4 5 6; do "$tool" tree --bytes --entries $n "$work/types.csv" | awk '{ sub(/^ */, "") } NR == 1 { all = $1; next } NR > 1 && match($0, /  +[^ ]+$/) { n = RLENGTH; if (NR == 2) top = n; if (n == top) sum += $1 } END { if (sum > all) print "no" }'; done; echo yes)"
+check "a type like an object's name stays whole" "type: [unknown]" "$(printf 'profile,stack,type,bytes,blocks\n,main;a,[unknown],50,1\n,main;b,[unknown],40,1\n' > "$work/unknown.csv"
+  on_terminal 80x24 "$tool" tree --by type "$work/unknown.csv" | grep -o 'type:.*' | xargs)"
 exit $failed
