@@ -904,7 +904,7 @@ typedef struct hd_tree_row {
     const hd_breakdown *breakdown;
     uint64_t unlisted;           /* bytes that the entry may hold besides: hd_rows.unlisted; 0 of <other> */
     /* It can share its parent's line: it is the only row below it, has exactly the same amount, blocks, error and
-       `unlisted`, and is on the same axis, or is a value of another axis with nothing below it. Never set below the
+       `unlisted`, and is a frame, or on the same axis, or a value of another axis with nothing below it. Never set below the
        total, of <other>, or with every_route. */
     bool folds;
 } hd_tree_row;
@@ -10288,7 +10288,7 @@ static bool hd__walk_folds(const hd__walk *w, uint32_t above, uint32_t e, uint32
         const hd_rows *r = &w->rows[s];
         folds = hd__walk_same(&r->amount[above], &r->amount[e]) && (!r->unlisted || r->unlisted[above] == r->unlisted[e]);
     }
-    for (uint32_t i = 0; i < w->breakdown->entries.axis_count && folds && axis != a; i++)
+    for (uint32_t i = 0; i < w->breakdown->entries.axis_count && folds && a != axis && a != HD_AXIS_BACKTRACE; i++)
         folds = w->children[i].first[e] == w->children[i].first[e + 1];
     return folds;
 }

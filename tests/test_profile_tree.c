@@ -207,6 +207,79 @@ static void tree_does_not_indent_chains_of_single_frames(void **state) {
     hd_profile_free(p);
 }
 
+/* Which rows fold: "name+" if it does. */
+static hd_status note_fold(void *user, const hd_tree_row *row) {
+    hd_buffer *text = user;
+    hd_out out = hd_out_memory(text);
+    assert_int_equal(out.write(text, row->name.data, row->name.len), HD_OK);
+    return (hd_status)out.write(text, row->folds ? "+ " : " ", row->folds ? 2 : 1);
+}
+
+static void assert_rows(const hd_heap *heap, const hd_tree_options *options, const char *expected) {
+    hd_buffer text = { 0 };
+    assert_int_equal(hd_tree(heap, options, note_fold, &text, NULL), HD_OK);
+    assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
+    assert_string_equal((const char *)text.data, expected);
+    hd_buffer_free(&text);
+}
+
+static void rows_fold_only_when_bytes_and_blocks_are_equal(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(1);
+    hd_heap heap = { .profile = p };
+    add_cell(p, "/main/run/big", NULL, 20000000, 20);
+    assert_rows(&heap, NULL, " main run+ big+ ");
+    assert_rows(&heap, &(hd_tree_options){ .every_route = true }, " main run big ");
+    add_cell(p, "/main/run/small", NULL, 0, 20000);
+    assert_rows(&heap, &(hd_tree_options){ .cutoff.min_bytes = 1 }, " main run+ big <other> ");
+    assert_printed(&heap, &(hd_tree_options){ .cutoff.min_bytes = 1 },
+                   "20000000  100.0%  20020  total\n"
+                   "20000000  100.0%  20020    main\n"
+                   "20000000  100.0%  20020    run\n"
+                   "20000000  100.0%     20      big\n"
+                   "       0    0.0%  20000      <other>\n");
+    hd_profile_free(p);
+}
+
+static void rows_come_in_the_order_that_is_asked_for(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(1);
+    hd_heap heap = { .profile = p };
+    add_cell(p, "/main/c/y", NULL, 25, 1);
+    add_cell(p, "/main/c", NULL, 20, 2);
+    add_cell(p, "/main/b", NULL, 30, 9);
+    add_cell(p, "/main/a", NULL, 10, HD_UNKNOWN);
+    assert_rows(&heap, NULL, " main c y <self> b a ");
+    assert_rows(&heap, &(hd_tree_options){ .order = HD_ORDER_BLOCKS }, " main b c <self> y a ");
+    assert_rows(&heap, &(hd_tree_options){ .order = HD_ORDER_SELF }, " main b c y <self> a ");
+    assert_rows(&heap, &(hd_tree_options){ .order = HD_ORDER_NAME }, " main a b c <self> y ");
+    hd_profile_free(p);
+}
+
+static void assert_label(const hd_heap *heap, const hd_heap *than, const char *expected) {
+    hd_buffer text = { 0 };
+    assert_int_equal(hd_print_label(heap, than, hd_out_memory(&text), NULL), HD_OK);
+    assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
+    assert_string_equal((const char *)text.data, expected);
+    hd_buffer_free(&text);
+}
+
+static void a_label_has_all_parts_or_those_that_differ(void **state) {
+    (void)state;
+    hd_label x[] = { { "host", "a" }, { "zone", "1" } }, y[] = { { "host", "b" }, { "zone", "1" } };
+    hd_heap before = { .allocator = "malloc", .kind = HD_HEAP_PEAK, .process = "app", .pid = 7, .dump = "0x1",
+                       .labels = x, .label_count = 2, .sample_bytes = 2048 };
+    hd_heap after = before, none = { 0 };
+    hd_error err;
+    after.dump = "0x2", after.labels = y;
+    assert_label(&before, NULL, "malloc, peak, app, pid 7, dump 0x1, host=a, zone=1, sampled every 2.0 KiB");
+    assert_label(&after, &before, "dump 0x2, host=b");
+    assert_label(&before, &before, "");
+    assert_label(&none, NULL, "total");
+    assert_label(&(hd_heap){ .process = "a\nb" }, NULL, "total, a?b");
+    assert_int_equal(hd_print_label(NULL, NULL, hd_out_callback(NULL, NULL), &err), HD_INVALID);
+}
+
 static void tree_prints_sizes_in_units_rounded(void **state) {
     (void)state;
     static const struct {
@@ -470,6 +543,9 @@ int main(void) {
         cmocka_unit_test(tree_shows_blocks_and_names_its_heap),
         cmocka_unit_test(tree_of_a_breakdown_with_some_blocks_unknown_marks_them),
         cmocka_unit_test(tree_does_not_indent_chains_of_single_frames),
+        cmocka_unit_test(rows_fold_only_when_bytes_and_blocks_are_equal),
+        cmocka_unit_test(rows_come_in_the_order_that_is_asked_for),
+        cmocka_unit_test(a_label_has_all_parts_or_those_that_differ),
         cmocka_unit_test(tree_prints_sizes_in_units_rounded),
         cmocka_unit_test(tree_joins_the_names_of_entries_that_are_not_listed),
         cmocka_unit_test(tree_keeps_every_name_on_its_line),

@@ -70,12 +70,11 @@ static hd_status join_cells(joining *x, const hd_rows *cells, uint32_t axis, uin
         order[i] = (valued){ cells->node[(size_t)i * cells->axis_count + axis], i };
     qsort(order, cells->count, sizeof *order, by_value);
     for (uint32_t i = 0; i < cells->count && !status; i++) {
-        uint32_t value = order[i].value, node;
+        uint32_t value = order[i].value, frame = 0, node;
         if (!i || value != order[i - 1].value) x->turn++;
         if (!i && !value) status = no_value(x, err);
-        if (!status)
-            status = join_frame(x, value, frames == HD_NONE ? 0 : stacks[(size_t)order[i].cell * cells->axis_count], &node,
-                                err);
+        if (stacks) frame = stacks[(size_t)order[i].cell * cells->axis_count];
+        if (!status) status = join_frame(x, value, frame, &node, err);
         if (!status) status = hd_profile_add_amount(x->to, &node, &cells->amount[order[i].cell], err);
     }
     free(order);

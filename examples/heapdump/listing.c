@@ -152,8 +152,8 @@ void listing_free(listing *l) {
 }
 
 /* The rows of a tree, not folded yet. */
-static hd_status gather(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree, listing *l,
-                        hd_error *err) {
+static hd_status gather(const arguments *a, const hd_heap *heap, const hd_heap *after,
+                        const hd_tree_options *tree, listing *l, hd_error *err) {
     memset(l, 0, sizeof *l);
     l->by = a->by;
     return after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
@@ -231,7 +231,8 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     hd_u128 sum = r[0].variance;
     uint64_t error;
     bool known = r[0].blocks != HD_UNKNOWN && r[1].blocks != HD_UNKNOWN;
-    if (!any || (r[0].bytes == r[1].bytes && (!known || r[0].blocks == r[1].blocks))) return; /* of one heap r[1] is 0 */
+    if (!any || (r[0].bytes == r[1].bytes && (!known || r[0].blocks == r[1].blocks)))
+        return; /* of one heap r[1] is 0 */
     sum.lo += r[1].variance.lo;
     sum.hi += r[1].variance.hi + (sum.lo < r[1].variance.lo);
     error = hd_standard_error(sum);
@@ -565,7 +566,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
     size_t n = 0;
     char *text, *of = NULL;
     for (const line *y = x;; y = &l->lines[y->next]) {
-        if (y->axis == x->axis) n = add_calls(c, y, y == x, &calls, n);
+        if (y->axis == x->axis || y->axis == HD_AXIS_BACKTRACE) n = add_calls(c, y, y == x, &calls, n);
         else if (y->name_count) type = y->names[y->name_count - 1];
         if (y->type.len) type = y->type;
         if (y->next == HD_NONE) break;
@@ -639,7 +640,8 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     c.bytes = a->exact ? digits_of(x->bytes > y->bytes ? x->bytes : y->bytes) : 10;
     c.blocks = blocks == HD_UNKNOWN || (after && c.estimates && is_narrow(s)) ? 0 : digits_of(blocks);
     used = (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
-    display(out, "  "), put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
+    display(out, "  ");
+    put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
     display(out, "\n");
     for (uint32_t i = 1; i < l->count; i++) {
         if (l->lines[i].head != i) continue;

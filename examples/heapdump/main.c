@@ -88,8 +88,9 @@ static const command commands[] = {
     { .name = "tree", .run = run_tree,
       .summary = "where the memory is: a breakdown by frame and type",
       .usage = "[OPTIONS] FILE...",
-      .help = "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
-              "is not listed, <self> what a frame holds beside its callees, ': name' a type. 'f x50': f, or the\n"
+      .help = "Prints each heap as a tree: bytes, share of the total, blocks, function. <other> is the rest of its\n"
+              "parent, <self> the frame's own allocations, 'type: T' a value of another axis. 'a > b' is one line\n"
+              "if b is the only callee and has the same bytes and blocks. 'f x50': f, or the\n"
               "calls from f to f again, up to 50 times on end, told once with all that they hold; 'lib.so\n"
               "(stripped) x3': that many frames without names. Of objects: what retains what, class by class,\n"
               "and how many objects that is.",

@@ -178,8 +178,8 @@ static void put_top_rows(top_list *t, bool frames) {
 
 static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     uint32_t top = s->a->cutoff.top ? s->a->cutoff.top : s->a->all ? 0 : s->rows > 2 ? s->rows - 2 : 20;
-    hd_top_options options = { .axis = axis_in(s->a, heap), .top = top, .by_self = s->a->by_self, .order = s->a->order,
-                               .options = warned(s) };
+    hd_top_options options = { .axis = axis_in(s->a, heap), .top = top, .by_self = s->a->by_self,
+                               .order = s->a->order, .options = warned(s) };
     totals all = totals_of(heap);
     hd_status status;
     top_list t = { .out = s->to.text, .a = s->a, .screen = &s->screen, .total = all.bytes };
@@ -191,7 +191,8 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     t.bytes = s->a->exact ? snprintf(NULL, 0, "%llu", (unsigned long long)all.bytes) : 10;
     if (t.bytes < 5) t.bytes = 5;
     display(t.out, "  "), put_bytes(t.out, s->a, all.bytes, t.bytes);
-    if (all.blocks != HD_UNKNOWN) display(t.out, " in %llu block%s", (unsigned long long)all.blocks, plural(all.blocks));
+    if (all.blocks != HD_UNKNOWN)
+        display(t.out, " in %llu block%s", (unsigned long long)all.blocks, plural(all.blocks));
     display(t.out, ": "), put_label_within(t.out, heap, NULL, s->screen.columns ? s->screen.columns - 34 : 0);
     display(t.out, "\n");
     put_style(t.out, &s->screen, FAINT);
