@@ -808,6 +808,10 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
    hd_reroot. */
 HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                const hd_options *options, hd_heap *out, hd_error *err);
+/* hd_hide by node: node i is left out if hidden[i]. What is its own then counts to a child of the node above, named
+   own[i]; if `own` is NULL or own[i] is empty, it counts as in hd_hide. Strings are copied. */
+HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
+                                     const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
    Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
@@ -9550,36 +9554,49 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
 /* What becomes of a node: it stays, its rows move to the node above, or to "<self>" of that. */
 enum { HD__HIDE_NOT, HD__HIDE_UP, HD__HIDE_SELF };
 
+/* Which nodes are left out: those that match or, without `match`, those that `hidden` marks. */
+typedef struct hd__hiding {
+    hd_match_fn match;
+    void *user;
+    const bool *hidden;
+    const hd_str *own;           /* may be NULL */
+    uint8_t *kind;               /* by node an HD__HIDE_ */
+    uint32_t *below;             /* by node: the one that nodes below it go to */
+} hd__hiding;
+
 /* Rows of a breakdown are cumulative: only those of an innermost node are all its own. */
-static void hd__hide_kinds(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user, bool entries,
-                           uint8_t *kind) {
+static void hd__hide_kinds(const hd_breakdown *view, uint32_t axis, const hd__hiding *h, bool entries) {
     enum { USED = 1, NOT_INNERMOST = 2 };
     const hd_axis *a = &view->axis[axis];
+    uint8_t *kind = h->kind;
     memset(kind, 0, a->node_count);
     for (uint32_t i = 0; i < view->entries.count; i++) kind[hd__entry_node(view, i, axis)] = USED;
     for (uint32_t i = a->node_count; i-- > 1;)
         if (kind[i]) kind[a->parent[i]] = USED | NOT_INNERMOST;
     kind[0] = HD__HIDE_NOT;
     for (uint32_t i = 1; i < a->node_count; i++) {
-        bool hidden = kind[i] && match(user, a->node_name[i]);
+        bool hidden = kind[i] && (h->match ? h->match(h->user, a->node_name[i]) : h->hidden[i]);
         kind[i] = !hidden ? HD__HIDE_NOT : !entries || kind[i] & NOT_INNERMOST ? HD__HIDE_UP : HD__HIDE_SELF;
     }
 }
 
-/* `user`: by node an HD__HIDE_. */
-static hd_status hd__hide_nodes(hd__merge *x, void *user, hd_error *err) {
-    const uint8_t *kind = (const uint8_t *)user;
+/* `user`: an hd__hiding. */
+static hd_status hd__hide_map(hd__merge *x, void *user, hd_error *err) {
+    const hd__hiding *h = (const hd__hiding *)user;
     const hd_axis *axis = &x->from->axis[x->changed];
     uint32_t *map = x->map[x->changed];
     for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
-    map[0] = 0;
+    map[0] = h->below[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
-        uint32_t above = map[axis->parent[i]];
+        hd_str name = axis->node_name[i], own = hd_cstr("");
+        if (h->own && (!x->cumulative || h->kind[i] == HD__HIDE_SELF)) own = h->own[i];
+        h->below[i] = h->below[axis->parent[i]];
         if (!map[i]) continue;
-        map[i] = above;
-        if (kind[i] == HD__HIDE_UP) continue;
-        HD__TRY(hd__merge_child(x, x->changed, above,
-                                kind[i] == HD__HIDE_SELF ? hd_cstr("<self>") : axis->node_name[i], &map[i], err));
+        map[i] = h->below[i];
+        if (h->kind[i] == HD__HIDE_UP && !own.len) continue;
+        if (h->kind[i] != HD__HIDE_NOT) name = own.len ? own : hd_cstr("<self>");
+        HD__TRY(hd__merge_child(x, x->changed, h->below[i], name, &map[i], err));
+        if (h->kind[i] == HD__HIDE_NOT) h->below[i] = map[i];
     }
     return HD_OK;
 }
@@ -9599,24 +9616,25 @@ static hd_status hd__hide_rows(hd__mem *m, hd__arena *arena, const hd_breakdown 
 }
 
 static hd_status hd__hide_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
-                               hd_match_fn match, void *user, const hd_options *options, hd_error *err) {
+                               hd__hiding *h, const hd_options *options, hd_error *err) {
     hd_breakdown view = hd__view(heap), some = view;
-    uint8_t *kind = hd__array(uint8_t, &p->mem, scratch, view.axis[axis].node_count);
     hd__merge x;
-    if (!kind) return hd__no_memory(&p->mem, err);
-    hd__hide_kinds(&view, axis, match, user, heap->breakdown != NULL, kind);
-    if (heap->breakdown) HD__TRY(hd__hide_rows(&p->mem, scratch, &view, axis, kind, &some.entries, err));
+    h->kind = hd__array(uint8_t, &p->mem, scratch, view.axis[axis].node_count);
+    h->below = hd__array(uint32_t, &p->mem, scratch, view.axis[axis].node_count);
+    if (!h->kind || !h->below) return hd__no_memory(&p->mem, err);
+    hd__hide_kinds(&view, axis, h, heap->breakdown != NULL);
+    if (heap->breakdown) HD__TRY(hd__hide_rows(&p->mem, scratch, &view, axis, h->kind, &some.entries, err));
     x = hd__merge_make(p, &some, heap->profile != NULL);
     x.options = options;
     x.cumulative = heap->breakdown != NULL;
-    x.change = hd__hide_nodes;
+    x.change = hd__hide_map;
     x.changed = axis;
-    x.user = kind;
+    x.user = h;
     return hd__merge_run(&x, err);
 }
 
-HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
-                               const hd_options *options, hd_heap *out, hd_error *err) {
+static hd_status hd__hide(const hd_heap *heap, uint32_t axis, hd__hiding *h, const hd_options *options, hd_heap *out,
+                          hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
     hd_breakdown view;
     hd_profile *p;
@@ -9624,9 +9642,21 @@ HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn m
     HD__TRY(hd__check_axis(heap, axis, err));
     view = hd__view(heap);
     HD__TRY(hd__profile_like(&view, options, &p, err));
-    status = hd__hide_into(p, &scratch, heap, axis, match, user, options, err);
+    status = hd__hide_into(p, &scratch, heap, axis, h, options, err);
     hd__arena_free(&p->mem, &scratch);
     return hd__made(heap, heap->breakdown != NULL, p, status, out, err);
+}
+
+HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                               const hd_options *options, hd_heap *out, hd_error *err) {
+    hd__hiding h = { match, user, NULL, NULL, NULL, NULL };
+    return hd__hide(heap, axis, &h, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
+                                     const hd_options *options, hd_heap *out, hd_error *err) {
+    hd__hiding h = { NULL, NULL, hidden, own, NULL, NULL };
+    return hd__hide(heap, axis, &h, options, out, err);
 }
 
 /* One axis of a breakdown. -------------------------------------------------------------------- */

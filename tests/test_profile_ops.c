@@ -44,10 +44,93 @@ static hd_heap rerooted(hd_heap heap, uint32_t axis, const char *name) {
     return made;
 }
 
+static hd_profile *random_profile(uint64_t *r, bool estimates) {
+    hd_profile *p = profile_new(2);
+    int cells = (int)hd__test_below(r, 20);
+    for (int i = 0; i < cells; i++) {
+        char path[32] = "", type[8] = "";
+        int depth = (int)hd__test_below(r, 6);
+        uint32_t nodes[2];
+        for (int d = 0; d < depth; d++) snprintf(path + 2 * d, 3, "/%c", (int)('a' + hd__test_below(r, 4)));
+        if (hd__test_below(r, 5)) snprintf(type, sizeof type, "/%c", (int)('T' + hd__test_below(r, 3)));
+        nodes[0] = path_node(p, 0, path);
+        nodes[1] = path_node(p, 1, type);
+        assert_int_equal(add_estimate(p, nodes, hd__test_below(r, 100),
+                                      hd__test_below(r, 12) ? hd__test_below(r, 5) : HD_UNKNOWN,
+                                      estimates ? hd__test_below(r, 50) << hd__test_below(r, 58) : 0), HD_OK);
+    }
+    return p;
+}
+
+static hd_axis axis_of(const hd_heap *heap, uint32_t axis) {
+    return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
+}
+
+/* By name, which is the same by node. */
 static hd_heap hiding(hd_heap heap, uint32_t axis, const char *name) {
-    hd_heap made;
+    hd_axis names = axis_of(&heap, axis);
+    bool *hidden = (bool *)calloc(names.node_count, sizeof *hidden);
+    hd_heap made, by_node;
+    char *text;
+    for (uint32_t i = 1; i < names.node_count; i++) hidden[i] = hd_str_equal(names.node_name[i], hd_cstr(name));
+    assert_int_equal(hd_hide_nodes(&heap, axis, hidden, NULL, NULL, &by_node, NULL), HD_OK);
+    assert_int_equal(hd_hide(&heap, axis, is_named, (void *)(uintptr_t)name, NULL, &made, NULL), HD_OK);
+    text = made_text(by_node);
+    free(hidden);
+    assert_text(made_text(made), text);
+    free(text);
     assert_int_equal(hd_hide(&heap, axis, is_named, (void *)(uintptr_t)name, NULL, &made, NULL), HD_OK);
     return made;
+}
+
+/* Random nodes left out of random profiles, cell by cell: some give their own bytes a name. Sums stay. */
+static void hidden_nodes_give_their_own_bytes_a_name(void **state) {
+    uint64_t r = 41;
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        hd_profile *p = random_profile(&r, true), *expected = profile_new(2);
+        hd_heap heap = { .profile = p }, made, broken;
+        hd_axis names = hd_profile_axis(p, 0);
+        hd_rows cells = hd_profile_cells(p);
+        bool hidden[256] = { false };
+        hd_str own[256] = { { NULL, 0 } };
+        char *text;
+        hd_breakdown *b;
+        assert_true(names.node_count < 256);
+        for (uint32_t i = 1; i < names.node_count; i++) {
+            hidden[i] = hd__test_below(&r, 2);
+            own[i] = hd_cstr(hd__test_below(&r, 2) ? "[a]" : hd__test_below(&r, 2) ? "b" : "");
+        }
+        for (uint32_t i = 0; i < cells.count; i++) {
+            uint32_t path[64], n = 0, nodes[2] = { 0, cells.node[2 * i + 1] }, at = cells.node[2 * i];
+            char type[16] = "";
+            if (nodes[1]) snprintf(type, sizeof type, "/%.*s", (int)hd_profile_axis(p, 1).node_name[nodes[1]].len,
+                                   hd_profile_axis(p, 1).node_name[nodes[1]].data);
+            nodes[1] = path_node(expected, 1, type);
+            for (uint32_t k = at; k; k = names.parent[k]) path[n++] = k;
+            while (n--)
+                if (!hidden[path[n]] || (path[n] == at && own[at].len))
+                    assert_int_equal(hd_profile_node(expected, 0, nodes[0], hidden[path[n]] ? own[at] : names.node_name[path[n]],
+                                                     &nodes[0], NULL), HD_OK);
+            assert_int_equal(hd_profile_add_amount(expected, nodes, &cells.amount[i], NULL), HD_OK);
+        }
+        assert_int_equal(hd_hide_nodes(&heap, 0, hidden, own, NULL, &made, NULL), HD_OK);
+        assert_int_equal(hd_profile_bytes(made.profile), hd_profile_bytes(p));
+        assert_int_equal(hd_profile_sort(expected, NULL), HD_OK);
+        text = profile_text(expected);
+        assert_text(made_text(made), text);
+        free(text);
+        /* Of a breakdown the total stays, and the shown nodes' entries. */
+        assert_int_equal(hd_export(p, NULL, NULL, &b, NULL), HD_OK);
+        broken = (hd_heap){ .breakdown = b };
+        for (uint32_t i = 0; i < b->axis[0].node_count && i < 256; i++) hidden[i] = i && hd__test_below(&r, 2);
+        assert_int_equal(hd_hide_nodes(&broken, 0, hidden, own, NULL, &made, NULL), HD_OK);
+        assert_int_equal(made.breakdown->entries.amount[0].bytes, hd_profile_bytes(p));
+        hd_heap_release(&made);
+        hd_breakdown_free(b);
+        hd_profile_free(expected);
+        hd_profile_free(p);
+    }
 }
 
 static hd_heap inverted(hd_heap heap, uint32_t axis) {
@@ -627,24 +710,6 @@ static void top_is_printed_in_columns(void **state) {
 /* Random heaps. ------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 1500 };
-
-static hd_profile *random_profile(uint64_t *r, bool estimates) {
-    hd_profile *p = profile_new(2);
-    int cells = (int)hd__test_below(r, 20);
-    for (int i = 0; i < cells; i++) {
-        char path[32] = "", type[8] = "";
-        int depth = (int)hd__test_below(r, 6);
-        uint32_t nodes[2];
-        for (int d = 0; d < depth; d++) snprintf(path + 2 * d, 3, "/%c", (int)('a' + hd__test_below(r, 4)));
-        if (hd__test_below(r, 5)) snprintf(type, sizeof type, "/%c", (int)('T' + hd__test_below(r, 3)));
-        nodes[0] = path_node(p, 0, path);
-        nodes[1] = path_node(p, 1, type);
-        assert_int_equal(add_estimate(p, nodes, hd__test_below(r, 100),
-                                      hd__test_below(r, 12) ? hd__test_below(r, 5) : HD_UNKNOWN,
-                                      estimates ? hd__test_below(r, 50) << hd__test_below(r, 58) : 0), HD_OK);
-    }
-    return p;
-}
 
 static hd_profile *sum_of(const hd_profile *const *p, const int *order, int n) {
     hd_profile *sum = profile_new(2);
@@ -1240,6 +1305,7 @@ static void arguments_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hidden_nodes_give_their_own_bytes_a_name),
         cmocka_unit_test(cells_of_one_path_add_up_whatever_their_numbers),
         cmocka_unit_test(profile_merged_with_itself_doubles),
         cmocka_unit_test(nodes_without_cells_are_not_merged),
