@@ -5,35 +5,114 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "../examples/heapdump/frames.c"
+#include "../examples/heapdump/hidden.c"
 
 void *needed(void *memory) {
     if (!memory) abort();
     return memory;
 }
 
-static void those_that_allocate_for_others_are_hidden(void **state) {
+typedef struct role_case { const char *name; frame_role role; } role_case;
+
+static void frames_are_hidden_by_name_and_object(void **state) {
     (void)state;
-    static const char *const hidden[] = {
-        "malloc", "malloc (rtld-malloc.h:56)", "operator new(unsigned long)", "operator new[](unsigned long) (new_opv.cc:32)",
-        "_Znwm", "std::vector<int>::_M_default_append(unsigned long)",
-        "void std::vector<Point, std::allocator<Point> >::_M_realloc_insert<Point>(Point*, Point&&) (vector.tcc:440)",
-        "std::__new_allocator<int>::allocate(unsigned long, void const*)",
-        "std::_Vector_base<std::pair<int, std::vector<char> >, std::allocator<std::pair<int, std::vector<char> > > >::_M_allocate(unsigned long)",
-        "<fn() as core::ops::function::FnOnce<()>>::call_once (function.rs:250)", "<alloc::alloc::Global>::alloc_impl",
-        "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)",
-        "__rust_alloc", "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "alloc::raw_vec::RawVec<T,A>::grow_one",
-        "PyMem_RawMalloc (obmalloc.c:572)", "_start", "__libc_start_main_impl (libc-start.c:360)", "start_thread",
-        "runtime.mallocgc", "je_malloc", "tcmalloc::allocate_full_malloc_oom"
+    static const role_case cases[] = {
+        /* allocators in their objects, or by their sources */
+        { "malloc [libc.so.6]", FRAME_HIDDEN }, { "__GI___libc_malloc (./malloc/malloc.c:3329) [libc.so.6]", FRAME_HIDDEN },
+        { "malloc (./malloc/malloc.c:3329) [static-app]", FRAME_HIDDEN }, { "malloc (rtld-malloc.h:56)", FRAME_HIDDEN },
+        { "operator new(unsigned long) [libstdc++.so.6]", FRAME_HIDDEN },
+        { "operator new[](unsigned long) (../../../../src/libstdc++-v3/libsupc++/new_opv.cc:32) [app]", FRAME_HIDDEN },
+        { "anything [libjemalloc.so.2]", FRAME_HIDDEN }, { "resized (rec.c:3) [libheapdump_record.so]", FRAME_HIDDEN },
+        { "tc_malloc [libtcmalloc_minimal.so.4]", FRAME_HIDDEN }, { "mi_heap_malloc [libmimalloc.so.2]", FRAME_HIDDEN },
+        { "g_malloc0 [libglib-2.0.so.0]", FRAME_HIDDEN }, { "sqlite3Malloc [libsqlite3.so.0]", FRAME_HIDDEN },
+        { "sqlite3Malloc (sqlite3.c:28123) [app]", FRAME_HIDDEN }, { "zmalloc [redis-server]", FRAME_HIDDEN },
+        { "PyMem_RawMalloc [libpython3.11.so.1.0]", FRAME_HIDDEN }, { "new_arena (../Objects/obmalloc.c:5) [python3.11]", FRAME_HIDDEN },
+        { "node::Malloc<char>(unsigned long) [node]", FRAME_HIDDEN }, { "PyMem_RawMalloc (obmalloc.c:572)", FRAME_HIDDEN },
+        /* the library of C++, in any object */
+        { "std::vector<int>::_M_default_append(unsigned long) [app]", FRAME_HIDDEN },
+        { "void std::vector<Point, std::allocator<Point> >::_M_realloc_insert<Point>(Point*, Point&&) (vector.tcc:440)", FRAME_HIDDEN },
+        { "std::__new_allocator<int>::allocate(unsigned long, void const*) (/usr/include/c++/12/a.h:3) [app]", FRAME_HIDDEN },
+        { "std::_Vector_base<std::pair<int, std::vector<char> >, std::allocator<std::pair<int, std::vector<char> > > >::_M_allocate(unsigned long)", FRAME_HIDDEN },
+        /* Rust and Go: by their sources, or names that C++ cannot have */
+        { "<fn() as core::ops::function::FnOnce<()>>::call_once (function.rs:250)", FRAME_HIDDEN },
+        { "<alloc::alloc::Global>::alloc_impl [app]", FRAME_HIDDEN }, { "__rust_alloc [app]", FRAME_HIDDEN },
+        { "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)", FRAME_HIDDEN },
+        { "<alloc::alloc::Global as core::alloc::Allocator>::allocate", FRAME_HIDDEN },
+        { "alloc::raw_vec::RawVec<T,A>::grow_one (/rustc/ab/library/alloc/src/raw_vec.rs:3) [app]", FRAME_HIDDEN },
+        { "alloc::alloc::Pool::grow(int) (/src/pool.cc:3) [app]", FRAME_SHOWN }, { "std::rt::lang_start", FRAME_HIDDEN },
+        { "alloc::alloc::grow(int) [app]", FRAME_SHOWN },
+        { "runtime.mallocgc", FRAME_HIDDEN }, { "runtime.main (/usr/lib/go/src/runtime/proc.go:271) [app]", FRAME_HIDDEN },
+        /* without an object: by their position */
+        { "malloc", FRAME_HIDDEN_INSIDE }, { "operator new(unsigned long)", FRAME_HIDDEN_INSIDE }, { "_Znwm", FRAME_HIDDEN_INSIDE },
+        { "je_malloc", FRAME_HIDDEN_INSIDE }, { "tcmalloc::allocate_full_malloc_oom", FRAME_HIDDEN_INSIDE },
+        { "_start", FRAME_HIDDEN_OUTSIDE }, { "_start [app]", FRAME_HIDDEN_OUTSIDE }, { "__libc_start_main", FRAME_HIDDEN_OUTSIDE },
+        { "__libc_start_main_impl (../csu/libc-start.c:360) [libc.so.6]", FRAME_HIDDEN },
+        { "start_thread (./nptl/pthread_create.c:442) [libc.so.6]", FRAME_HIDDEN }, { "clone [libc.so.6]", FRAME_HIDDEN },
+        /* a program's own */
+        { "malloc (own.c:3) [app]", FRAME_SHOWN }, { "operator new(unsigned long) (own.cc:3) [app]", FRAME_SHOWN },
+        { "clone (tree.c:12) [app]", FRAME_SHOWN }, { "clone [app]", FRAME_SHOWN }, { "clone", FRAME_SHOWN },
+        { "mi_load_textures (gpu.c:3) [app]", FRAME_SHOWN }, { "mi_load_textures", FRAME_SHOWN }, { "new_arena [app]", FRAME_SHOWN },
+        { "new_arena", FRAME_SHOWN }, { "je_suis [app]", FRAME_SHOWN }, { "g_malloc_all [app]", FRAME_SHOWN },
+        { "xmalloc (wrapper.c:3) [git]", FRAME_SHOWN }, { "xmalloc", FRAME_SHOWN }, { "zmalloc_stack (z.c:1) [app]", FRAME_SHOWN },
+        { "tcmalloc::Fork::run() (/home/me/fork.cc:3) [app]", FRAME_SHOWN }, { "start_thread [app]", FRAME_SHOWN },
+        { "uv__malloc [node_exporter]", FRAME_SHOWN }, { "CRYPTO_malloc", FRAME_SHOWN }, { "call_init [app]", FRAME_SHOWN },
+        { "", FRAME_SHOWN }, { "main", FRAME_SHOWN }, { "mallocator", FRAME_SHOWN }, { "my_malloc", FRAME_SHOWN },
+        { "std::vector<int, std::allocator<int> >::resize(unsigned long)", FRAME_SHOWN }, { "operator new_name", FRAME_SHOWN },
+        { "Pool::malloc()", FRAME_SHOWN }, { "PyList_New (listobject.c:179)", FRAME_SHOWN }, { "_start_of_day", FRAME_SHOWN },
+        { "std::vector<int>::push_back(int&&)", FRAME_SHOWN }, { "Tree::_M_insert(int)", FRAME_SHOWN },
+        { "std::__cxx11::basic_string<char>::append(char)", FRAME_SHOWN }, { "alloc::vec::Vec<T,A>::push", FRAME_SHOWN },
+        { "<T as Into<U>>::into", FRAME_SHOWN }, { "libjemalloc.so.2+0x12", FRAME_SHOWN }, { "operator()(int) [app]", FRAME_SHOWN }
     };
-    static const char *const shown[] = {
-        "", "main", "mallocator", "my_malloc", "std::vector<int, std::allocator<int> >::resize(unsigned long)",
-        "operator new_name", "Pool::malloc()", "PyList_New (listobject.c:179)", "_start_of_day",
-        "std::vector<int>::push_back(int&&)", "Tree::_M_insert(int)", "std::__cxx11::basic_string<char>::append(char)", "alloc::vec::Vec<T,A>::push", "<T as Into<U>>::into"
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        frame_role role = frame_role_of(hd_cstr(cases[i].name), NULL);
+        if (role != cases[i].role) fail_msg("%s: %d, not %d", cases[i].name, (int)role, (int)cases[i].role);
+        assert_int_equal(frame_is_hidden(NULL, hd_cstr(cases[i].name)), role != FRAME_SHOWN);
+    }
+}
+
+static void the_library_is_no_namespace_of_a_program(void **state) {
+    (void)state;
+    static const char *const library[] = {
+        "std::vector<int>::push_back(int&&) [app]", "void std::sort<int*>(int*, int*) (stl_algo.h:3) [app]", "strdup [libc.so.6]",
+        "core::iter::Map::fold (/rustc/ab/library/core/src/iter.rs:1) [app]", "core::str::from_utf8", "libc.so.6+0x12",
+        "v8::internal::Heap::Allocate(int) [node]", "__libc_csu_init"
     };
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
-        if (!frame_is_hidden(NULL, hd_cstr(hidden[i]))) fail_msg("%s is shown", hidden[i]);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (frame_is_hidden(NULL, hd_cstr(shown[i]))) fail_msg("%s is hidden", shown[i]);
+    static const char *const own[] = {
+        "core::Engine::load_textures(int) (engine.cc:3) [app]", "core::Engine::load_textures(int)", "alloc::Pool::grow() [app]",
+        "hashbrown::eat(int) (kitchen.cc:1) [app]", "v8::internal::run() (engine_of_mine.cc:1) [app]", "strdup [app]", "main"
+    };
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (!frame_is_library(hd_cstr(library[i]))) fail_msg("%s is the program's", library[i]);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (frame_is_library(hd_cstr(own[i]))) fail_msg("%s is the library's", own[i]);
+}
+
+/* Nodes of a tree, "parent name" each; hidden ones become '-' or their own name. */
+static void positions_decide_where_no_object_does(void **state) {
+    (void)state;
+    static const struct { uint32_t parent; const char *name, *becomes; } nodes[] = {
+        { HD_NONE, "", "" },
+        { 0, "_start", "-" }, { 1, "main", "main" }, { 2, "malloc", "malloc" }, { 3, "hook", "hook" }, { 4, "malloc", "-" },
+        { 2, "operator new(unsigned long)", "-" }, { 6, "malloc", "-" }, { 7, "<self>", "<self>" }, { 2, "_start", "_start" },
+        { 0, "start_thread (pthread_create.c:3) [libc.so.6]", "-" }, { 10, "call_init [ld-linux-x86-64.so.2]", "[ld-linux-x86-64.so.2]" },
+        { 11, "malloc [libc.so.6]", "[ld-linux-x86-64.so.2]" }, { 0, "malloc", "-" }, { 0, "operator new(unsigned long) [libstdc++.so.6]", "[libstdc++.so.6]" }
+    };
+    enum { COUNT_ = sizeof nodes / sizeof *nodes };
+    uint32_t parent[COUNT_], node[COUNT_];
+    hd_str names[COUNT_];
+    hidden_frames h;
+    for (uint32_t i = 0; i < COUNT_; i++) parent[i] = nodes[i].parent, names[i] = hd_cstr(nodes[i].name), node[i] = i;
+    hd_axis axis = { .name = "backtrace", .node_count = COUNT_, .parent = parent, .node_name = names };
+    hd_rows rows = { .count = COUNT_, .axis_count = 1, .node = node };
+    hidden_frames_find(&h, axis, &rows);
+    for (uint32_t i = 1; i < COUNT_; i++) {
+        hd_str becomes = h.own[i].len ? h.own[i] : h.is[i] ? hd_cstr("-") : names[i];
+        if (i == 10) continue;   /* it holds some itself: a stack of libc's only */
+        if (!hd_str_equal(becomes, hd_cstr(nodes[i].becomes))) fail_msg("%s (%u): %.*s", nodes[i].name, i, (int)becomes.len, becomes.data);
+        assert_true(!h.own[i].len || h.is[i]);
+    }
+    assert_true(hd_str_equal(h.own[10], hd_cstr("[libc.so.6]")));
+    hidden_frames_free(&h);
 }
 
 /* What a name is in so many columns; never more than that. */
@@ -121,7 +200,8 @@ static void no_name_is_too_odd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_that_allocate_for_others_are_hidden),
+        cmocka_unit_test(frames_are_hidden_by_name_and_object), cmocka_unit_test(the_library_is_no_namespace_of_a_program),
+        cmocka_unit_test(positions_decide_where_no_object_does),
         cmocka_unit_test(names_lose_place_parameters_templates_beginning),
         cmocka_unit_test(chains_fold_to_what_fits),
         cmocka_unit_test(no_name_is_too_odd),

@@ -1,51 +1,8 @@
-/* Names of frames as people want them. */
+/* Names of frames as people want them: shortened, and chains of them. */
 
 #include "frames.h"
 
 #include <ctype.h>
-
-/* What no one looks for: whoever called these allocated. A name is compared without parameters, file and line, and
-   with "<>" for what templates were made for, or as it is; "*" at an end is any text. A row for each allocator or runtime. */
-static const char *const hidden_frames[] = {
-    /* C */
-    "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
-    "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc",
-    "__GI___libc_realloc", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc",
-    "malloc_hook_ini",
-    /* what libraries and programs wrap it in */
-    "xmalloc", "xcalloc", "xrealloc", "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*", "zmalloc*", "zcalloc*",
-    "zrealloc*", "ztrymalloc*", "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc", "sqlite3MemMalloc",
-    "sqlite3DbMalloc*",
-    /* jemalloc, tcmalloc, mimalloc */
-    "je_*", "_rjem_*", "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tc_posix_memalign",
-    "tcmalloc::*", "do_malloc", "DoSampledAllocation", "mi_*", "_mi_*",
-    /* C++; see is_inside_std */
-    "operator new", "operator new[]", "_Znwm", "_Znam", "__cxa_allocate_exception", "std::allocator<>::*",
-    "std::allocator_traits<>::*", "std::__new_allocator<>::*", "__gnu_cxx::new_allocator<>::*", "std::__1::allocator<>::*",
-    "std::__1::allocator_traits<>::*",
-    /* Rust */
-    "__rust_*", "__rdl_*", "__rg_*", "alloc::alloc::*", "<alloc::alloc::Global*", "std::alloc::*", "<std::alloc::System*",
-    "alloc::raw_vec::*", "<alloc::raw_vec::*", "*alloc::vec::spec_from_*", "alloc::boxed::box_new*",
-    "alloc::boxed::Box<>::new*", "*>>::with_capacity_in", "*>>::try_new_uninit_in",
-    "hashbrown::raw::*", "<hashbrown::raw::*",
-    /* Python */
-    "PyMem_*", "_PyMem_*", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc",
-    "_PyObject_Calloc", "_PyObject_Realloc", "pymalloc_*", "allocate_from_new_pool", "new_arena", "arena_map_*",
-    "_PyObject_Arena*", "gc_alloc", "_PyObject_GC_*", "PyObject_GC_*", "_PyObject_New*", "PyType_GenericAlloc",
-    "_PyType_AllocNoTrack",
-    /* V8 and Node */
-    "v8::internal::Malloced::*", "v8::internal::AllocWithRetry", "v8::internal::AlignedAllocWithRetry",
-    "v8::internal::NewArray<>", "v8::internal::AccountingAllocator::*", "v8::base::Malloc", "v8::base::Realloc",
-    "v8::base::Calloc", "v8::base::AlignedAlloc", "node::Malloc<>", "node::Realloc<>", "node::UncheckedMalloc<>",
-    "node::UncheckedRealloc<>", "uv__malloc", "uv__calloc", "uv__realloc", "CRYPTO_malloc", "CRYPTO_zalloc",
-    /* Go */
-    "runtime.mallocgc", "runtime.newobject", "runtime.makeslice", "runtime.goexit", "runtime.main",
-    /* The start of programs and threads */
-    "_start", "_dl_start_user", "_dl_init", "call_init", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone",
-    "clone3", "__clone", "__clone3", "__GI___clone", "__GI___clone3", "std::rt::*", "std::panic::*", "std::panicking::*",
-    "std::sys::backtrace::*", "std::sys_common::backtrace::*", "std::sys::pal::unix::thread::*",
-    "std::thread::lifecycle::*", "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*"
-};
 
 /* A text that can grow. */
 typedef struct growing { char *data; size_t size; } growing;
@@ -96,13 +53,6 @@ static void without_templates(growing *t, const char *s, size_t n, const char *m
     }
 }
 
-static bool is_like(const char *like, const char *s, size_t n) {
-    size_t m = strlen(like);
-    if (*like == '*') return memmem(s, n, like + 1, m - 2) != NULL;
-    if (like[m - 1] == '*') return n >= m - 1 && !memcmp(like, s, m - 1);
-    return n == m && !memcmp(like, s, m);
-}
-
 /* Without the type that it returns: what templates make is told with it. */
 static size_t return_type(const char *s, size_t n) {
     size_t depth = 0, after = 0;
@@ -115,29 +65,13 @@ static size_t return_type(const char *s, size_t n) {
     return after;
 }
 
-/* Whether it is a function of the C++ library that people do not call: std::vector<>::_M_realloc_insert. */
-static bool is_inside_std(const char *s, size_t n) {
-    const char *last = s;
-    if (n < 8 || (memcmp(s, "std::", 5) && memcmp(s, "__gnu_", 6))) return false;
-    for (size_t i = 0; i + 2 < n; i++)
-        if (s[i] == ':' && s[i + 1] == ':') last = s + i + 2;
-    return *last == '_';
+char *plain_function(hd_str function) {
+    growing plain = { NULL, 0 };
+    without_templates(&plain, function.data, without_parameters(function.data, function.len), "");
+    return plain.data;
 }
 
-bool frame_is_hidden(void *user, hd_str name) {
-    growing plain = { NULL, 0 };
-    size_t n = without_parameters(name.data, without_place(name.data, name.len));
-    bool hidden = false;
-    (void)user;
-    without_templates(&plain, name.data, n, "");
-    for (size_t i = 0; i < sizeof hidden_frames / sizeof *hidden_frames && !hidden; i++)
-        hidden = n && (hidden_frames[i][0] == name.data[0] || hidden_frames[i][0] == '*') &&
-                 (is_like(hidden_frames[i], plain.data, plain.size) || is_like(hidden_frames[i], name.data, n));
-    n = return_type(plain.data, plain.size);
-    hidden |= is_inside_std(plain.data + n, plain.size - n);
-    free(plain.data);
-    return hidden;
-}
+size_t behind_return_type(const char *plain) { return return_type(plain, strlen(plain)); }
 
 /* Shortening. ---------------------------------------------------------------------------------- */
 

@@ -6,8 +6,40 @@
 
 #define CALLS " \xe2\x80\xba "   /* › */
 
-/* An hd_match_fn: functions that allocate for others, and functions that start programs and threads. */
+/* hidden.c: frames that allocate for others, and that start programs and threads. They are known by their name together
+   with their object file or source path: a program's own function is shown, whatever its name. */
+typedef enum frame_role {
+    FRAME_SHOWN,
+    FRAME_HIDDEN_INSIDE,         /* at the inner end of a stack: a malloc of no known object */
+    FRAME_HIDDEN_OUTSIDE,        /* at the outer end: _start */
+    FRAME_HIDDEN
+} frame_role;
+
+/* *which (may be NULL): the pattern of the table that matches; a static string. */
+frame_role frame_role_of(hd_str name, const char **which);
+/* Whether it is hidden at some place of a stack; an hd_match_fn. */
 bool frame_is_hidden(void *user, hd_str name);
+/* Whether a function is part of the C library, or of the library of C++, Rust or V8. */
+bool frame_is_library(hd_str name);
+
+/* The hidden nodes of an axis of frames. A stack of hidden frames only is shown under its object: own, for
+   hd_hide_nodes, is "[libfoo.so]" at its innermost node. */
+typedef struct hidden_frames {
+    uint32_t count;              /* of nodes of the axis */
+    size_t hidden;               /* of them */
+    bool *is;
+    const char **pattern;        /* by node, of hidden ones */
+    hd_str *own;
+} hidden_frames;
+
+/* `rows` are of axis_count axes, the frames' being the first. */
+void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows);
+void hidden_frames_free(hidden_frames *h);
+
+/* A function without parameters, "<>" in place of what templates were made for. To be freed. */
+char *plain_function(hd_str function);
+/* Where the name of such a function begins, behind the type that it returns. */
+size_t behind_return_type(const char *plain);
 
 /* The length of a name without " (file.c:12) [object]" at its end. */
 size_t without_place(const char *s, size_t n);

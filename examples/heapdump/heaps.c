@@ -92,11 +92,20 @@ static hd_status inverted(const arguments *a, const char *file, bool once, const
     return status;
 }
 
-static bool hide_frame(void *user, hd_str name) {
-    size_t *hidden = user;
-    bool is_hidden = frame_is_hidden(NULL, name);
-    *hidden += is_hidden;
-    return is_hidden;
+static hd_rows rows_of(const hd_heap *heap) {
+    return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
+}
+
+/* Without the frames of allocators and runtimes; *hidden counts them. */
+static hd_status hide(const hd_heap *heap, size_t *hidden, hd_heap *result, hd_error *err) {
+    hidden_frames frames;
+    hd_rows rows = rows_of(heap);
+    hd_status status;
+    hidden_frames_find(&frames, axis_at(heap, HD_AXIS_BACKTRACE), &rows);
+    *hidden += frames.hidden;
+    status = hd_hide_nodes(heap, HD_AXIS_BACKTRACE, frames.is, frames.own, NULL, result, err);
+    hidden_frames_free(&frames);
+    return status;
 }
 
 static bool tells_once(const arguments *a, const chosen *c) {
@@ -129,7 +138,7 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
         result.profile = shorter;
         if (shorter) worked(heap, made, result);
         hidden = c->hidden;
-        status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
+        status = hide(heap, &c->hidden, &result, err);
         if (!status && c->hidden != hidden) worked(heap, made, result);
         else if (!status) hd_heap_release(&result);
     }

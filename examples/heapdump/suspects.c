@@ -113,29 +113,19 @@ static bool begins(hd_str name, const char *with) {
 }
 
 bool is_helper(hd_str name) {
-    static const char *const prefixes[] = {
-        "std::", "__gnu_cxx::", "core::", "alloc::", "<alloc::", "<core::", "hashbrown::", "libc.so", "libstdc++.so",
-        "libc++.so", "ld-linux", "__GI__", "_IO_", "__libc_", "call_init", "_dl_", "v8::internal::", "__interceptor_"
-    };
-    static const char *const whole[] = {
+    static const char *const libc[] = {
         "strdup", "__strdup", "strndup", "__strndup", "asprintf", "__asprintf", "vasprintf", "__vasprintf_internal",
         "getline", "getdelim", "__getdelim", "fopen", "fopen64", "fdopen", "open_memstream", "opendir", "realpath",
-        "qsort", "qsort_r", "setenv", "putenv", "wcsdup", "g_malloc", "g_malloc0", "g_realloc", "g_strdup",
-        "g_slice_alloc", "xstrdup", "xzalloc", "pthread_create", "__pthread_create_2_1", "allocate_stack"
+        "qsort", "qsort_r", "setenv", "putenv", "wcsdup", "pthread_create", "__pthread_create_2_1", "allocate_stack"
     };
-    size_t n = without_place(name.data, name.len), space, open;
-    if (frame_is_hidden(NULL, name)) return true;
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (strlen(whole[i]) == n && begins(name, whole[i])) return true;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (begins(name, prefixes[i])) return true;
-    /* "void std::vector<...>::emplace_back<int>(int&&)": behind what it returns */
-    for (space = 0; space < name.len && name.data[space] != ' ' && name.data[space] != '<' && name.data[space] != '(';
-         space++) {}
-    open = space + 1;
-    return space < name.len && name.data[space] == ' ' &&
-           (begins((hd_str){ name.data + open, name.len - open }, "std::") ||
-            begins((hd_str){ name.data + open, name.len - open }, "__gnu_cxx::"));
+    static const char *const glib[] = { "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "g_slice_alloc" };
+    hd_frame_parts f = hd_frame_parse(name);
+    if (frame_is_hidden(NULL, name) || frame_is_library(name)) return true;
+    for (size_t i = 0; !f.object.len && i < sizeof libc / sizeof *libc; i++)
+        if (hd_str_equal(f.function, hd_cstr(libc[i]))) return true;
+    for (size_t i = 0; (!f.object.len || begins(f.object, "libglib-")) && i < sizeof glib / sizeof *glib; i++)
+        if (hd_str_equal(f.function, hd_cstr(glib[i]))) return true;
+    return false;
 }
 
 static void series_grow(series *s) {

@@ -66,4 +66,50 @@ for o in 0 2; do
   check "-O$o: static functions have their namespace" "70000 (anonymous namespace)::inner::keep 50000 keep" \
     "$(grep -F 'keep' sites | sed 's/(int).*//; s/ (lambdas.*//' | tr '\n' ' ' | sed 's/ $//')"
 done
+
+# Hidden frames -------------------------------------------------------------------------------
+
+# Names like an allocator's, a runtime's, a library's; and a stack of the library only (of a constructor's thread).
+cat > own.cc <<'END2'
+#include <cstdlib>
+#include <pthread.h>
+void *volatile sink;
+namespace core { struct Engine { void load_textures(); }; void Engine::load_textures() { for (int i = 0; i < 10; i++) sink = malloc(40000); } }
+namespace alloc { namespace alloc { void grow() { sink = malloc(30000); } } }
+static void *clone(int n) { return malloc(n); }
+extern "C" {
+static void *mi_load_textures() { return malloc(20002); }
+static void *new_arena() { return malloc(20003); }
+static void *xmalloc(size_t n) { return malloc(n); }
+static void *je_suis() { return malloc(20005); }
+static void *g_malloc_all() { return malloc(20006); }
+}
+static void *run(void *) { core::Engine().load_textures(); alloc::alloc::grow(); return nullptr; }
+int main() {
+  pthread_t t;
+  pthread_create(&t, nullptr, run, nullptr);
+  pthread_join(t, nullptr);
+  clone(20001), mi_load_textures(), new_arena(), xmalloc(20004), je_suis(), g_malloc_all();
+  sink = new char[20007];
+  return 0;
+}
+END2
+g++ -g -O0 -pthread own.cc -o own
+"$tool" record -o own.json -- ./own 2> record.err
+"$tool" top --self --bytes --all own.json > top.out 2>&1
+for f in 'core::Engine::load_textures:400,000' 'alloc::alloc::grow:30,000' 'clone:20,001' 'mi_load_textures:20,002' \
+         'new_arena:20,003' 'xmalloc:20,004' 'je_suis:20,005' 'g_malloc_all:20,006' 'main:20,007'; do
+  bytes=${f##*:} name=${f%:*}
+  if grep -E "(^| )${bytes//,/,?} .*[^:a-z]$name[ (]" top.out > /dev/null; then pass "$name is shown with its bytes"
+  else fail "$name is shown with $bytes bytes"; cat top.out; fi
+done
+check "the library's frames are hidden" "" "$(grep -E ' (_start|start_thread|clone3|operator new|__libc_start)' top.out || true)"
+check "suspects: a namespace core is the program's" 'core::Engine::load_textures()' \
+  "$("$tool" suspects own.json 2>&1 | grep -m 1 -o 'core::Engine::load_textures()' || true)"
+total() { "$tool" tree --json --min-share 0 "$@" own.json 2> /dev/null | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["heaps"][0]["rows"]
+print([(r["bytes"], r["blocks"]) for r in rows if r["depth"] == 0], sum(r["bytes"] for r in rows if r["depth"] == 1))'; }
+check "hiding changes no total" "$(total --frames all)" "$(total)"
+
 exit $failed
