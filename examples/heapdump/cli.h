@@ -54,7 +54,8 @@ typedef struct arguments {
     const char *by;              /* the axis to look along */
     pattern keep, drop, root;
     bool invert, every_route, by_self, all, garbage, live;
-    bool frames_all, hide;       /* hide: what frame_is_hidden says, unless frames_all */
+    bool frames_all, hide;       /* hide: what hidden_frames_find says, unless frames_all */
+    bool frames_hidden;          /* list these frames */
     bool once;                   /* recursion is told once, in text, unless frames_all */
     bool wide;                   /* names whole, on a terminal too */
     bool last_dump;              /* of each process, where no other is asked for */

@@ -58,6 +58,7 @@ int run_capture(const arguments *a);
 
 /* show.c */
 int run_tree(const arguments *a);
+int run_hidden(const arguments *a); /* --frames hidden */
 int run_top(const arguments *a);
 
 /* diff.c */

@@ -109,7 +109,7 @@ static hd_status hide(const hd_heap *heap, size_t *hidden, hd_heap *result, hd_e
 }
 
 static bool tells_once(const arguments *a, const chosen *c) {
-    return a->once && !a->json && !a->frames_all && !hd_dump_graph(c->dump);
+    return a->once && !a->json && !a->frames_all && !a->frames_hidden && !hd_dump_graph(c->dump);
 }
 
 /* Whether it is a sum of breakdowns, which tells how much more there may be. */
@@ -130,7 +130,7 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
     bool found;
     size_t hidden;
     hd_status status = HD_OK;
-    if (a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
+    if (a->hide && !a->frames_all && !a->frames_hidden && !hd_dump_graph(c->dump)) {
         hd_profile *shorter;
         status = without_drop_frames(c->dump, heap, &c->hidden, &shorter, err);
         if (status) return status;
@@ -166,7 +166,7 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
         if (!status && fewer) worked(heap, made, result);
     }
     if (!status) status = folded(a, c, heap, made, again, err);
-    if (!status && a->invert) {
+    if (!status && a->invert && !a->frames_hidden) {
         status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
         if (!status) worked(heap, made, result);
     }

@@ -128,7 +128,7 @@ static const command commands[] = {
               "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
-      .options = "top sort bytes json csv keep drop root" NAMES HEAPS,
+      .options = "top sort frames bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },

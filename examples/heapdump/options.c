@@ -153,7 +153,9 @@ static bool take_pid(const option_row *o, arguments *a, const char *text) {
 }
 
 static bool take_frames(const option_row *o, arguments *a, const char *text) {
-    return *(bool *)place(o, a) = !strcmp(text, "all");
+    a->frames_hidden = !strcmp(text, "hidden");
+    *(bool *)place(o, a) = !strcmp(text, "all");
+    return a->frames_hidden || a->frames_all;
 }
 
 /* Words in the order of hd_order. */
@@ -327,9 +329,10 @@ static const option_row rows[] = {
     { "top", "by", "backtrace|type|...", take_text, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
       "heat, binary; of pprof's a label, by its key; of recordings age, thread" },
-    { "", "frames", "all", take_frames, AT(frames_all),
-      "with those of allocators and of what starts a program, and each on a line\n"
-      "of its own [left out, and chains of one callee on a line]" },
+    { "", "frames", "all|hidden", take_frames, AT(frames_all),
+      "all: with those of allocators and of what starts a program, and each on a line\n"
+      "of its own [left out, and chains of one callee on a line]; hidden: list the\n"
+      "hidden frames instead, with their object files and the bytes of their stacks" },
     { "", "wide", NULL, take_flag, AT(wide), "names whole [shortened to the width of the terminal]" },
     { "", "every-route", NULL, take_flag, AT(every_route), "break every entry down both ways" },
     { "", "self", NULL, take_flag, AT(by_self), "by what they hold themselves" },

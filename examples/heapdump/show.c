@@ -1,6 +1,7 @@
 /* tree, top */
 
 #include "commands.h"
+#include "hidden_list.h"
 #include "listing.h"
 #include "memprof.h"
 #include "objects.h"
@@ -208,6 +209,39 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     return status;
 }
 
+/* --frames hidden ------------------------------------------------------------------------------- */
+
+static hd_status put_hidden(showing *s, const hd_heap *heap, hd_error *err) {
+    hidden_row *rows = NULL;
+    size_t count = 0;
+    uint64_t total = totals_of(heap).bytes;
+    hd_status status = s->of_objects ? HD_OK : hidden_list_make(heap, &rows, &count, err);
+    int width = s->a->exact ? snprintf(NULL, 0, "%llu", (unsigned long long)total) : 10;
+    if (status) return status;
+    if (!s->a->json) {
+        display(s->to.text, "hidden frames of "), put_label_within(s->to.text, heap, NULL, 0);
+        display(s->to.text, ", with all that their stacks hold%s\n", count ? "" : ": none");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const hidden_row *r = &rows[i];
+        if (s->a->json) {
+            json_line(&s->to.json);
+            json_text(&s->to.json, "pattern", r->pattern);
+            json_text(&s->to.json, "object", *r->object ? r->object : NULL);
+            json_amount(&s->to.json, "bytes", "blocks", "error", &r->amount);
+            hd_json_end(&s->to.json);
+            continue;
+        }
+        display(s->to.text, "  "), put_bytes(s->to.text, s->a, r->amount.bytes, width);
+        put_share(s->to.text, r->amount.bytes, total);
+        if (r->amount.blocks == HD_UNKNOWN) display(s->to.text, "%8s", "-");
+        else display(s->to.text, "%8llu", (unsigned long long)r->amount.blocks);
+        display(s->to.text, "  %s%s%s%s\n", r->pattern, *r->object ? " [" : "", r->object, *r->object ? "]" : "");
+    }
+    hidden_list_free(rows, count);
+    return HD_OK;
+}
+
 /* Both ------------------------------------------------------------------------------------------ */
 
 /* What a listing leaves out, and how to see it. */
@@ -276,7 +310,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
     if (!s->a->json) {
         put_smaller(s->to.text, s->a, &s->screen, "heaps", order, shown, c->count);
         put_left_out(s->to.text, &s->screen, c->hidden, c->other_kinds, c->earlier);
-        put_what_next(s, c);
+        if (!s->a->frames_hidden) put_what_next(s, c);
     }
     free(order);
     if (failed && failed != HD_IO) /* output_close tells of output */
@@ -288,6 +322,7 @@ static bool show_file(showing *s, const chosen *c, bool any,
 static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
     showing s = { .a = a, .screen = screen_of(a) };
     bool any = false;
+    if (a->frames_hidden) one = put_hidden;
     size_t hidden = 0, other_kinds = 0, earlier = 0;
     int status = answer_open(&s.to, a, "heaps");
     if (status) return status;
@@ -324,4 +359,11 @@ int run_top(const arguments *a) {
     view.hide = view.last_dump = view.live_kind = true;
     view.exact |= memprof_counted(a);
     return show(&view, top_heap);
+}
+
+int run_hidden(const arguments *a) {
+    arguments view = *a;
+    view.last_dump = view.live_kind = true;
+    view.exact |= memprof_counted(a);
+    return show(&view, put_hidden);
 }

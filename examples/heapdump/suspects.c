@@ -793,6 +793,7 @@ int run_suspects(const arguments *asked) {
     chosen *c = needed(calloc((size_t)a->file_count, sizeof *c));
     int graphs = 0, read = 0, chose = 0, status = DONE;
     answer r;
+    if (asked->frames_hidden) return free(dumps), free(c), run_hidden(asked);
     view.live_kind = true;
     for (; read < a->file_count && !status; read++) {
         status = read_dump(a->files[read], a, &dumps[read]);

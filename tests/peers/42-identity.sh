@@ -112,4 +112,23 @@ rows = json.load(sys.stdin)["heaps"][0]["rows"]
 print([(r["bytes"], r["blocks"]) for r in rows if r["depth"] == 0], sum(r["bytes"] for r in rows if r["depth"] == 1))'; }
 check "hiding changes no total" "$(total --frames all)" "$(total)"
 
+# --frames hidden, added up again from folded stacks.
+"$tool" convert --to folded --kind live -o own.folded own.json 2> convert.err
+"$tool" tree --frames hidden --json own.json > hidden.json
+check "tree --frames hidden: the bytes of all stacks with a hidden frame" ok "$(python3 -c '
+import json, re
+stacks = [(l.rsplit(" ", 1)[0].split(";"), int(l.rsplit(" ", 1)[1])) for l in open("own.folded")]
+rows = json.load(open("hidden.json"))["heaps"][0]["rows"]
+assert {("_start", "own"), ("start_thread", "libc.so.6")} <= {(r["pattern"], r["object"]) for r in rows}, rows
+for r in rows:
+    if "*" in r["pattern"]: continue
+    frame = re.compile(re.escape(r["pattern"]) + r"(\(.*\))?( \(.*:[0-9]+\))? \[" + re.escape(r["object"]) + r"\]$")
+    want = sum(b for s, b in stacks if any(frame.match(f) for f in s))
+    assert want == r["bytes"], (r, want)
+print("ok")' 2>&1)"
+for c in top suspects; do
+  check "$c --frames hidden lists the same" "$(python3 -c 'import json; print(len(json.load(open("hidden.json"))["heaps"][0]["rows"]))')" \
+    "$("$tool" $c --frames hidden own.json | grep -c '\]$')"
+done
+
 exit $failed
