@@ -47,7 +47,8 @@ static Dwarf_Addr symbols_address(const symbols_object *o, const hd_memprof_addr
 
 /* The functions at an address, innermost first; 0: nothing is known. As LLVM has it, what debug information leaves out is
    not resolved. */
-static uint32_t symbols_of(symbols *s, const hd_memprof_address *a, symbols_frame *frames, uint32_t capacity) {
+static uint32_t symbols_of(symbols *s, const hd_memprof_address *a, bool qualified, symbols_frame *frames,
+                           uint32_t capacity) {
     for (size_t i = 0; a->segment && i < s->count; i++) {
         symbols_object *o = &s->objects[i];
         Dwarf_Addr address;
@@ -55,18 +56,17 @@ static uint32_t symbols_of(symbols *s, const hd_memprof_address *a, symbols_fram
         if (!symbols_is_of(o, a)) continue;
         o->used = true;
         address = symbols_address(o, a) + o->bias;
-        n = symbols_frames(o, address, frames, capacity);
+        n = symbols_frames(o, address, qualified, frames, capacity);
         return n || (o->unit_count && !s->by_table) ? n : symbols_function_at(o, address, frames);
     }
     return 0;
 }
 
-/* An hd_memprof_symbolize_fn: functions as they are linked. */
-uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
-                        uint32_t capacity) {
+static uint32_t symbols_symbolize(symbols *s, const hd_memprof_address *a, bool qualified, hd_memprof_frame *frames,
+                                  uint32_t capacity) {
     SYMBOLS_WORK;
     symbols_frame found[HD_MEMPROF_INLINE_MAX];
-    uint32_t n = symbols_of(user, a, found, capacity < HD_MEMPROF_INLINE_MAX ? capacity : HD_MEMPROF_INLINE_MAX);
+    uint32_t n = symbols_of(s, a, qualified, found, capacity < HD_MEMPROF_INLINE_MAX ? capacity : HD_MEMPROF_INLINE_MAX);
     for (uint32_t i = 0; i < n; i++) {
         const symbols_frame *f = &found[i];
         frames[i].function = hd_cstr(f->name);
@@ -79,11 +79,17 @@ uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_fram
     return n;
 }
 
+/* An hd_memprof_symbolize_fn: functions as they are linked. */
+uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                        uint32_t capacity) {
+    return symbols_symbolize(user, a, false, frames, capacity);
+}
+
 /* An hd_memprof_symbolize_fn: functions as people read them, "function (dir/file.c:12) [object]". */
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                        uint32_t capacity) {
     symbols *s = user;
-    uint32_t n = symbols_linked(user, a, frames, capacity);
+    uint32_t n = symbols_symbolize(s, a, true, frames, capacity);
     const symbols_object *o = n ? symbols_binary(s, a) : NULL;
     while (s->name_count) free(s->names[--s->name_count]);
     for (uint32_t i = 0; i < n; i++) {

@@ -424,7 +424,7 @@ static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
 
 /* The functions at an address, the one that it is in first, then those that this is inlined into; 0 without
    DWARF. */
-uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
+uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, bool qualified, symbols_frame *frames,
                         uint32_t capacity) {
     uint32_t number, count = 0;
     symbols_frame at;
@@ -441,7 +441,7 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
     number = symbols_at(&unit->ranges, address);
     for (; number != HD_NONE && count < capacity; number = unit->scopes[number].around) {
         Dwarf_Die *die = &unit->scopes[number].die;
-        const char *name = symbols_scope_name(o, unit, &unit->scopes[number]);
+        const char *name = symbols_scope_name(o, unit, &unit->scopes[number], qualified);
         if (name) {
             frames[count] = at;
             frames[count].name = name;
@@ -525,7 +525,7 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     if (!symbols_split(name, &object, &offset)) return symbols_of_code(s, name, path);
     o = symbols_object_for(s, object);
     if (o->module) {
-        uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);
+        uint32_t n = symbols_frames(o, offset + o->bias, true, frames, HD_RENAME_MAX);
         if (!n) n = symbols_function_at(o, offset + o->bias, frames);
         while (n--)
             s->names[s->name_count++] = symbols_text(frames[n].name, frames[n].file, frames[n].line, object);

@@ -117,7 +117,7 @@ symbols_object *symbols_object_of(symbols *s, hd_str path);
 symbols_object *symbols_object_for(symbols *s, hd_str path);
 void symbols_begun(symbols *s, uint64_t pid);
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
-uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
+uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, bool qualified, symbols_frame *frames,
                         uint32_t capacity);
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
 void symbols_free(symbols *s);
@@ -131,9 +131,10 @@ const char *symbols_basename(const char *path);
 char *symbols_text(const char *name, const char *file, int line, hd_str object);
 void symbols_begin_names(Dwarf_Die *tree, symbols_unit *unit);
 uint32_t symbols_add_named(symbols_unit *unit, Dwarf_Die *die, uint32_t above);
-/* The name of a function as it is linked; of one that debug information gives no such name (lambdas, static functions
-   of C++), that of the symbol table, else the name with those of the scopes around it. */
-const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope);
+/* The name of a function as it is linked. Lambdas and static functions of C++ may have no such name in debug information:
+   if `qualified`, they get that of the symbol table, else the name with those of the scopes around it. LLVM's MemProf
+   has the bare name. */
+const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope, bool qualified);
 void symbols_free_names(symbols_unit *unit);
 
 /* code_map.c */

@@ -117,12 +117,12 @@ static const char *symbols_symbol_of(symbols_object *o, Dwarf_Die *die) {
     return !strncmp(found.name, "_Z", 2) && !strchr(found.name, '.') ? found.name : NULL;
 }
 
-const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope) {
+const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope, bool qualified) {
     Dwarf_Die die = scope->die, origin;
     Dwarf_Attribute attribute;
     symbols_named *named;
     const char *name = symbols_linkage_name(&die);
-    if (name || !unit->is_cxx) return name ? name : dwarf_diename(&die);
+    if (name || !unit->is_cxx || !qualified) return name ? name : dwarf_diename(&die);
     if (dwarf_tag(&die) == DW_TAG_subprogram) name = symbols_symbol_of(o, &die);
     if (name) return name;
     for (int i = 0; i < 4; i++) {

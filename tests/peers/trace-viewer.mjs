@@ -195,7 +195,8 @@ function fileSays(text) {
   return heaps;
 }
 
-// What build/heapdump prints of it, kind by kind: rows as viewerReads gives them.
+// What build/heapdump prints of it, kind by kind: rows as viewerReads gives them. The viewer shows no category, which our
+// names end with: " [libfoo.so]".
 function toolSays(file) {
   const heaps = ['live', 'peak', 'total', 'temporary'].flatMap(kind => {
     const { stdout } = spawnSync('build/heapdump', ['tree', '--kind', kind, '--json', '--every-route', '--all', '--frames', 'all',
@@ -203,12 +204,15 @@ function toolSays(file) {
     return JSON.parse(stdout).heaps;
   });
   const ids = {};  // of the dumps of a process, in order
-  for (const e of JSON.parse(readFileSync(file, 'utf8')).traceEvents) if (e.ph === 'v' && !(ids[e.pid] ??= []).includes(e.id)) ids[e.pid].push(e.id);
+  const events = JSON.parse(readFileSync(file, 'utf8')).traceEvents;
+  const categories = new Set(events.flatMap(e => Object.values(e.args?.stackFrames ?? {}).map(f => f.category)));
+  const shown = name => { const m = / \[([^[\]]+)\]$/.exec(name); return m && categories.has(m[1]) ? name.slice(0, m.index) : name; };
+  for (const e of events) if (e.ph === 'v' && !(ids[e.pid] ??= []).includes(e.id)) ids[e.pid].push(e.id);
   return heaps.map(h => {
     const path = [];
     const rows = h.rows.map(r => {
       path.length = r.depth;
-      if (r.depth) path[r.depth - 1] = (r.axis === 'type' ? ': ' : '; ') + r.name;
+      if (r.depth) path[r.depth - 1] = r.axis === 'type' ? ': ' + r.name : '; ' + shown(r.name);
       return { path: [...path], size: r.bytes, count: r.blocks };
     });
     return { pid: h.pid, dump: ids[h.pid].indexOf(h.dump), allocator: h.allocator + (h.kind === 'live' ? '' : '/' + h.kind), kind: h.kind, rows };
