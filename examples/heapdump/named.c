@@ -29,7 +29,9 @@ static bool is_allocator_function(hd_str name) {
         "tc_newarray", "tc_posix_memalign", "do_malloc", "DoSampledAllocation"
     };
     static const char *const prefixes[] = { "__libc_", "_rjem_", "je_" };
-    const char *end = memchr(name.data, '(', name.len);
+    const char *end;
+    name = hd_frame_parse(name).function;
+    end = memchr(name.data, '(', name.len);
     if (end) name.len = (size_t)(end - name.data);
     while (name.len && name.data[name.len - 1] == ' ') name.len--;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
