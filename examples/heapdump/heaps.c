@@ -181,7 +181,7 @@ void chosen_free(chosen *c) {
     }
     free(c->heaps), free(c->made), free(c->again);
     symbols_free(&c->names);
-    hd_dump_free(c->dump);
+    if (!c->borrowed) hd_dump_free(c->dump);
 }
 
 /* Functions for frames that are addresses in objects. */
@@ -251,16 +251,15 @@ static bool has_live(const arguments *a, const hd_dump *dump) {
     return false;
 }
 
-/* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
-   chosen is an error, told here. */
-int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
+/* Of objects: the tree of what dominates what. Nothing chosen is an error, told here. */
+static int choose_heaps(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
     const hd_graph *graph = hd_dump_graph(dump);
     size_t all = hd_dump_heap_count(dump);
     hd_error err;
     bool only_live = !a->kind && a->live_kind && has_live(a, dump);
     int status = DONE;
     if (!can_be_seen(a, file, dump)) {
-        hd_dump_free(dump);
+        if (!c->borrowed) hd_dump_free(dump);
         return BAD_INPUT;
     }
     c->file = file;
@@ -300,6 +299,18 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     }
     if (status) chosen_free(c);
     return status;
+}
+
+/* From a dump, which is freed with what was chosen. */
+int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
+    c->borrowed = false;
+    return choose_heaps(a, file, dump, c);
+}
+
+/* Other heaps of a dump that heaps were chosen of, and which frees it. */
+int choose_again(const arguments *a, const chosen *from, chosen *c) {
+    c->borrowed = true;
+    return choose_heaps(a, from->file, from->dump, c);
 }
 
 /* Freed with chosen_free on success alone. */

@@ -10,6 +10,7 @@
 typedef struct chosen {
     const char *file;
     hd_dump *dump;
+    bool borrowed;               /* the dump is freed by another */
     hd_heap *heaps;
     bool *made;                  /* by an operation: released with the rest */
     repeats *again;              /* by heap: frames that recursion repeats; the list is empty where all are told */
@@ -30,6 +31,7 @@ typedef struct totals {
 bool selected(const arguments *a, const hd_heap *heap);
 void chosen_free(chosen *c);
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c);
+int choose_again(const arguments *a, const chosen *from, chosen *c);
 int choose(const arguments *a, const char *file, chosen *c);
 void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
                  const hd_amount *amount);

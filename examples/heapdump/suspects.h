@@ -20,8 +20,16 @@ typedef struct trend {
     double score;                /* growth, less where it does not look as a leak does */
 } trend;
 
-/* Of values in n dumps at these times (microseconds; all 0 when not told), two or more. */
+/* A figure in one of the dumps. */
+typedef struct dump_value { double v; uint32_t dump; } dump_value;
+
+/* The trend of values in n dumps, two or more, at these times (microseconds; all 0 if unknown). */
 trend trend_of(const double *values, const uint64_t *times, uint32_t n);
+/* The same in time O(count). Values that are not 0 have to be listed in order, and every 0 behind one. */
+trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *times, uint32_t n, bool uneven);
+/* Whether steps differ so much in length that growth has to be seen by time: else each counts as much as any other,
+   since how much work was done in them is not known. */
+bool is_uneven(const uint64_t *times, uint32_t n);
 /* How much likelier a leak is that many blocks speak for than one that did not get more of them. */
 double occasions(double growth, double blocks_grown);
 const char *trend_words(const trend *t, uint32_t steps);

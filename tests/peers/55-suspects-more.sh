@@ -47,21 +47,21 @@ check "--json to a file" 0 "$(status "$tool" suspects --json -o out.json three.j
 # stacks STACK BYTES/BLOCKS...: dumps of call stacks, "main;a;b", each with what it held in three dumps.
 stacks() {
   python3 - "$@" << 'END'
-import json, sys
+import json, re, sys
 frames, cells, at = {}, [], 0
 for word in sys.argv[1:]:
-    if "/" in word:
+    if re.fullmatch(r"\d+/\d+", word):
         cells[-1][1].append([int(x) for x in word.split("/")])
         continue
     parent = None
-    for i, name in enumerate(word.split(";")):
+    for i, name in enumerate(word.split(";") if word else []): # "": bytes without a stack
         id = ";".join(word.split(";")[:i + 1])
         frames[id] = {"name": name, **({"parent": parent} if parent else {})}
         parent = id
     cells.append((parent, []))
 all = [{"pid": 7, "ph": "M", "name": "process_name", "args": {"name": "app"}}, {"pid": 7, "ph": "M", "args": {"stackFrames": frames}}]
 for t in range(3):
-    own = [{"size": "%x" % c[1][t][0], "count": "%x" % c[1][t][1], "bt": c[0]} for c in cells]
+    own = [{"size": "%x" % c[1][t][0], "count": "%x" % c[1][t][1], "bt": c[0]} for c in cells if c[0]]
     total = {"size": "%x" % sum(c[1][t][0] for c in cells), "count": "%x" % sum(c[1][t][1] for c in cells), "bt": ""}
     all.append({"pid": 7, "ts": (t + 1) * 1000000, "ph": "v", "id": str(t), "args": {"dumps": {"heaps": {"malloc": {"entries": [total] + own}}}}})
 print(json.dumps(all))
@@ -127,6 +127,81 @@ check "sampled: of one dump, too, as top has it" "$("$tool" top --self --frames 
 check "sampled: the same as top says, in bytes" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | "\(.self_bytes) \(.self_error)"')" \
   "$("$tool" suspects --json "$data/pprof-go.pb" | jq -r '.series[0].suspects[0] | "\(.bytes[0]) \(.errors[0])"')"
 check "exact: nothing of that" "0 null" "$("$tool" suspects three.json | grep -c '±') $("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].errors')"
+
+# Every byte of the heap is listed, or said not to be.
+# sum FILE...: the listed bytes, those that are not, and the total; of several dumps their growth.
+sum() {
+  "$tool" suspects --json "$@" | jq -r '.series[0] | if .dumps > 1
+    then [([.suspects[].growth] | add // 0), .not_listed.growth, .total[-1] - .total[0]]
+    else [([.suspects[].bytes[0]] | add // 0), .not_listed.bytes, .total[0]] end | if .[0] + .[1] == .[2] then "adds up" else tostring end'
+}
+for f in one three end less many need parts; do check "listed and not listed: $f" "adds up" "$(sum $f.json --top 1)"; done
+for f in "$data"/*.pb "$data"/heap-*.txt "$data"/*.folded "$data"/*.heaptrack; do
+  ! "$tool" suspects --json "$f" 2> /dev/null | jq -e '.series[0]' > /dev/null || [ "$(sum "$f" 2> /dev/null)" = "adds up" ] || fail "listed and not listed: $f: $(sum "$f")"
+done
+stacks "main;a" 900/9 1800/18 2700/27 "main;b" 10/1 20/2 30/3 "main;c" 5/1 5/1 4/1 "malloc" 64/1 64/1 96/2 "" 7/1 8/1 9/1 > rest.json
+check "... in words" "     not listed: +52 in 2 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+  "$("$tool" suspects --bytes --top 2 rest.json | grep 'not listed')"
+check "... the largest part" "     most of the growth is not listed: +1822 in 3 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+  "$(stacks "main;a" 900/9 1800/18 2700/27 "main;b" 1/1 2/2 3/3 "main;d" 900/9 1800/18 2620/27 "malloc" 64/1 64/1 164/2 "main;c" 5/1 5/1 4/1 "" 7/1 8/1 9/1 > most.json; "$tool" suspects --bytes --top 1 most.json | grep 'not listed')"
+jq -nc 'range(3) | { process: "app", pid: 7, dump: "1", time: "2026-01-01T00:00:01.000000Z", allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", "f\(.)"], type: null, bytes: 4000, blocks: 1 }' > one-more.jsonl
+check "... of one dump" "     most is not listed: 8000 in 2 functions (66.7% of all)" "$("$tool" suspects --bytes --top 1 one-more.jsonl | grep 'not listed')"
+stacks "main;a" 900/9 1800/18 2700/27 "_start;malloc" 900/9 1700/18 2500/27 "_start;malloc [libgreat.so]" 900/9 1600/18 2300/27 > helpers.json
+check "a stack of helpers only is shown: its object, or its innermost function" "a|malloc (library code only)|libgreat.so (library code only)" \
+  "$("$tool" suspects helpers.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+check "shares of growth: none exceeds 100%" "33 67" "$(stacks "main;a" 0/0 50/5 100/10 "main;b" 0/0 100/10 200/20 "main;c" 250/9 100/9 0/0 > net.json
+  "$tool" suspects net.json | sed -n 's/.*(\([0-9]*\)% of all growth.*/\1/p' | sort -n | paste -sd ' ')"
+jq -nc 'range(2) as $p | range(2) as $t | { process: "p\($p)", pid: ($p + 1), dump: "\($t)", time: "2026-01-01T00:00:0\($t).000000Z", allocator: "malloc",
+  kind: "live", cumulative: "self", stack: ["main", "f"], type: null, bytes: (4000 + 4000 * $t * (2 - $p)), blocks: 1 }' > two-processes.jsonl
+check "heaps that are not listed, with their bytes" "1 more heap grew less, or not: 8000, +4000" "$("$tool" suspects --bytes --top 1 two-processes.jsonl | tail -n 1)"
+
+# Blocks that nobody counted are none of the answer.
+uncounted() { jq -nc --arg dump "$1" --arg bytes "$2" '{ process: "app", pid: 7, dump: $dump, time: "2026-01-01T00:00:0\($dump).000000Z",
+  allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", "leak"], type: null, bytes: ($bytes | tonumber), blocks: null }'; }
+uncounted 1 100 > u1.jsonl; uncounted 2 150 > u2.jsonl
+check "unknown counts are not told" "      +50 (100% of all growth); +50/s; now 150" "$("$tool" suspects --bytes u1.jsonl u2.jsonl | grep '+50')"
+check "... nor as 0 in JSON" "null,null" "$("$tool" suspects --json u1.jsonl u2.jsonl | jq -r '[.series[0].suspects[0].blocks[] | tostring] | join(",")')"
+check "one block" "      100, 100.0% of all, 1 block" "$(uncounted 1 100 | sed 's/"blocks":null/"blocks":1/' > u3.jsonl; "$tool" suspects --bytes u3.jsonl | grep 'of all')"
+
+# Functions are equal when name, file with its directory, and object are.
+stacks "main (m.c:1);add (src/a/util.c:3) [app]" 900/9 1800/18 2700/27 "main (m.c:1);add (src/b/util.c:4) [app]" 90/9 180/18 270/27 > same.json
+check "functions of one name in two files" "add (a/util.c:3)|add (b/util.c:4)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+check "... whole in JSON" "add src/a/util.c:3 app|add src/b/util.c:4 app" "$("$tool" suspects --json same.json | jq -r '.series[0].suspects[] | "\(.site) \(.place) \(.object)"' | paste -sd '|')"
+stacks "main (m.c:1);add (util.c:3) [one.so]" 900/9 1800/18 2700/27 "main (m.c:1);add (util.c:3) [two.so]" 90/9 180/18 270/27 > same.json
+check "... in two objects" "add (util.c:3) [one.so]|add (util.c:3) [two.so]" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+stacks "main;operator() (a.cc:5)" 900/9 1800/18 2700/27 "main;operator() (a.cc:6)" 90/9 180/18 270/27 > same.json
+check "... lambdas by their lines" "operator() (a.cc:5)|operator() (a.cc:6)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+stacks "main;add (/x/y/util.c:5)" 900/9 1800/18 2700/27 "main;add (/x/y/util.c:6)" 90/9 180/18 270/27 > same.json
+check "... but not others: one function, its place the line with most" "add (util.c:5)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+
+# Heaps of two files that are alone there are one series, whatever the processes are called.
+renamed() { uncounted "$1" "$2" | sed "s/app/$3/; s/\"pid\":7/\"pid\":$1/"; }
+renamed 1 100 app-1 > r1.jsonl; renamed 2 150 app-2 > r2.jsonl
+check "processes of two names, alone in their files" "2: leak app-1 and app-2, malloc: 2 dumps" "$(first r1.jsonl r2.jsonl) $("$tool" suspects r1.jsonl r2.jsonl | sed -n '1s/ in.*//p')"
+{ renamed 2 150 app-2; renamed 3 100 app-3; } > r3.jsonl
+check "... not if one file has two" "1: leak" "$(first r1.jsonl r3.jsonl)"
+{ renamed 3 150 worker; renamed 4 1000 worker; } > w1.jsonl; { renamed 5 170 worker; renamed 6 9000 worker; } > w2.jsonl
+check "processes of one name in turn" "1000,9000 150,170" "$("$tool" suspects --json w1.jsonl w2.jsonl | jq -r '[.series[].suspects[0].bytes | map(tostring) | join(",")] | sort | join(" ")')"
+
+# What a program freed says nothing of leaks; its peak says what it needed.
+cat > freed.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static void *load(void) { return malloc(5000000); }
+int main(void) { void *volatile p = load(); free(p); return 0; }
+C
+${CC:-cc} -g -O0 freed.c -o freed
+"$tool" record -o freed.json -- ./freed 2> err
+check "a program that freed everything" "the program freed all its memory: no bytes are live; the heap at its peak:" "$("$tool" suspects freed.json | head -n 1)"
+check "... its peak" "load (freed.c:2)" "$("$tool" suspects freed.json | sed -n 's/^ *1  //p')"
+check "... in JSON" "peak load" "$("$tool" suspects --json freed.json | jq -r '.series[0] | "\(.heap.kind) \(.suspects[0].site)"')"
+check "... with --kind live" 0 "$("$tool" suspects --kind live freed.json | grep -c 'at its peak')"
+"$tool" record --at exit -o freed-live.json -- ./freed 2> err
+check "... of a file without the peak" "the program freed all its memory: no bytes are live" "$("$tool" suspects freed-live.json | head -n 1)"
+
+# --sort
+check "--sort name" "entry,key,other" "$(stacks "main;put;entry" 640/10 1280/20 1920/30 "main;put;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json; "$tool" suspects --json --sort name parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
+check "--sort bytes" "other,entry,key" "$("$tool" suspects --json --sort bytes parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
+check "--sort blocks" "other,entry,key" "$("$tool" suspects --json --sort blocks parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
 
 # One screen, whatever the names are.
 jq -c 'walk(if type == "string" and startswith("leak ") then "leak<" + ("x, " * 3000) + ">(int) (a.c:1)" else . end)' three.json > wide.json
