@@ -27,7 +27,7 @@ static const command commands[] = {
               "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
               "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
               "written then, and one more Ctrl-C while that goes on discards it.",
-      .options = "output at children same-user keep blocks format ages threads depth sample stats"
+      .options = "output at children same-user keep blocks format ages threads depth sample stats bytes"
                  CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"

@@ -1,12 +1,36 @@
 /* heapdump record: what is said after a run. */
 
 #include "record.h"
+#include "objects.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
+static void put_signal(int number) {
+    static const struct { int number; const char *name; } signals[] = {
+        { SIGHUP, "HUP" }, { SIGINT, "INT" }, { SIGQUIT, "QUIT" }, { SIGILL, "ILL" }, { SIGTRAP, "TRAP" },
+        { SIGABRT, "ABRT" }, { SIGBUS, "BUS" }, { SIGFPE, "FPE" }, { SIGKILL, "KILL" }, { SIGUSR1, "USR1" },
+        { SIGSEGV, "SEGV" }, { SIGUSR2, "USR2" }, { SIGPIPE, "PIPE" }, { SIGALRM, "ALRM" }, { SIGTERM, "TERM" },
+        { SIGXCPU, "XCPU" }, { SIGXFSZ, "XFSZ" }, { SIGSYS, "SYS" }
+    };
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number) {
+            display(stderr, "killed by SIG%s", signals[i].name);
+            return;
+        }
+    display(stderr, "killed by signal %d", number);
+}
+
+static bool is_main(const recording *r, const process *p) { return p->pid == (uint64_t)r->main && !p->later; }
+
+static bool was_killed(const recording *r) { return r->main && r->main_ended && WIFSIGNALED(r->status); }
+
 static void tell_none(const recording *r) {
     const char *program = r->a->files[0];
+    if (was_killed(r)) display(stderr, "heapdump: %s was ", program), put_signal(WTERMSIG(r->status)), display(stderr, "\n");
     if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
     else if (r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size)))
         display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n", program);
@@ -16,21 +40,30 @@ static void tell_none(const recording *r) {
                 "did not open?\n", program);
 }
 
-static void tell_process(const process *p) {
+static void tell_process(const recording *r, const process *p) {
     const hd_recorder_counters *c = &p->state.counters;
     bool sampled = p->state.sample_bytes != 0;
-    const char *about = sampled ? "about " : "", *blocks = sampled ? "sampled blocks" : "blocks";
-    display(stderr, "heapdump: %s (%llu): peak %s%llu bytes, at the end %s%llu in %llu %s", p->name,
-            (unsigned long long)p->pid, about, (unsigned long long)c->peak_bytes, about,
-            (unsigned long long)c->live_bytes, (unsigned long long)c->live_blocks, blocks);
+    const char *about = sampled ? "about " : "", *block = sampled ? "sampled block" : "block";
+    display(stderr, "heapdump: %s (%llu): peak %s", p->name, (unsigned long long)p->pid, about);
+    put_bytes(stderr, r->a, c->peak_bytes, 0);
+    if (p->state.start_us && p->peak_us > p->state.start_us + 50000)
+        display(stderr, " after %.1f s", (double)(p->peak_us - p->state.start_us) / 1e6);
+    display(stderr, ", at the end %s", about);
+    put_bytes(stderr, r->a, c->live_bytes, 0);
+    display(stderr, " in %llu %s%s", (unsigned long long)c->live_blocks, block, plural(c->live_blocks));
     if (p->temporary_blocks)
-        display(stderr, "; freed at once: %llu of %llu %s", (unsigned long long)p->temporary_blocks,
-                (unsigned long long)c->total_blocks, blocks);
-    if (c->inherited_bytes) display(stderr, "; %llu bytes were its parent's", (unsigned long long)c->inherited_bytes);
-    if (p->state.under_way) display(stderr, "; %u operations were under way", p->state.under_way);
+        display(stderr, "; freed at once: %llu of %llu %s%s", (unsigned long long)p->temporary_blocks,
+                (unsigned long long)c->total_blocks, block, plural(c->total_blocks));
+    if (c->inherited_bytes) {
+        display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);
+        display(stderr, " %s its parent's", c->inherited_bytes == 1 ? "was" : "were");
+    }
+    if (p->state.under_way)
+        display(stderr, "; %u operation%s under way", p->state.under_way, p->state.under_way == 1 ? " was" : "s were");
+    if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
     display(stderr, "\n");
-    if (c->lost) display(stderr, "heapdump: %s (%llu): %llu blocks could not be recorded, for want of memory\n", p->name,
-                         (unsigned long long)p->pid, (unsigned long long)c->lost);
+    if (c->lost) display(stderr, "heapdump: %s (%llu): %llu block%s could not be recorded: out of memory\n", p->name,
+                         (unsigned long long)p->pid, (unsigned long long)c->lost, plural(c->lost));
 }
 
 static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
@@ -90,10 +123,9 @@ static void tell_cost(const recording *r) {
             share(notes[JOIN_FRAMES], notes[JOIN_STACKS]) / 100, share(notes[JOIN_SHADOWED], notes[JOIN_FRAMES]),
             (unsigned long long)notes[JOIN_RULES], (unsigned long long)notes[JOIN_DECLINED]);
     display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
-    display(stderr, "  memory   %llu KiB of the region\n",
-            (unsigned long long)(fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks >> 1));
-    display(stderr, "  heapdump %.0f ms of processor time of its own, %ld KiB of memory\n", (double)nanoseconds(&own) / 1e6,
-            own.ru_maxrss);
+    display(stderr, "  memory   "), put_bytes(stderr, r->a, fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512, 0);
+    display(stderr, " of the region\n  heapdump %.0f ms of processor time of its own, ", (double)nanoseconds(&own) / 1e6);
+    put_bytes(stderr, r->a, (uint64_t)own.ru_maxrss * 1024, 0), display(stderr, " of memory\n");
 }
 
 /* Processes that were seen and never recorded: how many, and who. */
@@ -123,6 +155,18 @@ static bool has_live(const recording *r) {
     return r->a->record_format != NULL;
 }
 
+/* Whether the peak is what to look at: the file has it, and the heap at the end is less than half of it. */
+static bool peak_is_more(const recording *r) {
+    const hd_recorder_counters *most = NULL;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorder_counters *c = &r->processes[i].state.counters;
+        if (!most || c->peak_bytes > most->peak_bytes) most = c;
+    }
+    for (size_t i = 0; i < r->file.count && most; i++)
+        if (r->file.heaps[i].heap.kind == HD_HEAP_PEAK) return most->peak_bytes / 2 > most->live_bytes;
+    return false;
+}
+
 /* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
@@ -140,18 +184,20 @@ void tell_recorded(const recording *r, int status) {
     for (uint32_t i = 0; i < r->count; i++) {
         const process *p = &r->processes[i];
         if (!p->state.counters.total_blocks) continue;
-        if ((p->pid == (uint64_t)r->main && !p->later) || (p->state.counters.peak_bytes >= most / 20 && shown < 8)) {
-            tell_process(p);
+        if (is_main(r, p) || (p->state.counters.peak_bytes >= most / 20 && shown < 8)) {
+            tell_process(r, p);
             shown++;
         } else {
             processes++;
             bytes += p->state.counters.peak_bytes;
         }
     }
-    if (processes)
-        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak %llu bytes\n"
-                                       : "heapdump: and %llu more processes, their peaks %llu bytes together\n",
-                (unsigned long long)processes, (unsigned long long)bytes);
+    if (processes) {
+        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak " : "heapdump: and %llu more processes, their peaks ",
+                (unsigned long long)processes);
+        put_bytes(stderr, r->a, bytes, 0);
+        display(stderr, processes == 1 ? "\n" : " together\n");
+    }
     if (r->refused)
         display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused, r->refused == 1 ? " was" : "s were",
                 r->refused_name);
@@ -164,6 +210,6 @@ void tell_recorded(const recording *r, int status) {
     else if (!r->file.count && !r->a->record_format)
         display(stderr, "heapdump: the program ended before any moment that --at asks for: nothing is written\n");
     else
-        display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path, has_live(r) ? "" : " --kind peak",
-                r->file.path);
+        display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
+                has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);
 }

@@ -87,6 +87,36 @@ check "--sample: the dump says at what rate" "4096" "$("$tool" info --json sampl
 check "--sample: tree prints errors" yes "$("$tool" tree sampled.json | head -1 | grep -q '±.*sampled every 4.0 KiB' && echo yes)"
 check "--stats" 5 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\) ' err)"
 
+# What the summary says: sizes in units, one block, the signal, and the peak if it is more than twice the end.
+cat > told.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    void *volatile kept = malloc(3 << 20), *volatile freed = malloc(5 << 20);
+    (void)kept;
+    if (argc > 1) free(freed);
+    if (argc > 2) free(kept);
+    if (argc > 3) kill(getpid(), atoi(argv[3]));
+    return 0;
+}
+C
+gcc -w -include unistd.h told.c -o told
+told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//'; }
+next() { sed -n 's/.*next: //p' err; }
+options=()
+check "the summary: sizes in units, one block" "peak 8.0 MiB, at the end 3.0 MiB in 1 block" "$(told x)"
+check "... the peak is proposed: more than twice the end" "heapdump tree --kind peak told.json" "$(next)"
+check "... and not otherwise" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks heapdump tree told.json" "$(told) $(next)"
+check "... of a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
+options=(--at exit)
+check "... not of a file without the peak" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
+options=(--bytes)
+check "... in bytes" "peak 8388608, at the end 3145728 in 1 block" "$(told x)"
+options=()
+for signal in SEGV KILL ABRT; do
+  check "... the signal that ended it: $signal" "peak 8.0 MiB, at the end 3.0 MiB in 1 block; killed by SIG$signal" "$(told x '' $(kill -l $signal) 2> /dev/null)"
+done
+
 # A process that executes another program is another one in the file.
 timeout 600 "$tool" record -o image.json -- /usr/bin/python3 -c "$until_dumps
 until_dumps(1)
