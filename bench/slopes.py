@@ -44,6 +44,9 @@ def dumps(n): return chrome_events(['{"pid":1,"ts":%d,"ph":"v","id":"%x","args":
 @gen
 def procs(n): return chrome_events(['{"pid":%d,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}'%i for i in range(n)])
 @gen
+def dumpsnew(n): # a function of its own in each dump: functions by dumps must be no table
+    return chrome_events(['{"pid":1,"ph":"M","name":"stackFrames","args":{"stackFrames":{"0":{"name":"main"},%s}}}'%','.join('"%x":{"name":"f%d","parent":"0"}'%(i+1,i) for i in range(n))]+['{"pid":1,"ts":%d,"ph":"v","id":"%x","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"ff","bt":""},{"size":"ff","bt":"%x"}]}}}}}'%(i,i,i+1) for i in range(n)])
+@gen
 def allocs(n): return chrome_events(['{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{%s}}}}'%','.join('"m%d":{"entries":[{"size":"a","bt":""}]}'%i for i in range(n))])
 @gen
 def samedump(n): return chrome_events(['{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}']*n)
@@ -135,6 +138,8 @@ CASES=[('v2chain',['tree'],[16000,60000]),('chain',['tree'],[16000,60000]),
  *[(g,['tree','--by','type'],[8000,32000]) for g in ('grid','types','v2chain')],
  *[(g,['diff','@in'],[8000,32000]) for g in ('chain','grid','types','v2chain')],
  *[(g,['convert','--to','chrome','-o','@o'],[8000,32000]) for g in ('chain','grid','types','v2chain','procs','allocs')],
+ *[(g,['suspects'],[8000,64000]) for g in ('dumps','dumpsnew','procs','allocs','samedump')],
+ *[(g,['suspects','@in'],[8000,32000]) for g in ('chain','comb','dumpsnew','procs','allocs')],
  *[(g,['tree'],[8000,64000]) for g in ('cyc','sameid','escs','longname','badevents','samedump')],
  *[(g,['info'],[20000,80000]) for g in ('ndoms','nempty','ndomsame','ndomclash','nstar','nladder','nsameobj','nclasses','nsameclass','nmissing','nbad','nrefs1')]]
 if len(sys.argv)>2:

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
 }
 C
 gcc -w -include unistd.h told.c -o told
-told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//'; }
+told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//; s/; freed at once: [0-9]* of [0-9]* blocks*//'; }
 next() { sed -n 's/.*next: //p' err; }
 options=()
 check "the summary: sizes in units, one block" "peak 8.0 MiB, at the end 3.0 MiB in 1 block" "$(told x)"
@@ -114,7 +114,7 @@ options=(--bytes)
 check "... in bytes" "peak 8388608, at the end 3145728 in 1 block" "$(told x)"
 options=()
 for signal in SEGV KILL ABRT; do
-  check "... the signal that ended it: $signal" "peak 8.0 MiB, at the end 3.0 MiB in 1 block; killed by SIG$signal" "$(told x '' $(kill -l $signal) 2> /dev/null)"
+  check "... the signal that ended it: $signal" "peak 8.0 MiB, at the end 0 B in 0 blocks; killed by SIG$signal" "$(told x '' $(kill -l $signal) 2> /dev/null)"
 done
 
 # A process that executes another program is another one in the file.
