@@ -346,6 +346,8 @@ static void symbols_name_addresses(void **state) {
           "7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]\n", "/0x40001f/f/A::operator--/g 8 1\n", NULL },
         { "0x7FFF00000000 f\n0x7fff00000000 later\n", "0x7fff00000001", "7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]\n",
           "/later [vdso] 8 1\n", NULL },
+        { "0x40000f a<0000000000001216>--b<00001216>\n0x40001f c<1216>--d<000012167>\n", "0x400010 0x400020", "", "/c<1216>/d<000012167>/a/b 8 1\n", NULL },
+        { "0x40000f <00001216>--g<00001216>>\n", "0x400010", "", "/<00001216>/g<00001216>> 8 1\n", NULL },
         { "0x40000f --f----\n", "0x400010", "400000-500000 r-xp 0 0:0 0 /lib/a b.so (deleted)\n", "/f [a b.so] 8 1\n", "a b.so" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -41,6 +41,13 @@ done
 check "the allocator is left out, unless it is to stay" "0 1" \
   "$("$tool" top --kind live je.heap | grep -c libjemalloc) $("$tool" top --kind live --keep-runtime je.heap | grep -q libjemalloc && echo 1)"
 
+# With names before it, as jeprof --raw fetches both from a program that runs: no program is needed.
+{ jeprof --raw heaps je.heap 2> /dev/null; cat je.heap; } > je.raw
+mkdir -p away && mv heaps away/
+check "jeprof --raw: jeprof's functions" "12 equal 4" "$(functions pprof je.raw live je.live)"
+check "... and total" "$(figures je.heap live)" "$(figures je.raw live)"
+mv away/heaps .
+
 # gperftools: every block.
 clean HEAPPROFILE="$work/gp" LD_PRELOAD="$(ls /usr/lib/*/libtcmalloc.so.4)" ./heaps 30 > /dev/null 2>&1
 mv "$(ls gp.*.heap | tail -n 1)" gp.heap
@@ -51,6 +58,10 @@ for kind in live total; do
   check "gperftools, $kind: google-pprof's functions" "12 equal $([ $kind = live ] && echo 4 || echo 6)" "$(functions pprof gp.heap $kind gp.$kind)"
 done
 check "gperftools: the first line" "$(sed -n 's/^heap profile: *\([0-9]*\): *\([0-9]*\) .*/\1 \2/p' gp.heap)" "$(figures gp.heap live)"
+
+# What google-pprof writes with --raw is a CPU profile, in binary.
+google-pprof --raw heaps gp.heap > gp.raw 2> /dev/null
+check "google-pprof --raw: refused by name" "1 1" "$(status "$tool" info gp.raw) $(grep -c "a heap profile expected, found a CPU profile ('--- profile')" err)"
 
 # tcmalloc: a sample, without what was allocated in all.
 clean TCMALLOC_SAMPLE_PARAMETER=16384 ./heaps-sampled 300 5 sample.heap
@@ -75,6 +86,18 @@ for cost in leaked:live peak:peak; do
   heaptrack_print -p 0 -a 0 -T 0 --flamegraph-cost-type "${cost%:*}" -F "$cost.folded" track.zst > /dev/null 2>&1
   check "heaptrack, ${cost#*:}: all bytes" "$(awk '{ n += $NF } END { print n }' "$cost.folded")" "$(figures track "${cost#*:}" | cut -d' ' -f2)"
   check "heaptrack, ${cost#*:}: heaptrack_print's functions" "6 equal" "$(functions folded track "${cost#*:}" "$cost.folded" | cut -d' ' -f1,2)"
+done
+
+# Older versions, and a recording without "I": the same figures. Strings of version 3 have their length in front.
+sed -n '1,/^I /p' track | sed '/^I /d' > track.head
+sed '1,/^I /d' track > track.rest
+cat track.head track.rest > track.without
+{ sed 's/^v .*/v 10100 2/' track.head; sed 's/^s [0-9a-f]* /s /' track.rest; } > track.2
+sed 's/^v .*/v 10000 1/' track.2 > track.1
+for file in track.without track.2 track.1; do
+  heaptrack_print $file 2> /dev/null > track.text
+  check "heaptrack, $file: calls, leaked" "$(said 'calls to allocation functions') $(said 'total memory leaked')" \
+    "$(figures $file total | cut -d' ' -f1) $(human "$(figures $file live | cut -d' ' -f2)")"
 done
 
 # Suppressed leaks are leaks here; heaptrack_print subtracts them, and says how much. Version 1.4 takes each rule of a

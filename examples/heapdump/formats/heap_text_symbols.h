@@ -83,6 +83,17 @@ static hd_str symbols_find(const text_symbols *s, uint64_t address) {
     return none;
 }
 
+/* Without the address that nm's names have behind them: "main<000000000000136a>". */
+static hd_str symbols_plain(hd_str name) {
+    size_t digits = 0;
+    if (!name.len || name.data[name.len - 1] != '>') return name;
+    while (digits + 1 < name.len && strchr("0123456789abcdef", name.data[name.len - 2 - digits]) &&
+           name.data[name.len - 2 - digits]) digits++;
+    if ((digits != 8 && digits != 16) || digits + 2 >= name.len) return name;
+    if (name.data[name.len - 2 - digits] == '<') name.len -= digits + 2;
+    return name;
+}
+
 /* The next function of these names, outermost first, which is taken off them. "operator--" is a name. */
 static hd_str symbols_next(hd_str *names, bool last) {
     hd_str name = *names;
@@ -95,10 +106,10 @@ static hd_str symbols_next(hd_str *names, bool last) {
         name.len = i;
         names->data += i + 2;
         names->len -= i + 2;
-        return name;
+        return symbols_plain(name);
     }
     names->len = 0;
-    return name;
+    return symbols_plain(name);
 }
 
 #endif
