@@ -33,7 +33,7 @@ same_as_drawn() {                # same_as_drawn NAME FOLDED
 printf '# austin: 3.0.0\n# mode: memory\nmain;a\t10.5\nmain;b 12.\nmain;a 3.5\nmain;a;c\t7\n' > odd.folded
 drawn odd.folded odd > odd.drawn
 check "tabs, decimals and comments: as flamegraph.pl draws them" "$(cat odd.drawn)" "$(listed odd.folded)"
-check "... of which it draws something" 4 "$(wc -l < odd.drawn)"
+check "... which draws every name" 5 "$(wc -l < odd.drawn)"
 total() { "$tool" tree --all --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
 
 same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded && echo go.folded)"

@@ -98,7 +98,7 @@ typedef struct heap_text {
     char name[HEAP_TEXT_PATH + 32]; /* of the last frame */
 } heap_text;
 
-/* What is written alike and no heap. */
+/* Other profiles with a similar beginning. */
 static const struct { const char *begins, *is; } heap_text_others[] = {
     { "--- contention", "a profile of lock contention" }, { "--- mutex", "a profile of lock contention" },
     { "--- Stacks:", "a profile of lock contention" },    { "--- profile", "a CPU profile" },
@@ -119,7 +119,7 @@ static bool heap_text_is(const char *line, const char *end, const char *words) {
     return line == end;
 }
 
-/* What begins like this, when it is no heap; else NULL. */
+/* The name of another kind of profile that begins like this; NULL if it may be a heap profile. */
 static const char *heap_text_other(const char *line, const char *end) {
     for (size_t i = 0; i < sizeof heap_text_others / sizeof *heap_text_others; i++) {
         const char *begins = heap_text_others[i].begins, *next = line + strlen(begins);
@@ -437,7 +437,7 @@ static hd_status heap_text_go_frame(heap_text *t) {
 
 /* Objects. ------------------------------------------------------------------------------------- */
 
-/* "source=/home": "$source" in paths that follow stands for it. One that is too long, or one too many, is none. */
+/* "source=/home": later paths use it as "$source". A variable that is too long, or beyond the limit, is ignored. */
 static hd_status heap_text_add_variable(heap_text *t, hd_str text) {
     heap_text_variable v = { 0, 0, 0 };
     size_t sign = 0, unused;
@@ -464,7 +464,7 @@ static const heap_text_variable *heap_text_variable_of(const heap_text *t, const
     return best;
 }
 
-/* A path with what its variables stand for, unless that is too long. */
+/* A path with the values of its variables; unchanged if the result is too long. */
 static hd_str heap_text_expand(heap_text *t, hd_str path) {
     hd_str made = { t->path, 0 };
     if (!t->variable_count || !path.len || !memchr(path.data, '$', path.len)) return path;
@@ -480,7 +480,7 @@ static hd_str heap_text_expand(heap_text *t, hd_str path) {
     return made;
 }
 
-/* What is kept of an object's path. */
+/* An object's path, cut if it is long. */
 static hd_str heap_text_object(heap_text *t, hd_str path) {
     static const char deleted[] = " (deleted)";
     bool is_gone;
@@ -508,8 +508,8 @@ static bool heap_text_permissions(const text_lines *l) {
     return p - l->at >= 3 && p - l->at <= 5 && (p == l->end || *p == ' ' || *p == '\r');
 }
 
-/* The rest of a brief line, as google/pprof reads it: ": r-xp /lib/ld.so (@1000) BUILDID", only the path of which
-   there has to be. */
+/* The rest of a brief line, as google/pprof reads it: ": r-xp /lib/ld.so (@1000) BUILDID". All but the path may be
+   missing. */
 static const char *heap_text_brief(text_lines *l, heap_text_map *m, hd_str *path) {
     const char *wrong = NULL;
     lines_skip_spaces(l);
@@ -686,7 +686,8 @@ static bool heap_text_word(const char *word, size_t n, const char *one, const ch
     return (n == strlen(one) && !memcmp(word, one, n)) || (n == strlen(other) && !memcmp(word, other, n));
 }
 
-/* "@ heap_v2/16384", in the header. Growth is what was asked of the system, fragmentation what is free and kept. */
+/* "@ heap_v2/16384", in the header. Growth is memory that tcmalloc got from the system; fragmentation is free memory
+   that it keeps. */
 static hd_status heap_text_kind(heap_text *t) {
     static const char expected[] = "'@ heapprofile', '@ heap_v2/R', '@ heap/R' or '@ growth'";
     text_lines *l = &t->lines;

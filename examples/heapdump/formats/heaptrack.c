@@ -340,7 +340,7 @@ static hd_status heaptrack_look_ahead(heaptrack *t) {
     return HD_OK;
 }
 
-/* The command line, of which arguments may have breaks of lines. */
+/* The command line, whose arguments may contain line breaks. */
 static hd_status heaptrack_before(heaptrack *t) {
     text_lines *l = &t->lines;
     if (!*t->process && lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);
