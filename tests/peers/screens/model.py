@@ -1,0 +1,217 @@
+"""What a screen shows of a heap, computed anew: a tree of stacks, and amounts of any of its nodes and other axes."""
+import bisect, re
+
+ZERO = (0, 0, 0)
+
+
+def add(x, y):
+    return x[0] + y[0], None if None in (x[1], y[1]) else x[1] + y[1], x[2] + y[2]
+
+
+def less(x, y):
+    return x[0] - y[0], None if None in (x[1], y[1]) else x[1] - y[1], x[2] - y[2]
+
+
+def once(stack, most=32):
+    """Frames that are directly followed by the same frames again, told once."""
+    out = []
+    for f in stack:
+        out.append(f)
+        for n in range(1, min(most, len(out) // 2) + 1):
+            if out[-1] == out[-1 - n] and out[-n:] == out[-2 * n:-n]:
+                del out[-n:]
+                break
+    return tuple(out)
+
+
+# Hiding ------------------------------------------------------------------------------------------
+
+INNER = re.compile(r"(__GI_+|__libc_|_*int_)?(m|c|re|v|pv)alloc(array)?|reallocarray|memalign|aligned_alloc|"
+                   r"(__)?posix_memalign|(__libc_|_int_|_mid_)memalign|operator new(\[\])?(\(.*\))?|_Zn[wa]m.*|sysmalloc|"
+                   r"__cxa_allocate_exception|malloc_hook_ini|_int_(malloc|realloc)")
+OUTER = re.compile(r"_start|__libc_start_\w+")
+
+
+def plain(name):
+    """A function without file, line, object."""
+    name = re.sub(r" \[[^\[\]]*\]$", "", name)
+    return re.sub(r" \([^()]*:\d+\)$", "", name)
+
+
+def cut_ends(stack, inner, outer):
+    a, b = 0, len(stack)
+    while b > a and inner(stack[b - 1]):
+        b -= 1
+    while a < b and outer(stack[a]):
+        a += 1
+    return stack[a:b]
+
+
+def hiders(stacks, shown):
+    """Ways to hide that could explain which names are left; the first that explains the whole is taken."""
+    gone = {f for s in stacks for f in s} - shown
+    ends = {f for f in {f for s in stacks for f in s} if INNER.fullmatch(plain(f)) or OUTER.fullmatch(plain(f))}
+    both = gone | ends
+    yield "names", lambda s: tuple(f for f in s if f not in gone)
+    yield "ends", lambda s: cut_ends(tuple(f for f in s if f not in gone - ends),
+                                     lambda f: f in both and not OUTER.fullmatch(plain(f)),
+                                     lambda f: f in both and not INNER.fullmatch(plain(f)))
+    yield "both ends", lambda s: cut_ends(tuple(f for f in s if f not in gone - ends), both.__contains__,
+                                          both.__contains__)
+    yield "ends, kept when alone", lambda s: cut_ends(
+        tuple(f for f in s if f not in gone - ends), lambda f: f in both and not OUTER.fullmatch(plain(f)),
+        lambda f: f in both and not INNER.fullmatch(plain(f))) or s[:1]
+    yield "none", lambda s: s
+
+
+# Views -------------------------------------------------------------------------------------------
+
+class View:
+    """Cells below a tree of stacks. A state is (node, axes): what is at or below a node (~node: at it, as <self> is)
+    and, by axis, a path."""
+
+    def __init__(self, cells, change=lambda s: s, times=0, invert=False):
+        self.name, self.parent, self.kids, self.cells = [None], [0], [{}], []
+        for stack, axes, *n in cells:
+            whole, stack = stack, change(stack)
+            moved = bool(whole) and (not stack or whole[-1] != stack[-1] or whole.count(whole[-1]) != stack.count(whole[-1]))
+            if times:
+                stack = once(stack, times)
+            at = 0
+            for f in reversed(stack) if invert else stack:
+                at = self.child(at, f, True)
+            self.cells.append((at, axes, tuple(n), moved))
+        self.order()
+
+    def child(self, at, name, make=False):
+        if name not in self.kids[at] and make:
+            self.kids[at][name] = len(self.name)
+            self.name.append(name), self.parent.append(at), self.kids.append({})
+        return self.kids[at].get(name)
+
+    def order(self):
+        self.begin, self.end, at, todo = [0] * len(self.name), [0] * len(self.name), 0, [0]
+        while todo:
+            n = todo.pop()
+            if n < 0:
+                self.end[~n] = at
+                continue
+            self.begin[n] = at
+            at += 1
+            todo += [~n] + list(self.kids[n].values())
+        self.cells.sort(key=lambda c: self.begin[c[0]])
+        self.at = [self.begin[c[0]] for c in self.cells]
+        self.memo, self.axes, self.entries = {}, {}, None
+        sums = [ZERO] * len(self.name)
+        for node, axes, n, _ in self.cells:
+            sums[node] = add(sums[node], n)
+            for axis, path in axes.items():
+                for k in range(len(path)):
+                    self.axes.setdefault(axis, {}).setdefault(path[:k], set()).add(path[k])
+        self.self = list(sums)
+        for node in range(len(self.name) - 1, 0, -1):
+            sums[self.parent[node]] = add(sums[self.parent[node]], sums[node])
+        self.sum = sums
+
+    @property
+    def total(self):
+        return self.sum[0]
+
+    def take_entries(self, cum, change, times, invert):
+        """Cumulative entries by stack and type, of a heap that was cut off; of those that become one the outermost
+        have what the others have."""
+        found = {}
+        for (stack, kind), n in cum.items():
+            if kind is not None and not invert:
+                to = change(stack)
+                found.setdefault((once(to, times) if times else to, kind), []).append((stack, n))
+        self.entries = {}
+        for (to, kind), of in found.items():
+            stacks, at = {s for s, _ in of}, 0
+            for f in to:
+                at = None if at is None else self.child(at, f)
+            if at is None:
+                continue
+            n = ZERO
+            for stack, more in of:
+                if not any(stack[:k] in stacks for k in range(len(stack))):
+                    n = add(n, more)
+            self.entries[at, (("type", (kind,)),)] = n
+            self.axes.setdefault("type", {}).setdefault((), set()).add(kind)
+
+    def amount(self, state):
+        node, axes = state
+        if node < 0:
+            return self.own((~node, axes))
+        if not axes:
+            return self.sum[node]
+        if self.entries is not None:
+            return self.entries.get(state, (-1, -1, 0))
+        if state not in self.memo:
+            lo, hi = bisect.bisect_left(self.at, self.begin[node]), bisect.bisect_left(self.at, self.end[node])
+            self.memo[state] = self.summed(range(lo, hi), axes)
+        return self.memo[state]
+
+    def summed(self, cells, axes):
+        n = ZERO
+        for i in cells:
+            of = self.cells[i][1]
+            if all(of.get(a, ())[:len(p)] == p for a, p in axes):
+                n = add(n, self.cells[i][2])
+        return n
+
+    def own(self, state):
+        """What stands at a node and not below it."""
+        node, axes = state
+        if axes and self.entries is not None:
+            n = self.amount(state)
+            for kid in self.kids[node].values():
+                if (kid, axes) in self.entries:
+                    n = less(n, self.entries[kid, axes])
+            return n
+        lo, hi = bisect.bisect_left(self.at, self.begin[node]), bisect.bisect_right(self.at, self.begin[node])
+        return self.summed(range(lo, hi), axes)
+
+    def own_moved(self, state):
+        """Of that, what hidden callees hold: all that is known of <self> where entries are cut off."""
+        lo, hi = (f(self.at, self.begin[state[0]]) for f in (bisect.bisect_left, bisect.bisect_right))
+        return self.summed([i for i in range(lo, hi) if self.cells[i][3]], state[1])
+
+    def axis_own(self, state, axis):
+        """What is of the path of an axis and of none below it."""
+        node, axes = state
+        path = dict(axes).get(axis, ())
+        n = ZERO
+        lo, hi = bisect.bisect_left(self.at, self.begin[node]), bisect.bisect_left(self.at, self.end[node])
+        for i in range(lo, hi) if node >= 0 else ():
+            of = self.cells[i][1]
+            if of.get(axis, ()) == path and all(of.get(a, ())[:len(p)] == p for a, p in axes):
+                n = add(n, self.cells[i][2])
+        return n
+
+    def stack(self, node):
+        out = []
+        while node:
+            out.append(self.name[node])
+            node = self.parent[node]
+        return tuple(reversed(out))
+
+
+def with_axis(state, axis, name):
+    axes = dict(state[1])
+    axes[axis] = axes.get(axis, ()) + (name,)
+    return state[0], tuple(sorted(axes.items()))
+
+
+def by_name(heap_cells, change, axis=None):
+    """Of each name, what it holds in all, counted once, and itself; of the latter, what hidden callees hold."""
+    cum, own, moved = {}, {}, {}
+    for stack, axes, *n in heap_cells:
+        path = axes.get(axis, ()) if axis else change(stack)
+        for f in set(path):
+            cum[f] = add(cum.get(f, ZERO), tuple(n))
+        if path:
+            own[path[-1]] = add(own.get(path[-1], ZERO), tuple(n))
+        if path and len(path) < len(stack) and path[-1] != stack[-1]:
+            moved[path[-1]] = add(moved.get(path[-1], ZERO), tuple(n))
+    return {f: (n, own.get(f, ZERO), moved.get(f, ZERO)) for f, n in cum.items()}
