@@ -100,7 +100,7 @@ def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
     else:
         report.bad("unparsed", out.split("\n")[0])
         return
-    name, shares = None, 0.0
+    name, shares, least, most = None, 0.0, 0.0, 1e300
     for raw in out.split("\n"):
         m = re.match(r" {0,2}\d+  (.*)", raw)
         if m and not raw.startswith("    "):
@@ -114,7 +114,13 @@ def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
                     report.bad("suspects: callers' share over 100 %", raw)
             continue
         one = re.match(rf"\s+({BYTES})(?: ±\s*[\d.]+%)?, ([\d.]+)% of all(?:, (\d+) blocks?)?", raw)
-        two = re.match(rf"\s+({NUMBER})(?: ±{BYTES})?(?: \((\d+)% of all growth\))?(.*)", raw)
+        two = re.match(rf"\s+({NUMBER})(?: ±{BYTES})?(?: \((-?\d+)% of all growth\))?(.*)", raw)
+        if two and not one and two[2] and two[1].lstrip("+-").isdigit():
+            share = int(two[2])
+            if share < 0:
+                report.bad("a share of growth below 0", f"{name}: {raw.strip()}")
+            elif share:                        # of one sum of growth for all
+                least, most = max(least, 100 * abs(int(two[1])) / (share + .51)), min(most, 100 * abs(int(two[1])) / (share - .51))
         if one:
             shares += float(one[2])
             span = bounds(name, -1)
@@ -130,6 +136,9 @@ def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
             growth(report, two, name, raw, bounds, totals, len(totals))
         else:
             report.bad("unparsed", raw)
+    report.relation()
+    if least > most:
+        report.bad("suspects: shares of growth are not of one sum", f"{least:.0f} > {most:.0f}: {out[:200]}")
     if shares > 100.6:
         report.bad("suspects: shares of all add up to more than 100 %", f"{shares:.1f}%")
 
@@ -147,10 +156,7 @@ def growth(report, two, name, raw, bounds, totals, n):
     step = re.search(rf"; ({NUMBER}) a step", raw)
     steps = re.search(r"grew in (\d+) of (\d+) steps", raw)
     bad = []
-    all_growth = totals[-1][0] - totals[0][0]
     exact = two[1].lstrip("+-").isdigit()
-    if exact and two[2] and abs(int(two[2]) - 100 * grown / all_growth) > 0.51:
-        bad.append("share of growth")
     if exact and step and not signed(step[1], int(grown / (n - 1))):
         bad.append("a step")
     if steps and (int(steps[2]) != n - 1 or int(steps[1]) > n - 1):

@@ -273,12 +273,10 @@ class Checker:
 
     def sorted(self, x):
         kids = [k for k in x.kids if k is not x.other and k.states and not k.text.startswith("<self>")]
-        if self.sort == "name":
-            keys = [re.sub(r"^(: |…)", "", k.text) for k in kids]
-            return                             # names are shortened: order is checked on whole ones alone
-        if self.sort == "self" or len(self.views) > 1:
-            return
-        keys = [self.value(k, self.sort) for k in kids]
+        if self.sort == "name" or len(self.views) > 1:
+            return                             # shown names are shortened
+        keys = [self.value(k, self.sort) for k in kids] if self.sort != "self" else \
+            [max(self.v.own(s)[0] for s in k.states) if len(k.states) == 1 and k.states[0][0] >= 0 else None for k in kids]
         if None not in keys:
             self.report.relation()
             if any(a < b for a, b in zip(keys, keys[1:])):

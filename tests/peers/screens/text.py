@@ -35,7 +35,7 @@ def is_error(printed, variance, n):
 
 # Names -------------------------------------------------------------------------------------------
 
-INVISIBLE = re.compile("[\0-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+INVISIBLE = re.compile("[\0-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
 
 
 @functools.lru_cache(None)
