@@ -7,7 +7,7 @@
 #define CALLS " \xe2\x80\xba "   /* › */
 
 /* hidden.c: frames that allocate for others, and that start programs and threads. They are known by their name together
-   with their object file or source path: a program's own function is shown, whatever its name. */
+   with their object file or source path: a program's own function is always shown. */
 typedef enum frame_role {
     FRAME_SHOWN,
     FRAME_HIDDEN_INSIDE,         /* at the inner end of a stack: a malloc of no known object */
@@ -36,7 +36,7 @@ typedef struct hidden_frames {
 void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows);
 void hidden_frames_free(hidden_frames *h);
 
-/* A function without parameters, "<>" in place of what templates were made for. To be freed. */
+/* A function without parameters, "<>" in place of template arguments. To be freed. */
 char *plain_function(hd_str function);
 /* Where the name of such a function begins, behind the type that it returns. */
 size_t behind_return_type(const char *plain);
