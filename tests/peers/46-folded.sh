@@ -12,6 +12,7 @@ work=build/peers/folded
 rm -rf $work && mkdir -p $work
 cd $work
 
+how=                             # options of the reader
 # What flamegraph.pl draws, and what we list: the bytes of each name, frames of one name added up. It has "(" for "<".
 drawn() {
   perl "$flamegraph" --countname bytes --minwidth 0 "$1" 2>"$2.err" > "$2.svg"
@@ -19,7 +20,7 @@ drawn() {
     awk '{ bytes = $1; gsub(",", "", bytes); sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) if (sum[name]) print sum[name], name }' | LC_ALL=C sort
 }
 listed() {
-  "$tool" tree --all --frames all --json --min-share 0 "$1" | jq -r '.heaps[].rows[] | select(.name != "<self>" and .bytes > 0) | "\(.bytes) \(if .name == "" then "all" else .name end)"' | tr '<>' '()' |
+  "$tool" tree --all --frames all --json --min-share 0 $how "$1" | jq -r '.heaps[].rows[] | select(.name != "<self>" and .bytes > 0) | "\(.bytes) \(if .name == "" then "all" else .name end)"' | tr '<>' '()' |
     awk '{ bytes = $1; sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) print sum[name], name }' | LC_ALL=C sort
 }
 same_as_drawn() {                # same_as_drawn NAME FOLDED
@@ -34,7 +35,7 @@ printf '# austin: 3.0.0\n# mode: memory\nmain;a\t10.5\nmain;b 12.\nmain;a 3.5\nm
 drawn odd.folded odd > odd.drawn
 check "tabs, decimals and comments: as flamegraph.pl draws them" "$(cat odd.drawn)" "$(listed odd.folded)"
 check "... which draws every name" 5 "$(wc -l < odd.drawn)"
-total() { "$tool" tree --all --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
+total() { "$tool" tree --all --json $how "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
 
 same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded && echo go.folded)"
 
@@ -49,11 +50,14 @@ cp "$root/fuzz/seeds/fuzz_netcf/sample.txt" netcf.txt
 cp "$root/tests/data/small.dartheap" small.dartheap
 for file in sql.json cut.json two.json memprof.raw netcf.txt small.dartheap; do
   "$tool" convert --to folded -o $file.folded $file
-  check "$file: the sum is that of its heaps" "$(total $file)" "$(awk '{ sum += $NF } END { print sum + 0 }' $file.folded)"
-  check "$file: read again" "$(total $file)" "$(total $file.folded)"
-  "$tool" convert --to folded -o again $file.folded
+  all=$(total $file)
+  check "$file: the sum is that of its heaps" "$all" "$(awk '{ sum += $NF } END { print sum + 0 }' $file.folded)"
+  if [ $file = netcf.txt ]; then how="--format folded"; fi # one line without ";" might be any text
+  check "$file: read again" "$all" "$(total $file.folded)"
+  "$tool" convert $how --to folded -o again $file.folded
   check "$file: written again" same "$(cmp -s again $file.folded && echo same)"
   same_as_drawn $file $file.folded
+  how=
 done
 check "one heap needs no label" 0 "$(grep -c '^(' sql.json.folded)"
 check "of several, each has one" "$(wc -l < two.json.folded)" "$(grep -c '^(malloc, pid 1, dump 0x[12])[; ]' two.json.folded)"
