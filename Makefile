@@ -229,13 +229,25 @@ rooms: ## print the table of rooms of heapdump.h, and fail when it breaks the ru
 digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
 	@tests/digests.sh $<
 
+# With the tests' library, which is there before the tool's is.
+TEST_EXAMPLES := $(EXAMPLES:$(B)/%=$(B)/tests/%)
+$(B)/tests/examples/%: examples/%.c $(B)/tests/plain/library.o
+	@mkdir -p $(@D)
+	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $^ -o $@ -lpthread
+
+$(B)/tests/examples/%: examples/%.cc $(B)/tests/plain/library.o
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $^ -o $@ -lpthread
+
+-include $(TEST_EXAMPLES:=.d)
+
 .PHONY: $(B)/examples.run
-$(B)/examples.run: tests/examples.sh $(EXAMPLES)
-	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B); } >$(B)/examples.log 2>&1; status=$$?; $(call ended,$(B)/examples.log)
+$(B)/examples.run: tests/examples.sh $(TEST_EXAMPLES)
+	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B)/tests; } >$(B)/examples.log 2>&1; status=$$?; $(call ended,$(B)/examples.log)
 
 .PHONY: test-programs $(B)/include.run
 $(B)/include.run: tests/include/run.sh heapdump.h
-	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B)/tests/include; } >$(B)/include.log 2>&1; status=$$?; $(call ended,$(B)/include.log)
+	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B)/tests/include --first; } >$(B)/include.log 2>&1; status=$$?; $(call ended,$(B)/include.log)
 
 test-programs: $(RUNS:%=%.run) $(B)/examples.run rooms $(B)/include.run
 

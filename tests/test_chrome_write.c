@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "heaps.h"
 #include "traces.h"
@@ -165,7 +166,7 @@ static void with_two_axes(hd_heap *heap) {
 static void reading_gives_back_the_heaps_that_were_written(void **state) {
     (void)state;
     uint64_t r = 21;
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < long_or_short(1500, 300); round++) {
         heap_list l;
         random_heaps(&r, &l);
         hd_buffer bytes = written(l.heaps, l.count);

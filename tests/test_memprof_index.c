@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 
 typedef struct file {
@@ -853,7 +854,7 @@ static void truncated_and_flipped_files_are_survived(void **state) {
             if (!hd_memprof_index_read(hd_in_memory(copy, size), &lenient, &x, NULL)) hd_memprof_index_free(x);
             free(copy);
         }
-        for (size_t bit = 0; bit < 8 * f.size; bit += 1 + bit % 3) {
+        for (size_t bit = 0; bit < 8 * f.size; bit += (1 + bit % 3) * (size_t)long_or_short(1, 11)) {
             f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
             if (!hd_memprof_index_read(hd_in_memory(f.data, f.size), NULL, &x, NULL)) {
                 finds_functions(x);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "../heapdump.h"
 #include "faults.h"
+#include "long.h"
 #include "load.h"
 
 typedef struct file {
@@ -746,7 +747,7 @@ static void truncated_and_flipped(const uint8_t *from, size_t size) {
     uint8_t *data = (uint8_t *)malloc(size);
     lenient.lenient = true;
     memcpy(data, from, size);
-    for (size_t n = 0; n < size; n++) {
+    for (size_t n = 0, step = 1; n < size; n += step) {
         uint8_t *copy = (uint8_t *)malloc(n ? n : 1);
         hd_error err = { 0 };
         hd_status status;
@@ -757,8 +758,9 @@ static void truncated_and_flipped(const uint8_t *from, size_t size) {
         else assert_true(err.offset <= n || err.offset == HD_UNKNOWN);
         if (!hd_memprof_index_read(hd_in_memory(copy, n), &lenient, &x, NULL)) hd_memprof_index_free(x);
         free(copy);
+        step = n < 64 || n + 64 > size ? 1 : (size_t)long_or_short(1, 5);
     }
-    for (size_t bit = 0; bit < 8 * size; bit += 1 + bit % 3) {
+    for (size_t bit = 0; bit < 8 * size; bit += (1 + bit % 3) * (size_t)long_or_short(1, 11)) {
         data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         if (!hd_memprof_index_read(hd_in_memory(data, size), &inflates, &x, NULL)) hd_memprof_index_free(x);
         if (!hd_memprof_index_read(hd_in_memory(data, size), &lenient, &x, NULL)) {

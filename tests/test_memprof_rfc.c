@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "load.h"
 #include "memprof.h"
@@ -811,14 +812,14 @@ static void changed_bytes_are_survived(void **state) {
     uint64_t seed = 3;
     sample(&out);
     for (size_t at = 0; at < out.size; at++)
-        for (int k = 0; k < 10; k++) {
+        for (int k = (int)at % long_or_short(1, 5); k < 10; k += long_or_short(1, 5)) {
             uint8_t old = out.data[at];
             out.data[at] ^= (uint8_t)(k < 8 ? 1u << k : k < 9 ? 0xffu : 1 + mp_below(&seed, 255));
             survives(out.data, out.size, false);
             survives(out.data, out.size, true);
             out.data[at] = old;
         }
-    for (int i = 0; i < 3000; i++) {         /* several at a time */
+    for (int i = 0; i < long_or_short(3000, 600); i++) { /* several at a time */
         uint8_t old[4];
         size_t at[4];
         for (int k = 0; k < 4; k++) at[k] = mp_below(&seed, (uint32_t)out.size), old[k] = out.data[at[k]], out.data[at[k]] = (uint8_t)mp_next(&seed);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "heaps.h"
 #include "rows.h"
@@ -135,7 +136,7 @@ static void every_tree(void **state) {
     (void)state;
     assert_int_equal(shapes(8), 429);
     for (int model = 0; model < MODELS; model++)
-        for (size_t n = 2; n <= 8; n++) {
+        for (size_t n = 2; n <= (size_t)long_or_short(8, 6); n++) {
             leaf leaves[8];
             uint64_t r = 100 * (uint64_t)model + n;
             hd_buffer of_parts, all;
@@ -191,7 +192,7 @@ static void any_tree_of_many(void **state) {
             leaf_make(&leaves[i], i % 40 ? &program : &r, model, 3, i);
         }
         all_at_once(leaves, MANY, &of_parts, &all);
-        for (int shape = 0; shape < (model == MIXED ? 66 : 67); shape++) {
+        for (int shape = 0; shape < long_or_short(model == MIXED ? 66 : 67, 6); shape++) {
             hd_buffer last = any_tree(leaves, &r);
             check_last(&last, &of_parts, &all);
             hd_buffer_free(&last);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "heaps.h"
 
@@ -106,7 +107,7 @@ static hd_profile *random_profile(uint64_t *r, uint32_t axes, int most_cells, in
 static void output_stays_within_its_budget(void **state) {
     (void)state;
     uint64_t r = 7, used = 0, allowed = 0;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < long_or_short(60, 12); round++) {
         hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3);
         hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
         for (uint64_t budget = 40; budget < 20000; budget += budget / 2) {
@@ -311,7 +312,7 @@ static void greedy_is_within_its_bound_of_the_best(void **state) {
 static void result_depends_on_the_heap_alone(void **state) {
     (void)state;
     uint64_t r = 8;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < long_or_short(400, 80); round++) {
         hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 80, 6, false);
         hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
         hd_cutoff cutoff = { .max_entries = 1 + (uint32_t)hd__test_below(&r, 40) };
@@ -363,7 +364,7 @@ static void nested_budgets_list_what_is_above_too(void **state) {
     (void)state;
     uint64_t r = 11;
     uint32_t listed = 0;
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < long_or_short(40, 8); round++) {
         hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 300, 9, round % 3);
         hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
         for (uint64_t budget = 40; budget < 20000; budget += budget / 2) {

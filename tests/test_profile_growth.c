@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "heaps.h"
 
@@ -247,7 +248,7 @@ static hd_breakdown *random_breakdown(uint64_t *r) {
 static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
     (void)state;
     uint64_t r = 15;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < long_or_short(300, 60); round++) {
         hd_breakdown *b = random_breakdown(&r);
         uint32_t n = b->entries.count;
         uint64_t *rest = calloc(n, sizeof *rest);
@@ -318,7 +319,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
 static void budgets_list_what_gains_most_each_time(void **state) {
     (void)state;
     uint64_t r = 16;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < long_or_short(400, 40); round++) {
         hd_breakdown *b = random_breakdown(&r), *cut;
         uint32_t n = b->entries.count, most = 2 + (uint32_t)hd__test_below(&r, 12), found = 0;
         uint8_t *candidates = malloc(n), *listed = malloc(n);
@@ -390,7 +391,7 @@ static void names_are_paid_for_once(void **state) {
 static void inverting_for_a_cutoff_lists_the_same(void **state) {
     (void)state;
     uint64_t r = 18;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < long_or_short(400, 40); round++) {
         hd_profile *p = random_heap(&r, 1 + (uint32_t)hd__test_below(&r, 2), false);
         hd_heap heap = { .profile = p }, whole, some;
         hd_cutoff cutoff = { .min_bytes = hd__test_below(&r, 3) ? hd__test_below(&r, 400) : 0,

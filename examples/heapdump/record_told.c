@@ -7,8 +7,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
-
 static void put_signal(int number) {
     static const struct { int number; const char *name; } signals[] = {
         { SIGHUP, "HUP" }, { SIGINT, "INT" }, { SIGQUIT, "QUIT" }, { SIGILL, "ILL" }, { SIGTRAP, "TRAP" },

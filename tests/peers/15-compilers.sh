@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compilers and systems that `make test` leaves out where they are not installed: Windows, 32 bits, WebAssembly, tcc,
-# optimising across files.
+# All ways in which heapdump.h is compiled, of which `make test` has the first: levels, standards, rooms left out, clang,
+# Windows, 32 bits, WebAssembly, tcc, optimising across files.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 must gcc g++ clang lld tcc wasi-libc libclang-rt-14-dev-wasm32 libstb-dev pkg-config gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
 [ "$(uname -m)" != x86_64 ] || need gcc-multilib || true
-STB=$(pkg-config --cflags stb) tests/include/run.sh build/peers/compilers '^(wasm32|tcc|-m32|x86_64-w64|clang -O2 -flto)' > build/peers/compilers.log || failed=1
+STB=$(pkg-config --cflags stb) tests/include/run.sh build/peers/compilers > build/peers/compilers.log || failed=1
 sed -n 's/^ok   /PASS/p; s/^FAIL /FAIL/p; s/^ \{6\}/      /p; s/^SKIP /SKIP:/p' build/peers/compilers.log
 exit $failed
