@@ -126,6 +126,8 @@ static const command commands[] = {
               "the sites that hold most. A site is the innermost function on a call stack that does not allocate for\n"
               "others, be it malloc, a container or strdup; below it are its callers. Of sampled dumps only what is\n"
               "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
+              "The last line states the bytes that are not listed. If a program freed everything, the heap at its peak\n"
+              "is shown.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
               "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
       .options = "top sort frames bytes json csv keep drop root" NAMES HEAPS,

@@ -153,7 +153,7 @@ static bool has_live(const recording *r) {
     return r->a->record_format != NULL;
 }
 
-/* Whether the peak is what to look at: the file has it, and the heap at the end is less than half of it. */
+/* Whether to look at the peak: the file has it, and less than half of it is live at the end. */
 static bool peak_is_more(const recording *r) {
     const hd_recorder_counters *most = NULL;
     for (uint32_t i = 0; i < r->count; i++) {

@@ -27,7 +27,7 @@ typedef struct series {
     bool *helper;                /* by node: call stacks of helpers only */
     uint32_t nodes;
     bool own_code;               /* the last dump has bytes of the program's own functions */
-    bool aged;                   /* all dumps tell ages */
+    bool aged;                   /* all dumps have ages */
     point *total;                /* by dump */
 } series;
 
@@ -65,7 +65,7 @@ void series_collect(all_series *all, const chosen *files, int count, bool any_ki
 /* suspects_sites.c */
 int series_fill(series *s);
 void series_free(series *s);
-/* The points of a site or node at one dump; zeros if it has none. */
+/* The point of a track at one dump; zeros if the dump has no point. */
 point point_at(const track *t, uint32_t dump);
 void track_add(track *to, const track *more);
 /* How likely a track is a leak. */
@@ -76,12 +76,12 @@ double seconds_of(const series *s);
 /* Growth from the first dump to the last; bytes if there is one dump. */
 double weight_of(const series *s, const suspect *p);
 enum { MOST_CALLERS = 12 };
-/* Names of a site's callers, the nearest first: at each level the one that most of it comes from. `share` of it comes
-   all this way. */
+/* Names of a site's callers, innermost first: at each level the caller with most of the site's bytes. `share` of the
+   bytes comes along all of them. */
 uint32_t callers_of(const suspect *p, hd_str *names, double *share);
 
 /* suspects_told.c */
-/* That the program freed all but so many bytes of libraries; `peak`: its peak is shown. */
+/* Says that the program freed its memory. `left`: live bytes of libraries; `peak`: the peak is shown next. */
 void put_freed(FILE *out, const arguments *a, double left, bool peak);
 void series_text(FILE *out, const arguments *a, const suspects *found);
 void series_json(hd_json *j, const suspects *found);

@@ -213,7 +213,7 @@ void put_short(FILE *out, const arguments *a, hd_str name) {
     free(text);
 }
 
-/* Of the listed ones the first, in the order that --sort asks for. */
+/* Shows the first listed sites, in the order of --sort. */
 static void suspects_show(const arguments *a, suspects *found, size_t most) {
     static int (*const orders[])(const void *, const void *) = {
         [HD_ORDER_BYTES] = by_bytes, [HD_ORDER_BLOCKS] = by_blocks, [HD_ORDER_SELF] = by_bytes,
@@ -223,7 +223,7 @@ static void suspects_show(const arguments *a, suspects *found, size_t most) {
     found->shown = found->listed < most ? found->listed : (uint32_t)most;
 }
 
-/* The heaps that no list is shown of. */
+/* Heaps without a list. */
 static void put_more_heaps(FILE *out, const arguments *a, size_t count, double bytes, double grown, bool grow) {
     if (!count) return;
     display(out, "%zu more heap%s%s: ", count, count == 1 ? "" : "s", grow ? " grew less, or not" : "");

@@ -105,8 +105,8 @@ static set *sets_of(const ref *list, size_t n, uint32_t count) {
     return sets;
 }
 
-/* Joins sets of processes of one name, of which each is in other files: the program was started again. Those of one
-   file are taken in turn. */
+/* Joins sets of processes with the same name if their files differ: the program was started again. Several sets of a
+   file are joined in order. */
 static void join_names(set *sets, uint32_t count) {
     enum { TRIES = 16 };
     uint32_t *queue = needed(malloc(((size_t)count * (TRIES + 1) + 1) * sizeof *queue));
@@ -128,7 +128,7 @@ static void join_names(set *sets, uint32_t count) {
     free(queue);
 }
 
-/* Joins sets that are alone in their files, whatever the processes are called. */
+/* Joins sets if each is the only one in its files. Process names may differ. */
 static void join_alone(set *sets, uint32_t count, uint32_t *joined) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {

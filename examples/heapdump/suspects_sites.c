@@ -395,7 +395,7 @@ static void pass_over_carriers(series *s) {
 
 /* Series, filled. ------------------------------------------------------------------------------ */
 
-/* Whether the last dump has bytes whose call stacks are not of helpers only, or unknown. */
+/* Whether the last dump has bytes of the program itself, or without a call stack. */
 static bool has_own_code(const series *s) {
     for (uint32_t i = 0; i < s->nodes; i++)
         if (!s->helper[i] && point_at(&s->at[i], s->count - 1).bytes > 0) return true;

@@ -89,7 +89,7 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     free(chain);
 }
 
-/* The standard error of what it holds, or grew by. */
+/* The standard error of its bytes, or of its growth. */
 static void put_suspect_error(FILE *out, const arguments *a, const suspect *p) {
     bool grew = p->s->counted > 1;
     double error = sqrt(p->last.variance + (grew ? p->first.variance : 0));
@@ -106,7 +106,7 @@ static void put_blocks(FILE *out, double blocks, bool with_sign) {
     else display(out, ", %.0f block%s", blocks, plural);
 }
 
-/* What is old of what it holds now. */
+/* Its bytes that are older than a minute. */
 static void put_old(FILE *out, const arguments *a, const suspect *p) {
     if (!p->s->aged) return;
     display(out, ", "), put_bytes(out, a, (uint64_t)p->last.old, 0);
@@ -165,7 +165,7 @@ static void put_suspect(FILE *out, const arguments *a, const suspects *found, ui
 typedef struct rest {
     double up, down, no_stack, bytes;
     uint32_t ups, downs;
-    double all_growth;           /* of all functions that grew, those that are shown included */
+    double all_growth;           /* of every function that grew */
 } rest;
 
 static rest rest_of(const suspects *found) {

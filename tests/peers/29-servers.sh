@@ -18,7 +18,7 @@ tallied() {
   shift
   head -c $((4096 * 64)) /dev/zero > "$name.tally"
   chmod 666 "$name.tally"
-  timeout -s KILL 300 env TALLY="$work/$name.tally" LD_PRELOAD="$work/tally.so" "$tool" record -o "$name.json" "$@" > out 2> err || s=$?
+  timeout -s KILL 300 env TALLY="$work/$name.tally" LD_PRELOAD="$work/tally.so" "$tool" record --bytes -o "$name.json" "$@" > out 2> err || s=$?
   echo $s
 }
 # agrees NAME: how many processes a recording has, and which of them differ from the tally
