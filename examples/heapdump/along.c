@@ -1,6 +1,6 @@
 /* Heaps along --by: values of that axis with call stacks below them, as one axis, so that a budget lists each byte
-   once. Of a heap with several axes a budget lists entries like "f, of any age" next to "1 s, in any function", which
-   overlap. */
+   once. In a heap with several axes, a budget lists overlapping entries such as "f, of any age" and "1 s, in any
+   function". */
 
 #include "listing.h"
 
@@ -81,7 +81,7 @@ static hd_status join_cells(joining *x, const hd_rows *cells, uint32_t axis, uin
     return status;
 }
 
-/* Values of an axis; with `frames` (HD_NONE: without) those of another below them. */
+/* Values of an axis, with the nodes of the axis `frames` below them; HD_NONE: values only. */
 static hd_status joined(const hd_profile *from, uint32_t axis, uint32_t frames, hd_profile **out, hd_error *err) {
     const hd_profile_desc desc = { .axis_count = 1 };
     joining x = { .values = hd_profile_axis(from, axis) };
@@ -108,7 +108,7 @@ hd_status heap_along(const hd_heap *heap, uint32_t axis, const hd_options *optio
     hd_status status;
     if (has_bounds(heap)) {
         status = hd_breakdown_axis(heap->breakdown, axis, options, &breakdown, err);
-    } else if (heap->breakdown) { /* which lists no cells: what it lists of each value is all that adds up */
+    } else if (heap->breakdown) { /* it has no cells: only the values add up */
         status = hd_breakdown_axis_profile(heap->breakdown, axis, options, &values, err);
         if (!status) {
             status = joined(values, 0, HD_NONE, &profile, err);

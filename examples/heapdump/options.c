@@ -511,7 +511,7 @@ static const option_row rows[] = {
     { "", "count", "N", take_count, AT(count), "so many, with --every [2]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
     { "", "sort", "bytes|blocks|self|name", take_order, AT(order),
-      "the order of the lines [bytes]; self: bytes that a frame holds itself" },
+      "the order of the lines [bytes]; self: in a tree, bytes beyond the listed callees" },
     { "watch", "sort", "WHAT", take_text, AT(sort),
       "at first by live, blocks, growth, rate, temporary or name [live]" },
     { "", "filter", "REGEX", take_text, AT(filter), "at first only sites whose name matches [all]" },
