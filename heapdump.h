@@ -1451,7 +1451,8 @@ enum {
     HD_LACKS_LABELS = 64,        /* process, dump, allocator */
     HD_LACKS_TIMES = 128,
     HD_LACKS_NAMES = 256,        /* what references are called */
-    HD_LACKS_MORE_LABELS = 512   /* hd_heap.labels */
+    HD_LACKS_MORE_LABELS = 512,  /* hd_heap.labels */
+    HD_LACKS_DUMPS = 1024        /* more than one dump of a process */
 };
 
 /* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
@@ -32846,7 +32847,7 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
                                              NULL, NULL, hd__folded_write, NULL,
                                              HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS |
                                                  HD_LACKS_VARIANCE | HD_LACKS_KINDS | HD_LACKS_LABELS |
-                                                 HD_LACKS_TIMES | HD_LACKS_MORE_LABELS, NULL, NULL };
+                                                 HD_LACKS_TIMES | HD_LACKS_MORE_LABELS | HD_LACKS_DUMPS, NULL, NULL };
 
 #endif /* HEAPDUMP_NO_FOLDED */
 
@@ -36965,7 +36966,8 @@ static int hd__pprof_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__pprof_format = { "pprof", "a pprof profile", hd__pprof_detect, hd__pprof_read,
                                             hd__pprof_free, NULL, hd__pprof_save, hd_pprof_write, NULL,
-                                            HD_LACKS_VARIANCE | HD_LACKS_MORE_LABELS, hd__pprof_info, hd__pprof_places };
+                                            HD_LACKS_VARIANCE | HD_LACKS_MORE_LABELS | HD_LACKS_DUMPS, hd__pprof_info,
+                                            hd__pprof_places };
 
 #endif /* HEAPDUMP_NO_PPROF */
 

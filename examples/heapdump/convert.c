@@ -55,22 +55,81 @@ static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
     return hd_dump_format(dump) == to || hd_dump_facts(dump, count_fact, &count, &err) ? 0 : count;
 }
 
-/* One sentence about what is there and cannot be written. */
-static void tell_lost(const char *to, uint32_t lost, size_t scalars, size_t facts) {
+/* What a file has and the written one has no place for. */
+typedef struct left_out {
+    uint32_t lost;               /* HD_LACKS_ */
+    size_t kinds, dumps;         /* heaps of other kinds, and of earlier dumps */
+    size_t scalars, facts;
+} left_out;
+
+static const char *tell_count(const char *between, const char *text, size_t count, const char *way) {
+    if (!count) return between;
+    display(stderr, "%s%s (%zu%s)", between, text, count, way);
+    return ", ";
+}
+
+/* One line about it. */
+static void tell_lost(const char *to, const left_out *l) {
     static const char *const words[] = {
         "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
         "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references",
         "further labels of heaps"
     };
+    uint32_t lost = l->lost;
     const char *between = "";
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
-    if (!lost && !scalars && !facts) return;
+    if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
     display(stderr, "heapdump: left out by --to %s: ", to);
+    between = tell_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
+    between = tell_count(between, "heaps of earlier dumps", l->dumps, "; --dump chooses");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
-    if (scalars) display(stderr, "%sattributes of processes and allocators (%zu)", between, scalars), between = ", ";
-    if (facts) display(stderr, "%swhat else info tells of the file (%zu)", between, facts);
+    between = tell_count(between, "attributes of processes and allocators", l->scalars, "");
+    between = tell_count(between, "what else info tells of the file", l->facts, "");
     fputc('\n', stderr);
+}
+
+static int by_time(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_numbers(x->pid, y->pid);
+    if (!order) order = compare_numbers(x->time_us, y->time_us);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* Keeps the heaps of the last dump of each process; of one whose heaps have no dump, the last of each allocator. How
+   many are dropped. */
+static size_t keep_last_dump(chosen *c) {
+    size_t n, kept = 0, before = c->count;
+    bool *picked = needed(calloc(c->count + 1, 1));
+    const hd_heap **sorted;
+    mark_picked(c, NULL, true, picked);
+    sorted = sorted_heaps(c->heaps, c->count, picked, by_time, &n);
+    for (size_t i = n; i-- > 0;) {
+        const hd_heap *last = sorted[i];
+        for (; i > 0 && sorted[i - 1]->pid == last->pid; i--)
+            if (!same_text(sorted[i - 1]->dump, last->dump)) picked[sorted[i - 1] - c->heaps] = false;
+    }
+    for (size_t i = 0; i < before; i++)
+        if (picked[i]) c->heaps[kept++] = c->heaps[i];
+    c->count = kept;
+    free(sorted), free(picked);
+    return before - kept;
+}
+
+/* The heaps that a format has a place for: of one kind the live heap, or else the peak, and so on; of one dump the last
+   one of each process. To be freed. */
+static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, left_out *l) {
+    hd_heap *heaps = needed(calloc(*count + 1, sizeof *heaps));
+    chosen some = { .heaps = heaps };
+    hd_heap_kind least = HD_HEAP_TEMPORARY;
+    for (size_t i = 0; i < *count; i++)
+        if (from[i].kind < least) least = from[i].kind;
+    for (size_t i = 0; i < *count; i++)
+        if (!(lacks & HD_LACKS_KINDS) || from[i].kind == least) heaps[some.count++] = from[i];
+    l->kinds = *count - some.count;
+    if (lacks & HD_LACKS_DUMPS) l->dumps = keep_last_dump(&some);
+    *count = some.count;
+    return heaps;
 }
 
 /* Heaps. ------------------------------------------------------------------------------------------ */
@@ -212,24 +271,26 @@ int places_add(hd_places *places, const char *file, const hd_dump *dump) {
 /* `scalars` and `facts` are how many values stand beside the heaps and are not written. */
 int write_condensed(const arguments *a, const hd_chrome_dumps *what, const hd_places *places, size_t scalars,
                     size_t facts) {
-    const hd_heap *heaps = what->heaps;
+    uint32_t lacks = heaps_format(a)->lacks;
+    left_out l = { .scalars = scalars, .facts = facts };
     hd_chrome_dumps dumps = *what;
     size_t n = what->heap_count;
+    hd_heap *heaps = heaps_held(what->heaps, &n, lacks, &l);
     symbols names = { 0 };
     hd_heap *condensed = NULL;
     size_t count = 0;
-    uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
     bool lost_times = put_at_one_time(a, condensed, count);
     dumps.heaps = condensed;
     dumps.heap_count = count;
     if (!status) status = write_heaps(a, &dumps, places, a->output, false);
-    for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
-    for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
-    held &= heaps_format(a)->lacks | (lost_times ? HD_LACKS_TIMES : 0u);
-    if (!status) tell_lost(a->to ? a->to : "chrome", held, scalars, facts);
+    for (size_t i = 0; i < count; i++) l.lost |= holds(&condensed[i]);
+    for (size_t i = 0; i < n; i++) l.lost |= heaps[i].profile ? holds(&heaps[i]) : 0;
+    l.lost &= lacks | (lost_times ? HD_LACKS_TIMES : 0u);
+    if (!status) tell_lost(a->to ? a->to : "chrome", &l);
     condensed_free(condensed, count);
     symbols_free(&names);
+    free(heaps);
     return status;
 }
 
@@ -262,8 +323,8 @@ static int convert_graph(const arguments *a, const hd_format *format) {
     if (status) return status;
     status = write_objects(a, o.dump, format);
     if (!status && hd_dump_format(o.dump) != format)
-        tell_lost(a->to, has_names(hd_dump_graph(o.dump)) ? format->lacks & HD_LACKS_NAMES : 0, 0,
-                  facts_beside(o.dump, format));
+        tell_lost(a->to, &(left_out){ .lost = has_names(hd_dump_graph(o.dump)) ? format->lacks & HD_LACKS_NAMES : 0,
+                                      .facts = facts_beside(o.dump, format) });
     objects_close(&o);
     return status;
 }
