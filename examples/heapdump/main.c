@@ -175,8 +175,9 @@ static const command commands[] = {
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",
       .usage = "[OPTIONS] FILE...",
-      .help = "Adds heaps of the same allocator up, over files and processes, and writes a trace. Of a process that\n"
-              "dumped several times its last dump counts. When the first FILE is a raw MemProf profile, or with\n"
+      .help = "Adds heaps of the same allocator up, over files and processes. The format is --to; else that of the name of\n"
+              "-o; else that of all files, if it can hold the sum; else a Chromium trace. Of a process that dumped several\n"
+              "times its last dump counts. If some files have no total, what is live in them counts to it. When the first FILE is a raw MemProf profile, or with\n"
               "--to memprof-raw, all profiles of all files are added up call stack by call stack, held one at a\n"
               "time, and written as one raw profile. When one of the files is an indexed MemProf profile, or with\n"
               "--to memprof-index, raw and indexed ones of any version are added up into an indexed one: a block\n"
@@ -213,8 +214,9 @@ static const command commands[] = {
       .usage = "--to FORMAT [OPTIONS] FILE",
       .help = "Writes another format: chrome, cumulative sizes for the trace viewer; heaps_v2, self sizes; folded, bytes\n"
               "of call stacks, a line each, as flame graphs are drawn from; pprof, for go tool pprof and others, of one\n"
-              "dump of a process; rows, for SQL engines; or one of those that --to lists. What the format has no place for is told in a\n"
-              "sentence.\n"
+              "dump of a process; rows, for SQL engines; or another format that --to lists. A format of one dump gets the\n"
+              "last dump, a format of one kind the live heap; --dump and --kind choose others. One line names everything\n"
+              "that the format has no place for.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
               "Of objects: netcf, dart or heapsnapshot, as they are; others, what retains what. A file of the format\n"
               "that it has is written as it was, without what was left out when it was read; so is a raw MemProf\n"

@@ -4,6 +4,7 @@
 
 #include <search.h>
 
+#include "formats/formats.h"
 #include "heaps.h"
 #include "memprof.h"
 
@@ -18,6 +19,7 @@ typedef struct group {
     const group_name *name;
     hd_merger *sum;
     size_t count;
+    size_t implied;              /* of these, live heaps of files that tell no total */
 } group;
 
 /* All groups, found by name. */
@@ -25,6 +27,8 @@ typedef struct groups {
     group *group;
     size_t count, room;
     void *names;                 /* tsearch, of group_name */
+    const hd_format *common;     /* of all files; NULL: there are several */
+    size_t files;                /* that were read */
     reading merging;             /* of which progress is told */
 } groups;
 
@@ -81,16 +85,69 @@ static hd_status group_add(group *m, const hd_heap *heap, hd_error *err) {
     return status;
 }
 
+/* Whether a file tells the total of the process and allocator that a live heap is of. */
+static bool has_total(const chosen *c, const hd_heap *live) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->heaps[i].kind == HD_HEAP_TOTAL && c->heaps[i].pid == live->pid &&
+            same_text(c->heaps[i].allocator, live->allocator))
+            return true;
+    return false;
+}
+
+/* A group that is there; NULL: there is none yet. */
+static group *group_found(groups *m, const char *allocator, hd_heap_kind kind) {
+    char none[] = "";
+    group_name name = { (char *)(uintptr_t)(allocator ? allocator : none), kind, 0 };
+    void *found = tfind(&name, &m->names, by_allocator);
+    return found ? &m->group[(*(group_name **)found)->number] : NULL;
+}
+
+/* Some files tell the total only where it differs from what is live: what is live then counts to the total. Called for
+   the heaps of a file before they are added: a first total begins as what was live in the files before. */
+static hd_status begin_total(groups *m, const hd_heap *heap, hd_error *err) {
+    group *live = group_found(m, heap->allocator, HD_HEAP_LIVE), *total;
+    hd_heap parts[2];
+    size_t n = 0, count;
+    hd_status status;
+    if (heap->kind != HD_HEAP_TOTAL || !live || !live->count || group_found(m, heap->allocator, HD_HEAP_TOTAL))
+        return HD_OK;
+    count = live->count;
+    total = group_of(m, heap);
+    live = group_found(m, heap->allocator, HD_HEAP_LIVE); /* groups may have moved */
+    status = hd_merger_finish_parts(live->sum, parts, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        if (!status) status = hd_merger_add(live->sum, &parts[i], err);
+        parts[i].kind = HD_HEAP_TOTAL;
+        if (!status) status = hd_merger_add(total->sum, &parts[i], err);
+        hd_heap_release(&parts[i]);
+    }
+    if (!status) total->count = total->implied = count;
+    return status;
+}
+
+/* Adds a heap, and a live one to the total that its file does not tell. */
+static hd_status group_add_all(groups *m, const chosen *c, const hd_heap *heap, hd_error *err) {
+    hd_status status = group_add(group_of(m, heap), heap, err);
+    group *total = group_found(m, heap->allocator, HD_HEAP_TOTAL);
+    hd_heap counted = *heap;
+    if (status || heap->kind != HD_HEAP_LIVE || !total || has_total(c, heap)) return status;
+    counted.kind = HD_HEAP_TOTAL;
+    status = group_add(total, &counted, err);
+    if (!status) total->implied++;
+    return status;
+}
+
 /* Adds the heaps of a file. One that does not fit the sum is left out as a bad file is; without memory nothing is. */
 static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad) {
     bool *picked = needed(calloc(c->count, 1));
     int status = DONE;
     mark_picked(c, a->dump, true, picked);
-    for (size_t i = 0; i < c->count && !status; i++) {
-        const char *allocator = c->heaps[i].allocator;
+    for (size_t i = 0; i < 2 * c->count && !status; i++) {
+        const hd_heap *heap = &c->heaps[i % c->count];
+        const char *allocator = heap->allocator;
         hd_error err;
-        if (!a->all && !picked[i]) continue;
-        if (!group_add(group_of(m, &c->heaps[i]), &c->heaps[i], &err)) continue;
+        if (!a->all && !picked[i % c->count]) continue;
+        if (!(i < c->count ? begin_total(m, heap, &err) : group_add_all(m, c, heap, &err))) continue;
         display(stderr, "heapdump: %s: a heap%s%s is left out: %s\n", c->file, allocator ? " of " : "",
                 allocator ? allocator : "", err.message);
         *bad = BAD_INPUT;
@@ -116,6 +173,7 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
             if (a->strict) status = BAD_INPUT;
             continue;
         }
+        m->common = !m->files++ || m->common == hd_dump_format(c.dump) ? hd_dump_format(c.dump) : NULL;
         status = merge_chosen(a, &c, m, bad);
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
@@ -141,9 +199,13 @@ static int finish_groups(const arguments *a, groups *m, hd_heap *heaps, size_t *
             return BAD_INPUT;
         }
         *count += n;
-        display(stderr, "heapdump: %s%s%s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
+        display(stderr, "heapdump: %s%s%s: %zu heap%s merged", heap->allocator ? heap->allocator : "-",
                 heap->kind == HD_HEAP_LIVE ? "" : ", ", heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind),
                 from->count, from->count == 1 ? "" : "s");
+        if (from->implied)
+            display(stderr, ", %zu of them live: %s", from->implied,
+                    from->implied == 1 ? "its file has no total" : "their files have no total");
+        fputc('\n', stderr);
     }
     return DONE;
 }
@@ -156,30 +218,84 @@ static const char *first_readable(const arguments *a) {
     return a->files[0];
 }
 
-int run_merge(const arguments *a) {
+/* The format that the name of the output ends in; NULL: that tells none. */
+static const char *format_of_name(const char *path) {
+    static const char *const ends[][2] = {
+        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" }, { ".csv", "rows" },
+        { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" }, { ".speedscope", "speedscope" }
+    };
+    static const char *const packed[] = { ".gz", ".zst", ".xz" };
+    size_t n = path ? strlen(path) : 0;
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t length = strlen(packed[i]);
+        if (n <= length || strcmp(path + n - length, packed[i])) continue;
+        n -= length;
+        break;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(ends[i][0]);
+        if (n > length && !memcmp(path + n - length, ends[i][0], length)) return ends[i][1];
+    }
+    return NULL;
+}
+
+/* The format of the sums where nobody named one: that of all files, if the sums can be written in it without loss. */
+static const char *common_format(const arguments *a, const groups *m, const hd_heap *heaps, size_t count) {
+    const hd_format *format = m->common;
+    if (!format || !format->write_heaps || a->has_cutoff) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        const hd_heap *heap = &heaps[i];
+        if (heap->breakdown && format->lacks & HD_LACKS_CUMULATIVE) return NULL;
+        if (heap->label_count && format->lacks & HD_LACKS_MORE_LABELS) return NULL;
+        if (format->lacks & HD_LACKS_DUMPS && (heap->pid != heaps[0].pid || !same_text(heap->process, heaps[0].process)))
+            return NULL;
+    }
+    return format->name;
+}
+
+/* Refuses what a terminal cannot show, also with -o -. */
+static int check_terminal(const arguments *a) {
+    bool to_terminal = (!a->output || !strcmp(a->output, "-")) && isatty(STDOUT_FILENO);
+    if (!to_terminal || !a->to || strcmp(a->to, "pprof")) return DONE;
+    return usage("%s is binary, which a terminal cannot show: name a file with -o FILE", a->to);
+}
+
+/* With --to, or what the name of the output says in its place. */
+static int merge_heaps(const arguments *given) {
+    arguments a = *given;
     groups m = { 0 };
     hd_places *places;
     hd_heap *heaps;
     size_t count = 0;
-    bool is_raw;
     int status, bad = DONE;
-    if (file_is_named(a)) return WRONG_USAGE;
-    if (yaml_is_asked(a->to)) return yaml_merge(a);
-    if (index_is_merged(a)) return index_merge(a);
-    is_raw = memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, first_readable(a), true));
-    status = index_check_none(a, is_raw);
+    status = check_to(&a);
+    if (!status) status = check_terminal(&a);
     if (status) return status;
-    if (is_raw) return memprof_merge(a);
-    status = check_to(a);
-    if (status) return status;
-    places = places_create(a);
-    status = merge_files(a, places, &m, &bad);
+    places = a.to || a.add_to ? places_create(&a) : needed(hd_places_create(NULL, NULL));
+    status = merge_files(&a, places, &m, &bad);
     heaps = needed(calloc(2 * m.count + 1, sizeof *heaps));
-    if (!status) status = finish_groups(a, &m, heaps, &count);
-    if (!status) status = write_condensed(a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
+    if (!a.to && !a.add_to && m.common && !strncmp(m.common->name, "rows", 4)) a.to = m.common->name;
+    if (!status) status = finish_groups(&a, &m, heaps, &count);
+    if (!a.to && !a.add_to && !status) a.to = common_format(&a, &m, heaps, count);
+    if (!status) status = check_terminal(&a);
+    if (!status) status = write_condensed(&a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
     hd_places_free(places);
     free(heaps);
     return status ? status : bad;
+}
+
+int run_merge(const arguments *a) {
+    arguments named = *a;
+    bool is_raw;
+    int status;
+    if (file_is_named(a)) return WRONG_USAGE;
+    if (!a->to && !a->add_to) named.to = format_of_name(a->output);
+    if (yaml_is_asked(a->to)) return yaml_merge(a);
+    if (index_is_merged(&named)) return index_merge(&named);
+    is_raw = memprof_is_raw(a->to) || (!named.to && !a->add_to && memprof_begins(a, first_readable(a), true));
+    status = index_check_none(a, is_raw);
+    if (status) return status;
+    return is_raw ? memprof_merge(a) : merge_heaps(&named);
 }
