@@ -1,11 +1,11 @@
-/* Heaps without the labels of their blocks: these are axes for --by, and stay out of a tree that does not ask for them. */
+/* Heaps without the labels of their blocks: labels are axes for --by, and stay out of the default tree. */
 
 #include "heaps.h"
 
-/* What of a heap is kept. */
+/* The axes to keep. */
 typedef struct kept_axes {
     uint32_t of[HD_MAX_AXES];    /* numbers of axes */
-    uint32_t *map[HD_MAX_AXES];  /* of these, by node: that of what is made */
+    uint32_t *map[HD_MAX_AXES];  /* by kept axis and node: the node in the new profile */
     uint32_t count;
 } kept_axes;
 
@@ -29,7 +29,7 @@ static hd_status make_axes(const hd_axis *axes, kept_axes *k, hd_profile **out, 
     return status;
 }
 
-/* Adds the rows; of entries, which are cumulative, those that are at the roots of all other axes. */
+/* Adds the rows. Entries are cumulative: only entries at the roots of all other axes are added. */
 static hd_status add_rows(const hd_rows *rows, const kept_axes *k, bool entries, hd_profile *into, hd_error *err) {
     hd_status status = HD_OK;
     for (uint32_t r = 0; r < rows->count && !status; r++) {

@@ -1,5 +1,5 @@
-/* drop_frames and keep_frames of pprof profiles: regular expressions of functions that stay out of what is shown, with
-   all that they call. A profile is hostile: its patterns are matched in time that its size bounds. */
+/* drop_frames and keep_frames of pprof profiles: regular expressions for functions that pprof hides, with their
+   callees. Profiles are hostile, so matching keeps a set of states and takes bounded time. */
 
 #include "heaps.h"
 
@@ -12,7 +12,7 @@ typedef struct instruction {
     uint8_t set[32];             /* BYTES: any of these, a bit each */
 } instruction;
 
-/* A pattern as a machine whose states are instructions. */
+/* A pattern as a nondeterministic automaton: a state is the index of an instruction. */
 typedef struct machine {
     instruction *code;
     size_t count;
@@ -41,13 +41,15 @@ static void invert(instruction *i) {
     for (size_t k = 0; k < sizeof i->set; k++) i->set[k] = (uint8_t)~i->set[k];
 }
 
-/* What stands behind a backslash. */
+/* The character class of an escape, "\\w". */
 static bool read_escape(machine *m, instruction *i) {
     char c = *m->at++;
     switch (c) {
     case 'd': case 'D': add_range(i, '0', '9'); break;
     case 's': case 'S': add_range(i, '\t', '\r'), add_range(i, ' ', ' '); break;
-    case 'w': case 'W': add_range(i, '0', '9'), add_range(i, 'a', 'z'), add_range(i, 'A', 'Z'), add_range(i, '_', '_'); break;
+    case 'w': case 'W':
+        add_range(i, '0', '9'), add_range(i, 'a', 'z'), add_range(i, 'A', 'Z'), add_range(i, '_', '_');
+        break;
     default:
         add_range(i, (unsigned char)c, (unsigned char)c);
         return (c & 0x80) || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
@@ -82,7 +84,7 @@ static bool read_class(machine *m, instruction *i) {
 
 static bool read_choice(machine *m, unsigned depth);
 
-/* One thing, without what repeats it. */
+/* A character, class or group; the caller reads its "*", "+" or "?". */
 static bool read_one(machine *m, unsigned depth) {
     instruction i = { .what = BYTES };
     char c = *m->at++;
@@ -140,7 +142,7 @@ static bool read_choice(machine *m, unsigned depth) {
 
 static void machine_free(machine *m) { free(m->code), free(m->now), free(m->next), free(m->stack), free(m->seen); }
 
-/* False: the pattern is too long, or has what is not known here. */
+/* False: the pattern is too long, or uses syntax that is not supported here. */
 static bool machine_make(machine *m, hd_str text) {
     memset(m, 0, sizeof *m);
     m->at = text.data, m->end = text.data + text.len;
@@ -153,7 +155,7 @@ static bool machine_make(machine *m, hd_str text) {
     return true;
 }
 
-/* Adds a state, and those that it leads to without a byte. */
+/* Adds a state and its epsilon closure. */
 static void reach(machine *m, uint32_t state, uint32_t *states, size_t *count) {
     size_t depth = 0;
     m->stack[depth++] = state;
@@ -167,7 +169,7 @@ static void reach(machine *m, uint32_t state, uint32_t *states, size_t *count) {
     }
 }
 
-/* Whether all of the name matches. *left is how much more may be done. */
+/* Whether the pattern matches the whole name. *left is the budget of steps. */
 static bool matches(machine *m, hd_str name, uint64_t *left) {
     size_t count = 0;
     bool found = false;
@@ -198,7 +200,8 @@ static hd_str plain(hd_str name) {
     for (size_t i = 0; i < name.len; i++) {
         size_t left = name.len - i;
         if (name.data[i] != '(') continue;
-        if (left >= sizeof anonymous - 1 && !memcmp(name.data + i, anonymous, sizeof anonymous - 1)) i += sizeof anonymous - 2;
+        if (left >= sizeof anonymous - 1 && !memcmp(name.data + i, anonymous, sizeof anonymous - 1))
+            i += sizeof anonymous - 2;
         else if (i >= 8 && !memcmp(name.data + i - 8, "operator", 8) && left > 1 && name.data[i + 1] == ')') i++;
         else name.len = i;
     }
@@ -217,9 +220,10 @@ static hd_status take_fact(void *user, const hd_fact *fact) {
     return HD_OK;
 }
 
-/* By node of the backtrace, whether it is left out: not before the first frame that is none of those, as in pprof. */
+/* By node of the backtrace, whether it is hidden. Like pprof, never hides a frame above the first user frame. */
 static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t *dropped) {
-    bool *cut = needed(calloc(axis->node_count, sizeof *cut)), *inside = needed(calloc(axis->node_count, sizeof *inside));
+    bool *cut = needed(calloc(axis->node_count, sizeof *cut));
+    bool *inside = needed(calloc(axis->node_count, sizeof *inside));
     uint64_t left = STEPS_MOST;
     for (uint32_t i = 1; i < axis->node_count; i++) {
         hd_str name = plain(hd_frame_parse(axis->node_name[i]).function);
@@ -235,7 +239,7 @@ static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t
     return cut;
 }
 
-/* The profile without the nodes of its backtrace that are cut, whose bytes are those of the nodes above. */
+/* The profile without the cut nodes of its backtrace. Their bytes go to the parent. */
 static hd_status without(const hd_profile *from, const bool *cut, hd_profile **out, hd_error *err) {
     hd_profile_desc desc = { .axis_count = hd_profile_axis_count(from) };
     hd_rows cells = hd_profile_cells(from);
@@ -266,11 +270,12 @@ static hd_status without(const hd_profile *from, const bool *cut, hd_profile **o
 /* Once. */
 static void tell_unknown(void) {
     static bool told;
-    if (!told) display(stderr, "heapdump: drop_frames of the profile has a pattern that is not known here: it hides nothing\n");
+    if (!told) display(stderr, "heapdump: warning: drop_frames of the profile is not supported: it hides nothing\n");
     told = true;
 }
 
-hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out, hd_error *err) {
+hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out,
+                              hd_error *err) {
     drops d = { .drop = { NULL, 0 } };
     machine drop, keep;
     bool any, keeps;

@@ -13,7 +13,7 @@ typedef struct located {
     char *text;                  /* of the last call */
 } located;
 
-/* The address that an object is linked for, by that of a byte in the file. */
+/* The linked (virtual) address of a file offset. */
 static bool linked_address(const symbols_object *o, uint64_t offset, uint64_t *address) {
     SYMBOLS_WORK;
     GElf_Addr bias;
@@ -30,7 +30,7 @@ static bool linked_address(const symbols_object *o, uint64_t offset, uint64_t *a
     return false;
 }
 
-/* Whether the object has this build id. *known is false where one of them has none, in hexadecimal digits. */
+/* Whether the object has this build id. *known is false if the object or the profile has no hexadecimal build id. */
 static bool has_id(const symbols_object *o, hd_str id, bool *known) {
     char text[65];
     symbols_build_id(text, o->build_id, o->build_id_size);
@@ -51,8 +51,8 @@ static symbols_object *object_at(located *l, const hd_mapping *m) {
     if (o >= s->objects + s->given) return same ? o : NULL;
     if (same || !known) return o;
     if (!l->told)
-        display(stderr, "heapdump: %s: another build id than that of the program that ran, " HD_FMT ": it names nothing\n",
-                o->path, HD_ARG(m->build_id));
+        display(stderr, "heapdump: %s: its build id differs from the recorded program's, " HD_FMT
+                        ": not used for names\n", o->path, HD_ARG(m->build_id));
     l->told = true;
     return NULL;
 }
@@ -85,7 +85,8 @@ static bool has_addresses(const hd_places *places, const hd_profile *profile) {
     hd_axis axis = hd_profile_axis(profile, HD_AXIS_BACKTRACE);
     hd_place place;
     for (uint32_t i = 1; i < axis.node_count; i++)
-        if (hd_places_find(places, axis.node_name[i], &place) && place.is_address && place.mapping != HD_NONE) return true;
+        if (hd_places_find(places, axis.node_name[i], &place) && place.is_address && place.mapping != HD_NONE)
+            return true;
     return false;
 }
 

@@ -202,7 +202,7 @@ for pie in pie no-pie moved; do
     check "$pie: ... without a word of complaint" "" "$(cat err)"
   done
 done
-check "another program names nothing, and says so" "1 1" "$("$tool" tree --binary pie.bin other.pb 2> err | grep -c '+0x') $(grep -c 'another build id' err)"
+check "another program names nothing, and says so" "1 1" "$("$tool" tree --binary pie.bin other.pb 2> err | grep -c '+0x') $(grep -c 'its build id differs' err)"
 check "where no build id is told, one that is given does" 1 "$("$tool" tree --binary pie.bin without.pb 2> err | grep -c 'leak')"
 
 # drop_frames and keep_frames: what of a stack go shows is what the tree shows.

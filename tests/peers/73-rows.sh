@@ -37,7 +37,7 @@ for line in gzip.open(sys.argv[1] + ".jsonl.gz", "rt", encoding="utf-8"):
 assert sums == found, (sums, found)
 print(sum(sums.values()))
 PY
-  printf '.mode csv\n.import %s.csv r\nselect sum(bytes) from r where cumulative = "self" or stack || type = "";\n' "$file" | sqlite3 > engine 2> err
+  printf '.mode csv\n.import %s.csv r\nselect sum(cast(bytes as integer)) from r where cumulative = "self" or stack || type = "";\n' "$file" | sqlite3 > engine 2> err
   check "$file: bytes as sqlite3 adds them up" "$(cat sums)" "$(cat engine)"
 done
 
