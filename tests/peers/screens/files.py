@@ -60,7 +60,8 @@ def cells_of_json(heap):
         stack = tuple(p["name"] for p in path if p["axis"] == "backtrace")
         kinds = [p["name"] for p in path if p["axis"] == "type"]
         if len(kinds) < 2 and all(p["axis"] != "type" for p in path[:-1]):
-            cum[stack, kinds[0] if kinds else None] = r["bytes"], r["blocks"], r.get("error", 0) ** 2
+            key = stack, kinds[0] if kinds else None
+        cum[key] = readers.added(cum.get(key), (r["bytes"], r["blocks"], r.get("error", 0) ** 2))
     readers.own_of(made, cum)
     made.condensed = "more" if any("more_bytes" in r for r in heap["rows"]) else True
     if made.typed:                             # other axes may be between
@@ -142,6 +143,8 @@ class File:
         except ValueError:
             told = []
         self.all = heaps
+        if self.format.startswith("entries without"):
+            return                             # JSON has such paths as one name
         rows = [r for t in told for r in t["rows"]]
         if not told or any(r["axis"] == "dominator" or r["bytes"] >> 62 or (r["depth"] and not r["name"].strip()) for r in rows) or \
                 sum((t["pid"], t["dump"], t["allocator"], t["kind"]) == (u["pid"], u["dump"], u["allocator"], u["kind"])
@@ -154,6 +157,9 @@ class File:
                     heaps.append(cells_of_json(t))
                 except readers.Unreadable:
                     pass
+            whole = '"entries":' not in tool.run(["info", "--json", path])[0]
+            for h in heaps:
+                h.condensed = h.condensed and not whole
             self.all = heaps
         for h in heaps[-4:]:
             mine = [t for t in told if (t["pid"] or 0, t["dump"], t["allocator"], t["kind"]) == (h.pid, h.dump, h.allocator, h.kind)]

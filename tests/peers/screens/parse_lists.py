@@ -79,6 +79,9 @@ def signed(printed, n):
 
 def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
     """heaps: of a series, in turn. bounds(name, heap index): (least, most) amounts that a site of this name may have."""
+    if out.split("\n")[0].endswith("…"):        # a head that is cut off
+        report.note("suspects: head cut off", out.split("\n")[0])
+        return
     out = re.sub(r"[,;:][^,;:]*…$", "", out, flags=re.M)
     if " alive" in out.split("\n")[0]:          # of objects
         return

@@ -136,7 +136,9 @@ class Checker:
                 for s in (s for p in parents for s in p.states[:50]):
                     found += self.find(s, what, x) if not found or self.prune else []
         if not found:
-            if x.parent.states and not any(p.doubtful for p in parents):
+            if self.v.entries is not None and "<self>" in x.text:
+                self.report.note("types of <self>, of entries that were cut off", x.raw)
+            elif x.parent.states and not any(p.doubtful for p in parents):
                 self.report.bad("name of no node", x.raw)
             return
         good, least = [], None
@@ -151,6 +153,7 @@ class Checker:
                             for s, chain, n in found for c in chain):
             self.report.bad("figures of another frame than the last that is named", x.raw)
         x.doubtful = not good
+        x.first = ((good or found)[0][1] + ((good or found)[0][0][0],))[0]
         x.states = [s for s, _, _ in good or found]
         if good and CHAIN in x.text and good[0][2] and not any(self.level(*g) for g in good):
             kind = "fold over different figures" if self.strict_fold else None
@@ -275,9 +278,12 @@ class Checker:
         kids = [k for k in x.kids if k is not x.other and k.states and not k.text.startswith("<self>")]
         if self.sort == "name" or len(self.views) > 1:
             return                             # shown names are shortened
-        keys = [self.value(k, self.sort) for k in kids] if self.sort != "self" else \
-            [max(self.v.own(s)[0] for s in k.states) if len(k.states) == 1 and k.states[0][0] >= 0 else None for k in kids]
-        if None not in keys:
+        ways = [[self.value(k, self.sort) for k in kids]] if self.sort != "self" else []
+        if not ways:                           # of the first or the last frame of a line
+            one = all(len(k.states) == 1 and k.states[0][0] >= 0 for k in kids)
+            ways = [[self.v.own((n, k.states[0][1]))[0] for k, n in zip(kids, nodes)] for nodes in
+                    ([k.states[0][0] for k in kids], [k.first for k in kids])] if one else [[None]]
+        if None not in ways[0]:
             self.report.relation()
-            if any(a < b for a, b in zip(keys, keys[1:])):
-                self.report.bad(f"not sorted by {self.sort}", x.raw)
+            if all(any(a < b for a, b in zip(keys, keys[1:])) for keys in ways):
+                (self.report.note if self.sort == "self" else self.report.bad)(f"not sorted by {self.sort}", x.raw)

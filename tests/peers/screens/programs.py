@@ -20,9 +20,14 @@ def record(tool, report, work, most, read):
             continue
         path = os.path.join(work, name + ".json")
         keep = os.path.join(work, name + ".region")
+        for old in path, keep:
+            if os.path.exists(old):
+                os.remove(old)
         more = [] if kept else ["--blocks", "--keep", keep]
         p = subprocess.run([tool.path, "record", *more, "-o", path, "--", *command], capture_output=True)
         if p.returncode or not os.path.exists(path):
+            report.by, report.command = "record", " ".join(["heapdump", "record", "--", *command])
+            report.bad("no recording", p.stderr.decode(errors="replace")[-300:])
             continue
         read["programs"] += 1
         out.append(path)

@@ -77,7 +77,7 @@ def tree_screen(tool, report, file, shown, options, columns):
     for lines in heaps:
         by = options[options.index("--sort") + 1] if "--sort" in options else None
         parse_tree.Checker(report, [view], lines, columns, "--bytes" in options,
-                           not columns and "--entries" not in options, sort=by,
+                           not columns and "--entries" not in options and "--every-route" not in options, sort=by,
                            every_route="--every-route" in options).run()
 
 
@@ -232,9 +232,10 @@ def main():
         files = [File(tool, report, f) for f in gen.write(a.work, seed)]
         for f in files:
             read["random"] += bool(f.heaps)
-            file_screens(tool, report, f, a.full)
+            if a.full or f is not files[1]:    # that one is compared with the first
+                file_screens(tool, report, f, a.full)
         pair_screens(tool, report, *files[:2])
-    files = a.files or (inputs(a.data, 1 << 30 if a.full else 4) if a.data else [])
+    files = a.files or (inputs(a.data, 1 << 30 if a.full else 3) if a.data else [])
     if a.programs:
         files = files + programs.record(tool, report, a.work, a.programs, read)
     for path in files:

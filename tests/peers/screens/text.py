@@ -35,7 +35,7 @@ def is_error(printed, variance, n):
 
 # Names -------------------------------------------------------------------------------------------
 
-INVISIBLE = re.compile("[\0-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
+INVISIBLE = re.compile("[\0-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffd]")
 
 
 @functools.lru_cache(None)
@@ -83,7 +83,7 @@ def functions(f):
             if c == " " and not depth:
                 out.add(x[i + 1:])
     out |= {without_templates(x, "…") for x in out} | {without_templates(x, "") for x in out}
-    return frozenset(INVISIBLE.sub("", x) for x in out)
+    return frozenset(INVISIBLE.sub("?", x) for x in out)
 
 
 def like(shown, whole):
@@ -105,7 +105,7 @@ def like(shown, whole):
 @functools.lru_cache(1 << 18)
 def names_it(shown, name):
     """Whether a printed name can be a frame's: whole, or with its file, directories, object left out, or shortened."""
-    clean, shown = INVISIBLE.sub("", name), shown.rstrip() if shown.rstrip() else shown
+    clean, shown = INVISIBLE.sub("?", name), shown.rstrip() if shown.rstrip() else shown
     if "?" in shown and shown == INVISIBLE.sub("?", name):
         return True
     if shown in (clean, clean.rstrip()) or like(shown, clean):
@@ -131,7 +131,7 @@ def parts_of_short(shown):
 def is_place(shown, whole):
     if whole is None:
         return False
-    clean = INVISIBLE.sub("", whole)
+    clean = INVISIBLE.sub("?", whole)
     return shown == clean or clean.endswith("/" + shown) or like(shown, clean) or \
         any(like(shown, clean[i + 1:]) for i, c in enumerate(clean) if c == "/")
 
