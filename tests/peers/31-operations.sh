@@ -62,11 +62,11 @@ check "diff with a dump that is not there" 1 "$(status "$tool" diff --before 0x7
 check "diff with a dump that is not there, on one side" 1 "$(status "$tool" diff --before 0x7 a.json b.json)"
 trace 3 other 0x1 1 2 3 > c.json
 check "a process without a partner is gone, or new" "350 0,0 6" \
-  "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
+  "$("$tool" diff --match process --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
 check "... and the other side is said to be missing" "malloc, app, pid 1, dump 0x1 -> none in c.json,none in a.json -> malloc, other, pid 3, dump 0x1" \
-  "$("$tool" diff a.json c.json | sed -n 's/.*  \(.* -> .*\)/\1/p' | paste -sd,)"
+  "$("$tool" diff --match process a.json c.json | sed -n 's/.*  \(.* -> .*\)/\1/p' | paste -sd,)"
 check "... in JSON too" "app null,null other" \
-  "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(if .before then .before.process else null end) \(if .after then .after.process else null end)"' | paste -sd,)"
+  "$("$tool" diff --match process --json a.json c.json | jq -r '.diffs[] | "\(if .before then .before.process else null end) \(if .after then .after.process else null end)"' | paste -sd,)"
 
 # Rows of an SQL engine: processes without a number are told apart by name, and parts sampled unlike are no earlier dumps.
 printf 'process,stack,bytes\napp,f,100\nother,f,10\n' > processes.csv
