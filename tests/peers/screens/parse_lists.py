@@ -39,6 +39,8 @@ def top(report, out, tables, condensed, sort=None):
         rest = rest.strip()
         plain = re.sub(r" \([^()]* unlisted[^()]*\)$", "", rest)
         found = [f for f in table if names_it(plain, f)] or [f for f in table if names_it(rest, f)]
+        if condensed and plain == "<other>":
+            continue
         if not found:
             report.bad("name of no function", raw)
             continue

@@ -136,7 +136,7 @@ class Checker:
                 for s in (s for p in parents for s in p.states[:50]):
                     found += self.find(s, what, x) if not found or self.prune else []
         if not found:
-            if self.v.entries is not None and "<self>" in x.text:
+            if self.v.entries is not None and ("<self>" in x.text or ": " in x.text):
                 self.report.note("types of <self>, of entries that were cut off", x.raw)
             elif x.parent.states and not any(p.doubtful for p in parents):
                 self.report.bad("name of no node", x.raw)
@@ -173,6 +173,9 @@ class Checker:
                 if s == state:
                     continue
                 n = self.amounts(s)
+                if n[0][0] < 0:                # an entry that was cut off: not known
+                    out.append((s, (), None))
+                    continue
                 out.append((s, tuple(p for p in passed if p != s[0]), n))
                 if s[0] < 0 and self.v.condensed and all(is_part(x.m[k], a[0]) for k, a in zip(
                         ("bytes",) if len(n) == 1 else ("before", "after"), n)):

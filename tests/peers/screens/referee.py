@@ -74,6 +74,11 @@ def tree_screen(tool, report, file, shown, options, columns):
     heaps, odd = parse_tree.blocks_of(out, False)
     for raw in odd:
         report.bad("unparsed", raw)
+    if "--entries" in options and shown.heap.condensed and not any(o in options for o in ("--by", "--invert")):
+        trial = Report()                       # a budget may be along the stack alone
+        for lines in parse_tree.blocks_of(out, False)[0]:
+            parse_tree.Checker(trial, [view], lines, columns, True, False).run()
+        view = shown.view(terminal=True) if trial.kinds else view
     for lines in heaps:
         by = options[options.index("--sort") + 1] if "--sort" in options else None
         parse_tree.Checker(report, [view], lines, columns, "--bytes" in options,
