@@ -268,19 +268,25 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev libyaml-dev zlib1g-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h examples/unpack.h $(wildcard examples/heapdump/formats/*.[ch] examples/heapdump/resident*.[ch]) | fuzz-deps
-	@mkdir -p $(@D)
-	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@ -lyaml -lz
+# The library is compiled once, instrumented, for all of them.
+fuzz_flags := -std=gnu99 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
-	@set -e; cat fuzz/*.dict >$(B)/fuzz/fuzz_all.dict; for f in $(FUZZERS); do mkdir -p $(B)/fuzz/corpus/$$f; \
-	  seeds=../../fuzz/seeds/$$f dict=../../fuzz/$$f.dict; \
-	  if [ $$f = fuzz_all ]; then seeds='../../fuzz/seeds/*' dict=fuzz_all.dict; fi; \
-	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -dict=$$dict corpus/$$f $$seeds); done
+$(B)/fuzz/library.o: tests/library.c $(B)/tests/library.h | fuzz-deps
+	@mkdir -p $(@D)
+	$(CLANG) $(fuzz_flags) -fsanitize=fuzzer-no-link $(STB) $(DEPENDS) -Itests -I$(B)/tests -c $< -o $@
+
+$(B)/fuzz/%: fuzz/%.c $(B)/fuzz/library.o | $(B)/tests/names.h fuzz-deps
+	@mkdir -p $(@D)
+	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $^ -o $@ -lyaml -lz
+
+-include $(FUZZERS:%=$(B)/fuzz/%.d) $(B)/fuzz/library.o.d
+
+# Built and run one after the other; all are run, whichever fail.
+fuzz: $(B)/fuzz/library.o ## fuzz every reader for FUZZ_SECONDS (60) each: a line for each; what one printed is in build/fuzz/*.log
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE) --no-print-directory" fuzz/run.sh $(B) $(FUZZERS)
 
 .PHONY: bench-deps bench-register bench-programs bench-v8 bench-index bench-yaml bench-pprof bench-heap-text bench-fleet
-.PHONY: bench-slopes bench-compile
+.PHONY: bench-slopes bench-compile bench-all
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -315,18 +321,22 @@ $(B)/memprof_fleet: bench/memprof_fleet.c heapdump.h tests/memprof.h | bench-dep
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
 
-bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
+# Shorter than the library's own half second for each, so that all end within five minutes.
+bench: $(B)/bench ## the microbenchmarks, ours beside the peers: longer, or a part, with BENCH_ARGS
+	@$(B)/bench --benchmark_counters_tabular=true --benchmark_min_time=0.02 $(BENCH_ARGS)
+
+bench-all: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## all benchmarks, whole programs too: an hour and more
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-register)
-	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-memprof)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-yaml)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-heap-text)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-v8)
-	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-pprof)
-	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
+	@$(MAKE) --no-print-directory bench-register
+	@$(B)/trace $(TRACE_ARGS)
+	@$(MAKE) --no-print-directory bench-cutoff
+	@$(MAKE) --no-print-directory bench-memprof
+	@$(MAKE) --no-print-directory bench-index
+	@$(MAKE) --no-print-directory bench-yaml
+	@$(MAKE) --no-print-directory bench-heap-text
+	@$(MAKE) --no-print-directory bench-v8
+	@$(MAKE) --no-print-directory bench-pprof
+	@$(PROGRAMS) $(PROGRAMS_ARGS)
 
 .PHONY: bench-against
 ROUNDS ?= 5

@@ -1,7 +1,6 @@
 /* Anything that hd_read takes: every analysis and every writer runs on it, what is written is read again and says
    the same; then once more for a few allocations, each of which fails once: the call says so, and nothing leaks. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "../tests/faults.h"
 #include "pieces.h"
 #include "../examples/heapdump/formats/heap_text.c"

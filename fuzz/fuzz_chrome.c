@@ -1,7 +1,6 @@
 /* Traces, read strictly and leniently, from memory and in pieces; what was read is printed, written, and
    read again. Values are passed over by blocks and by tokens. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static hd_status count_bytes(void *user, const void *data, size_t size) {

@@ -1,7 +1,6 @@
 /* Dumps added to anything: when that works, the input is there, whole, with one piece put into it, however
    it was read; and what could be read of the input can still be. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 /* Whether `more` is `data` with something put in at one place, and a comma or a bracket beside it. */

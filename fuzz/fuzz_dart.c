@@ -1,7 +1,6 @@
 /* Dart snapshots, read strictly and leniently, from memory and in pieces: a file that is read is written back
    as it was; what lenient reading leaves is one that strict reading takes; records say what columns do. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 /* What the columns say and what the records of the same input do. */

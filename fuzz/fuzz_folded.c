@@ -1,7 +1,6 @@
 /* Folded stacks, read strictly and leniently, from memory and in pieces; what was read is written, and read again as
    the same; so are names that are any bytes, which are made fit. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void)size, 100; }

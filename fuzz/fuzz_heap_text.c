@@ -1,6 +1,5 @@
 /* Heap profiles as text, which the tool reads. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/heap_text.c"
 

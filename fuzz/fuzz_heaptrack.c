@@ -1,6 +1,5 @@
 /* Recordings of heaptrack, which the tool reads. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/heaptrack.c"
 

@@ -1,7 +1,6 @@
 /* Raw memprof profiles, read strictly and leniently, from memory and in pieces: a file that is read is written back as
    it was; what lenient reading leaves is one that strict reading takes; merged, and shown, nothing is lost. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static uint64_t sum(const hd_memprof_raw *r, uint32_t field) {

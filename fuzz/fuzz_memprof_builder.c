@@ -1,8 +1,7 @@
 /* Two indexed memprof profiles of any layout, one after the other in the bytes, behind a number that says where the second
    begins: added up in either order and grouping they are one file, what is written says the same when it is read, and its
    sums are those of the two; a builder that keeps all loses no block. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static const hd_options lenient = { .lenient = true };

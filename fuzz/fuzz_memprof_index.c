@@ -1,8 +1,7 @@
 /* Indexed memprof profiles of any layout, read strictly and leniently, from memory and in pieces, with zlib and without:
    read, written, and read, it is the same in every layout; what lenient reading leaves is what strict reading takes; each
    function is found where it was read; names that were inflated come back, deflated and stored. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "../examples/unpack.h"
 #include "pieces.h"
 

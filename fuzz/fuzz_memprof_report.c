@@ -1,6 +1,5 @@
 /* Text reports of the MemProf runtime, which the tool reads. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/memprof_report.c"
 

@@ -1,7 +1,6 @@
 /* Indexed memprof profiles in the RFC's layout, read strictly and leniently, from memory and in pieces: what is read can be
    written, and reads as the same; functions are found; any paths come back as the files of locations. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static bool same_location(const hd_memprof_location *a, const hd_memprof_location *b) {

@@ -1,6 +1,5 @@
 /* MemProf profiles as YAML, which the tool reads; what is read is written, and read again says the same. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/memprof_yaml.c"
 #include "../examples/heapdump/formats/memprof_yaml_write.c"

@@ -1,7 +1,6 @@
 /* .NET CF dumps, read strictly and leniently, from memory and in pieces; what was read is analysed, written,
    and read again. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 /* What dominates holds, and what it retains goes with it. */

@@ -1,7 +1,6 @@
 /* Two profiles from bytes: what holds of merging, comparing, filtering, re-rooting, inverting, and budgets. */
 #include <stdlib.h>
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 
 #define CHECK(x) ((x) ? (void)0 : abort())
 

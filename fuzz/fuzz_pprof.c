@@ -1,7 +1,6 @@
 /* pprof profiles, read strictly and leniently, from memory and in pieces: either way the same; a profile that is read
    is written back as it was; cells add up, and lie in trees; heaps that are written and read again are as they were. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static void check_heap(const hd_heap *heap) {

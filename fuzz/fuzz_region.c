@@ -1,7 +1,6 @@
 /* Regions that others wrote into: a small one with two recorders, of which the input replaces words (each its place
    and what stands there then), is looked at. Whatever that finds, it ends, and reads nothing beyond the region. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include <sys/mman.h>
 
 enum { BYTES = 512 << 10 };

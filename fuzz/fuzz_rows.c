@@ -1,7 +1,6 @@
 /* Rows, read strictly and leniently, from memory and in pieces; what was read is written in both forms and read again as
    the same, to the byte; so are heaps whose names and labels are any bytes. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error *err) {

@@ -1,7 +1,6 @@
 /* V8 heap snapshots, read strictly and leniently, from memory and in pieces; what was read is analysed, written, and
    read again. */
-#define HEAPDUMP_IMPLEMENTATION
-#include "../heapdump.h"
+#include "../tests/private.h"
 #include "pieces.h"
 
 /* Node 0 holds all; what dominates holds, and what it retains goes with it. */

@@ -4,7 +4,7 @@
 #   awk -v as=library -f private.awk heapdump.h     the whole header, its private functions and variables not static
 #   awk -v as=names -f private.awk heapdump.h       the same without the bodies of functions: what tests include
 #
-# Inline functions, constants and what is stb_ds's stay as they are. Lines keep their numbers.
+# Inline functions, constants but for the rows of the registry, and what is stb_ds's stay as they are. Lines keep their numbers.
 function bad(what) { print FILENAME ":" NR ": private.awk: " what ": " $0 > "/dev/stderr"; failed = 1; exit 1 }
 function head_of(line) { sub(/ *\{.*$/, ";", line); return line }
 function give(line) { print line }
@@ -27,6 +27,13 @@ head {
   if (/\{$/) { head = 0; body = 1 }
   else if (/;$/ || /\{.*\}$/) head = 0
   give(as == "names" ? head_of(line) : line)
+  next
+}
+/^static const hd_format hd__[a-z0-9_]+ = \{/ { # rows of the registry: what they are is their address
+  value = !/;$/
+  sub(/^static /, "")
+  if (as == "names") { sub(/ =.*/, ";"); $0 = "extern " $0 }
+  give($0)
   next
 }
 as == "names" && inside && /^[a-z0-9_]+ hd__[a-z0-9_]+ = .*;$/ { sub(/ =.*/, ";"); give("extern " $0); next }
