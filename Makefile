@@ -283,7 +283,7 @@ $(B)/fuzz/%: fuzz/%.c $(B)/fuzz/library.o | $(B)/tests/names.h fuzz-deps
 
 # Built and run one after the other; all are run, whichever fail.
 fuzz: $(B)/fuzz/library.o ## fuzz every reader for FUZZ_SECONDS (60) each: a line for each; what one printed is in build/fuzz/*.log
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE) --no-print-directory" fuzz/run.sh $(B) $(FUZZERS)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run.sh $(B) $(FUZZERS)
 
 .PHONY: bench-deps bench-register bench-programs bench-v8 bench-index bench-yaml bench-pprof bench-heap-text bench-fleet
 .PHONY: bench-slopes bench-compile bench-all

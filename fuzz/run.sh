@@ -9,7 +9,7 @@ cat fuzz/*.dict >"$build/fuzz/fuzz_all.dict"
 printf '%-24s %8s %12s %8s  %s\n' harness seconds executions corpus result
 for f in "$@"; do
   log=$build/fuzz/$f.log began=$SECONDS
-  if ! ${MAKE:-make} "$build/fuzz/$f" >"$log" 2>&1; then
+  if ! make --no-print-directory "$build/fuzz/$f" >"$log" 2>&1; then
     cat "$log"
     printf '%-24s %8d %12s %8s  %s\n' "$f" $((SECONDS - began)) - - "not built"
     failed=1
