@@ -32415,10 +32415,12 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 #ifndef HEAPDUMP_NO_FOLDED
 /* ================================================================================= >>folded
    Folded stacks: the text that flamegraph.pl and its like draw. A line is a call stack, outermost frame first, a
-   space or tab and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind live,
-   with one axis, and blocks that are not told. Decimals ("512.5") are added up exactly and rounded once, so that the
-   total is rounded, too. Leading lines like "# mode: memory" are comments. What the text has no place for is given up in writing: types, blocks,
-   errors of estimates, and labels. Lines come in the order of a sorted profile.
+   space or tab and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind
+   live, with one axis, and blocks that are not told. Decimals ("512.5") are added up exactly and rounded once, so
+   that the total is rounded, too. Leading lines like "# mode: memory" are comments. A file is known by a ";" or by
+   two such lines; hd_options.format reads a single line without ";", which might be any text. What the text has no
+   place for is given up in writing: types, blocks, errors of estimates, and labels. Lines come in the order of a
+   sorted profile.
 
    Several heaps become one list, each below a frame of its own, "(malloc, app, pid 7, dump 0x1)"; they are not
    added up, as most are of one memory at two times. Of a breakdown, what an entry holds beyond its listed children,
