@@ -128,14 +128,14 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     const char *name = "ns::Map<std::string, std::vector<int> >::insert(std::string const&, int) const (map.h:120)";
     is_short(name, 0, name);
     is_short(name, 100, name);
-    is_short(name, 80, "ns::Map<std::string, std::vector<int> >::insert(std::string const&, int) const");
-    is_short(name, 60, "ns::Map<std::string, std::vector<int> >::insert");
-    is_short(name, 40, "ns::Map<\xe2\x80\xa6>::insert");
+    is_short(name, 80, "ns::Map<std::string, std::vector<int> >::insert (map.h:120)");
+    is_short(name, 60, "ns::Map<std::string, std::vector<int> >::insert (map.h:120)");
+    is_short(name, 40, "ns::Map<\xe2\x80\xa6>::insert (map.h:120)");
     is_short(name, 10, "\xe2\x80\xa6insert");
     is_short(name, 4, "\xe2\x80\xa6""ert");
     is_short("operator<<(std::ostream&, Point const&)", 20, "operator<<");
-    is_short("Fn<int>::operator()(int) const (fn.cc:3)", 25, "Fn<int>::operator()");
-    is_short("std::vector<int> ns::grow<int>(unsigned long) (g.cc:4)", 20, "ns::grow<int>");
+    is_short("Fn<int>::operator()(int) const (fn.cc:3)", 25, "\xe2\x80\xa6operator() (fn.cc:3)");
+    is_short("std::vector<int> ns::grow<int>(unsigned long) (g.cc:4)", 20, "ns::grow<\xe2\x80\xa6> (g.cc:4)");
     is_short("std::vector<int> ns::grow<int>(unsigned long) (g.cc:4)", 9, "\xe2\x80\xa6grow<\xe2\x80\xa6>");
     is_short("Fn::operator bool() const", 20, "Fn::operator bool");
     is_short("(anonymous namespace)::make(int)", 30, "(anonymous namespace)::make");
@@ -163,13 +163,13 @@ static void chains_fold_to_what_fits(void **state) {
     (void)state;
     static const char *const calls[] = { "main (app.c:1)", "run (app.c:20)", "step", "step", "step", "parse (p.c:7)", "grow (p.c:9)" };
     is_chain(calls, 1, 40, false, "main (app.c:1)");
-    is_chain(calls, 2, 40, false, "main" CALLS_ "run");
+    is_chain(calls, 2, 40, false, "main" CALLS_ "run (app.c:20)");
     is_chain(calls, 2, 0, false, "main (app.c:1)" CALLS_ "run (app.c:20)");
-    is_chain(calls, 7, 60, false, "main" CALLS_ "run" CALLS_ "step \xc3\x97" "3" CALLS_ "parse" CALLS_ "grow");
-    is_chain(calls, 7, 34, false, "main" CALLS_ MORE_ " 2 more" CALLS_ "parse" CALLS_ "grow");
-    is_chain(calls, 7, 28, false, "main" CALLS_ MORE_ " 3 more" CALLS_ "grow");
+    is_chain(calls, 7, 60, false, "main" CALLS_ "run" CALLS_ "step \xc3\x97" "3" CALLS_ "parse" CALLS_ "grow (p.c:9)");
+    is_chain(calls, 7, 34, false, "main" CALLS_ MORE_ " 3 more" CALLS_ "grow (p.c:9)");
+    is_chain(calls, 7, 28, false, MORE_ " 4 more" CALLS_ "grow (p.c:9)");
     is_chain(calls, 7, 20, false, MORE_ " 4 more" CALLS_ "grow");
-    is_chain(calls, 7, 34, true, "main" CALLS_ "run" CALLS_ MORE_ " 2 more" CALLS_ "grow");
+    is_chain(calls, 7, 34, true, "main (app.c:1)" CALLS_ MORE_ " 3 more" CALLS_ "grow");
     is_chain(calls, 7, 20, true, "main" CALLS_ MORE_ " 4 more");
     is_chain(calls, 7, 0, false, "main (app.c:1)" CALLS_ MORE_ " 2 more" CALLS_ "parse (p.c:7)" CALLS_ "grow (p.c:9)");
 }

@@ -125,9 +125,10 @@ static void cut_place(growing *t, int columns) {
     *t = cut;
 }
 
-/* A name shortened, and behind it the place, which is whole as long as LEAST columns are left for the name. */
+/* A name shortened, and behind it the place. The place is whole as long as LEAST columns are left for the name, and
+   left out if fewer than FEWEST are. */
 static void shorten_placed(growing *t, int columns) {
-    enum { LEAST = 10 };
+    enum { LEAST = 10, FEWEST = 4 };
     growing place = { NULL, 0 };
     size_t n = without_place(t->data, t->size);
     hd_str name = { t->data, n };
@@ -135,8 +136,8 @@ static void shorten_placed(growing *t, int columns) {
     char *shorter;
     text_put(&place, t->data + n, t->size - n);
     cut_place(&place, columns - least);
-    columns -= columns_in(&place);
-    shorter = short_name(name, columns > least ? columns : least);
+    if (columns - columns_in(&place) < (least < FEWEST ? least : FEWEST)) text_end_at(&place, 0);
+    shorter = short_name(name, columns - columns_in(&place));
     text_end_at(t, 0);
     text_put(t, shorter, strlen(shorter));
     text_put(t, place.data, place.size);
