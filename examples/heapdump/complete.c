@@ -55,6 +55,7 @@ static void add_values(completed *o, const char *value) {
         for (size_t i = 0; (format = format_at(i)); i++)
             if (format->read) add_word(o, format->name, strlen(format->name));
     if (!strcmp(o->name, "sort") && !strcmp(value, "WHAT")) add_words(o, "live blocks growth rate temporary name", " ");
+    if (!strcmp(o->name, "sort") && !strcmp(value, "KEY")) add_words(o, "bytes blocks self name", " ");
     if (!strcmp(o->name, "kind"))
         for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
             add_words(o, hd_heap_kind_name((hd_heap_kind)kind), " ");

@@ -512,8 +512,9 @@ static const option_row rows[] = {
       "look so often; less often where a look takes more than a fifth of that [1]" },
     { "", "count", "N", take_count, AT(count), "so many, with --every [2]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
-    { "", "sort", "bytes|blocks|self|name", take_order, AT(order),
-      "the order of the lines [bytes]; self: in a tree, bytes beyond the listed callees" },
+    { "", "sort", "KEY", take_order, AT(order),
+      "order of the lines: bytes, blocks, self or name [bytes]; self: in a tree, bytes\n"
+      "beyond the listed callees" },
     { "watch", "sort", "WHAT", take_text, AT(sort),
       "at first by live, blocks, growth, rate, temporary or name [live]" },
     { "", "filter", "REGEX", take_text, AT(filter), "at first only sites whose name matches [all]" },

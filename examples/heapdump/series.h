@@ -18,6 +18,7 @@ typedef struct series {
     const char *file;            /* of the last */
     uint32_t count, counted;     /* counted: without a last one at which the program had cleared up */
     uint64_t *times;
+    bool every_frame;            /* --frames all: helpers are sites, too */
     bool uneven;                 /* steps differ so much in length that growth is seen by time */
     hd_profile *names;
     track *at;                   /* by node: its own */

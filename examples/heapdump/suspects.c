@@ -267,11 +267,14 @@ static bool all_freed(const all_series *all) {
     return all->count > 0;
 }
 
-static int series_make(all_series *all, const chosen *c, int count, bool any_kind) {
+static int series_make(const arguments *a, all_series *all, const chosen *c, int count, bool any_kind) {
     int status = DONE;
     series_collect(all, c, count, any_kind);
     if (!all->count) series_collect(all, c, count, true);
-    for (size_t i = 0; i < all->count && !status; i++) status = series_fill(&all->list[i]);
+    for (size_t i = 0; i < all->count && !status; i++) {
+        all->list[i].every_frame = a->frames_all;
+        status = series_fill(&all->list[i]);
+    }
     return status;
 }
 
@@ -305,7 +308,7 @@ static chosen *peaks_of(const arguments *a, const chosen *c, int count) {
 static int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r) {
     all_series all = { NULL, 0 };
     chosen *peaks = NULL;
-    int status = series_make(&all, c, count, a->kind != NULL);
+    int status = series_make(a, &all, c, count, a->kind != NULL);
     if (!status && !a->kind && all_freed(&all)) {
         double left = 0;
         for (size_t i = 0; i < all.count; i++) left += all.list[i].total[all.list[i].count - 1].bytes;
@@ -313,7 +316,7 @@ static int suspects_of_heaps(const arguments *a, const chosen *c, int count, ans
         if (!a->json) put_freed(r->text, a, left, peaks != NULL);
         if (peaks) {
             series_all_free(&all);
-            status = series_make(&all, peaks, count, true);
+            status = series_make(a, &all, peaks, count, true);
         }
     }
     if (!status) {

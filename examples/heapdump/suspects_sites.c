@@ -128,7 +128,8 @@ static uint32_t node_below(series *s, uint32_t parent, hd_str name, hd_error *er
 /* The node for a frame below one of `names`: that itself if the frame works for it, or calls itself. */
 static uint32_t site_node(filling *f, uint32_t parent, hd_str frame, hd_error *err) {
     hd_str name = site_name(f, frame);
-    if (is_helper(frame) || hd_str_equal(hd_profile_axis(f->s->names, 0).node_name[parent], name)) return parent;
+    if ((!f->s->every_frame && is_helper(frame)) ||
+        hd_str_equal(hd_profile_axis(f->s->names, 0).node_name[parent], name)) return parent;
     return node_below(f->s, parent, name, err);
 }
 
@@ -196,7 +197,7 @@ static int frames_find(filling *f, frames *x, hd_axis names, hd_error *err) {
         uint32_t parent = names.parent[i];
         x->to[i] = site_node(f, x->to[parent], names.node_name[i], err);
         if (x->to[i] == HD_NONE) return BAD_INPUT;
-        x->own[i] = x->to[i] == x->to[parent] && is_helper(names.node_name[i]) ? x->own[parent] : i;
+        x->own[i] = x->to[i] == x->to[parent] && !f->s->every_frame && is_helper(names.node_name[i]) ? x->own[parent] : i;
     }
     return DONE;
 }
