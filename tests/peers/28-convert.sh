@@ -35,7 +35,10 @@ for to in $names; do
     if [ $s = 0 ]; then
       case $to in heaps_v2) as=chrome ;; memprof-raw) as=memprof ;; *) as=$to ;; esac
       if echo "$readable" | grep -qx "$as"; then
-        found=$("$tool" info --json made.$to | jq -r '.files[0].format')
+        # one line without ";" is not recognized as folded, which --format decides
+        format=
+        [ $as != folded ] || [ "$(wc -l < made.$to)" -gt 1 ] || format='--format folded'
+        found=$("$tool" info --json $format made.$to | jq -r '.files[0].format')
         [ "$found" = "$as" ] || fail "$to from $from is read as $found"
         case " $objects " in
           *" $from "*) case $as in

@@ -48,7 +48,7 @@ check "--at every=0.5 of a program that sleeps for three seconds: dumps, after t
 # Processes.
 "$tool" record -o forks.json -- "$joins" +100 fork +70 fork +5 2> err
 check "forked children: their own alone" "joins live 5 1, joins live 70 1, joins live 100 1" "$(heaps forks.json 'select(.kind == "live")')"
-check "... and what was their parents' is told" 1 "$(said ' 170 bytes were its parent')"
+check "... and what was their parents' is told" 1 "$(said ' 170 B were its parent')"
 "$tool" record -o image.json -- "$joins" +100 exec +70 2> err
 check "another program in a process: a process of its own" "2 exe live 70 1, joins live 100 1" \
   "$("$tool" info --json image.json | jq '[.files[0].heaps[].pid] | unique | length') $(heaps image.json 'select(.kind == "live")')"
