@@ -4,6 +4,7 @@
 #include "listing.h"
 #include "memprof.h"
 #include "objects.h"
+#include "pairing_frames.h"
 
 /* JSON of a diff; `along`: NULL, or the axis whose values are among its frames. */
 typedef struct json_diff { hd_json *json; const char *along; } json_diff;
@@ -132,6 +133,7 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
 typedef struct pair {
     const hd_heap *side[2];
     const repeats *again[2];
+    const chosen *from[2];
 } pair;
 
 static size_t pairs_of(const arguments *a, const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, pair *pairs) {
@@ -145,6 +147,7 @@ static size_t pairs_of(const arguments *a, const chosen *x, const bool *in_x, co
         if (new ? !left[k] : !in_x[i]) continue;
         if (!new) pairs[n].side[0] = &x->heaps[i], pairs[n].again[0] = &x->again[i];
         if (k != NO_MATE) pairs[n].side[1] = &y->heaps[k], pairs[n].again[1] = &y->again[k];
+        pairs[n].from[0] = x, pairs[n].from[1] = y;
         n++;
     }
     free(left), free(mate);
@@ -164,15 +167,33 @@ static sized_heap *by_change(const comparing *d, const pair *pairs, size_t count
     return order;
 }
 
+/* A pair of two files, whose functions may have names of two builds. The later file's are shown. */
+static int diff_renamed(comparing *d, const pair *p, char *const *places) {
+    renamed_heap side[2] = { { .again = p->again[0] }, { .again = p->again[1] } };
+    frame_pairs *names = frame_pairs_create();
+    hd_error err;
+    int status = DONE;
+    for (int i = 2; i-- > 0 && !status;)
+        if (frame_pairs_take(names, p->from[i]->dump, &p->side[i], 1, &side[i], &err))
+            status = failed(p->from[i]->file, &err);
+    frame_pairs_free(names);
+    for (int i = 0; i < 2; i++) d->again[i] = side[i].again;
+    if (!status) status = diff_pair(d, &side[0].heap, &side[1].heap, places);
+    renamed_heap_free(&side[0]), renamed_heap_free(&side[1]);
+    return status;
+}
+
 static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const *places) {
     size_t shown;
     sized_heap *order = by_change(d, pairs, count, &shown);
-    int status = DONE;
+    int status = DONE, bad;
     for (size_t k = 0; k < shown; k++) {
         const pair *p = &pairs[order[k].number];
         if (k && !d->a->json) display(d->to.text, "\n");
         memcpy(d->again, p->again, sizeof d->again);
-        if (diff_pair(d, p->side[0], p->side[1], places)) status = BAD_INPUT;
+        if (p->side[0] && p->side[1] && p->from[0] != p->from[1]) bad = diff_renamed(d, p, places);
+        else bad = diff_pair(d, p->side[0], p->side[1], places);
+        if (bad) status = BAD_INPUT;
     }
     if (!d->a->json) put_smaller(d->to.text, d->a, &d->screen, "changes", order, shown, count);
     free(order);

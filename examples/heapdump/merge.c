@@ -7,6 +7,8 @@
 #include "formats/formats.h"
 #include "heaps.h"
 #include "memprof.h"
+#include "objects.h"
+#include "pairing_frames.h"
 
 typedef struct group_name {
     char *allocator;
@@ -29,6 +31,7 @@ typedef struct groups {
     void *names;                 /* tsearch, of group_name */
     const hd_format *common;     /* of all files; NULL: there are several */
     size_t files;                /* that were read */
+    frame_pairs *functions;      /* as the files so far call them */
     reading merging;             /* of which progress is told */
 } groups;
 
@@ -51,6 +54,7 @@ static void groups_free(groups *m) {
     tdestroy(m->names, group_name_free);
     for (size_t g = 0; g < m->count; g++) hd_merger_free(m->group[g].sum);
     free(m->group);
+    frame_pairs_free(m->functions);
 }
 
 static group *group_of(groups *m, const hd_heap *heap) {
@@ -137,23 +141,42 @@ static hd_status group_add_all(groups *m, const chosen *c, const hd_heap *heap, 
     return status;
 }
 
+/* The heaps of a file that are added, with functions as the first files call them. NULL: this failed. */
+static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, size_t *count) {
+    bool *picked = needed(calloc(c->count, 1));
+    const hd_heap **heaps = needed(calloc(c->count + 1, sizeof *heaps));
+    renamed_heap *renamed = needed(calloc(c->count + 1, sizeof *renamed));
+    hd_error err;
+    *count = 0;
+    mark_picked(c, a->dump, true, picked);
+    for (size_t i = 0; i < c->count; i++)
+        if (a->all || picked[i]) heaps[(*count)++] = &c->heaps[i];
+    if (!m->functions) m->functions = frame_pairs_create();
+    if (frame_pairs_take(m->functions, c->dump, heaps, *count, renamed, &err)) {
+        failed(c->file, &err);
+        free(renamed), renamed = NULL;
+    }
+    free(picked), free(heaps);
+    return renamed;
+}
+
 /* Adds the heaps of a file. One that does not fit the sum is left out as a bad file is; without memory nothing is. */
 static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad) {
-    bool *picked = needed(calloc(c->count, 1));
-    int status = DONE;
-    mark_picked(c, a->dump, true, picked);
-    for (size_t i = 0; i < 2 * c->count && !status; i++) {
-        const hd_heap *heap = &c->heaps[i % c->count];
+    size_t count;
+    renamed_heap *renamed = merged_of(a, c, m, &count);
+    int status = renamed ? DONE : BAD_INPUT;
+    for (size_t i = 0; i < 2 * count && !status; i++) {
+        const hd_heap *heap = &renamed[i % count].heap;
         const char *allocator = heap->allocator;
         hd_error err;
-        if (!a->all && !picked[i % c->count]) continue;
-        if (!(i < c->count ? begin_total(m, heap, &err) : group_add_all(m, c, heap, &err))) continue;
+        if (!(i < count ? begin_total(m, heap, &err) : group_add_all(m, c, heap, &err))) continue;
         display(stderr, "heapdump: %s: a heap%s%s is left out: %s\n", c->file, allocator ? " of " : "",
                 allocator ? allocator : "", err.message);
         *bad = BAD_INPUT;
         if (a->strict || err.status == HD_OUT_OF_MEMORY || err.status == HD_LIMIT) status = BAD_INPUT;
     }
-    free(picked);
+    for (size_t i = 0; renamed && i < count; i++) renamed_heap_free(&renamed[i]);
+    free(renamed);
     return status;
 }
 

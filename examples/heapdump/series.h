@@ -3,6 +3,7 @@
 #define HEAPDUMP_SERIES_H
 
 #include "heaps.h"
+#include "pairing_frames.h"
 #include "suspects.h"
 
 /* Bytes of a site in one dump. `blocks` is NAN if the dump does not count them; `old`: bytes older than a minute. */
@@ -15,6 +16,8 @@ typedef struct track { point *at; uint32_t count, room; } track;
    allocate for others; axis 1 lists the sites. A name is a function with its file and object, without the line. */
 typedef struct series {
     const hd_heap **heaps;
+    const chosen **from;         /* by dump: its file */
+    renamed_heap *renamed;       /* by dump: with functions as the last file calls them; NULL: there is one file */
     const char *file;            /* of the last */
     uint32_t count, counted;     /* counted: without a last one at which the program had cleared up */
     uint64_t *times;
@@ -62,6 +65,9 @@ typedef struct all_series {
 /* suspects_series.c: heaps of the same process, allocator and kind, in the order of files and dumps. Time is
    O(heaps log heaps). Totals and temporary heaps say nothing of leaks: only with any_kind. */
 void series_collect(all_series *all, const chosen *files, int count, bool any_kind);
+
+/* Names functions as the last file does. */
+hd_status series_rename(series *s, hd_error *err);
 
 /* suspects_sites.c */
 int series_fill(series *s);

@@ -5,7 +5,7 @@
 /* A heap of one of the files; `set`: the number of the set that it is in. */
 typedef struct ref {
     const hd_heap *heap;
-    const char *path;
+    const chosen *of;
     uint32_t file, number, set;
 } ref;
 
@@ -152,10 +152,27 @@ static void series_add_heap(all_series *all, series **to, const ref *from) {
         s = *to = &all->list[all->count++];
         *s = (series){ .count = 0 };
     }
-    if (!(s->count & (s->count - 1)))
+    if (!(s->count & (s->count - 1))) {
         s->heaps = needed(realloc(s->heaps, (s->count ? 2 * s->count : 1) * sizeof *s->heaps));
+        s->from = needed(realloc(s->from, (s->count ? 2 * s->count : 1) * sizeof *s->from));
+    }
+    s->from[s->count] = from->of;
     s->heaps[s->count++] = from->heap;
-    s->file = from->path;
+    s->file = from->of->file;
+}
+
+hd_status series_rename(series *s, hd_error *err) {
+    hd_status status = HD_OK;
+    frame_pairs *names;
+    if (!s->count || s->from[0] == s->from[s->count - 1]) return HD_OK; /* in the order of files */
+    names = frame_pairs_create();
+    s->renamed = needed(calloc(s->count, sizeof *s->renamed));
+    for (uint32_t end = s->count, i; end && !status; end = i) {
+        for (i = end - 1; i && s->from[i - 1] == s->from[end - 1];) i--;
+        status = frame_pairs_take(names, s->from[i]->dump, &s->heaps[i], end - i, &s->renamed[i], err);
+    }
+    frame_pairs_free(names);
+    return status;
 }
 
 static int by_set(const void *a, const void *b) {
@@ -175,7 +192,7 @@ void series_collect(all_series *all, const chosen *files, int count, bool any_ki
         for (size_t i = 0; i < files[f].count; i++) {
             const hd_heap *heap = &files[f].heaps[i];
             if (!any_kind && (heap->kind == HD_HEAP_TOTAL || heap->kind == HD_HEAP_TEMPORARY)) continue;
-            refs[n++] = (ref){ heap, files[f].file, (uint32_t)f, (uint32_t)i, 0 };
+            refs[n++] = (ref){ heap, &files[f], (uint32_t)f, (uint32_t)i, 0 };
         }
     sets = number_owners(refs, n);
     qsort(refs, n, sizeof *refs, by_number);

@@ -223,7 +223,7 @@ static int cells_add(filling *f, frames *x, const hd_profile *p, uint32_t axis, 
 
 /* Adds what one dump says. */
 static int series_add(filling *f) {
-    const hd_heap *heap = f->s->heaps[f->dump];
+    const hd_heap *heap = f->s->renamed ? &f->s->renamed[f->dump].heap : f->s->heaps[f->dump];
     hd_profile *made = NULL;
     const hd_profile *p = heap->profile;
     uint32_t axis = 0;
@@ -409,6 +409,7 @@ int series_fill(series *s) {
     int status = DONE;
     s->names = hd_profile_create(NULL, &err);
     if (!s->names) return failed(s->file, &err);
+    if (series_rename(s, &err)) return failed(s->file, &err);
     s->total = needed(calloc(s->count, sizeof *s->total));
     s->times = needed(calloc(s->count, sizeof *s->times));
     series_grow(s);
@@ -430,7 +431,9 @@ int series_fill(series *s) {
 
 void series_free(series *s) {
     for (uint32_t i = 0; i < s->nodes; i++) free(s->place[i]), free(s->at[i].at);
+    for (uint32_t i = 0; s->renamed && i < s->count; i++) renamed_heap_free(&s->renamed[i]);
+    free(s->renamed);
     free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->helper);
-    free(s->total), free(s->times), free(s->heaps);
+    free(s->total), free(s->times), free(s->heaps), free(s->from);
     hd_profile_free(s->names);
 }

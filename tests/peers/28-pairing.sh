@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two files at a time: which heaps diff, check and merge put together, and which format merge and convert write.
+# Two files at a time: which heaps and functions diff, check, merge and suspects put together, and which format merge and convert write.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
@@ -50,4 +50,56 @@ check "another kind" "$(bytes small.heaptrack peak)" "$(bytes peak.folded live)"
 # A budget that all entries fit in lists them.
 "$tool" convert --to chrome --output-bytes 100000 -o all.json doc-all.json
 check "the document's table" 59 "$("$tool" info --json all.json | jq '.files[0].heaps[0].entries')"
+
+# Functions of two builds are the same: objects by base name or as main programs, paths behind the differing prefix.
+# Changes of a diff, a row each: "function before after".
+changes() { "$tool" diff --json --min-share 0 "$@" 2> /dev/null | jq -r '[.diffs[].rows[] | select(.depth > 0 and .name != "<self>" and .axis == "backtrace")
+  | "\(.name | sub(" .*"; "")) \(.before) \(.after)"] | join(", ")'; }
+names() { "$tool" tree --json "$1" 2> /dev/null | jq -r '[.heaps[0].rows[] | select(.depth > 0 and .name != "<self>" and .axis == "backtrace") | "\(.name) \(.bytes)"] | join(", ")'; }
+grown() { "$tool" suspects --json "$@" 2> /dev/null | jq -r '.series | map((.suspects | map("\(.site) \(.growth)") | sort | join(" ")) + " rest \(.not_listed.growth // 0)") | join(", ")'; }
+check "diff of two names" "main 100 150, leak 100 150" "$(changes app-1.pb app-3.pb)"
+check "suspects of two names" "leak 50 rest 0" "$(grown app-1.pb app-3.pb)"
+check "suspects of three dumps" "leak 50 rest 0" "$(grown app-1.pb app-1.pb app-3.pb)"
+"$tool" merge -o two.pb app-1.pb app-3.pb 2> /dev/null
+check "merge of two names" "main (m.c:3) [app] 250, leak (m.c:7) [app] 250" "$(names two.pb)"
+
+# Recordings of one program that was built in two directories.
+for v in 1 2; do
+  mkdir -p tree$v/src/a tree$v/src/b
+  printf '%s\n' '#include <stdlib.h>' 'void *fa(int), *fb(int);' \
+    "int main(void) { void *volatile p[3]; p[0] = fa($v); p[1] = fb($v); p[2] = malloc(1000); return p[0] == p[1]; }" > tree$v/src/main.c
+  for d in a b; do
+    printf '%s\n' '#include <stdlib.h>' "static __attribute__((noinline)) void *util(int n) { void *volatile p = malloc(10000u * (unsigned)n); return p; }" \
+      "void *f$d(int n) { void *volatile p = util(n); return p; }" > tree$v/src/$d/util.c
+  done
+  ${CC:-cc} -g -O0 -o tree$v/app$v "$PWD"/tree$v/src/{main.c,a/util.c,b/util.c}
+  "$tool" record -o rec$v.json tree$v/app$v 2> /dev/null
+done
+check "diff of two builds' recordings" "main 21000 41000, fa 10000 20000, util 10000 20000, fb 10000 20000, util 10000 20000" "$(changes rec1.json rec2.json)"
+check "suspects of two builds' recordings" "util 10000 util 10000 rest 0" "$(grown rec1.json rec2.json)"
+"$tool" merge --to chrome -o rec.json rec1.json rec2.json 2> /dev/null
+here=$PWD/tree1/src
+check "merge of two builds' recordings" "main ($here/main.c:3) [app1] 62000, fa ($here/a/util.c:3) [app1] 30000, util ($here/a/util.c:2) [app1] 30000, fb ($here/b/util.c:3) [app1] 30000, util ($here/b/util.c:2) [app1] 30000" "$(names rec.json)"
+check "the blocks' objects are one" 1 "$("$tool" diff --json --by type rec1.json rec2.json 2> /dev/null | jq '[.diffs[].rows[] | select(.depth == 1)] | length')"
+check "a check of two builds' recordings" 0 "$(status "$tool" check --max-growth 100 rec1.json rec2.json)"
+check "the same from the peak" "main 21000 41000, fa 10000 20000, util 10000 20000, fb 10000 20000, util 10000 20000" "$(changes --kind peak rec1.json rec2.json)"
+check "and innermost first" "util 10000 20000" "$(changes --invert rec1.json rec2.json | grep -o '^util [0-9 ]*[0-9]')"
+
+# Stacks as texts: what is before, what is after, and the changes.
+pair() { printf '%s\n' "$2" > x.folded; printf '%s\n' "$3" > y.folded; check "$1" "$4" "$(changes --format folded x.folded y.folded)"; }
+pair "headers of two compilers" $'main (/b/v1/s/main.c:1) [app];get (/usr/include/c++/12/vector:9) [app] 5\nmain (/b/v1/s/main.c:1) [app];f (/b/v1/s/f.c:2) [app] 6' \
+  $'main (/b/v2/s/main.c:1) [app];get (/usr/include/c++/13/vector:9) [app] 7\nmain (/b/v2/s/main.c:1) [app];f (/b/v2/s/f.c:2) [app] 8' \
+  "main 11 15, f 6 8, get 5 7"
+pair "relative and absolute" 'main (src/main.c:1);f (src/a/f.c:2) 5' 'main (/w/src/main.c:1);f (/w/src/a/f.c:2) 6' "main 5 6, f 5 6"
+pair "one of two files of a name each" 'main (/v1/main.c:1);init (/v1/a/util.c:2) 5' 'main (/v2/main.c:1);init (/v2/b/util.c:2) 6' \
+  "main 5 6, init 0 6, init 5 0"
+pair "a path that could be either of two" 'f (/v1/util.c:2) 5' $'f (/v2/a/util.c:2) 6\nf (/v2/b/util.c:2) 7' "f 0 7, f 0 6, f 5 0"
+pair "two files of one name stay two" $'f (/v1/a/util.c:2) 5\nf (/v1/b/util.c:2) 3' $'f (/v2/a/util.c:2) 6\nf (/v2/b/util.c:2) 7' "f 3 7, f 5 6"
+pair "no more than whole components" 'f (/v1/xutil.c:2) 5' 'f (/v2/util.c:2) 6' "f 0 6, f 5 0"
+pair "main programs" 'main [app-1];f [app-1];g [libz.so.1] 5' 'main [app-2];f [app-2];g [libz.so.1] 6' "main 5 6, f 5 6, g 5 6"
+pair "other objects stay what they are" 'main [app-1];f [libold.so] 5' 'main [app-2];f [libnew.so] 6' "main 5 6, f 0 6, f 5 0"
+pair "a library that has the other's name" 'main [app-1];f [app-2] 5' 'main [app-2];f [app-2] 6' "main 0 6, f 0 6, main 5 0, f 5 0"
+printf 'main (/v1/m.c:1) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];gone (/v1/m.c:3) [app] 9\n' > x.folded
+printf 'main (/v2/m.c:1) [app2];walk (/v2/m.c:2) [app2] 2\n' > y.folded
+check "recursion of the other build" 1 "$("$tool" diff x.folded y.folded 2> /dev/null | grep -c -- '-7 B.*main (m.c:1) › walk (m.c:2) ×3$')"
 exit $failed
