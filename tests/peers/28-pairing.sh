@@ -3,7 +3,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must jq
+must jq python3
+root=$PWD
 work=build/peers/pairing
 rm -rf $work && mkdir -p $work
 cp tests/data/{doc-all.json,eq1.heap,eq2.heap,app-1.pb,app-3.pb,small.heaptrack} $work
@@ -102,4 +103,25 @@ pair "a library that has the other's name" 'main [app-1];f [app-2] 5' 'main [app
 printf 'main (/v1/m.c:1) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];gone (/v1/m.c:3) [app] 9\n' > x.folded
 printf 'main (/v2/m.c:1) [app2];walk (/v2/m.c:2) [app2] 2\n' > y.folded
 check "recursion of the other build" 1 "$("$tool" diff x.folded y.folded 2> /dev/null | grep -c -- '-7 B.*main (m.c:1) › walk (m.c:2) ×3$')"
+
+# Libraries of one build id, and of several, whatever they are called. Each is NAME:BUILD_ID, the program is first.
+library() { PYTHONPATH=$root/tests/peers python3 -B - "$@" <<'PY'
+import sys
+from pprof import Profile, number, message
+p = Profile()
+for i, (name, build_id) in enumerate((arg.split(':') for arg in sys.argv[3:]), 1):
+    p.data += message(3, number(1, i), number(2, 0x1000 * i), number(3, 0x1000 * i + 0x1000), number(5, p.string('/lib/' + name)), number(6, p.string(build_id)))
+    p.data += message(4, number(1, i), number(2, i), number(3, 0x1000 * i + 16), message(4, number(1, i), number(2, 7)))
+    p.data += message(5, number(1, i), number(2, p.string('f%d' % i)), number(4, p.string('f.c')))
+p.sample(range(len(sys.argv) - 3, 0, -1), int(sys.argv[2]))
+p.write(sys.argv[1])
+PY
+}
+library x.pb 5 app:a1 libz.so.1.2:b1 libq.so:c1
+library y.pb 7 app:a2 libz.so.1:b1 libq.so:c2
+check "libraries of one build id" "f1 5 7, f2 5 7, f3 5 7" "$(changes x.pb y.pb)"
+"$tool" merge -o z.pb y.pb x.pb 2> /dev/null
+check "a merge of these" "f1 (f.c:7) [app] 12, f2 (f.c:7) [libz.so.1] 12, f3 (f.c:7) [libq.so] 12" "$(names z.pb)"
+library x.pb 5 app:a1 libz.so.1.2:b1
+check "libraries of other build ids" "f1 5 7, f2 0 7, f2 5 0" "$(library y.pb 7 app:a2 libz.so.1:b2; changes x.pb y.pb)"
 exit $failed
