@@ -141,6 +141,12 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     is_short("(anonymous namespace)::make(int)", 30, "(anonymous namespace)::make");
     is_short("core::iter::map::h0123456789abcdef", 60, "core::iter::map");
     is_short("core::iter::map::h0123456789abcdef", 0, "core::iter::map::h0123456789abcdef");
+    is_short("<core::iter::Map<I,F> as core::iter::Iterator>::fold::<(), call<fn(u8) -> u8>>(u8)", 72,
+             "<core::iter::Map<\xe2\x80\xa6> as core::iter::Iterator>::fold::<\xe2\x80\xa6>");
+    is_short("main(int)::{lambda(int)#1}", 25, "\xe2\x80\xa6{lambda(int)#1}");
+    is_short("<lambda(int, char const*)>", 20, "\xe2\x80\xa6(int, char const*)>");
+    is_short("operator() [libabcdefgh.so]", 22, "operator() [\xe2\x80\xa6""defgh.so]");
+    is_short("operator() [libabcdefgh.so]", 8, "\xe2\x80\xa6r() [\xe2\x80\xa6]");
     is_short("f (not a place)", 60, "f (not a place)");
     is_short("\x1b[31mred", 60, "?[31mred");
     is_short("", 10, "");

@@ -28,27 +28,34 @@ static bool is_operator_sign(const char *s, size_t i) {
     return ends_with(s, i, "operator");
 }
 
-/* Without the parameters at the end, and what stands behind them ("const", "[clone .cold]"). */
-static size_t without_parameters(const char *s, size_t n) {
-    size_t end = n, depth = 0;
-    while (end && s[end - 1] != ')') end--;
-    if (!end) return n;
-    for (size_t i = end; i-- > 0;) {
-        if (s[i] == ')') depth++;
-        else if (s[i] == '(' && !--depth)
-            return !i || ends_with(s, i, "operator") || (n - i > 10 && !memcmp(s + i, "(anonymous", 10)) ? n : i;
-    }
-    return n;
+/* Whether s[i] opens (1) or closes (-1) what a template is given; a name of Rust may begin with '<'. */
+static int template_sign(const char *s, size_t i, size_t depth) {
+    if ((s[i] != '<' && s[i] != '>') || is_operator_sign(s, i)) return 0;
+    if (s[i] == '<') return 1;
+    return depth && !(i && s[i - 1] == '-') ? -1 : 0; /* "->" */
 }
 
-/* With `mark` for what stands between the outermost '<' and '>'; a name of Rust may begin with '<'. */
+/* Without the parameters at the end, and what stands behind them ("const", "[clone .cold]"). */
+static size_t without_parameters(const char *s, size_t n) {
+    size_t inner = 0, depth = 0, open = 0, last = n, end = 0; /* inner: of templates and "{lambda(int)#1}" */
+    for (size_t i = 0; i < n; i++) {
+        inner += (size_t)template_sign(s, i, inner) + (s[i] == '{') - (s[i] == '}' && inner);
+        if (inner) continue;
+        if (s[i] == '(' && !depth++) open = i;
+        if (s[i] == ')' && depth && !--depth) last = open, end = i + 1;
+    }
+    if (depth || last == n || !last || (end < n && s[end] == ':')) return n; /* "f(int)::{lambda(int)#1}" */
+    return ends_with(s, last, "operator") || (n - last > 10 && !memcmp(s + last, "(anonymous", 10)) ? n : last;
+}
+
+/* With `mark` for what stands between the outermost '<' and '>', but for those that a name begins with. */
 static void without_templates(growing *t, const char *s, size_t n, const char *mark) {
     size_t depth = 0;
     text_put(t, "", 0);
     for (size_t i = 0; i < n; i++) {
-        bool sign = i && (s[i] == '<' || s[i] == '>') && !is_operator_sign(s, i) && (s[i] == '<' || depth);
-        if (sign && s[i] == '<' && !depth++) text_put(t, "<", 1), text_put(t, mark, strlen(mark));
-        if (sign && s[i] == '>') depth--;
+        int sign = i ? template_sign(s, i, depth) : 0;
+        if (sign > 0 && !depth++) text_put(t, "<", 1), text_put(t, mark, strlen(mark));
+        if (sign < 0) depth--;
         if (!depth) text_put(t, s + i, 1);
     }
 }
@@ -57,10 +64,10 @@ static void without_templates(growing *t, const char *s, size_t n, const char *m
 static size_t return_type(const char *s, size_t n) {
     size_t depth = 0, after = 0;
     for (size_t i = 0; i + 1 < n; i++) {
-        bool sign = (s[i] == '<' || s[i] == '>') && i && !is_operator_sign(s, i);
-        if (sign) depth += s[i] == '<' ? 1 : depth ? (size_t)-1 : 0;
+        depth += (size_t)template_sign(s, i, depth);
+        if (depth) continue;
         if (s[i] == '(') break;
-        if (s[i] == ' ' && !depth && !ends_with(s, i, "operator") && s[i + 1] != '(' && s[i + 1] != '[') after = i + 1;
+        if (s[i] == ' ' && !ends_with(s, i, "operator") && s[i + 1] != '(' && s[i + 1] != '[') after = i + 1;
     }
     return after;
 }
@@ -111,15 +118,17 @@ static size_t without_hash(const char *s, size_t n) {
     return n - 19;
 }
 
-/* " (file.c:12)" without the beginning of the file, in at most so many columns; the line stays. */
+/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file, in at most so many columns; the line stays. */
 static void cut_place(growing *t, int columns) {
     growing cut = { NULL, 0 };
     size_t from = 2;
+    char stop = t->data[1] == '[' ? ']' : ':';
     if (columns_in(t) <= columns) return;
-    for (int left = columns_in(t) + 1; t->data[from] != ':' && left > columns; left--)
+    for (int left = columns_in(t) + 1; t->data[from] != stop && left > columns; left--)
         do from++;
         while ((t->data[from] & 0xc0) == 0x80);
-    text_put(&cut, " (" MORE, 2 + strlen(MORE));
+    text_put(&cut, t->data, 2);
+    text_put(&cut, MORE, strlen(MORE));
     text_put(&cut, t->data + from, t->size - from);
     free(t->data);
     *t = cut;

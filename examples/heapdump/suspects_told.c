@@ -127,7 +127,8 @@ static void put_growth(FILE *out, const arguments *a, const suspect *p, double a
     bool rates = false;
     put_signed(out, a, p->trend.growth);
     put_suspect_error(out, a, p);
-    if (all_growth > 0) display(out, " (%.0f%% of all growth)", 100 * fmin(p->trend.growth / all_growth, 1));
+    if (all_growth > 0 && p->trend.growth >= 0) /* what shrinks has no share */
+        display(out, " (%.0f%% of all growth)", 100 * fmin(p->trend.growth / all_growth, 1));
     put_blocks(out, p->blocks_grown, true);
     if (steps > 1) rates = put_rate(out, a, p->trend.growth / steps, "; ", " a step");
     if (seconds_of(s) > 0) put_rate(out, a, p->trend.growth / seconds_of(s), rates ? ", " : "; ", "/s");

@@ -103,6 +103,10 @@ def diff_screen(tool, report, files, pair, options, columns):
     if len(heaps) != 1:
         report.bad("one pair expected", str([h[0].raw for h in heaps])[:200])
         return
+    if "--entries" in options and x.heap.condensed and not any(o in options for o in ("--by", "--invert")):
+        trial = Report()
+        parse_tree.Checker(trial, views, parse_tree.blocks_of(out, True)[0][0], columns, True, False).run()
+        views = pair_views(x, y, terminal=True) if trial.kinds else views
     parse_tree.Checker(report, views, heaps[0], columns, True, not columns and "--entries" not in options).run()
 
 
