@@ -17,7 +17,8 @@ def json_rows(view, rows):
             state = 0, ()
         elif above is not None and r["name"] == "<other>":
             state = None
-        elif above is not None and r["name"] == "<self>":
+        elif above is not None and r["name"] == "<self>" and not (
+                r["axis"] == "backtrace" and above != "own" and above[0] >= 0 and view.child(above[0], "<self>")):
             state = (~above[0], above[1]) if r["axis"] == "backtrace" and above[0] >= 0 else "own"
         elif above is not None and above != "own" and r["axis"] == "backtrace":
             kid = view.child(above[0], r["name"]) if above[0] >= 0 else None

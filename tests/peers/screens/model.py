@@ -56,6 +56,9 @@ def hiders(stacks, shown):
     yield "ends", lambda s: cut_ends(tuple(f for f in s if f not in gone - ends),
                                      lambda f: f in both and not OUTER.fullmatch(plain(f)),
                                      lambda f: f in both and not INNER.fullmatch(plain(f)))
+    yield "names, and others at ends", lambda s: cut_ends(
+        tuple(f for f in s if f not in gone), lambda f: f in ends and not OUTER.fullmatch(plain(f)),
+        lambda f: f in ends and not INNER.fullmatch(plain(f)))
     yield "both ends", lambda s: cut_ends(tuple(f for f in s if f not in gone - ends), both.__contains__,
                                           both.__contains__)
     yield "ends, kept when alone", lambda s: cut_ends(
@@ -210,6 +213,8 @@ def by_name(heap_cells, change, axis=None):
         path = axes.get(axis, ()) if axis else change(stack)
         for f in set(path):
             cum[f] = add(cum.get(f, ZERO), tuple(n))
+        if path[-1:] == ("<self>",):           # a frame of the file
+            path = path[:-1]
         if path:
             own[path[-1]] = add(own.get(path[-1], ZERO), tuple(n))
         if path and len(path) < len(stack) and path[-1] != stack[-1]:

@@ -1,7 +1,7 @@
 """tree and diff: each printed line finds its node, figures are compared, parts add up."""
 import re
 from model import View, less, with_axis
-from text import approx, BYTES, CHAIN, INVISIBLE, is_error, is_share, is_size, names_it, segments
+from text import approx, BYTES, CHAIN, INVISIBLE, is_error, is_share, is_size, names_it, parts, segments
 
 BAR = "[\u2588-\u258f \u2591-\u2593]{8}"
 TREE = re.compile(rf"\s*(?P<bytes>{BYTES})(?P<error> ±\s*>?[\d.]+%)?\s+(?P<share>> ?100%|[\d.]+%)"
@@ -239,7 +239,7 @@ class Checker:
                 if names_it(what, f):
                     yield from self.walk(at, chain, i + 1, go, x)
             else:
-                module = re.sub(r"\+0x[0-9a-f]+$", "", f)
+                module = re.sub(r"\+0x[0-9a-f]+$", "", parts(f)[0])
                 if names_it(what, f) or (kind == "stripped" and names_it(re.sub(r"\+0x[0-9a-f]+$", "", what), module)):
                     yield from self.walk(at, chain, i + 1, go, x)
                     yield from self.walk(at, chain, i, go, x)

@@ -146,9 +146,11 @@ def suspects_screen(tool, report, files, series, options, columns):
             own = ZERO
             for s, _, *n in cells:
                 own = add(own, tuple(n)) if s and s[-1] == f else own
-            least = own if least is None or own[0] < least[0] else least
+            least = own if least is None else tuple(min((n for n in x if n is not None), default=None) for x in zip(own, least))
         if least is None:
             return None
+        if "(library code only)" in name:      # of the stacks that have nothing else
+            least = 0, 0
         most = ZERO
         for s, _, *n in cells:
             most = add(most, tuple(n)) if any(names_it(short, g) for g in s) else most

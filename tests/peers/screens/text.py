@@ -113,7 +113,7 @@ def names_it(shown, name):
     f, place, line, obj = parts(name)
     for take in ((shown, None, None, None), parts(shown), parts_of_short(shown)):
         sf, splace, sline, sobj = take
-        if sobj is not None and sobj != obj:
+        if sobj is not None and (obj is None or not like(sobj, obj)):
             continue
         if sline is not None and (sline != line or not is_place(splace, place)):
             continue
