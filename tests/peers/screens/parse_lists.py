@@ -79,7 +79,7 @@ def signed(printed, n):
     return is_size(printed.lstrip("+-"), int(abs(n))) and not (sign == "-" and n >= 1) and not (sign == "+" and n <= -1)
 
 
-def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
+def suspects(report, out, heaps, bounds, sort=None):
     """heaps: of a series, in turn. bounds(name, heap index): (least, most) amounts that a site of this name may have."""
     if out.split("\n")[0].endswith("…"):        # a head that is cut off
         report.note("suspects: head cut off", out.split("\n")[0])
@@ -105,7 +105,7 @@ def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
     else:
         report.bad("unparsed", out.split("\n")[0])
         return
-    name, shares, least, most = None, 0.0, 0.0, 1e300
+    name, shares, least, most, last = None, 0.0, 0.0, 1e300, None
     for raw in out.split("\n"):
         m = re.match(r" {0,2}\d+  (.*)", raw)
         if m and not raw.startswith("    "):
@@ -126,6 +126,12 @@ def suspects(report, out, heaps, bounds, exact_sites=None, seconds=None):
                 report.bad("a share of growth below 0", f"{name}: {raw.strip()}")
             elif share:                        # of one sum of growth for all
                 least, most = max(least, 100 * abs(int(two[1])) / (share + .51)), min(most, 100 * abs(int(two[1])) / (share - .51))
+        key = {"bytes": 1, "blocks": 3}.get(sort)
+        if one and key and (one[key] or "").isdigit():
+            report.relation()
+            if last is not None and int(one[key]) > last:
+                report.bad(f"suspects: not sorted by {sort}", raw)
+            last = int(one[key])
         if one:
             shares += float(one[2])
             span = bounds(name, -1)

@@ -36,9 +36,19 @@ class Report:
         self.notes.setdefault(kind, []).append((self.command, str(raw)))
 
 
+class Some:
+    """Every third of what it is asked about, in turn: the screens of a short run."""
+    def __init__(self, full):
+        self.full, self.turn = full, 0
+
+    def take(self):
+        self.turn += 1
+        return self.full or self.turn % 3 == 0
+
+
 class Tool:
     def __init__(self, path, report):
-        self.path, self.report = path, report
+        self.path, self.report, self.extra = path, report, []
         self.helps = {c: self.run([c, "--help"], None)[0] for c in ("tree", "top", "diff", "suspects", "check")}
 
     def has(self, command, option):
@@ -46,6 +56,8 @@ class Tool:
 
     def run(self, arguments, columns=None):
         """Text and status; on a terminal of so many columns, or into a pipe."""
+        if self.extra and arguments[0] in ("tree", "top"):
+            arguments = [arguments[0], *self.extra, *arguments[1:]]
         self.report.command = " ".join(shlex.quote(a) for a in ["heapdump", *arguments]) + \
             (f"   # {columns} columns" if columns else "")
         if columns:
@@ -155,14 +167,14 @@ def suspects_screen(tool, report, files, series, options, columns):
         for s, _, *n in cells:
             most = add(most, tuple(n)) if any(names_it(short, g) for g in s) else most
         return (0, 0 if most[1] is not None else None) if len(series) > 1 else least, most
-    parse_lists.suspects(report, out, series, bounds)
+    parse_lists.suspects(report, out, series, bounds, options[options.index("--sort") + 1] if "--sort" in options else None)
 
 
 def sorts(tool, command):
     return ["bytes", "blocks", "self", "name"] if tool.has(command, "--sort") else []
 
 
-def file_screens(tool, report, file, full):
+def file_screens(tool, report, file, full, some):
     if file.own and file.all:
         report.by = "info"
         out, status = tool.run(["info", file.path])
@@ -178,20 +190,22 @@ def file_screens(tool, report, file, full):
             modes += [["--bytes", "--min-bytes", "1k"], ["--bytes", "--top", "3"]]
         for options in modes:
             for columns in WIDTHS:
-                if not columns or full or options[1:2] in ([], ["--entries"], ["--by"], ["--invert"]):
+                if (not columns or full or options[1:2] in ([], ["--entries"], ["--by"], ["--invert"])) and some.take():
                     tree_screen(tool, report, file, shown, options, columns)
         for options in [["--bytes"], ["--bytes", "--self"], ["--bytes", "--frames", "all"], []] + \
                 [["--bytes", "--by", a] for a in axes if a == "type"] + [["--bytes", "--sort", s] for s in sorts(tool, "top")]:
             for columns in WIDTHS if not options[1:] else (None, 80):
-                top_screen(tool, report, file, shown, options, columns)
+                if some.take():
+                    top_screen(tool, report, file, shown, options, columns)
     if len(file.heaps) and len({h.heap.key()[:3] for h in file.heaps}) == 1 and \
             len({h.heap.kind for h in file.heaps}) == 1 and len(file.heaps) == len(file.all):
         for columns in WIDTHS:
-            for options in ["--bytes"], []:
-                suspects_screen(tool, report, [file], [h.heap.cells for h in file.heaps], options, columns)
+            for options in [["--bytes"], []] + [["--bytes", "--sort", s] for s in sorts(tool, "suspects") if not columns]:
+                if some.take():
+                    suspects_screen(tool, report, [file], [h.heap.cells for h in file.heaps], options, columns)
 
 
-def pair_screens(tool, report, a, b):
+def pair_screens(tool, report, a, b, some):
     if len(a.heaps) != 1 or len(b.heaps) != 1 or len(a.all) != 1 or len(b.all) != 1:
         return
     pair = a.heaps[0], b.heaps[0]
@@ -201,7 +215,8 @@ def pair_screens(tool, report, a, b):
         if "--by" in options and not (pair[0].heap.typed and pair[0].view().axes):
             continue
         for columns in WIDTHS if options[1:2] != ["--sort"] else (None,):
-            diff_screen(tool, report, (a, b), pair, options, columns)
+            if some.take():
+                diff_screen(tool, report, (a, b), pair, options, columns)
     site = max(pair[1].heap.cells, key=lambda c: c[2])[0]
     word = re.sub(r"[^\w].*", "", site[-1]) if site else ""
     limits = {"growth": 0.05, "total": 1 << 20, "site": (word, 4096)}
@@ -233,19 +248,19 @@ def main():
     p.add_argument("tool"), p.add_argument("work")
     p.add_argument("--random", type=int, default=60), p.add_argument("--first", type=int, default=0)
     p.add_argument("--programs", type=int, default=3), p.add_argument("--files", nargs="*"), p.add_argument("--data")
-    p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
+    p.add_argument("--full", action="store_true"), p.add_argument("--every", action="store_true"), p.add_argument("--most", type=int, default=3)
     a = p.parse_args()
     report = Report()
     tool = Tool(a.tool, report)
     os.makedirs(a.work, exist_ok=True)
-    read = collections.Counter()
+    read, some = collections.Counter(), Some(a.full or a.every)
     for seed in range(a.first, a.first + a.random):
         files = [File(tool, report, f) for f in gen.write(a.work, seed)]
         for f in files:
             read["random"] += bool(f.heaps)
             if a.full or f is not files[1]:    # that one is compared with the first
-                file_screens(tool, report, f, a.full)
-        pair_screens(tool, report, *files[:2])
+                file_screens(tool, report, f, a.full, some)
+        pair_screens(tool, report, *files[:2], some)
     files = a.files or (inputs(a.data, 1 << 30 if a.full else 3) if a.data else [])
     if a.programs:
         files = files + programs.record(tool, report, a.work, a.programs, read)
@@ -253,10 +268,17 @@ def main():
         begun = time.time()
         f = File(tool, report, path)
         read["files"] += bool(f.heaps)
-        file_screens(tool, report, f, a.full)
+        file_screens(tool, report, f, a.full, some)
+        for metric in ("AllocCount", "TotalAccessCount") if f.heaps and "memprof" in path else ():
+            tool.extra = ["--metric", metric]
+            if not tool.run(["tree", path])[1]:
+                read["metrics"] += 1
+                file_screens(tool, report, File(tool, report, path), a.full, some)
+            tool.extra = []
         if os.environ.get("TIMES"):
             print(f"{time.time() - begun:.1f} s {path}")
-    print(f"inputs: {read['random']} random files, {read['files']} others, {read['programs']} recordings of programs")
+    print(f"inputs: {read['random']} random files, {read['files']} others, {read['programs']} recordings of programs, "
+          f"{read['metrics']} metrics")
     print("screens: " + ", ".join(f"{n} {c}" for c, n in sorted(report.screens.items())))
     print(f"figures compared: {report.count}; relations checked: {report.relations}")
     for kinds, word in (report.notes, "note"), (report.kinds, "VIOLATION"):
