@@ -825,7 +825,7 @@ static void handler(int signal_number) {
 }
 
 static void a_recording_becomes_a_file_that_is_read_back(void **state) {
-    char path[] = "recording-XXXXXX.json";
+    char path[] = "/tmp/heapdump-test-XXXXXX.json";
     hd_error err = { 0 };
     hd_dump *dump;
     hd_recorder *recorder = hd_recorder_create(NULL, NULL);
@@ -1157,7 +1157,7 @@ static void a_tracker_restarted_with_other_contexts_does_no_harm(void **state) {
 
 /* The kind and the name of the process are read back as they were written. */
 static void kinds_and_names_of_recordings_are_read_back(void **state) {
-    char path[] = "kinds-XXXXXX.json";
+    char path[] = "/tmp/heapdump-test-XXXXXX.json";
     hd_error err = { 0 };
     int fd = mkstemps(path, 5);
     (void)state;
