@@ -28,7 +28,7 @@ cat > $work/suppressions <<END
 }
 END
 for t in base io json json_write profile tracker chrome chrome_bad; do
-  MAKEFLAGS= make -s build/tests/plain/test_$t
+  made build/tests/plain/test_$t
   if valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
      --suppressions=$work/suppressions build/tests/plain/test_$t > $work/test_$t.out 2>&1
   then pass "test_$t under memcheck"

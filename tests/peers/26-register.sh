@@ -9,7 +9,7 @@ work=$PWD/build/peers/register
 rm -rf "$work" && mkdir -p "$work"
 trap 'rm -rf "$work"/register_traces' EXIT
 gcc -O2 -shared -fPIC bench/register_trace.c -o "$work/libregister_trace.so" -ldl
-gcc -std=gnu99 -O2 $(pkg-config --cflags stb) -Itests tests/test_register_random.c -o "$work/random" -lcmocka -lpthread -lm
+made build/tests/plain/test_register_random
 if [ -n "${FULL:-}" ]; then
   need gcc redis-server redis-tools nodejs || true
   operations=100000000 only=
@@ -17,7 +17,7 @@ else
   operations=4000000 only=sqlite3
 fi
 bench/register_traces.py --build "$work" --only "$only" --record
-HEAPDUMP_TRACES=$work/register_traces HEAPDUMP_OPERATIONS=$operations "$work/random" > "$work/out" 2> "$work/err" || {
+HEAPDUMP_TRACES=$work/register_traces HEAPDUMP_OPERATIONS=$operations build/tests/plain/test_register_random > "$work/out" 2> "$work/err" || {
   fail "the register and a map: $work/err"; tail -20 "$work/err"; }
 while IFS= read -r line; do pass "$line"; done < <(grep operations "$work/out")
 check "replayed and random, each with a map" ok "$([ "$(grep -c operations "$work/out")" -ge 3 ] && echo ok)"

@@ -8,7 +8,7 @@ must gcc libc6-dev python3 jq util-linux dash
 source=$PWD/tests/peers/joins.c
 work=$PWD/build/peers/region
 rm -rf "$work" && mkdir -p "$work"
-gcc -w -g -O1 $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$source" -o "$work/joins" -lpthread
+linked "$work/joins" "$source" -g -O1
 cd "$work"
 joins=$work/joins
 gcc -shared -fPIC -x c /dev/null -o nothing.so # they bring their recorder

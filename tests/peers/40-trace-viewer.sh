@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     return hd_chrome_write(heaps, 5, NULL, hd_out_file(stdout), &err) != HD_OK;
 }
 C
-${CC:-cc} -std=gnu11 -w -I. $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) "$work/write.c" -o "$work/write" -lpthread
+linked "$work/write" "$work/write.c" -I.
 "$work/write" heaps > "$work/library.json"
 "$work/write" heaps_v2 > "$work/library_v2.json"
 

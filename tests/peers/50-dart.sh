@@ -16,7 +16,7 @@ must gcc libstb-dev xz-utils
 work=$PWD/build/peers/dart
 rm -rf "$work" && mkdir -p "$work"
 tool=$work/dart_tool
-${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/dart_tool.c -o "$tool" -lpthread
+linked "$tool" tests/peers/dart_tool.c -O2
 
 xz -dc tests/data/sass-small.dartheap.xz > "$work/kept.dartheap"
 check "the kept snapshot" "objects 204485 references 1072743 classes 1895 shallow 13912280 header 13914776 none 58277 null 1 bool 3 integer 25719 double 657 latin1 33117 utf16 37 length 60508 name 26166 identities 79887 reachable 143696 identical" \

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 must jq gcc libstb-dev
 work=$PWD/build/peers/check
 rm -rf "$work" && mkdir -p "$work"
-${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/check_aa.c -o "$work/check_aa" -lpthread
+linked "$work/check_aa" tests/peers/check_aa.c
 seeds=$PWD/fuzz/seeds data=$PWD/tests/data
 cd "$work"
 

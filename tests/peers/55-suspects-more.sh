@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 must jq gcc libstb-dev xz-utils
 work=$PWD/build/peers/suspects-more
 rm -rf "$work" && mkdir -p "$work"
-${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/check_aa.c -o "$work/check_aa" -lpthread
+linked "$work/check_aa" tests/peers/check_aa.c
 data=$PWD/tests/data seeds=$PWD/fuzz/seeds
 cd "$work"
 

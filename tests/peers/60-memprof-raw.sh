@@ -13,7 +13,7 @@ must gcc libstb-dev python3 binutils
 work=$PWD/build/peers/memprof
 rm -rf "$work" && mkdir -p "$work"
 tool=$work/memprof_tool
-${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/memprof_tool.c -o "$tool" -lpthread
+linked "$tool" tests/peers/memprof_tool.c -O2
 
 for f in tests/data/memprof-*.raw; do check "$f: written back" identical "$("$tool" same "$f")"; done
 

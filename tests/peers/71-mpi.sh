@@ -13,7 +13,7 @@ root=$PWD
 rm -rf "$work" && mkdir -p "$work/in" && cd "$work"
 warn="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Werror"
 OMPI_CC=gcc mpicc -std=gnu99 -O0 $warn $(pkg-config --cflags stb) "$root/examples/merge_mpi.c" -o merge_mpi -lz -lpthread || { fail "merge_mpi.c does not compile"; exit 1; }
-gcc -std=gnu11 -O0 $(pkg-config --cflags stb) "$root/bench/fleet.c" -o fleet -lz -lm -lpthread
+linked fleet "$root/bench/fleet.c" -O0 -lz -lm
 
 # ranks N OUT FILE...: its status. mpirun can hang when processes have ended: that is a failure, and no wait for ever.
 ranks() {

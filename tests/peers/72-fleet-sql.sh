@@ -12,7 +12,7 @@ work=$PWD/build/peers/fleet-sql
 rm -rf "$work" && mkdir -p "$work/in" && cd "$work"
 npm install --silent --no-audit --no-fund --prefix "$work" @duckdb/node-api@1.5.6-r.1 chdb@3.4 > npm.log 2>&1 ||
   npm install --silent --no-audit --no-fund --prefix "$work" @duckdb/node-api@1.5.6-r.1 >> npm.log 2>&1 || skip "DuckDB cannot be installed here"
-gcc -std=gnu11 -O2 $(pkg-config --cflags stb) "$root/bench/fleet.c" -o make_rows -lz -lm -lpthread
+linked make_rows "$root/bench/fleet.c" -O2 -lz -lm
 ./make_rows in rows $([ "${FULL-}" ] && echo 10000 || echo 200) 100
 
 answers() { node "$root/tests/peers/72-fleet-sql.mjs" "$1" "$root/examples/fleet.sql" "$work" "$tool"; }

@@ -52,7 +52,7 @@ check "process_totals of Chromium" yes "$(jq -r '[.. | .process_totals? | select
 check "told as text" 1 "$("$tool" info glibc.json | grep -c ' live blocks (recorded)$')"
 
 # What only an allocator knows, when the program tells it: joins.c records by the library alone.
-gcc -w -g -O1 $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$sources/joins.c" -o joins -lpthread
+linked joins "$sources/joins.c" -g -O1
 gcc -shared -fPIC -x c /dev/null -o nothing.so
 HEAPDUMP_RECORDER=$work/nothing.so "$tool" record -o stats.json -- ./joins +5000 stat=malloc/arenas/0:700 stat=malloc/arenas/0:900 stat=resident:1 signal=9 2> err || :
 check "what an allocator says of itself, as it said last" "malloc/arenas/0 size bytes 900" \

@@ -1,6 +1,8 @@
 # What the scripts beside this one share; sourced from the root of the checkout.
 tool=$PWD/build/heapdump
+common_root=$PWD
 failed=0
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script; what it calls itself has jobs of its own
 # bash -x: its lines go where they are seen, not among what functions print on standard error.
 case $- in *x*) exec {BASH_XTRACEFD}>&2 ;; esac
 
@@ -41,6 +43,17 @@ def until_dumps(n):
         bytes(1000)
         subprocess.run(['$tool', 'snapshot', str(os.getpid())], env={}, check=True, stderr=subprocess.DEVNULL)
 "
+
+# made TARGET...: by make in this checkout. Scripts run side by side, and make one after the other: no two write one file.
+made() { mkdir -p "$common_root/build" && flock "$common_root/build/made.lock" make -s --no-print-directory -C "$common_root" "$@"; }
+
+# linked OUT SOURCE [OPTIONS]: a program of one C source with heapdump.h, which shares the tool's copy of the library: it
+# takes long to compile. COMPILER: another than cc.
+linked() {
+  made build/tool/library.o &&
+    ${COMPILER:-${CC:-cc}} -std=gnu11 -w -DHD__IMPLEMENTED $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$2" \
+      "$common_root/build/tool/library.o" -o "$1" "${@:3}" -lpthread
+}
 
 # live FILE [OPTIONS]: bytes and blocks of the first heap of a dump
 live() { "$tool" tree --bytes "$@" | awk 'NR == 1 { print $1, $3 }'; }

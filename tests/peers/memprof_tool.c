@@ -12,6 +12,8 @@
        memprof_tool swap OUT FILE             in the other byte order */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../../heapdump.h"
 
