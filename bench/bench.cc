@@ -1,12 +1,13 @@
 // Benchmarks: ours beside the peers, the same work in the same run, with the ratio.
 //
-//     make bench                                        all of it, then whole programs (programs.py)
-//     make bench BENCH_ARGS=--benchmark_filter=export   a part of it
+//     make bench                                        all but the largest
+//     make bench BENCH_ARGS=--benchmark_filter=export   a part of it; =. is all of it
+//     make bench-all                                    all of it, then whole programs (programs.py)
 //
 // A benchmark is called "comparison|who"; those that share the comparison are set beside each other in
 // the table at the end, "ours" being what the ratio refers to. What is shown is the fastest of the
 // repetitions, in CPU time, and the repetitions of all benchmarks are run in random order: what else the
-// machine is doing only ever adds, and falls on all of them alike. About three minutes and 6 GB of memory.
+// machine is doing only ever adds, and falls on all of them alike. A few minutes; all of it takes 6 GB of memory.
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -150,6 +151,19 @@ class Table : public benchmark::BenchmarkReporter {
                         std::printf("%-44s %11s   %-26s %11s %9.*f   %2.0f%% %2.0f%%\n", what.c_str(), ours.text().c_str(),
                                     peer.who.c_str(), peer.text().c_str(), peer.value < 0.1 * ours.value ? 4 : 2,
                                     peer.value / ours.value, 100 * ours.spread, 100 * peer.spread);
+        }
+        bool first = true;
+        for (const std::string &what : comparisons) {
+            const std::vector<Line> &lines = results[what];
+            const size_t ours = static_cast<size_t>(
+                std::count_if(lines.begin(), lines.end(), [](const Line &line) { return line.who == "ours"; }));
+            if (ours && ours < lines.size()) continue;
+            for (const Line &line : lines) {
+                if (first) std::printf("\n%-44s\n", "without a peer:");
+                first = false;
+                std::printf("%-44s %11s   %-26s %11s %9s   %2.0f%%\n", what.c_str(), line.text().c_str(),
+                            line.who == "ours" ? "" : line.who.c_str(), "", "", 100 * line.spread);
+            }
         }
         std::printf("\nratio: the peer's time (or bytes) over ours; above 1, ours is the better.\n"
                     "spread: how much longer the slowest repetition took than the fastest; ours, peer's.\n");

@@ -2,7 +2,7 @@
 tool=$PWD/build/heapdump
 common_root=$PWD
 failed=0
-unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script; what it calls itself has jobs of its own
+unset MAKEFLAGS MFLAGS MAKELEVEL # a make called by a script has its own jobs, not those of the make above
 # bash -x: its lines go where they are seen, not among what functions print on standard error.
 case $- in *x*) exec {BASH_XTRACEFD}>&2 ;; esac
 
@@ -44,14 +44,14 @@ def until_dumps(n):
         subprocess.run(['$tool', 'snapshot', str(os.getpid())], env={}, check=True, stderr=subprocess.DEVNULL)
 "
 
-# made TARGET...: by make in this checkout. Scripts run side by side, and make one after the other: no two write one file.
+# made TARGET...: builds targets of this checkout. Peers run side by side; a lock keeps two makes from writing one file.
 made() { mkdir -p "$common_root/build" && flock "$common_root/build/made.lock" make -s --no-print-directory -C "$common_root" "$@"; }
 
-# linked OUT SOURCE [OPTIONS]: a program of one C source with heapdump.h, which shares the tool's copy of the library: it
-# takes long to compile. COMPILER: another than cc.
+# linked OUT SOURCE [OPTIONS]: builds a program of one C source and the tool's copy of the library. Compiling the library
+# again would take longer than most peers.
 linked() {
   made build/tool/library.o &&
-    ${COMPILER:-${CC:-cc}} -std=gnu11 -w -DHD__IMPLEMENTED $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$2" \
+    ${CC:-cc} -std=gnu11 -w -DHD__IMPLEMENTED $(pkg-config --cflags stb 2> /dev/null || echo -I/usr/include/stb) "$2" \
       "$common_root/build/tool/library.o" -o "$1" "${@:3}" -lpthread
 }
 
