@@ -233,11 +233,11 @@ digests: $(B)/heapdump ## print digests of all that the tool answers to the file
 TEST_EXAMPLES := $(EXAMPLES:$(B)/%=$(B)/tests/%)
 $(B)/tests/examples/%: examples/%.c $(B)/tests/plain/library.o
 	@mkdir -p $(@D)
-	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $^ -o $@ -lpthread
+	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $< $(B)/tests/plain/library.o -o $@ -lpthread
 
 $(B)/tests/examples/%: examples/%.cc $(B)/tests/plain/library.o
 	@mkdir -p $(@D)
-	@$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $^ -o $@ -lpthread
+	@$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tests/plain/library.o -o $@ -lpthread
 
 -include $(TEST_EXAMPLES:=.d)
 
@@ -277,7 +277,7 @@ $(B)/fuzz/library.o: tests/library.c $(B)/tests/library.h | fuzz-deps
 
 $(B)/fuzz/%: fuzz/%.c $(B)/fuzz/library.o | $(B)/tests/names.h fuzz-deps
 	@mkdir -p $(@D)
-	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $^ -o $@ -lyaml -lz
+	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $< $(B)/fuzz/library.o -o $@ -lyaml -lz
 
 -include $(FUZZERS:%=$(B)/fuzz/%.d) $(B)/fuzz/library.o.d
 
