@@ -44,7 +44,9 @@ same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded &
   insert into t select n, hex(randomblob(20)) from c; select count(*) from t;" > /dev/null
 "$tool" convert --kind live --to chrome -o sql.json kinds.json
 "$tool" convert --to chrome --top 2 -o cut.json sql.json
-cp "$root/tests/data/trace-viewer/two-dumps.json" two.json
+# Two allocators of one dump: of several dumps the last is written.
+jq -c '.traceEvents |= map(if .ph == "v" and .id == "0x2" then .id = "0x1" | .ts = 10 | .args.dumps.heaps |= { blink_gc: .malloc } else . end)' \
+  "$root/tests/data/trace-viewer/two-dumps.json" > two.json
 cp "$root/tests/data/memprof-19.raw" memprof.raw
 cp "$root/fuzz/seeds/fuzz_netcf/sample.txt" netcf.txt
 cp "$root/tests/data/small.dartheap" small.dartheap
@@ -60,10 +62,15 @@ for file in sql.json cut.json two.json memprof.raw netcf.txt small.dartheap; do
   how=
 done
 check "one heap needs no label" 0 "$(grep -c '^(' sql.json.folded)"
-check "of several, each has one" "$(wc -l < two.json.folded)" "$(grep -c '^(malloc, pid 1, dump 0x[12])[; ]' two.json.folded)"
-
-check "kinds are told once" "(malloc, heaps) (malloc, peak, heaps) (malloc, temporary, heaps) (malloc, total, heaps)" \
-  "$("$tool" convert --to folded "$root/tests/data/small.heaptrack" 2> err | cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' ')"
+check "of several, each has one" "(blink_gc, pid 1, dump 0x1) (malloc, pid 1, dump 0x1)" "$(grep -o '^([^)]*)' two.json.folded | LC_ALL=C sort -u | paste -sd' ')"
+check "of two dumps the last is written" "32 1" \
+  "$("$tool" convert --to folded "$root/tests/data/trace-viewer/two-dumps.json" 2> err | awk '{ sum += $NF } END { print sum }') $(grep -c 'left out.*dumps' err)"
+for kind in live peak total temporary; do
+  "$tool" convert --to folded $([ $kind = live ] || echo --kind $kind) "$root/tests/data/small.heaptrack" > kind.folded 2> err
+  check "a file of one kind: $kind" "$("$tool" tree --kind $kind --json "$root/tests/data/small.heaptrack" | jq '.heaps[0].rows[0].bytes')" \
+    "$(awk '{ sum += $NF } END { print sum }' kind.folded)"
+  check "... are the others named as left out?" $([ $kind = live ] && echo 1 || echo 0) "$(grep -c 'heaps of other kinds' err)"
+done
 
 # By heaptrack: stacks that end in "; ".
 heaptrack -o live sqlite3 :memory: "create table t(a, b); insert into t values(1, 2);" > heaptrack.log 2>&1
