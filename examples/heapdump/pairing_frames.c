@@ -216,33 +216,41 @@ static hd_status renamed(frame_pairs *p, hd_str name, char **text, size_t *room,
     return HD_OK;
 }
 
-/* A type of the heap at hand: recordings call blocks of no known type by the object that allocated. */
-static hd_str type_renamed(const frame_pairs *p, const hd_axis *types, hd_str name) {
-    const part_names *objects = &p->part[OBJECTS];
-    const hd_str *names = hd_profile_axis(p->names, OBJECTS).node_name;
-    for (uint32_t i = 0; i < objects->count; i++) {
-        hd_str now = names[objects->to[objects->list[i]]];
-        if (objects->to[objects->list[i]] == objects->list[i] || !hd_str_equal(names[objects->list[i]], name)) continue;
-        for (uint32_t k = 1; k < types->node_count; k++)
-            if (hd_str_equal(types->node_name[k], now)) return name;
-        return now;
+/* Types, renamed: recordings call a block of no known type by the object that allocated it. `names`, by node; to be
+   freed. */
+static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **names, hd_error *err) {
+    uint32_t *number = needed(calloc(types->node_count, sizeof *number));
+    hd_status status = HD_OK;
+    bool *taken;
+    *names = needed(malloc(types->node_count * sizeof **names));
+    for (uint32_t i = 1; i < types->node_count && !status; i++)
+        status = number_of(p, OBJECTS, types->node_name[i], &number[i], err);
+    taken = needed(calloc((size_t)p->part[OBJECTS].room + 1, sizeof *taken));
+    for (uint32_t i = 1; i < types->node_count; i++) taken[number[i]] = true;
+    for (uint32_t i = 1; i < types->node_count; i++) {
+        uint32_t now = number[i] ? p->part[OBJECTS].to[number[i]] : 0;
+        bool same = now == number[i] || taken[now];
+        (*names)[i] = same ? types->node_name[i] : hd_profile_axis(p->names, OBJECTS).node_name[now];
     }
-    return name;
+    free(number), free(taken);
+    return status;
 }
 
 /* The nodes of an axis in a profile to fill, with frames renamed; by node, `map`. */
 static hd_status copy_axis(frame_pairs *p, hd_profile *to, uint32_t a, const hd_axis *axis, uint32_t *map, hd_error *err) {
     char *text = NULL;
+    hd_str *types = NULL;
     size_t room = 0;
     hd_status status = HD_OK;
     map[0] = 0;
+    if (a && !strcmp(axis->name, "type")) status = types_renamed(p, axis, &types, err);
     for (uint32_t i = 1; i < axis->node_count && !status; i++) {
         hd_str name = axis->node_name[i];
         if (!a) status = renamed(p, axis->node_name[i], &text, &room, &name, err);
-        else if (!strcmp(axis->name, "type")) name = type_renamed(p, axis, name);
+        else if (types) name = types[i];
         if (!status) status = hd_profile_node(to, a, map[axis->parent[i]], name, &map[i], err);
     }
-    free(text);
+    free(text), free(types);
     return status;
 }
 
