@@ -642,6 +642,7 @@ static void option_help(void *user, hd_str name, const char *value, const char *
     }
     snprintf(text, sizeof text, "  %s--%.*s%s%s", hd_str_equal(name, hd_cstr(rows[OUTPUT].name)) ? "-o, " : "",
              (int)name.len, name.data, value ? " " : "", value ? value : "");
+    if (strlen(text) + 1 > HELP_COLUMN) display(out, "%s\n", text), *text = 0;
     put_beside(out, text, HELP_COLUMN, help);
 }
 

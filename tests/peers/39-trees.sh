@@ -104,4 +104,20 @@ check "a budget of a heap with types: parts are no more than the whole" yes "$(p
   for n in 3 4 5 6; do "$tool" tree --bytes --entries $n "$work/types.csv" | awk '{ sub(/^ */, "") } NR == 1 { all = $1; next } NR > 1 && match($0, /  +[^ ]+$/) { n = RLENGTH; if (NR == 2) top = n; if (n == top) sum += $1 } END { if (sum > all) print "no" }'; done; echo yes)"
 check "a type like an object's name stays whole" "type: [unknown]" "$(printf 'profile,stack,type,bytes,blocks\n,main;a,[unknown],50,1\n,main;b,[unknown],40,1\n' > "$work/unknown.csv"
   on_terminal 80x24 "$tool" tree --by type "$work/unknown.csv" | grep -o 'type:.*' | xargs)"
+# A name that is as wide as its column is followed by a new line, in the help of every command.
+check "help: options and what they do are apart" "" "$(for command in tree top diff suspects check convert merge record watch; do
+  "$tool" $command --help | grep -E '^  -.{21}[^ ]' | grep -E '^  (-o, )?--[^ ]+ [^ ]+ ' || true; done)"
+# Names keep their templates, lambdas and objects whole when they are shortened.
+printf '%s\n' 'main;<core::iter::Map<I,F> as core::iter::Iterator>::fold::<(), call<fn(u8) -> u8>>(u8) 30' \
+  'main;setup(int)::{lambda(int)#1} 20' 'main;<lambda(int, char const*)> 10' > "$work/rust.folded"
+check "names of Rust and lambdas on a narrow terminal" \
+  '…fold::<…>,…{lambda(int)#1},…t, char const*)>' \
+  "$(on_terminal 60x24 "$tool" top "$work/rust.folded" | grep -E '%.*[>}1]$' | sed 's/.*%  *//' | paste -sd ,)"
+printf '%s\n' 'main;operator() [libone.so] 30' 'main;operator() [libtwo.so] 20' > "$work/objects.folded"
+check "an object on a narrow terminal is no place in a file" 0 "$(for columns in 30 32 34 36 38 40 50; do
+  on_terminal ${columns}x24 "$tool" tree "$work/objects.folded"; done | grep -c '(….*\]')"
+printf 'main;grows 100\nmain;shrinks 9000\n' > "$work/before.folded"
+printf 'main;grows 900\nmain;shrinks 1000\n' > "$work/after.folded"
+check "suspects: what shrinks has no share of the growth" 0 \
+  "$("$tool" suspects "$work/before.folded" "$work/after.folded" | grep -c '(-[0-9]*%')"
 exit $failed
