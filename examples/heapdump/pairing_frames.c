@@ -40,7 +40,7 @@ frame_pairs *frame_pairs_create(void) {
 void frame_pairs_free(frame_pairs *p) {
     if (!p) return;
     hd_profile_free(p->names);
-    for (int i = 0; i < PARTS; i++) free(p->part[i].known), free(p->part[i].here), free(p->part[i].to), free(p->part[i].list);
+    for (part_names *n = p->part; n < p->part + PARTS; n++) free(n->known), free(n->here), free(n->to), free(n->list);
     for (size_t i = 0; i < p->build_count; i++) free(p->builds[i].id);
     free(p->builds);
     free(p);
@@ -96,7 +96,8 @@ static hd_status take_names(frame_pairs *p, const hd_heap *heap, hd_error *err) 
     return status;
 }
 
-/* The main program of a heap: the object that its process is called by, or that of main. HD_NONE: there are several. */
+/* The main program of a heap: the object that its process is called by, or that of main. HD_NONE: there are
+   several. */
 static hd_status program_of(frame_pairs *p, const hd_heap *heap, uint32_t *program, hd_error *err) {
     hd_axis axis;
     hd_status status = HD_OK;
@@ -116,7 +117,8 @@ static hd_status program_of(frame_pairs *p, const hd_heap *heap, uint32_t *progr
 }
 
 /* The only main program of a file's heaps; 0: it is unknown, or there are several. */
-static hd_status program_in(frame_pairs *p, const hd_heap *const *heaps, size_t count, uint32_t *program, hd_error *err) {
+static hd_status program_in(frame_pairs *p, const hd_heap *const *heaps, size_t count, uint32_t *program,
+                            hd_error *err) {
     hd_status status = HD_OK;
     *program = 0;
     for (size_t i = 0; i < count && !status; i++) {
@@ -237,7 +239,8 @@ static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **na
 }
 
 /* The nodes of an axis in a profile to fill, with frames renamed; by node, `map`. */
-static hd_status copy_axis(frame_pairs *p, hd_profile *to, uint32_t a, const hd_axis *axis, uint32_t *map, hd_error *err) {
+static hd_status copy_axis(frame_pairs *p, hd_profile *to, uint32_t a, const hd_axis *axis, uint32_t *map,
+                           hd_error *err) {
     char *text = NULL;
     hd_str *types = NULL;
     size_t room = 0;
@@ -326,7 +329,8 @@ static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t progra
     for (uint32_t i = 0; i < paths->count; i++) alone |= !paths->known[paths->list[i]];
     if (alone) pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, paths->to);
     for (int i = 0; i < PARTS; i++)
-        for (uint32_t k = 0; k < p->part[i].count; k++) *any |= p->part[i].to[p->part[i].list[k]] != p->part[i].list[k];
+        for (uint32_t k = 0; k < p->part[i].count; k++)
+            *any |= p->part[i].to[p->part[i].list[k]] != p->part[i].list[k];
     return HD_OK;
 }
 

@@ -18,7 +18,7 @@ frame_pairs *frame_pairs_create(void);
 void frame_pairs_free(frame_pairs *p);
 /* Takes heaps of one file, whose dump may be NULL, and renames their functions as the files taken before call them.
    Objects pair by base name, else by build id, else as each file's main program; source paths by the prefix that
-   differs. Two names of one file never become one. A sum of breakdowns, whose bounds a copy would lose, stays as it is.
+   differs. Two names of one file never become one. A sum of breakdowns stays as it is: a copy would lose its bounds.
    O(names log names). */
 hd_status frame_pairs_take(frame_pairs *p, const hd_dump *dump, const hd_heap *const *heaps, size_t count,
                            renamed_heap *out, hd_error *err);

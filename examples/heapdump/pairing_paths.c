@@ -125,7 +125,8 @@ static lone_path *lone_paths(const hd_str *names, uint32_t count, const bool *in
 
 void pair_paths(const hd_str *names, uint32_t count, const bool *here, const bool *known, uint32_t *to) {
     size_t mine, others;
-    lone_path *own = lone_paths(names, count, here, known, &mine), *other = lone_paths(names, count, known, here, &others);
+    lone_path *own = lone_paths(names, count, here, known, &mine);
+    lone_path *other = lone_paths(names, count, known, here, &others);
     votes v = { needed(malloc((mine * CANDIDATES + 1) * sizeof *v.list)), 0 };
     for (int round = 0; round < PREFIXES && mine && others; round++) {
         size_t first = 0, n;
