@@ -62,7 +62,7 @@ gcc -g -O0 app.c -o app
 "$tool" record -o all.json -- ./app 2> err
 "$tool" convert --to chrome --kind live -o app.json all.json 2> err
 told app app.json
-check "frames that a program has, with file and line" 1 "$(jq -c '[.shared.frames[] | select(.name == "main" and .file == "app.c" and .line == 4)] | length' app.speedscope.json)"
+check "frames that a program has, with file and line" 1 "$(jq -c '[.shared.frames[] | select(.name == "main" and (.file | endswith("/app.c")) and .line == 4)] | length' app.speedscope.json)"
 "$tool" convert --to speedscope --top 2 --keep main -o cut.speedscope.json app.json 2> err
 check "condensed" 28000 "$(node speedscope.mjs package cut.speedscope.json | jq '.profiles[0].total')"
 

@@ -26,7 +26,7 @@ check "... and nothing else is said to be refused" "" "$more"
 
 xz -dc "$data/sass-small.dartheap.xz" > sass.dartheap
 check "nothing in what real programs wrote" "0 0" "$(status "$tool" validate sass.dartheap "$data"/*.heapsnapshot \
-  "$data"/*.pb "$data"/heap-*.txt "$data"/*.raw "$data"/memprof-1*.profdata "$data"/memprof-22-[ev]*.profdata "$data"/*.folded "$data/small.heaptrack") $(grep -vc 'nothing wrong$' out)"
+  "$data"/pprof-{cc,go,node}.pb "$data"/heap-*.txt "$data"/*.raw "$data"/memprof-1*.profdata "$data"/memprof-22-[ev]*.profdata "$data"/*.folded "$data/small.heaptrack") $(grep -vc 'nothing wrong$' out)"
 
 # Frames, types and allocators that hold less than what is below them.
 trace() { printf '[{"pid":1,"ph":"M","args":{"stackFrames":{"1":{"name":"main"},"2":{"name":"f","parent":"1"},"3":{"name":"g","parent":"1"}}}},{"pid":1,"ph":"v","id":"7","args":{"dumps":{"allocators":{"malloc":{"attrs":{"size":{"type":"scalar","units":"bytes","value":"%s"}}},"malloc/a/b":{"attrs":{"size":{"type":"scalar","units":"bytes","value":"10"}}},"malloc/c":{"attrs":{"size":{"type":"scalar","units":"bytes","value":"10"}}}},"heaps":{"malloc":{"entries":[{"size":"64","bt":""},{"size":"64","bt":"1"},{"size":"%s","bt":"2"},{"size":"%s","bt":"3"}]}}}}}]' "$@"; }

@@ -32,6 +32,9 @@ static hd_str split_place(hd_str place, uint32_t *line) {
 static hd_str split_frame(hd_str frame, hd_str *file, uint32_t *line) {
     bool braces = frame.len && frame.data[frame.len - 1] == ')';
     size_t end = frame.len - braces, at = end;
+    hd_frame_parts parts = hd_frame_parse(frame);
+    if (parts.file.len && parts.line && parts.line <= UINT32_MAX)
+        return *file = parts.file, *line = (uint32_t)parts.line, parts.function;
     while (at && !(frame.data[at - 1] == ' ' && (!braces || (at < end && frame.data[at] == '(')))) at--;
     *line = 0;
     if (!at) return frame;
