@@ -67,7 +67,8 @@ static size_t return_type(const char *s, size_t n) {
         depth += (size_t)template_sign(s, i, depth);
         if (depth) continue;
         if (s[i] == '(') break;
-        if (s[i] == ' ' && !ends_with(s, i, "operator") && s[i + 1] != '(' && s[i + 1] != '[') after = i + 1;
+        if (s[i] == ' ' && !ends_with(s, i, ":") && !ends_with(s, i, "operator") && /* "type: int" */
+            s[i + 1] != '(' && s[i + 1] != '[') after = i + 1;
     }
     return after;
 }
