@@ -150,6 +150,10 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     is_short("f (not a place)", 60, "f (not a place)");
     is_short("\x1b[31mred", 60, "?[31mred");
     is_short("", 10, "");
+    is_short("type: std::vector<std::string>", 40, "type: std::vector<std::string>");
+    is_short("type: std::vector<std::string>", 20, "type: std::vector<\xe2\x80\xa6>");
+    is_short("type: std::vector<std::string>", 12, "type: \xe2\x80\xa6" "or<\xe2\x80\xa6>");
+    is_short("guarded_status: Disabled", 18, "\xe2\x80\xa6 Disabled");
 }
 
 static void is_chain(const char *const *names, size_t count, int columns, bool from_start, const char *expected) {

@@ -4,7 +4,7 @@
 #include "heaps.h"
 
 enum { PATTERN_MOST = 8192, DEPTH_MOST = 100 };
-#define STEPS_MOST ((uint64_t)1 << 31) /* of matching, in a profile */
+#define STEPS_MOST ((uint64_t)1 << 28) /* of matching, in all profiles of a command: less than a second */
 
 typedef struct instruction {
     enum { BYTES, SPLIT, MATCHED } what;
@@ -216,15 +216,26 @@ typedef struct drops {
 static hd_status take_fact(void *user, const hd_fact *fact) {
     drops *d = user;
     hd_str *to = !strcmp(fact->name, "drop frames") ? &d->drop : !strcmp(fact->name, "keep frames") ? &d->keep : NULL;
-    if (to && !to->data) *to = (hd_str){ needed(strndup(fact->text.data, fact->text.len)), fact->text.len };
+    if (to && !to->data) {
+        char *copy = needed(malloc(fact->text.len + 1));
+        memcpy(copy, fact->text.data, fact->text.len); /* the text may contain NUL */
+        *to = (hd_str){ copy, fact->text.len };
+    }
     return HD_OK;
+}
+
+/* Once. */
+static void tell_unused(const char *why) {
+    static bool told;
+    if (!told) display(stderr, "heapdump: warning: drop_frames of the profile %s: it hides nothing\n", why);
+    told = true;
 }
 
 /* By node of the backtrace, whether it is hidden. Like pprof, never hides a frame above the first user frame. */
 static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t *dropped) {
     bool *cut = needed(calloc(axis->node_count, sizeof *cut));
     bool *inside = needed(calloc(axis->node_count, sizeof *inside));
-    uint64_t left = STEPS_MOST;
+    static uint64_t left = STEPS_MOST;
     for (uint32_t i = 1; i < axis->node_count; i++) {
         hd_str name = plain(hd_frame_parse(axis->node_name[i]).function);
         bool matched = false;
@@ -234,7 +245,7 @@ static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t
         cut[i] |= matched && inside[axis->parent[i]];
         *dropped += cut[i];
     }
-    if (!left) memset(cut, 0, axis->node_count * sizeof *cut), *dropped = 0;
+    if (!left) memset(cut, 0, axis->node_count * sizeof *cut), *dropped = 0, tell_unused("takes too long to match");
     free(inside);
     return cut;
 }
@@ -267,13 +278,6 @@ static hd_status without(const hd_profile *from, const bool *cut, hd_profile **o
     return status;
 }
 
-/* Once. */
-static void tell_unknown(void) {
-    static bool told;
-    if (!told) display(stderr, "heapdump: warning: drop_frames of the profile is not supported: it hides nothing\n");
-    told = true;
-}
-
 hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out,
                               hd_error *err) {
     drops d = { .drop = { NULL, 0 } };
@@ -284,7 +288,7 @@ hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *
     *out = NULL;
     any = !status && d.drop.len && machine_make(&drop, d.drop);
     keeps = any && d.keep.len && machine_make(&keep, d.keep);
-    if ((d.drop.len && !any) || (any && d.keep.len && !keeps)) tell_unknown();
+    if ((d.drop.len && !any) || (any && d.keep.len && !keeps)) tell_unused("is not supported");
     if (any && (!d.keep.len || keeps)) {
         hd_axis axis = hd_profile_axis(heap->profile, HD_AXIS_BACKTRACE);
         bool *cut = cut_nodes(&axis, &drop, keeps ? &keep : NULL, &dropped);

@@ -154,8 +154,28 @@ static void shorten_placed(growing *t, int columns) {
     free(shorter), free(place.data);
 }
 
-char *short_name(hd_str name, int columns) {
+/* The length of "age: " in a value of an axis, "age: 10 ms to 100 ms"; 0: it is none. */
+static size_t axis_key(hd_str name) {
+    size_t n = 0;
+    while (n < name.len && (isalnum((unsigned char)name.data[n]) || strchr("_-", name.data[n]))) n++;
+    return n && n + 2 < name.len && name.data[n] == ':' && name.data[n + 1] == ' ' ? n + 2 : 0;
+}
+
+/* A value shortened behind the key of its axis. */
+static char *short_value(hd_str name, size_t key, int columns) {
     growing t = { NULL, 0 };
+    char *value = short_name((hd_str){ name.data + key, name.len - key }, columns);
+    text_put(&t, name.data, key);
+    text_put(&t, value, strlen(value));
+    free(value);
+    return t.data;
+}
+
+char *short_name(hd_str name, int columns) {
+    enum { FEWEST = 4 };
+    growing t = { NULL, 0 };
+    int key = (int)axis_key(name);
+    if (key && columns >= key + FEWEST && columns_of(name) > columns) return short_value(name, (size_t)key, columns - key);
     text_put(&t, "", 0);
     for (hd_str piece, rest = name; (piece = hd_visible(&rest)).len;) text_put(&t, piece.data, piece.len);
     if (!columns) return t.data;
