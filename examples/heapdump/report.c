@@ -53,15 +53,11 @@ static hd_status write_escaped(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-/* All names; which are frames that no one looks for; and what long ones are called where there is little room. */
+/* All names, and shorter forms of long ones for where there is little room. */
 static void put_names(report *r) {
     hd_axis names = hd_profile_axis(r->names, 0);
     json_array(&r->json, "names");
     for (uint32_t i = 0; i < names.node_count; i++) hd_json_str(&r->json, names.node_name[i]);
-    hd_json_end(&r->json);
-    json_array(&r->json, "hidden");
-    for (uint32_t i = 1; i < names.node_count; i++)
-        if (frame_is_hidden(NULL, names.node_name[i])) hd_json_u64(&r->json, i);
     hd_json_end(&r->json);
     json_array(&r->json, "short");
     for (uint32_t i = 1; i < names.node_count; i++) {

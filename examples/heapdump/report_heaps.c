@@ -2,6 +2,7 @@
    what is selected on the others, bottom-up, and beside any other heap of the page. */
 
 #include "report.h"
+#include "frames.h"
 
 /* Axes and rows of a profile, and which nodes of them the page has. */
 typedef struct table {
@@ -159,6 +160,17 @@ static void place_rows(report *r, table *t) {
     t->node = node, t->amount = amount;
 }
 
+/* Nodes of frames that are hidden where they are on their stacks. */
+static void put_hidden(report *r, const table *t) {
+    hidden_frames frames;
+    hidden_frames_find(&frames, t->axis[HD_AXIS_BACKTRACE], &t->rows);
+    json_array(&r->json, "hidden");
+    for (uint32_t i = 1; i < frames.count; i++)
+        if (frames.is[i] && t->number[HD_AXIS_BACKTRACE][i] != HD_NONE) hd_json_u64(&r->json, t->number[HD_AXIS_BACKTRACE][i]);
+    hd_json_end(&r->json);
+    hidden_frames_free(&frames);
+}
+
 static void put_axes(report *r, const table *t) {
     json_array(&r->json, "axes");
     for (uint32_t k = 0; k < t->axis_count; k++) {
@@ -166,6 +178,7 @@ static void put_axes(report *r, const table *t) {
         json_text(&r->json, "name", t->axis[k].name);
         report_column(r, "parent", t->parent[k], t->numbers[k]);
         report_column(r, "names", t->name[k], t->numbers[k]);
+        if (k == HD_AXIS_BACKTRACE) put_hidden(r, t);
         hd_json_end(&r->json);
     }
     hd_json_end(&r->json);

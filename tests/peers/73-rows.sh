@@ -94,7 +94,7 @@ for file in memprof-22-report.txt memprof-22-report-terse.txt; do
 done
 
 # Heaps of a fleet are paired by the labels that both files have values of, and called by them.
-fold() { printf "$3" > part.folded; "$tool" rows --label "host=$1" --label "day=$2" part.folded 2> /dev/null; }
+fold() { printf "$3" > part.folded; "$tool" rows --format folded --label "host=$1" --label "day=$2" part.folded 2> /dev/null; }
 { fold a 1 'main;run 12\n'; fold b 1 'main;run 20\n' | tail -n +2; fold 'c,"x' 1 'main 5\n' | tail -n +2; } > monday.csv
 { fold 'c,"x' 2 'main 6\n'; fold b 2 'main;run 20\n' | tail -n +2; fold d 2 'main 9\n' | tail -n +2; } > tuesday.csv
 check "diff of rows: pairs" "-12 B 12 B 0 B total, profile=part.folded, day=1, host=a -> none in tuesday.csv

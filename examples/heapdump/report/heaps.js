@@ -7,7 +7,7 @@ function profilePage(data, names) {
     LEVELS = 200,
     MOST_CELLS = 20000;
   const heaps = data.heaps,
-    hidden = new Set(data.hidden),
+    hides = data.heaps.some((heap) => heap.tables?.some((t) => t.axes.some((a) => a.hidden?.length))),
     short = new Map(data.short.map(([i, name]) => [i, visible(name)]));
   const sizeText = data.counted ? countText : bytesText;
   const other = names.indexOf("<other>");
@@ -36,11 +36,12 @@ function profilePage(data, names) {
 
   /** Puts an axis of a table into a tree; returns the tree's node for each of the axis. */
   function place(tree, table, axis) {
-    const { parent, names: name } = table.axes[axisIn(table, axis)];
+    const { parent, names: name, hidden } = table.axes[axisIn(table, axis)];
+    const gone = new Set(axis === "backtrace" && !state.all ? hidden : []);
     const to = new Uint32Array(parent.length);
     for (let i = 1; i < parent.length; i++) {
       const above = to[parent[i]];
-      if (axis === "backtrace" && !state.all && hidden.has(name[i])) {
+      if (gone.has(i)) {
         to[i] = above;
         continue;
       }
@@ -554,7 +555,7 @@ function profilePage(data, names) {
       state.then ? String(heaps.indexOf(state.then)) : "",
     );
     $("compare").parentElement.hidden = !others.length;
-    $("unhide").hidden = !hidden.size || state.axis !== "backtrace";
+    $("unhide").hidden = !hides || state.axis !== "backtrace";
   }
 
   function choose(changes) {
