@@ -39,15 +39,32 @@ static void frames_are_hidden_by_name_and_object(void **state) {
         { "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)", FRAME_HIDDEN },
         { "<alloc::alloc::Global as core::alloc::Allocator>::allocate", FRAME_HIDDEN },
         { "alloc::raw_vec::RawVec<T,A>::grow_one (/rustc/ab/library/alloc/src/raw_vec.rs:3) [app]", FRAME_HIDDEN },
-        { "alloc::alloc::Pool::grow(int) (/src/pool.cc:3) [app]", FRAME_SHOWN }, { "std::rt::lang_start", FRAME_HIDDEN },
+        { "alloc::alloc::Pool::grow(int) (/src/pool.cc:3) [app]", FRAME_SHOWN }, { "std::rt::lang_start::h0123456789abcdef", FRAME_HIDDEN },
+        { "std::rt::lang_start::<()>", FRAME_HIDDEN }, { "__rust_alloc", FRAME_HIDDEN },
         { "alloc::alloc::grow(int) [app]", FRAME_SHOWN },
-        { "runtime.mallocgc", FRAME_HIDDEN }, { "runtime.main (/usr/lib/go/src/runtime/proc.go:271) [app]", FRAME_HIDDEN },
+        { "runtime.mallocgc [app]", FRAME_HIDDEN }, { "runtime.mallocgc (/usr/lib/go/src/runtime/malloc.go:3)", FRAME_HIDDEN },
+        { "runtime.main (/usr/lib/go/src/runtime/proc.go:271) [app]", FRAME_HIDDEN },
         /* without an object: by their position */
         { "malloc", FRAME_HIDDEN_INSIDE }, { "operator new(unsigned long)", FRAME_HIDDEN_INSIDE }, { "_Znwm", FRAME_HIDDEN_INSIDE },
         { "je_malloc", FRAME_HIDDEN_INSIDE }, { "tcmalloc::allocate_full_malloc_oom", FRAME_HIDDEN_INSIDE },
         { "_start", FRAME_HIDDEN_OUTSIDE }, { "_start [app]", FRAME_HIDDEN_OUTSIDE }, { "__libc_start_main", FRAME_HIDDEN_OUTSIDE },
         { "__libc_start_main_impl (../csu/libc-start.c:360) [libc.so.6]", FRAME_HIDDEN },
         { "start_thread (./nptl/pthread_create.c:442) [libc.so.6]", FRAME_HIDDEN }, { "clone [libc.so.6]", FRAME_HIDDEN },
+        /* operator new of a program linked statically */
+        { "operator new(unsigned long) [cc1]", FRAME_HIDDEN_INSIDE }, { "operator new[](unsigned long) [cc1]", FRAME_HIDDEN_INSIDE },
+        { "operator delete(void*) [cc1]", FRAME_HIDDEN_INSIDE },
+        /* sources by whole directories */
+        { "mi_heap_malloc (/src/mimalloc/src/alloc.c:3) [app]", FRAME_HIDDEN }, { "je_grow (jemalloc.c:3) [app]", FRAME_HIDDEN },
+        { "_dl_init (elf/dl-init.c:3)", FRAME_HIDDEN }, { "CRYPTO_malloc (../crypto/mem.c:3) [app]", FRAME_HIDDEN },
+        { "mi_load_textures (/tmp/x/mimalloc-demo/main.c:3) [mi]", FRAME_SHOWN }, { "_dl_init (shelf/dl-x.c:3) [app]", FRAME_SHOWN },
+        { "je_suis (/tmp/x/jemalloc-demo/main.c:3) [je]", FRAME_SHOWN }, { "clone (shelf/dl-x.c:3) [app]", FRAME_SHOWN },
+        { "tcmalloc::run() (/tmp/tcmalloc-demo/a.cc:3) [a]", FRAME_SHOWN }, { "CRYPTO_malloc (mycrypto/mem.c:3) [app]", FRAME_SHOWN },
+        { "zmalloc (my_zmalloc.c:3) [app]", FRAME_SHOWN }, { "zmalloc (zmalloc.cpp:3) [app]", FRAME_SHOWN },
+        /* without object and source: the malloc family only */
+        { "alloc::alloc::Pool::grow", FRAME_SHOWN }, { "std::rt::lang_start", FRAME_SHOWN }, { "runtime.main", FRAME_SHOWN },
+        { "runtime.mallocgc", FRAME_SHOWN }, { "do_malloc", FRAME_SHOWN }, { "tcmalloc::Fork::run", FRAME_SHOWN },
+        { "hashbrown::raw::eat", FRAME_SHOWN }, { "alloc::alloc::Pool::grow [app]", FRAME_SHOWN }, { "std::_run", FRAME_SHOWN },
+        { "f()::<lambda(int)>", FRAME_SHOWN },
         /* a program's own */
         { "malloc (own.c:3) [app]", FRAME_SHOWN }, { "operator new(unsigned long) (own.cc:3) [app]", FRAME_SHOWN },
         { "clone (tree.c:12) [app]", FRAME_SHOWN }, { "clone [app]", FRAME_SHOWN }, { "clone", FRAME_SHOWN },
@@ -74,11 +91,11 @@ static void the_library_is_no_namespace_of_a_program(void **state) {
     (void)state;
     static const char *const library[] = {
         "std::vector<int>::push_back(int&&) [app]", "void std::sort<int*>(int*, int*) (stl_algo.h:3) [app]", "strdup [libc.so.6]",
-        "core::iter::Map::fold (/rustc/ab/library/core/src/iter.rs:1) [app]", "core::str::from_utf8", "libc.so.6+0x12",
+        "core::iter::Map::fold (/rustc/ab/library/core/src/iter.rs:1) [app]", "core::str::from_utf8::h0123456789abcdef", "<core::Map as core::Iterator>::fold", "libc.so.6+0x12",
         "v8::internal::Heap::Allocate(int) [node]", "__libc_csu_init"
     };
     static const char *const own[] = {
-        "core::Engine::load_textures(int) (engine.cc:3) [app]", "core::Engine::load_textures(int)", "alloc::Pool::grow() [app]",
+        "core::Engine::load_textures(int) (engine.cc:3) [app]", "core::Engine::load_textures(int)", "core::Engine::load_textures", "core::Engine::load_textures [app]", "alloc::Pool::grow() [app]",
         "hashbrown::eat(int) (kitchen.cc:1) [app]", "v8::internal::run() (engine_of_mine.cc:1) [app]", "strdup [app]", "main"
     };
     for (size_t i = 0; i < sizeof library / sizeof *library; i++)

@@ -8,14 +8,16 @@ enum {
     INNER = 1,                   /* without an object, hidden at the inner end of a stack */
     OUTER = 2,                   /* hidden at the outer end; without an object, or in any with ANY_OBJECT */
     ANY_OBJECT = 4,
+    ANY_UNSOURCED = 64,          /* at the inner end in any object, unless its source file is known and another */
     RUST = 8,                    /* hidden if the frame is of Rust's own crates, by source path or form of the name */
     GO = 16,                     /* the same for Go's package runtime */
     RESERVED = 32                /* names that only the language's library can have */
 };
 
 /* One allocator or runtime: its functions, and the objects and source files that they are in. Objects are the beginnings
-   of base names, files are parts of paths, separated by '|'. A name is compared without parameters and with "<>" for what
-   templates were made for, or as it is; "*" at an end is any text. */
+   of base names, files are parts of paths, separated by '|'. "/elf/dl-" is in "./elf/dl-load.c" and "elf/dl-load.c", not in
+   "shelf/dl-load.c". A part with a suffix, "/zmalloc.c", is the end of a path. A name is compared without parameters and
+   with "<>" for what templates were made for, or as it is; "*" at an end is any text. */
 typedef struct hidden_rule {
     const char *objects, *files;
     unsigned flags;
@@ -29,31 +31,38 @@ typedef struct hidden_rule {
     "vgpreload_memcheck|vgpreload_massif|vgpreload_dhat|vgpreload_core"
 #define LIBSTDCXX "libstdc++|libc++|libc++abi|libsupc++"
 #define PYTHON "python|python2|python3|libpython|libpython2|libpython3"
+#define JEMALLOC_SOURCES "/jemalloc/src/|/jemalloc/internal/|/jemalloc-4|/jemalloc-5|/jemalloc.c"
+#define TCMALLOC_SOURCES "/tcmalloc/|/gperftools/src/|/gperftools-2|/tcmalloc.cc"
+#define MIMALLOC_SOURCES "/mimalloc/src/|/mimalloc/include/|/mimalloc-1|/mimalloc-2|/mimalloc-3|/mimalloc.h"
 #define V8 "node|libnode|libv8|d8|chrome|chromium|electron|libchrome|libcontent"
 
 static const hidden_rule hidden_rules[] = {
     { ALLOCATORS, NULL, 0, { "*" } },
     { LIBC "|" ALLOCATORS,
-      "malloc/malloc.c|malloc/hooks.c|malloc/arena.c|src/malloc/|asan/asan_malloc|memprof/memprof_malloc|"
-      "rtld-malloc.h|elf/dl-minimal.c", INNER,
+      "/malloc/malloc.c|/malloc/hooks.c|/malloc/arena.c|/src/malloc/|/asan/asan_malloc|/memprof/memprof_malloc|"
+      "/rtld-malloc.h|/elf/dl-minimal.c", INNER,
       { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
         "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc", "__GI___libc_realloc",
         "__libc_reallocarray", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc",
         "malloc_hook_ini", "ptmalloc_init", "tcache_init", "malloc_consolidate", "__interceptor_*" } },
-    { "libjemalloc|redis-server|valkey-server", "jemalloc", INNER,
+    { "libjemalloc|redis-server|valkey-server", JEMALLOC_SOURCES, INNER,
       { "je_malloc", "je_calloc", "je_realloc", "je_memalign", "je_aligned_alloc", "je_posix_memalign", "je_mallocx",
         "je_rallocx", "je_valloc", "je_malloc_default" } },
-    { "libjemalloc|redis-server|valkey-server", "jemalloc", 0, { "je_*", "do_rallocx", "imalloc*", "prof_*" } },
-    { "libjemalloc", "jemalloc", INNER, { "_rjem_*" } },
-    { "libtcmalloc|libtcmalloc_minimal|libtcmalloc_debug", "tcmalloc", INNER,
-      { "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tc_posix_memalign", "tcmalloc::*", "do_malloc",
+    { "libjemalloc|redis-server|valkey-server", JEMALLOC_SOURCES, 0, { "je_*", "do_rallocx", "imalloc*", "prof_*" } },
+    { "libjemalloc", JEMALLOC_SOURCES, INNER, { "_rjem_*" } },
+    { "libtcmalloc|libtcmalloc_minimal|libtcmalloc_debug", TCMALLOC_SOURCES, INNER,
+      { "tc_malloc", "tc_calloc", "tc_realloc", "tc_memalign", "tc_new", "tc_newarray", "tc_posix_memalign",
+        "tcmalloc::allocate_full_*" } },
+    { "libtcmalloc|libtcmalloc_minimal|libtcmalloc_debug", TCMALLOC_SOURCES, 0,
+      { "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tcmalloc::*", "do_malloc",
         "DoSampledAllocation" } },
-    { "libmimalloc", "mimalloc", INNER, { "mi_malloc", "mi_calloc", "mi_realloc", "mi_zalloc", "mi_malloc_aligned" } },
-    { "libmimalloc", "mimalloc", 0, { "mi_*", "_mi_*" } },
+    { "libmimalloc", MIMALLOC_SOURCES, INNER, { "mi_malloc", "mi_calloc", "mi_realloc", "mi_zalloc", "mi_malloc_aligned" } },
+    { "libmimalloc", MIMALLOC_SOURCES, 0, { "mi_*", "_mi_*" } },
     { LIBSTDCXX "|" ALLOCATORS,
-      "libsupc++/|new_op.cc|new_opv.cc|new_opnt.cc|new_opvnt.cc|new_opa.cc|new_opva.cc|libcxx/src/new|libcxxabi/src/|"
-      "asan/asan_new_delete|memprof/memprof_new_delete", INNER,
-      { "operator new", "operator new[]", "_Znwm", "_Znam", "_Znwj", "_Znaj", "__cxa_allocate_exception" } },
+      "/libsupc++/|/new_op.cc|/new_opv.cc|/new_opnt.cc|/new_opvnt.cc|/new_opa.cc|/new_opva.cc|/libcxx/src/new|"
+      "/libcxxabi/src/|/asan/asan_new_delete|/memprof/memprof_new_delete", INNER | ANY_UNSOURCED,
+      { "operator new", "operator new[]", "operator delete", "operator delete[]", "_Znwm", "_Znam", "_Znwj", "_Znaj",
+        "__cxa_allocate_exception" } },
     { NULL, NULL, RESERVED,
       { "std::allocator<>::*", "std::allocator_traits<>::*", "std::__new_allocator<>::*", "__gnu_cxx::new_allocator<>::*",
         "std::__1::allocator<>::*", "std::__1::allocator_traits<>::*" } },
@@ -66,29 +75,30 @@ static const hidden_rule hidden_rules[] = {
       { "std::rt::*", "std::panic::*", "std::panicking::*", "std::sys::backtrace::*", "std::sys_common::backtrace::*",
         "std::sys::pal::unix::thread::*", "std::sys::thread::*", "std::thread::lifecycle::*", "std::thread::Builder::*",
         "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*" } },
-    { "libglib-2", "glib/gmem.c|glib/gslice.c", 0, { "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*" } },
-    { "libsqlite3|sqlite3", "sqlite3.c|sqlite/src/malloc.c|sqlite/src/mem", 0,
+    { "libglib-2", "/glib/gmem.c|/glib/gslice.c", 0, { "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*" } },
+    { "libsqlite3|sqlite3", "/sqlite3.c|/sqlite/src/malloc.c|/sqlite/src/mem", 0,
       { "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc", "sqlite3MemMalloc", "sqlite3DbMalloc*", "mallocWithAlarm",
         "dbMallocRawFinish", "dbReallocFinish" } },
-    { "redis-server|valkey-server|redis-cli|redis-benchmark", "zmalloc.c", 0,
+    { "redis-server|valkey-server|redis-cli|redis-benchmark", "/zmalloc.c", 0,
       { "zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*", "ztryrealloc*" } },
-    { PYTHON, "obmalloc.c|gcmodule.c|Python/gc.c|Objects/typeobject.c", 0,
+    { PYTHON, "/obmalloc.c|/gcmodule.c|/Python/gc.c|/Objects/typeobject.c", 0,
       { "PyMem_*", "_PyMem_*", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc",
         "_PyObject_Calloc", "_PyObject_Realloc", "pymalloc_*", "allocate_from_new_pool", "new_arena", "arena_map_*",
         "_PyObject_Arena*", "gc_alloc", "_PyObject_GC_*", "PyObject_GC_*", "_PyObject_New*", "PyType_GenericAlloc",
         "_PyType_AllocNoTrack" } },
-    { V8, "deps/v8/|v8/src/|deps/uv/", 0,
+    { V8, "/deps/v8/|/v8/src/|/deps/uv/", 0,
       { "v8::internal::Malloced::*", "v8::internal::AllocWithRetry", "v8::internal::AlignedAllocWithRetry",
         "v8::internal::NewArray<>", "v8::internal::AccountingAllocator::*", "v8::base::Malloc", "v8::base::Realloc",
         "v8::base::Calloc", "v8::base::AlignedAlloc", "node::Malloc<>", "node::Realloc<>", "node::UncheckedMalloc<>",
         "node::UncheckedRealloc<>" } },
-    { V8 "|libuv", "deps/uv/|uv-common.c", 0, { "uv__malloc", "uv__calloc", "uv__realloc" } },
-    { V8 "|libcrypto", "crypto/mem.c", 0, { "CRYPTO_malloc", "CRYPTO_zalloc" } },
+    { V8 "|libuv", "/deps/uv/|/uv-common.c", 0, { "uv__malloc", "uv__calloc", "uv__realloc" } },
+    { V8 "|libcrypto", "/crypto/mem.c", 0, { "CRYPTO_malloc", "CRYPTO_zalloc" } },
     { NULL, NULL, GO,
       { "runtime.mallocgc", "runtime.newobject", "runtime.makeslice", "runtime.goexit", "runtime.main" } },
-    { LIBC, "csu/libc-start.c|libc_start_call_main.h|libc-start.h", OUTER | ANY_OBJECT,
+    { LIBC, "/csu/libc-start.c|/libc_start_call_main.h|/libc-start.h", OUTER | ANY_OBJECT,
       { "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__libc_start_main@*" } },
-    { LIBC, "elf/dl-|elf/rtld.c|nptl/|pthread_create.c|linux/x86_64/clone|clone.S|clone3.S|clone-internal.c|csu/libc-start.c", 0,
+    { LIBC,
+      "/elf/dl-|/elf/rtld.c|/nptl/|/pthread_create.c|/linux/x86_64/clone|/clone.S|/clone3.S|/clone-internal.c|/csu/libc-start.c", 0,
       { "_dl_start_user", "_dl_init", "call_init", "start_thread", "clone", "clone3", "__clone", "__clone3", "__GI___clone",
         "__GI___clone3", "__clone_internal" } }
 };
@@ -116,7 +126,12 @@ static bool is_object(const char *objects, hd_str object) {
 static bool has_part(hd_str path, const char *parts) {
     while (parts) {
         size_t n = strcspn(parts, "|");
-        if (path.len >= n && memmem(path.data, path.len, parts, n)) return true;
+        bool is_end = memchr(parts, '.', n) != NULL;
+        for (size_t at = 0; at + n <= path.len + 1; at++) {
+            size_t skip = !at;       /* "/" is there before the path, too */
+            if (at && path.data[at - 1] != '/') continue;
+            if ((!is_end || at + n == path.len + 1) && !memcmp(path.data + (at + skip - 1), parts + skip, n - skip)) return true;
+        }
         parts = parts[n] ? parts + n + 1 : NULL;
     }
     return false;
@@ -124,18 +139,36 @@ static bool has_part(hd_str path, const char *parts) {
 
 static bool begins(hd_str s, const char *with) { return s.len >= strlen(with) && !memcmp(s.data, with, strlen(with)); }
 
-/* Of Rust's own crates: by the path of their sources. A name without a path is Rust's if it has no parameters, since all
-   names of C++ have some; "<T as Trait>" and hashes are Rust's only. */
-static bool is_of_rust(const hd_frame_parts *f) {
-    if (f->file.len)
-        return has_part(f->file, "/rustc/|library/alloc/|library/core/|library/std/|hashbrown|library/rtstartup/") ||
-               /* base names, as older recordings have them */
-               (!memchr(f->file.data, '/', f->file.len) && f->file.len > 3 && !memcmp(f->file.data + f->file.len - 3, ".rs", 3));
-    return begins(f->function, "__r") || !memchr(f->function.data, '(', f->function.len) || begins(f->function, "<fn(");
+/* Whether only Rust's compiler makes such a name: "core::fmt::write::h0123456789abcdef", "<T as Trait>::f", "f::<u8>".
+   Names without parameters are C++'s as well, where a file has no more of them. */
+static bool is_named_by_rust(hd_str s) {
+    size_t hex = 0;
+    if (begins(s, "__rust_") || begins(s, "__rdl_") || begins(s, "__rg_")) return true;
+    if (begins(s, "<")) return !begins(s, "<lambda") && !begins(s, "<unnamed");
+    while (hex < 16 && hex < s.len && isxdigit((unsigned char)s.data[s.len - 1 - hex])) hex++;
+    if (hex == 16 && s.len > 19 && !memcmp(s.data + s.len - 19, "::h", 3)) return true;
+    for (size_t i = 0; i + 3 < s.len; i++)
+        if (!memcmp(s.data + i, "::<", 3)) {
+            hd_str rest = { s.data + i + 2, s.len - i - 2 };
+            return !begins(rest, "<lambda") && !begins(rest, "<unnamed");
+        }
+    return false;
 }
 
+/* Of Rust's own crates: by the path of their sources, or without one by a name that is Rust's only. */
+static bool is_of_rust(const hd_frame_parts *f) {
+    if (f->file.len)
+        return has_part(f->file, "/rustc/|/library/alloc/|/library/core/|/library/std/|/hashbrown/src/|/hashbrown-0|"
+                                 "/library/rtstartup/") ||
+               /* base names, as older recordings have them */
+               (!memchr(f->file.data, '/', f->file.len) && f->file.len > 3 && !memcmp(f->file.data + f->file.len - 3, ".rs", 3));
+    return is_named_by_rust(f->function);
+}
+
+/* Without a source file, a name with a dot is Go's if it is a symbol of an object. */
 static bool is_of_go(const hd_frame_parts *f) {
-    return !f->file.len || has_part(f->file, "src/runtime/") || begins(f->file, "runtime/") ||
+    if (!f->file.len) return f->object.len > 0;
+    return has_part(f->file, "/src/runtime/") || begins(f->file, "runtime/") ||
            (!memchr(f->file.data, '/', f->file.len) && f->file.len > 3 && !memcmp(f->file.data + f->file.len - 3, ".go", 3));
 }
 
@@ -143,17 +176,20 @@ static frame_role role_by(const hidden_rule *r, const hd_frame_parts *f) {
     if (r->flags & RESERVED || (r->flags & RUST && is_of_rust(f)) || (r->flags & GO && is_of_go(f))) return FRAME_HIDDEN;
     if (f->object.len && is_object(r->objects, f->object)) return FRAME_HIDDEN;
     if (f->file.len && has_part(f->file, r->files)) return FRAME_HIDDEN;
-    if (f->object.len && !(r->flags & ANY_OBJECT)) return FRAME_SHOWN;
+    if (f->object.len && !(r->flags & ANY_OBJECT) && (f->file.len || !(r->flags & ANY_UNSOURCED))) return FRAME_SHOWN;
     return r->flags & INNER ? FRAME_HIDDEN_INSIDE : r->flags & OUTER ? FRAME_HIDDEN_OUTSIDE : FRAME_SHOWN;
 }
 
-/* Whether it is a function of the C++ library that people do not call: std::vector<>::_M_realloc_insert. */
+/* Whether it is a function of the C++ library that people do not call, std::vector<>::_M_realloc_insert: one that begins
+   with '_' in std:: or __gnu_cxx::, of a template or with libstdc++'s _M_ or _S_. */
 static bool is_inside_std(hd_str name) {
     const char *last = name.data;
-    if (!begins(name, "std::") && !begins(name, "__gnu_")) return false;
+    hd_str own;
+    if (!begins(name, "std::") && !begins(name, "__gnu_cxx::")) return false;
     for (size_t i = 0; i + 2 < name.len; i++)
         if (name.data[i] == ':' && name.data[i + 1] == ':') last = name.data + i + 2;
-    return *last == '_';
+    own = (hd_str){ last, name.len - (size_t)(last - name.data) };
+    return begins(own, "_M_") || begins(own, "_S_") || (begins(own, "_") && memmem(name.data, name.len, "<>", 2));
 }
 
 frame_role frame_role_of(hd_str name, const char **which) {
@@ -198,7 +234,7 @@ bool frame_is_library(hd_str name) {
     for (size_t i = 0; i < sizeof libc / sizeof *libc; i++) is |= !f.object.len && begins(f.function, libc[i]);
     for (size_t i = 0; i < sizeof unnamed / sizeof *unnamed; i++) is |= begins(f.function, unnamed[i]);
     is |= begins(called, "v8::internal::") &&
-          (f.object.len ? is_object(V8, f.object) : !f.file.len || has_part(f.file, "v8/src/|deps/v8/|src/"));
+          (f.object.len ? is_object(V8, f.object) : !f.file.len || has_part(f.file, "/v8/src/|/deps/v8/|/src/"));
     free(plain);
     return is;
 }

@@ -131,4 +131,25 @@ for c in top suspects; do
     "$("$tool" $c --frames hidden own.json | grep -c '\]$')"
 done
 
+# Files without objects and sources: only the malloc family is hidden.
+printf 'main;core::Engine::load_textures;malloc 99000\nmain;other;malloc 1000\n' > bare.folded
+check "suspects of a file of names only: a namespace core is the program's" core::Engine::load_textures \
+  "$("$tool" suspects bare.folded 2>&1 | grep -m 1 -o 'core::Engine::load_textures' || true)"
+printf 'main;alloc::alloc::Pool::grow;malloc 99000\nmain;runtime.main;malloc 1000\n' > bare.folded
+check "tree of a file of names only: alloc::alloc and runtime are shown" "alloc::alloc::Pool::grow runtime.main" \
+  "$("$tool" tree --min-share 0 bare.folded 2>&1 | grep -o 'alloc::alloc::Pool::grow\|runtime\.main' | tr '\n' ' ' | sed 's/ $//')"
+mkdir -p mimalloc-demo shelf
+printf '#include <stdlib.h>\nvoid *mi_load_textures(void) { return malloc(5000); }\n' > mimalloc-demo/mi.c
+printf '#include <stdlib.h>\nvoid *clone(int n) { return malloc((size_t)n); }\n' > shelf/dl-x.c
+printf 'void *mi_load_textures(void), *clone(int);\nint main(void) { mi_load_textures(), clone(6000); return 0; }\n' > mi.c
+cc -g -O0 -fno-builtin mi.c mimalloc-demo/mi.c shelf/dl-x.c -o mi
+"$tool" record -o mi.json -- ./mi 2> record.err
+check "directories named almost like an allocator's hide nothing" "clone mi_load_textures" \
+  "$("$tool" top --self --all mi.json 2>&1 | grep -o 'mi_load_textures\|clone' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+
+printf '#include <new>\nvoid *volatile sink;\nint main() { for (int i = 0; i < 9; i++) sink = ::operator new(7000); }\n' > new.cc
+g++ -O0 -static-libstdc++ -static-libgcc new.cc -o new
+"$tool" record -o new.json -- ./new 2> record.err
+check "operator new of a program linked statically is hidden" "" "$("$tool" top --self --all new.json 2>&1 | grep 'operator new' || true)"
+
 exit $failed
