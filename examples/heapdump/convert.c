@@ -89,13 +89,6 @@ static void tell_lost(const char *to, const left_out *l) {
     fputc('\n', stderr);
 }
 
-static int by_time(const void *a, const void *b) {
-    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
-    int order = compare_numbers(x->pid, y->pid);
-    if (!order) order = compare_numbers(x->time_us, y->time_us);
-    return order ? order : (x > y) - (x < y);
-}
-
 /* Keeps the heaps of the last dump of each process; of one whose heaps have no dump, the last of each allocator. How
    many are dropped. */
 static size_t keep_last_dump(chosen *c) {
@@ -103,10 +96,10 @@ static size_t keep_last_dump(chosen *c) {
     bool *picked = needed(calloc(c->count + 1, 1));
     const hd_heap **sorted;
     mark_picked(c, NULL, true, picked);
-    sorted = sorted_heaps(c->heaps, c->count, picked, by_time, &n);
+    sorted = sorted_heaps(c->heaps, c->count, picked, by_process_and_time, &n);
     for (size_t i = n; i-- > 0;) {
         const hd_heap *last = sorted[i];
-        for (; i > 0 && sorted[i - 1]->pid == last->pid; i--)
+        for (; i > 0 && same_process(sorted[i - 1], last); i--)
             if (!same_text(sorted[i - 1]->dump, last->dump)) picked[sorted[i - 1] - c->heaps] = false;
     }
     for (size_t i = 0; i < before; i++)
@@ -184,7 +177,8 @@ static bool put_at_one_time(const arguments *a, hd_heap *heaps, size_t count) {
     if (!heaps_format(a)->lacks) return false;
     for (size_t i = 0, end; i < count; i = end) {
         uint64_t last = heaps[i].time_us;
-        for (end = i + 1; end < count && heaps[end].pid == heaps[i].pid && same_text(heaps[end].dump, heaps[i].dump); end++)
+        for (end = i + 1; end < count && same_process(&heaps[end], &heaps[i]) && same_text(heaps[end].dump, heaps[i].dump);
+             end++)
             if (heaps[end].time_us > last) last = heaps[end].time_us;
         for (size_t k = i; k < end; k++) {
             lost |= heaps[k].time_us != last;

@@ -353,12 +353,17 @@ static int compare_labels(const hd_heap *x, const hd_heap *y) {
     return order;
 }
 
-/* 0: heaps of one process, allocator and kind, which can be compared. Processes are told apart by number and
-   labels, or, of two files and without a number, by name. */
-int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name) {
+/* 0: heaps of one process. Processes are told apart by number and labels, or, of two files and without a number, by
+   name. */
+static int compare_processes(const hd_heap *x, const hd_heap *y, bool by_name) {
     int order = by_name ? 0 : compare_numbers(x->pid, y->pid);
     if (by_name || (!order && !x->pid)) order = compare_texts(x->process, y->process);
-    if (!order && !by_name) order = compare_labels(x, y);
+    return order || by_name ? order : compare_labels(x, y);
+}
+
+/* 0: heaps of one process, allocator and kind, which can be compared. */
+int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name) {
+    int order = compare_processes(x, y, by_name);
     if (!order) order = compare_texts(x->allocator, y->allocator);
     return order ? order : compare_numbers(x->kind, y->kind);
 }
@@ -366,6 +371,17 @@ int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name) {
 /* False of two processes that had one number, one after the other. */
 bool same_start(const hd_heap *x, const hd_heap *y) {
     return !x->start_us || !y->start_us || x->start_us == y->start_us;
+}
+
+bool same_process(const hd_heap *x, const hd_heap *y) { return !compare_processes(x, y, false) && same_start(x, y); }
+
+/* Of heaps in one array, told by pointers into it: process by process, each by time. */
+int by_process_and_time(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_processes(x, y, false);
+    if (!order) order = compare_numbers(x->start_us, y->start_us);
+    if (!order) order = compare_numbers(x->time_us, y->time_us);
+    return order ? order : (x > y) - (x < y);
 }
 
 /* Of heaps in one array, told by pointers into it; those that can be compared stay in their order. */

@@ -44,6 +44,8 @@ int compare_numbers(uint64_t x, uint64_t y);
 int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name);
 bool has_bounds(const hd_heap *heap);
 bool same_start(const hd_heap *x, const hd_heap *y);
+bool same_process(const hd_heap *x, const hd_heap *y);
+int by_process_and_time(const void *a, const void *b);
 int by_pid(const void *a, const void *b);
 const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,
                              int (*order)(const void *, const void *), size_t *n);

@@ -88,5 +88,15 @@ check "heaps of two kinds" "engine live malloc total" "$("$tool" info --json kin
 check "... with the sizes that they had" "$(bytes engine.json) $(bytes memprof-19.raw)" "$(bytes --kind live kinds.json) $(bytes --kind total kinds.json)"
 check "one kind of a file that has two, in its own format" "live" \
   "$("$tool" convert --kind live --to pprof -o live.pb pprof-go.pb 2> err && "$tool" info --json live.pb | jq -r '[.files[0].heaps[].kind] | join(" ")')"
+
+# The last dump of each process: of those without a pid, by name, and of those with one pid, by their start.
+printf '%s\n' process,dump,time,allocator,stack,bytes 'A,d1,2026-01-01T00:00:01Z,malloc,main;f,100' \
+  'A,d2,2026-01-01T00:00:03Z,malloc,main;f,200' 'B,d1,2026-01-01T00:00:02Z,malloc,main;f,300' > names.csv
+printf '%s\n' process,pid,start_us,dump,time,allocator,stack,bytes 'A,7,1,d1,2026-01-01T00:00:01Z,malloc,main;f,100' \
+  'A,7,1,d2,2026-01-01T00:00:03Z,malloc,main;f,200' 'A,7,2,d3,2026-01-01T00:00:05Z,malloc,main;f,300' > starts.csv
+for file in names.csv starts.csv; do
+  check "two processes of $file" "500 1" "$("$tool" convert --to folded -o - $file 2> err | awk '{ n += $NF } END { print n }') $(grep -c 'heaps of earlier dumps (1;' err)"
+  check "no profile of both" "1 1" "$(status "$tool" convert --to pprof -o both.pb $file) $(grep -c 'one dump of one process.*choose one' err)"
+done
 check "and not a word when it fails" "1" "$("$tool" convert --to speedscope -o no/where engine.json 2>&1 | wc -l)"
 exit $failed
