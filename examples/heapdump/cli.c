@@ -384,6 +384,19 @@ int file_is_named(const arguments *a) {
                  command_name);
 }
 
+/* Formats as --to and --format call them. */
+static bool is_binary(const char *format) {
+    static const char *const names[] = { "pprof", "memprof", "memprof-raw", "memprof-rfc", "memprof-index", "dart" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(format, names[i])) return true;
+    return false;
+}
+
+int check_terminal(const char *path, const char *format) {
+    if ((path && strcmp(path, "-")) || !format || !is_binary(format) || !isatty(STDOUT_FILENO)) return DONE;
+    return usage("%s is binary, which a terminal cannot show: name a file with -o FILE", format);
+}
+
 int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
 
 int output_close(output *o, const char *path, int status) {

@@ -228,6 +228,7 @@ hd_status read_input(const char *file, const hd_options *options, hd_dump **dump
 int read_dump(const char *file, const arguments *a, hd_dump **dump);
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
+int check_terminal(const char *path, const char *format); /* refuses a binary format where a terminal is written to */
 /* What is made for other programs is not written to a terminal unasked: WRONG_USAGE, told. */
 int file_is_named(const arguments *a);
 const char *output_error(const output *o, const hd_error *err);

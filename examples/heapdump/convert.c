@@ -361,7 +361,7 @@ int run_convert(const arguments *a) {
     if (!a->to && !a->add_to)
         return usage("convert needs --to FORMAT (%s)", formats_written());
     if (a->file_count != 1) return usage("convert takes one file");
-    if (file_is_named(a)) return WRONG_USAGE;
+    if (file_is_named(a) || check_terminal(a->output, a->to)) return WRONG_USAGE;
     if (index_is_asked(a->to)) return run_index(a);
     if (yaml_is_asked(a->to)) return yaml_convert(a);
     status = index_check_none(a, memprof_is_raw(a->to));

@@ -482,6 +482,7 @@ int index_check(const arguments *a) {
 int run_index(const arguments *a) {
     index_source s;
     int status = file_is_named(a);
+    if (!status) status = check_terminal(a->output, "memprof-index");
     memory_keep();
     if (!status) status = index_check(a);
     if (!status) status = index_open(a, true, &s);

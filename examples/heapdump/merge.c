@@ -276,13 +276,6 @@ static const char *common_format(const arguments *a, const groups *m, const hd_h
     return format->name;
 }
 
-/* Refuses what a terminal cannot show, also with -o -. */
-static int check_terminal(const arguments *a) {
-    bool to_terminal = (!a->output || !strcmp(a->output, "-")) && isatty(STDOUT_FILENO);
-    if (!to_terminal || !a->to || strcmp(a->to, "pprof")) return DONE;
-    return usage("%s is binary, which a terminal cannot show: name a file with -o FILE", a->to);
-}
-
 /* With --to, or what the name of the output says in its place. */
 static int merge_heaps(const arguments *given) {
     arguments a = *given;
@@ -292,7 +285,6 @@ static int merge_heaps(const arguments *given) {
     size_t count = 0;
     int status, bad = DONE;
     status = check_to(&a);
-    if (!status) status = check_terminal(&a);
     if (status) return status;
     places = a.to || a.add_to ? places_create(&a) : needed(hd_places_create(NULL, NULL));
     status = merge_files(&a, places, &m, &bad);
@@ -300,7 +292,7 @@ static int merge_heaps(const arguments *given) {
     if (!a.to && !a.add_to && m.common && !strncmp(m.common->name, "rows", 4)) a.to = m.common->name;
     if (!status) status = finish_groups(&a, &m, heaps, &count);
     if (!a.to && !a.add_to && !status) a.to = common_format(&a, &m, heaps, count);
-    if (!status) status = check_terminal(&a);
+    if (!status) status = check_terminal(a.output, a.to);
     if (!status) status = write_condensed(&a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
@@ -311,14 +303,16 @@ static int merge_heaps(const arguments *given) {
 
 int run_merge(const arguments *a) {
     arguments named = *a;
-    bool is_raw;
+    bool is_index, is_raw;
     int status;
     if (file_is_named(a)) return WRONG_USAGE;
     if (!a->to && !a->add_to) named.to = format_of_name(a->output);
-    if (yaml_is_asked(a->to)) return yaml_merge(a);
-    if (index_is_merged(&named)) return index_merge(&named);
-    is_raw = memprof_is_raw(a->to) || (!named.to && !a->add_to && memprof_begins(a, first_readable(a), true));
-    status = index_check_none(a, is_raw);
+    if (yaml_is_asked(named.to)) return yaml_merge(&named);
+    is_index = index_is_merged(&named);
+    is_raw = !is_index && (memprof_is_raw(named.to) ||
+                           (!named.to && !a->add_to && memprof_begins(a, first_readable(a), true)));
+    status = check_terminal(a->output, is_index ? "memprof-index" : is_raw ? "memprof-raw" : named.to);
+    if (!status && !is_index) status = index_check_none(a, is_raw);
     if (status) return status;
-    return is_raw ? memprof_merge(a) : merge_heaps(&named);
+    return is_index ? index_merge(&named) : is_raw ? memprof_merge(&named) : merge_heaps(&named);
 }

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must jq
+must jq python3
 work=build/peers/convert
 rm -rf $work && mkdir -p $work
 build/examples/record_engine > $work/engine.json
@@ -97,6 +97,23 @@ printf '%s\n' process,pid,start_us,dump,time,allocator,stack,bytes 'A,7,1,d1,202
 for file in names.csv starts.csv; do
   check "two processes of $file" "500 1" "$("$tool" convert --to folded -o - $file 2> err | awk '{ n += $NF } END { print n }') $(grep -c 'heaps of earlier dumps (1;' err)"
   check "no profile of both" "1 1" "$(status "$tool" convert --to pprof -o both.pb $file) $(grep -c 'one dump of one process.*choose one' err)"
+done
+
+# Binary formats are not written to a terminal; text is.
+terminal() { # COMMAND...: its status, and how many lines say why
+  PYTHONPATH=$common_root/tests/peers python3 -B -c '
+import sys, on_terminal
+text, status = on_terminal.run(sys.argv[1:], terminal=("stdout", "stderr"))
+print(status, text.count(b"is binary, which a terminal cannot show"), text.count(b"\0"))' "$tool" "$@"
+}
+for way in "merge -o - memprof-19.raw" "merge -o - memprof-19-v3.profdata" "merge --to memprof-index -o - memprof-19.raw" \
+  "merge --to memprof-index -o - memprof-19-v3.profdata" "merge -o - pprof-cc.pb" "merge --to pprof -o - engine.json" "convert --to pprof -o - pprof-cc.pb" \
+  "convert --to pprof -o - engine.json" "convert --to memprof-raw -o - memprof-19.raw" "convert --to memprof-index -o - memprof-19.raw" \
+  "convert --to dart -o - small.dartheap" "index -o - memprof-19.raw"; do
+  check "on a terminal: $way" "2 1 0" "$(terminal $way)"
+done
+for way in "convert --to chrome -o - pprof-cc.pb" "convert --to folded -o - pprof-cc.pb" "merge --to memprof-yaml -o - memprof-19-v3.profdata"; do
+  check "on a terminal: $way" "0 0 0" "$(terminal $way)"
 done
 check "and not a word when it fails" "1" "$("$tool" convert --to speedscope -o no/where engine.json 2>&1 | wc -l)"
 exit $failed
