@@ -325,6 +325,7 @@ static int convert_graph(const arguments *a, const hd_format *format) {
 
 int check_to(const arguments *a) {
     const hd_format *format = heaps_format(a);
+    if (format && format->write_graph) return usage("%s is a format of objects, not of heaps", a->to);
     if (!format || !format->write_heaps)
         return usage("no format '%s' is written here, but %s", a->to, formats_written());
     if (a->add_to && format != format_named("chrome"))

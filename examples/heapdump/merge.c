@@ -241,14 +241,17 @@ static const char *first_readable(const arguments *a) {
     return a->files[0];
 }
 
-/* The format that the name of the output ends in; NULL: that tells none. */
+/* The format that the name of the output ends in, by the longest ending that fits; NULL: that tells none. */
 static const char *format_of_name(const char *path) {
     static const char *const ends[][2] = {
         { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" }, { ".csv", "rows" },
-        { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" }, { ".speedscope", "speedscope" }
+        { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" }, { ".speedscope", "speedscope" },
+        { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" }, { ".profdata", "memprof-index" },
+        { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
     };
     static const char *const packed[] = { ".gz", ".zst", ".xz" };
-    size_t n = path ? strlen(path) : 0;
+    size_t n = path ? strlen(path) : 0, longest = 0;
+    const char *format = NULL;
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
         size_t length = strlen(packed[i]);
         if (n <= length || strcmp(path + n - length, packed[i])) continue;
@@ -257,9 +260,11 @@ static const char *format_of_name(const char *path) {
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t length = strlen(ends[i][0]);
-        if (n > length && !memcmp(path + n - length, ends[i][0], length)) return ends[i][1];
+        if (n <= length || length <= longest || memcmp(path + n - length, ends[i][0], length)) continue;
+        longest = length;
+        format = ends[i][1];
     }
-    return NULL;
+    return format;
 }
 
 /* The format of the sums where nobody named one: that of all files, if the sums can be written in it without loss. */

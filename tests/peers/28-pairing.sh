@@ -7,7 +7,7 @@ must jq python3
 root=$PWD
 work=build/peers/pairing
 rm -rf $work && mkdir -p $work
-cp tests/data/{doc-all.json,eq1.heap,eq2.heap,app-1.pb,app-3.pb,small.heaptrack} $work
+cp tests/data/{doc-all.json,eq1.heap,eq2.heap,app-1.pb,app-3.pb,small.heaptrack,memprof-19.raw,memprof-19-v3.profdata} $work
 cd $work
 format() { "$tool" info --json "$1" | jq -r '.files[0].format'; }
 bytes() { "$tool" info --json "$1" | jq -r --arg kind "$2" '[.files[0].heaps[] | select(.kind == $kind) | .bytes] | join(" ")'; }
@@ -33,6 +33,18 @@ check "merge into a pipe" pprof "$(format piped)"
 check "files of two formats" chrome "$(format mixed)"
 "$tool" merge --to folded -o to.pb app-1.pb 2> /dev/null
 check "--to is asked first" folded "$(format to.pb)"
+for name in x.speedscope.json x.speedscope x.speedscope.json.gz; do
+  "$tool" merge -o $name app-1.pb app-3.pb 2> /dev/null
+  check "merge -o $name" speedscope "$(gzip -dcf $name | jq -r '."$schema" // "another" | capture("(?<name>speedscope)").name')"
+done
+for name in x.heapsnapshot:heapsnapshot x.dartheap:dart x.profdata:- x.memprofraw:-; do
+  check "no heaps are merged into ${name%:*}" "$([ ${name#*:} = - ] && echo no || echo 2 no)" \
+    "$(s=$(status "$tool" merge -o ${name%:*} app-1.pb app-3.pb); [ ${name#*:} = - ] || echo "$s ")$([ -e ${name%:*} ] && echo yes || echo no)"
+done
+"$tool" merge -o x.memprofraw memprof-19.raw 2> /dev/null
+"$tool" merge -o x.profdata memprof-19-v3.profdata 2> /dev/null
+check "MemProf as x.memprofraw and x.profdata" "memprof memprof-index" "$(format x.memprofraw) $(format x.profdata)"
+check "an index of raw MemProf needs the program" "2 1" "$(status "$tool" merge -o y.profdata memprof-19.raw) $(grep -c 'needs --binary' err)"
 check "binary on a terminal" 2 "$(status script -qec "'$tool' merge -o - app-1.pb app-3.pb" /dev/null)"
 
 # A file that tells no total has what is live as its total, in any order.
