@@ -431,7 +431,8 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
 /* A heap's label; with `than` the parts in which it differs. */
 static void put_label(FILE *out, const char *before, const hd_heap *heap, const hd_heap *than) {
     hd_buffer label = { 0 };
-    if (!hd_print_label(heap, than, hd_out_memory(&label), NULL) && label.size)
+    if (hd_print_label(heap, than, hd_out_memory(&label), NULL)) needed(NULL);
+    if (label.size)
         display(out, "%s%.*s", before, (int)label.size, (const char *)label.data);
     hd_buffer_free(&label);
     if (!than && has_unknown_error(heap)) display(out, ", error unknown (no block counts)");
