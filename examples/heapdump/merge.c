@@ -21,7 +21,10 @@ typedef struct group {
     const group_name *name;
     hd_merger *sum;
     size_t count;
-    size_t implied;              /* of these, live heaps of files that tell no total */
+    size_t files, last;          /* that have one; the number of the last of these */
+    /* Of live heaps, those whose file tells no total: their sum, where that means that it is the same. */
+    hd_merger *implied;
+    size_t implied_count, without, last_without;
 } group;
 
 /* All groups, found by name. */
@@ -52,7 +55,7 @@ static void group_name_free(void *name) {
 
 static void groups_free(groups *m) {
     tdestroy(m->names, group_name_free);
-    for (size_t g = 0; g < m->count; g++) hd_merger_free(m->group[g].sum);
+    for (size_t g = 0; g < m->count; g++) hd_merger_free(m->group[g].sum), hd_merger_free(m->group[g].implied);
     free(m->group);
     frame_pairs_free(m->functions);
 }
@@ -75,27 +78,34 @@ static group *group_of(groups *m, const hd_heap *heap) {
 }
 
 /* The dump and time are those of a file, and so is the label that rows have for that. */
-static hd_status group_add(group *m, const hd_heap *heap, hd_error *err) {
+static hd_status add_plain(hd_merger *sum, const hd_heap *heap, hd_heap_kind kind, hd_error *err) {
     hd_label *labels = needed(calloc(heap->label_count + 1, sizeof *labels));
     hd_status status;
-    hd_heap plain = { .process = heap->process, .kind = heap->kind, .allocator = heap->allocator,
+    hd_heap plain = { .process = heap->process, .kind = kind, .allocator = heap->allocator,
                       .sample_bytes = heap->sample_bytes, .profile = heap->profile, .breakdown = heap->breakdown,
                       .labels = labels };
     for (size_t i = 0; i < heap->label_count; i++)
         if (strcmp(heap->labels[i].name, "profile")) labels[plain.label_count++] = heap->labels[i];
-    status = hd_merger_add(m->sum, &plain, err);
-    if (!status) m->count++;
+    status = hd_merger_add(sum, &plain, err);
     free(labels);
     return status;
 }
 
-/* Whether a file tells the total of the process and allocator that a live heap is of. */
-static bool has_total(const chosen *c, const hd_heap *live) {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->heaps[i].kind == HD_HEAP_TOTAL && c->heaps[i].pid == live->pid &&
-            same_text(c->heaps[i].allocator, live->allocator))
-            return true;
-    return false;
+/* Of totals and live heaps, told by pointers: 0 where they are of one process and allocator. */
+static int by_owner(const void *a, const void *b) {
+    hd_heap x = **(const hd_heap *const *)a, y = **(const hd_heap *const *)b;
+    x.kind = y.kind = HD_HEAP_TOTAL;
+    return compare_heaps(&x, &y, false);
+}
+
+/* The totals that a file tells, sorted. To be freed. */
+static const hd_heap **totals_told(const chosen *c, size_t *n) {
+    bool *told = needed(calloc(c->count + 1, sizeof *told));
+    const hd_heap **sorted;
+    for (size_t i = 0; i < c->count; i++) told[i] = c->heaps[i].kind == HD_HEAP_TOTAL;
+    sorted = sorted_heaps(c->heaps, c->count, told, by_owner, n);
+    free(told);
+    return sorted;
 }
 
 /* A group that is there; NULL: there is none yet. */
@@ -106,38 +116,48 @@ static group *group_found(groups *m, const char *allocator, hd_heap_kind kind) {
     return found ? &m->group[(*(group_name **)found)->number] : NULL;
 }
 
-/* Some files tell the total only where it differs from what is live: what is live then counts to the total. Called for
-   the heaps of a file before they are added: a first total begins as what was live in the files before. */
-static hd_status begin_total(groups *m, const hd_heap *heap, hd_error *err) {
-    group *live = group_found(m, heap->allocator, HD_HEAP_LIVE), *total;
-    hd_heap parts[2];
-    size_t n = 0, count;
-    hd_status status;
-    if (heap->kind != HD_HEAP_TOTAL || !live || !live->count || group_found(m, heap->allocator, HD_HEAP_TOTAL))
-        return HD_OK;
-    count = live->count;
-    total = group_of(m, heap);
-    live = group_found(m, heap->allocator, HD_HEAP_LIVE); /* groups may have moved */
-    status = hd_merger_finish_parts(live->sum, parts, &n, err);
-    for (size_t i = 0; i < n; i++) {
-        if (!status) status = hd_merger_add(live->sum, &parts[i], err);
-        parts[i].kind = HD_HEAP_TOTAL;
-        if (!status) status = hd_merger_add(total->sum, &parts[i], err);
-        hd_heap_release(&parts[i]);
-    }
-    if (!status) total->count = total->implied = count;
+/* Whether a file of heaps has no total where that equals what is live. Of jemalloc's, no total is one not counted. */
+static bool omits_equal_total(const hd_format *format, const hd_heap *live) {
+    return !strcmp(format->name, "heap-text") && !same_text(live->allocator, "jemalloc");
+}
+
+/* Adds a heap, of which `told` are the totals of its file. A live one without a total is kept apart too: some files
+   tell the total only where it differs from what is live. */
+static hd_status group_add(groups *m, const hd_format *format, const hd_heap **told, size_t told_count,
+                           const hd_heap *heap, hd_error *err) {
+    group *to = group_of(m, heap);
+    hd_status status = add_plain(to->sum, heap, heap->kind, err);
+    if (status) return status;
+    to->count++;
+    to->files += to->last != m->files;
+    to->last = m->files;
+    if (heap->kind != HD_HEAP_LIVE || bsearch(&heap, told, told_count, sizeof *told, by_owner)) return HD_OK;
+    to->without += to->last_without != m->files;
+    to->last_without = m->files;
+    if (!omits_equal_total(format, heap)) return HD_OK;
+    if (!to->implied) to->implied = needed(hd_merger_create(NULL, NULL));
+    status = add_plain(to->implied, heap, HD_HEAP_TOTAL, err);
+    if (!status) to->implied_count++;
     return status;
 }
 
-/* Adds a heap, and a live one to the total that its file does not tell. */
-static hd_status group_add_all(groups *m, const chosen *c, const hd_heap *heap, hd_error *err) {
-    hd_status status = group_add(group_of(m, heap), heap, err);
-    group *total = group_found(m, heap->allocator, HD_HEAP_TOTAL);
-    hd_heap counted = *heap;
-    if (status || heap->kind != HD_HEAP_LIVE || !total || has_total(c, heap)) return status;
-    counted.kind = HD_HEAP_TOTAL;
-    status = group_add(total, &counted, err);
-    if (!status) total->implied++;
+/* Adds to a total what is live of files that have none, where all are of one format that leaves out equal totals. */
+static hd_status add_implied(groups *m, group *total, hd_error *err) {
+    group *live = group_found(m, total->name->allocator, HD_HEAP_LIVE);
+    hd_heap parts[2];
+    size_t n = 0;
+    hd_status status = HD_OK;
+    if (!total->count || !live) return HD_OK;
+    total->without = live->without;
+    if (!m->common || !live->implied) return HD_OK;
+    status = hd_merger_finish_parts(live->implied, parts, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        if (!status) status = hd_merger_add(total->sum, &parts[i], err);
+        hd_heap_release(&parts[i]);
+    }
+    total->implied_count = live->implied_count;
+    total->count += live->implied_count;
+    total->without = 0;
     return status;
 }
 
@@ -165,18 +185,20 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad
     size_t count;
     renamed_heap *renamed = merged_of(a, c, m, &count);
     int status = renamed ? DONE : BAD_INPUT;
-    for (size_t i = 0; i < 2 * count && !status; i++) {
-        const hd_heap *heap = &renamed[i % count].heap;
+    size_t told_count;
+    const hd_heap **told = totals_told(c, &told_count);
+    for (size_t i = 0; i < count && !status; i++) {
+        const hd_heap *heap = &renamed[i].heap;
         const char *allocator = heap->allocator;
         hd_error err;
-        if (!(i < count ? begin_total(m, heap, &err) : group_add_all(m, c, heap, &err))) continue;
+        if (!group_add(m, hd_dump_format(c->dump), told, told_count, heap, &err)) continue;
         display(stderr, "heapdump: %s: a heap%s%s is left out: %s\n", c->file, allocator ? " of " : "",
                 allocator ? allocator : "", err.message);
         *bad = BAD_INPUT;
         if (a->strict || err.status == HD_OUT_OF_MEMORY || err.status == HD_LIMIT) status = BAD_INPUT;
     }
     for (size_t i = 0; renamed && i < count; i++) renamed_heap_free(&renamed[i]);
-    free(renamed);
+    free(renamed), free(told);
     return status;
 }
 
@@ -207,30 +229,40 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
     return !status && !merged ? BAD_INPUT : status;
 }
 
+/* What a sum is of. */
+static void tell_merged(const group *from, const hd_heap *heap) {
+    bool live = heap->kind == HD_HEAP_LIVE;
+    display(stderr, "heapdump: %s%s%s: %zu heap%s merged", heap->allocator ? heap->allocator : "-", live ? "" : ", ",
+            live ? "" : hd_heap_kind_name(heap->kind), from->count, from->count == 1 ? "" : "s");
+    if (!live && from->implied_count)
+        display(stderr, ", %zu of them live: %s", from->implied_count,
+                from->implied_count == 1 ? "its file has no total" : "their files have no total");
+    if (heap->kind == HD_HEAP_TOTAL && from->without)
+        display(stderr, ", %zu of %zu files ha%s a total", from->files, from->files + from->without,
+                from->files == 1 ? "s" : "ve");
+    fputc('\n', stderr);
+}
+
 /* The sums by their names, whichever file came first. Rows tell those of profiles and of breakdowns apart. */
 static int finish_groups(const arguments *a, groups *m, hd_heap *heaps, size_t *count) {
     bool parts = a->to && !strncmp(a->to, "rows", 4);
-    qsort(m->group, m->count, sizeof *m->group, by_name);
-    for (size_t g = 0; g < m->count; g++) {
+    hd_status status = HD_OK;
+    hd_error err;
+    for (size_t g = 0; g < m->count && !status; g++)
+        if (m->group[g].name->kind == HD_HEAP_TOTAL) status = add_implied(m, &m->group[g], &err);
+    qsort(m->group, m->count, sizeof *m->group, by_name); /* group_found is of no use from here on */
+    for (size_t g = 0; g < m->count && !status; g++) {
         const group *from = &m->group[g];
         hd_heap *heap = &heaps[*count];
         size_t n = 1;
-        hd_error err;
         if (!from->count) continue;  /* all of them were left out */
-        if (parts ? hd_merger_finish_parts(from->sum, heap, &n, &err) : hd_merger_finish(from->sum, heap, &err)) {
-            display(stderr, "heapdump: %s\n", err.message);
-            return BAD_INPUT;
-        }
+        status = parts ? hd_merger_finish_parts(from->sum, heap, &n, &err) : hd_merger_finish(from->sum, heap, &err);
+        if (status) break;
         *count += n;
-        display(stderr, "heapdump: %s%s%s: %zu heap%s merged", heap->allocator ? heap->allocator : "-",
-                heap->kind == HD_HEAP_LIVE ? "" : ", ", heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind),
-                from->count, from->count == 1 ? "" : "s");
-        if (from->implied)
-            display(stderr, ", %zu of them live: %s", from->implied,
-                    from->implied == 1 ? "its file has no total" : "their files have no total");
-        fputc('\n', stderr);
+        tell_merged(from, heap);
     }
-    return DONE;
+    if (status) display(stderr, "heapdump: %s\n", err.message);
+    return status ? BAD_INPUT : DONE;
 }
 
 /* The first file that there is something of, which says what is merged: one that cannot be read is left out. */

@@ -53,6 +53,27 @@ for files in "eq1.heap eq2.heap" "eq2.heap eq1.heap"; do
   check "total of $files" "400 200" "$(bytes sum.pb total) $(bytes sum.pb live)"
 done
 
+# That is so where all files are of a format that leaves an equal total out. Of others, the totals that there are count.
+total() { "$tool" merge --to rows -o total.csv "$@" 2> err; echo "$(bytes total.csv total) $(grep -c 'total: .* a total$' err)"; }
+printf '%s\n' allocator,kind,stack,bytes tcmalloc,live,f,100 > live.csv
+printf '%s\n' allocator,kind,stack,bytes tcmalloc,live,f,100 tcmalloc,total,f,300 > both.csv
+for files in "live.csv both.csv" "both.csv live.csv" "eq1.heap both.csv" "both.csv eq1.heap" "live.csv eq2.heap" "eq2.heap live.csv"; do
+  check "total of $files" "300 1" "$(total $files)"
+  check "one line says so" 1 "$(grep -c '^heapdump: tcmalloc, total: 1 heap merged, 1 of 2 files has a total$' err)"
+done
+check "two files with totals" "600 0" "$(total both.csv both.csv)"
+check "eq1.heap and eq2.heap as rows" "400 0" "$(total eq1.heap eq2.heap)"
+check "no file has a total" " 0" "$(total eq1.heap live.csv)"
+
+# Totals of many processes are found at once, each for its own.
+awk 'BEGIN { print "process,pid,allocator,kind,stack,bytes"
+  for (i = 1; i <= 40000; i++) printf "p,%d,malloc,live,f,1\np,%d,malloc,total,f,2\n", i, i }' > many.csv
+check "totals of 40,000 processes" "80000 0" "$(total many.csv)"
+check "... as fast as without totals" yes "$(
+  grep -v total many.csv > fewer.csv
+  took() { local s=$(date +%s%N); "$tool" merge --to rows -o took.csv "$1" 2> /dev/null; echo $((($(date +%s%N) - s) / 1000000)); }
+  a=$(took fewer.csv) b=$(took many.csv); [ $b -lt $((4 * a + 300)) ] && echo yes || echo "$a ms, $b ms")"
+
 # A format of one kind gets the live heap, and a line names the rest.
 "$tool" convert --to folded -o live.folded small.heaptrack 2> err
 check "the live heap" "$(bytes small.heaptrack live)" "$(bytes live.folded live)"
