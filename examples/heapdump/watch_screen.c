@@ -56,13 +56,15 @@ static void put_figure(int width, double bytes, bool sign) {
     printw("%*s ", width, text);
 }
 
-/* What a person sees of a text, in so many columns. */
+/* A site in at most so many columns, as other screens show frames. */
 static void put_text(const char *text, int columns) {
-    char *shown;
+    hd_str name = hd_cstr(text);
+    char *frame, *shown;
     if (columns <= 0) return;
-    shown = short_name(hd_cstr(text), columns);
+    frames_shown(&name, 1, &frame);
+    shown = short_name(hd_cstr(frame), columns);
     addstr(shown);
-    free(shown);
+    free(frame), free(shown);
 }
 
 /* A line, from its left end, cut off at its right one. */
