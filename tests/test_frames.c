@@ -92,7 +92,8 @@ static void the_library_is_no_namespace_of_a_program(void **state) {
     static const char *const library[] = {
         "std::vector<int>::push_back(int&&) [app]", "void std::sort<int*>(int*, int*) (stl_algo.h:3) [app]", "strdup [libc.so.6]",
         "core::iter::Map::fold (/rustc/ab/library/core/src/iter.rs:1) [app]", "core::str::from_utf8::h0123456789abcdef", "<core::Map as core::Iterator>::fold", "libc.so.6+0x12",
-        "v8::internal::Heap::Allocate(int) [node]", "__libc_csu_init"
+        "v8::internal::Heap::Allocate(int) [node]", 
+        "<i32 as core::fmt::Display>::fmt (library/core/src/fmt/num.rs:164) [app]", "<u8 as core::fmt::Display>::fmt (/rustc/ab/library/core/src/fmt/num.rs:164) [app]", "__libc_csu_init"
     };
     static const char *const own[] = {
         "core::Engine::load_textures(int) (engine.cc:3) [app]", "core::Engine::load_textures(int)", "core::Engine::load_textures", "core::Engine::load_textures [app]", "alloc::Pool::grow() [app]",

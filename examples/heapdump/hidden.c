@@ -231,6 +231,8 @@ bool frame_is_library(hd_str name) {
     bool is = begins(called, "std::") || begins(called, "__gnu_cxx::") || begins(f.function, "std::") ||
               (f.object.len && is_object(LIBC "|" LIBSTDCXX, f.object));
     for (size_t i = 0; i < sizeof rust / sizeof *rust; i++) is |= begins(f.function, rust[i]) && is_of_rust(&f);
+    is |= f.file.len > 3 && !memcmp(f.file.data + f.file.len - 3, ".rs", 3) &&
+          has_part(f.file, "/library/core/src/|/library/alloc/src/|/library/std/src/");
     for (size_t i = 0; i < sizeof libc / sizeof *libc; i++) is |= !f.object.len && begins(f.function, libc[i]);
     for (size_t i = 0; i < sizeof unnamed / sizeof *unnamed; i++) is |= begins(f.function, unnamed[i]);
     is |= begins(called, "v8::internal::") &&
