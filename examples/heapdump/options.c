@@ -391,8 +391,9 @@ static const option_row rows[] = {
     { "merge", "to", "FORMAT", take_text, AT(to),
       "chrome, heaps_v2 with all of it, another format of heaps, memprof-raw, or\n"
       "memprof-index [what the name of -o ends in: .pb, .folded, .csv, .jsonl, .json,\n"
-      ".speedscope.json, .memprofraw, .profdata; else the format of all FILEs, if it\n"
-      "can hold the sum; else chrome. Of MemProf profiles raw, or indexed when one is]" },
+      ".speedscope.json, .memprofraw or .profdata; else the format of all FILEs, if\n"
+      "it can hold the sum; else chrome. Of MemProf profiles raw, or indexed when\n"
+      "one is]" },
     { "convert", "to", "FORMAT", take_text, AT(to), NULL },
     { "merge", "add-to", "TRACE", take_text, AT(add_to), "write TRACE with the result added" },
     { "convert", "add-to", "TRACE", take_text, AT(add_to),
