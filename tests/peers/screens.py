@@ -97,10 +97,10 @@ for arguments, expected in MORE:
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: nothing to ask next of it", "main" in piped and "next:" not in piped, piped)
 
-for arguments in ["convert", "--to", "pprof"], ["merge"], ["index", "--binary", tool]:
+for arguments in ["convert", "--to", "pprof"], ["convert", "--to", "pprof", "-o", "-"], ["merge"], ["index", "--binary", tool]:
     out, status = run([*arguments, "templates.json"], 80, 24)
-    check(f"{arguments[0]}: no file on a terminal", status == 2 and not out, out[:200])
-for arguments in ["convert", "--to", "pprof", "-o", "-"], ["merge", "-o", "-"], ["convert", "--to", "folded"]:
+    check(f"{' '.join(arguments)}: no file on a terminal", status == 2 and not out, out[:200])
+for arguments in ["merge", "-o", "-"], ["convert", "--to", "folded"]:
     out, status = run([*arguments, "templates.json"], 80, 24)
     check(f"{' '.join(arguments)}: on a terminal, too", status == 0 and out, status)
 
