@@ -79,7 +79,8 @@ for way in "convert --to memprof-yaml" "merge" "index --prune min-bytes=1"; do
 done
 
 # Counts that are told are those of what was written; call sites that the RFC's layout has not are told.
-count() { "$tool" info --json "$1" | jq -r '.files[0] | "\(.functions) functions, \(.blocks) blocks, \(.call_sites) call sites, \(.call_stacks) call stacks"'; }
+count() { "$tool" info --json "$1" | jq -r 'def n($of; $name): "\($of) \($name)\(if $of == 1 then "" else "s" end)";
+  .files[0] | [n(.functions; "function"), n(.blocks; "block"), n(.call_sites; "call site"), n(.call_stacks; "call stack")] | join(", ")'; }
 for f in memprof-22-v4 memprof-22-v2 memprof-19-v1; do
   "$tool" convert --to memprof-index --memprof-version 4 -o same "$data/$f.profdata" 2> err || fail "version 4: $(tail -n 1 err)"
   check "$f as version 4: what is told is what was written" "$(count same)" "$(sed -n '$s/heapdump: //p' err)"
