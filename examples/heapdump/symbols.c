@@ -298,15 +298,26 @@ static void symbols_take(symbols_object *o, const char *file, int fd) {
 
 /* The same of a file, which is where the object's path leads, or led. */
 static void symbols_open(symbols_object *o, const char *file) {
-    struct stat st;
-    bool is_file = *file == '/' && !stat(file, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
-    symbols_take(o, file, is_file ? open(file, O_RDONLY | O_CLOEXEC) : -1);
+    symbols_take(o, file, *file == '/' ? symbols_file_open(file) : -1);
+}
+
+static int symbols_path_order(const void *a, const void *b) {
+    return hd_str_compare(((const symbols_path *)a)->path, ((const symbols_path *)b)->path);
 }
 
 static symbols_object *symbols_find(const symbols *s, hd_str path) {
-    for (size_t i = s->count; i--;)
-        if (hd_str_equal(hd_cstr(s->objects[i].path), path)) return &s->objects[i];
-    return NULL;
+    const symbols_path key = { path, 0 };
+    symbols_path **found = tfind(&key, &s->by_path, symbols_path_order);
+    return found ? &s->objects[(*found)->object] : NULL;
+}
+
+/* Makes an object the one that is found by its path, which may have a zero byte. */
+static void symbols_name(symbols *s, hd_str path, size_t object) {
+    symbols_path *p = needed(malloc(sizeof *p)), *found;
+    *p = (symbols_path){ path, object };
+    found = *(symbols_path **)needed(tsearch(p, &s->by_path, symbols_path_order));
+    if (found != p) free(p);
+    found->object = object;
 }
 
 static symbols_object *symbols_add(symbols *s, hd_str path) {
@@ -314,7 +325,10 @@ static symbols_object *symbols_add(symbols *s, hd_str path) {
     s->objects = needed(realloc(s->objects, (s->count + 1) * sizeof *s->objects));
     o = &s->objects[s->count++];
     memset(o, 0, sizeof *o);
-    o->path = needed(strndup(path.data, path.len));
+    o->path = needed(calloc(1, path.len + 1));
+    memcpy(o->path, path.data, path.len);
+    path.data = o->path;
+    symbols_name(s, path, s->count - 1);
     return o;
 }
 
@@ -335,13 +349,11 @@ static bool symbols_is(const symbols_object *o, const hd_module *m) {
 /* Of several objects that had one path, one after the other, the one that was loaded is to be found. False: it is not
    known. */
 static bool symbols_choose(symbols *s, const hd_module *m) {
-    symbols_object *found = symbols_find(s, m->path), *last = s->objects + s->count - 1, was;
+    symbols_object *found = symbols_find(s, m->path);
     if (!found || symbols_is(found, m)) return found != NULL;
     for (symbols_object *o = s->objects; o < found; o++) {
         if (!hd_str_equal(hd_cstr(o->path), m->path) || !symbols_is(o, m)) continue;
-        was = *o;
-        memmove(o, o + 1, (size_t)(last - o) * sizeof *o);
-        *last = was;
+        symbols_name(s, m->path, (size_t)(o - s->objects));
         return true;
     }
     s->twins = true;
@@ -503,7 +515,6 @@ static hd_str symbols_unresolved(symbols *s, const symbols_object *o, hd_str nam
     return hd_cstr(text);
 }
 
-/* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
 /* What is in no object. */
 static uint32_t symbols_of_code(symbols *s, hd_str name, hd_str *path) {
     char *text = s->code ? code_map_name(s->code, name) : NULL;
@@ -513,6 +524,7 @@ static uint32_t symbols_of_code(symbols *s, hd_str name, hd_str *path) {
     return 1;
 }
 
+/* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     SYMBOLS_WORK;
     symbols *s = user;
@@ -556,6 +568,7 @@ void symbols_free(symbols *s) {
         free(o->functions);
         free(o->path);
     }
+    tdestroy(s->by_path, free);
     free(s->objects);
     memset(s, 0, sizeof *s);
 }

@@ -86,12 +86,19 @@ typedef struct symbols_object {
     bool told;                   /* that it is newer than what it names */
 } symbols_object;
 
+/* The last object of a path. */
+typedef struct symbols_path {
+    hd_str path;                 /* the first object's */
+    size_t object;
+} symbols_path;
+
 /* code_map.c: what a process says of code that it made */
 typedef struct code_map code_map;
 
 typedef struct symbols {
     symbols_object *objects;
     size_t count;
+    void *by_path;               /* tsearch, of symbols_path */
     size_t given;                /* of them, by --binary: they come first */
     char *names[HD_MEMPROF_INLINE_MAX]; /* of the last call, freed by the next; HD_RENAME_MAX is less */
     uint32_t name_count;
@@ -148,6 +155,8 @@ void code_map_free(code_map *m);
 /* symbols_packed.c */
 bool symbols_write(int fd, const void *data, size_t size, size_t at);
 int symbols_unpacked(int fd);
+/* A regular file, open for reading; else -1. It may be exchanged for a pipe at any time, and never holds us up. */
+int symbols_file_open(const char *path);
 
 /* symbols_dwp.c */
 symbols_dwp *symbols_dwp_open(const symbols_object *o, Dwarf *program);

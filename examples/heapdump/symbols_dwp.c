@@ -192,9 +192,7 @@ static const char *dwp_read_index(symbols_dwp *d) {
 static bool dwp_open(symbols_dwp *d, const char *path) {
     const unsigned one = 1;
     const char *why = "is no ELF file of this byte order", *ident;
-    struct stat st;
-    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
-    d->fd = symbols_unpacked(open(path, O_RDONLY | O_CLOEXEC));
+    d->fd = symbols_unpacked(symbols_file_open(path));
     if (d->fd < 0) return false;
     d->path = needed(strdup(path));
     elf_version(EV_CURRENT);

@@ -2,6 +2,7 @@
 
 #include "symbols.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -73,6 +74,14 @@ static int packed_copy(const unsigned char *file, size_t size, const Elf64_Ehdr 
         if (!written) break;
     }
     return fd;
+}
+
+int symbols_file_open(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode))) return fd;
+    close(fd);
+    return -1;
 }
 
 /* What libdw can read the object from: `fd`, or another, `fd` then being closed. */

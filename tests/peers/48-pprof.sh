@@ -205,6 +205,29 @@ done
 check "another program names nothing, and says so" "1 1" "$("$tool" tree --binary pie.bin other.pb 2> err | grep -c '+0x') $(grep -c 'its build id differs' err)"
 check "where no build id is told, one that is given does" 1 "$("$tool" tree --binary pie.bin without.pb 2> err | grep -c 'leak')"
 
+# Mappings cost the same each, however many there are; a file that becomes a pipe before it is opened holds nothing up.
+for n in 10000 40000; do python3 "$root/tests/peers/pprof.py" mappings $n '/nonexistent/lib%d.so'; done
+took() { local TIMEFORMAT=%U; { time "$tool" tree "$1" > /dev/null 2>&1; } 2>&1; }
+check "four times as many mappings take four times as long" 1 \
+  "$(echo "$(took mappings10000.pb) $(took mappings40000.pb)" | awk '{ print $2 < 7 * $1 + .3 ? 1 : $0 }')"
+mkfifo exchanged1.so
+python3 "$root/tests/peers/pprof.py" mappings 1 "$work/exchanged%d.so"
+cat > exchanged.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+int stat(const char *path, struct stat *st) {
+    int (*next)(const char *, struct stat *) = (int (*)(const char *, struct stat *))dlsym(RTLD_NEXT, "stat");
+    int status = next(path, st);
+    if (!status && strstr(path, "exchanged")) st->st_mode = S_IFREG | 0600;
+    return status;
+}
+C
+cc -shared -fPIC -w -o exchanged.so exchanged.c -ldl
+check "a binary that becomes a pipe before it is opened" "0 1" \
+  "$(status timeout 10 env LD_PRELOAD="$PWD/exchanged.so" "$tool" tree mappings1.pb) $(grep -c -m 1 exchanged1.so out)"
+
 # drop_frames and keep_frames: what of a stack go shows is what the tree shows.
 python3 "$root/tests/peers/pprof.py" drops "$work" > drops.txt
 while read -r file; do

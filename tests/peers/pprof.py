@@ -1,6 +1,7 @@
 """pprof profiles for 48-pprof.sh, and what they and trees of them say, as stacks.
 
     addresses SOURCE DIR   programs, and profiles of the addresses of calls in them
+    mappings N PATH        a profile of N mappings; PATH has %d for their numbers
     drops DIR              profiles with drop_frames, whose names are printed
     stacks                 of "go tool pprof -raw" on standard input
     rows                   of "heapdump tree --json" on standard input
@@ -99,6 +100,16 @@ def addresses(source, directory):
             profile('without.pb', 'gone/pie.bin', offsets, '', start, base)
 
 
+def mappings(count, path):
+    p = Profile()
+    for i in range(1, int(count) + 1):
+        p.strings += [path.replace('%d', str(i)), '%040x' % i]
+        p.data += message(3, number(1, i), number(2, i * 4096), number(3, i * 4096 + 4096), number(5, 2 * i + 3), number(6, 2 * i + 4))
+        p.data += message(4, number(1, i), number(2, i), number(3, i * 4096 + 16))
+        p.sample([i], 100)
+    p.write('mappings%s.pb' % count)
+
+
 PATTERNS = [('dropped', ''), ('dropped|inner.*', ''), ('(dropped|inner)::[a-f]+', '.*::a'), (r'dro(p)+ed::\w?|x\.y', ''),
             ('.*', 'user.*'), (r'[^u]\w*(::.)?', ''), (r'(?:in)?(ner)*::?:b|user1', 'user1|inner::b'), ('dropped::a$|^user2', '')]
 
@@ -162,4 +173,4 @@ def rows():
 
 
 if __name__ == '__main__':
-    {'addresses': addresses, 'drops': drops, 'stacks': stacks, 'rows': rows}[sys.argv[1]](*sys.argv[2:])
+    {'addresses': addresses, 'mappings': mappings, 'drops': drops, 'stacks': stacks, 'rows': rows}[sys.argv[1]](*sys.argv[2:])
