@@ -19762,7 +19762,8 @@ typedef struct hd__trace_in {
     uint64_t max_records, events, seed;
     hd__trace_event event;       /* the one being read */
     bool in_event;
-    bool is_other;               /* an object that has nothing of a trace */
+    bool is_array;               /* the events are a bare array */
+    bool is_other;               /* JSON that has nothing of a trace */
     hd_str first_key;            /* of the object, in first_bytes; data NULL: it has none */
     char first_bytes[40];
     hd__trace_item *items;       /* stb_ds arrays */
@@ -20722,7 +20723,8 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
 /* Progress is told every so many events. */
 #define HD__TRACE_PROGRESS 1024u
 
-/* The elements of the array of events; a bare array may end anywhere between two. */
+/* The elements of the array of events; a bare array may end anywhere between two. One is a trace if its first element
+   is an event, or another that is not passed over; its first element is read for that. */
 static hd_status hd__trace_read_events(hd__trace_in *x) {
     hd_window *r = &x->pull.r;
     hd__token token;
@@ -20732,8 +20734,14 @@ static hd_status hd__trace_read_events(hd__trace_in *x) {
             return hd__cancelled(x->err);
         if (token == HD__T_ERROR || token == HD__T_CUT) break;
         if (token == HD__T_OBJECT) {
-            if (hd__pull_pass(&x->pull, HD__TRACE_PROGRESS - x->events % HD__TRACE_PROGRESS, &x->events))
+            bool is_first = x->is_array && !x->events;
+            if (is_first || hd__pull_pass(&x->pull, HD__TRACE_PROGRESS - x->events % HD__TRACE_PROGRESS, &x->events)) {
                 HD__TRY(hd__trace_read_event(x));
+                x->is_other = (is_first || x->is_other) && !x->event.phase;
+            }
+        } else if (x->is_array && !x->events) {
+            x->is_other = true;
+            return HD_OK;
         } else {
             HD__TRY(hd__trace_skip(x, token));
             HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
@@ -20747,7 +20755,9 @@ static hd_status hd__trace_read_root(hd__trace_in *x) {
     hd__token token = hd__pull_next(&x->pull);
     bool ok;
     if (token == HD__T_ARRAY) {
+        x->is_array = true;
         HD__TRY(hd__trace_read_events(x));
+        if (x->is_other) return HD_OK;
     } else {
         HD__TRACE_WANT(x, token, HD__T_OBJECT, "a trace");
         x->is_other = true;
@@ -21540,20 +21550,21 @@ static void hd__trace_free(void *document) {
     hd__delete(doc);
 }
 
-/* Names an object that has nothing of a trace, by its first key. */
+/* Names JSON that has nothing of a trace, an object by its first key. */
 static hd_status hd__trace_other(const hd__trace_in *x) {
     static const struct {
         const char *key, *is;
-    } known[] = { { "head", "V8's sampling heap profile (.heapprofile), which is not read: take a heap snapshot" },
+    } known[] = { { "head", "V8's sampling heap profile (.heapprofile): take a heap snapshot" },
                   { "nodes", "V8's CPU profile (.cpuprofile), which holds no heap" } };
-    if (!x->first_key.data)
-        return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump known: an empty JSON object");
+    const char *found = x->is_array && x->events ? "a JSON array of objects without 'ph'"
+                        : x->is_array            ? "a JSON array whose first element is no object"
+                        : !x->first_key.data     ? "an empty JSON object" : NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (hd__is(x->first_key, known[i].key))
-            return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump known: a JSON object that begins like %s",
-                               known[i].is);
-    return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0,
-                       "no heap dump known: a JSON object without traceEvents, which begins with '%S'", x->first_key);
+        if (hd__is(x->first_key, known[i].key)) found = known[i].is;
+    if (!found)
+        return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "expected a trace or a snapshot, found a JSON object whose "
+                           "first key is '%S'", x->first_key);
+    return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "expected a trace or a snapshot, found %s", found);
 }
 
 static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {

@@ -251,7 +251,7 @@ static void events_that_are_malformed(void **state) {
           "'entries':[{'size':'1','bt':''}]}}}},'args':{}}#]", NULL, HD_OK },
         { "no array of events", "{'traceEvents':@null#}", "", HD_OK },
         { "an object of events", "{'traceEvents':\n@{}#}", "", HD_OK },
-        { "behind a byte order mark", "\xef\xbb\xbf[\n@5#,\n" FRAMES "," HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "behind a byte order mark", "\xef\xbb\xbf[" FRAMES "\n,@5#,\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
     };
     ASSERT_PIECES(cases);
 }

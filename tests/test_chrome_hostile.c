@@ -274,10 +274,10 @@ static void memory_is_in_proportion_to_the_input(void **state) {
           "],'sizes':[0],'nodes':[0]}}}}}}]", 40 },
         { "entries", "[{'ph':'M','args':{'stackFrames':{'0':{'name':''}}}},{'ph':'v','args':{'dumps':{'heaps':{'m':{'entries':[",
           "{'size':1,'bt':'0'}", "]}}}}}]", 20 },
-        { "events", "[", "{}", "]", 8 },
-        { "events that are none", "[", "5", "]", 8 },
-        { "names of events", "[", "{'args':{'name':'%'}}", "]", 20 },
-        { "ids of events", "[", "{'id':%}", "]", 30 },
+        { "events", "[{'ph':'X'},", "{}", "]", 8 },
+        { "events that are none", "[{'ph':'X'},", "5", "]", 8 },
+        { "names of events", "[{'ph':'X'},", "{'args':{'name':'%'}}", "]", 20 },
+        { "ids of events", "[{'ph':'X'},", "{'id':%}", "]", 30 },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         input t;
@@ -391,7 +391,7 @@ static void reading_tells_progress_and_can_be_cancelled(void **state) {
     (void)state;
     input t;
     FILE *f = text_begin(&t);
-    fputs("[{}", f);
+    fputs("[{\"ph\":\"X\"}", f);
     for (int i = 0; i < 10000; i++) fputs(",{\"pid\":1}", f);
     fputs("]", f);
     fclose(f);

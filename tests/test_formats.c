@@ -451,17 +451,24 @@ static void utf_16_is_named(void **state) {
     }
 }
 
-/* An object that has nothing of a trace is none, and the message has its first key. */
+/* JSON that has nothing of a trace is none, and the message says what it is. An array of no events is a trace. */
 static void other_json_is_no_trace(void **state) {
     (void)state;
     static const struct { const char *text, *message; } others[] = {
-        { "{}", "no heap dump known: an empty JSON object" },
-        { "{\"head\":{\"callFrame\":{}},\"samples\":[]}", "no heap dump known: a JSON object that begins like V8's sampling heap profile (.heapprofile), which is not read: take a heap snapshot" },
-        { " {\"a\\u001bb\":1}\n", "no heap dump known: a JSON object without traceEvents, which begins with 'a?b'" },
-        { "{\"x\":{\"traceEvents\":[]}}", "no heap dump known: a JSON object without traceEvents, which begins with 'x'" },
-        { "{\"nodes\":[],\"startTime\":5}", "no heap dump known: a JSON object that begins like V8's CPU profile (.cpuprofile), which holds no heap" },
+        { "{}", "expected a trace or a snapshot, found an empty JSON object" },
+        { "{\"head\":{\"callFrame\":{}},\"samples\":[]}", "expected a trace or a snapshot, found V8's sampling heap profile (.heapprofile): take a heap snapshot" },
+        { " {\"a\\u001bb\":1}\n", "expected a trace or a snapshot, found a JSON object whose first key is 'a?b'" },
+        { "{\"x\":{\"traceEvents\":[]}}", "expected a trace or a snapshot, found a JSON object whose first key is 'x'" },
+        { "{\"nodes\":[],\"startTime\":5}", "expected a trace or a snapshot, found V8's CPU profile (.cpuprofile), which holds no heap" },
+        { "[1,2]", "expected a trace or a snapshot, found a JSON array whose first element is no object" },
+        { " [ [{\"ph\":\"X\"}] ]", "expected a trace or a snapshot, found a JSON array whose first element is no object" },
+        { "[null", "expected a trace or a snapshot, found a JSON array whose first element is no object" },
+        { "[\"a\", {\"ph\":\"X\"}]", "expected a trace or a snapshot, found a JSON array whose first element is no object" },
+        { "[{\"a\":1},{\"b\":{\"ph\":\"X\"}}]", "expected a trace or a snapshot, found a JSON array of objects without 'ph'" },
+        { "[{}]", "expected a trace or a snapshot, found a JSON array of objects without 'ph'" },
     };
-    static const char *const traces[] = { "{\"traceEvents\":[]}", "{\"a\":1,\"stackFrames\":{}}", "[]", "{\"stackFrames\":{},\"b\":[]}", "{\"traceEvents\":null}" };
+    static const char *const traces[] = { "{\"traceEvents\":[]}", "{\"a\":1,\"stackFrames\":{}}", "[]", "{\"stackFrames\":{},\"b\":[]}",
+        "[", "[{\"ph\":\"X\"}]", "[{\"ph\":\"X\"},{}]", "[{},{\"ph\":\"v\",\"pid\":1,\"args\":{}}]", "{\"traceEvents\":[{}]}", "{\"traceEvents\":null}" };
     for (int lenient = 0; lenient < 2; lenient++) {
         hd_options options = { .lenient = lenient };
         hd_dump *d = NULL;
@@ -513,7 +520,7 @@ static void an_input_is_read_as_it_is_told_to_be(void **state) {
     assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNKNOWN_FORMAT);
     assert_null(err.format);
     assert_null(strstr(err.message, "what is written"));
-    assert_int_equal(hd_read_memory("[7", 2, &options, &d, &err), HD_MALFORMED);
+    assert_int_equal(hd_read_memory("[{", 2, &options, &d, &err), HD_MALFORMED);
     assert_string_equal(err.format, "chrome");
     options.format_count = 3;    /* nor is one taken for another that is not read */
     assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNSUPPORTED);
