@@ -308,18 +308,20 @@ static chosen *peaks_of(const arguments *a, const chosen *c, int count) {
 static int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r) {
     all_series all = { NULL, 0 };
     chosen *peaks = NULL;
+    bool nothing = false;
     int status = series_make(a, &all, c, count, a->kind != NULL);
     if (!status && !a->kind && all_freed(&all)) {
         double left = 0;
         for (size_t i = 0; i < all.count; i++) left += all.list[i].total[all.list[i].count - 1].bytes;
         peaks = peaks_of(a, c, count);
+        nothing = !a->json && !peaks && left <= 0;
         if (!a->json) put_freed(r->text, a, left, peaks != NULL);
         if (peaks) {
             series_all_free(&all);
             status = series_make(a, &all, peaks, count, true);
         }
     }
-    if (!status) {
+    if (!status && !nothing) {
         qsort(all.list, all.count, sizeof *all.list, by_growth);
         answer_series(a, &all, r);
     }

@@ -250,7 +250,7 @@ void put_freed(FILE *out, const arguments *a, double left, bool peak) {
     } else {
         display(out, "the program freed all its memory: no bytes are live");
     }
-    display(out, peak ? "; the heap at its peak:\n" : "\n");
+    display(out, "; %s\n", peak ? "the heap at its peak:" : "the file has no peak: heapdump record --at peak,exit keeps one");
 }
 
 void series_text(FILE *out, const arguments *a, const suspects *found) {
