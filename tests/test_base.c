@@ -720,6 +720,8 @@ static void names_of_frames_have_parts(void **state) {
         { "f (/x/y)/a.c:12)", "f", "/x/y)/a.c", 12, "" },
         { "f (/x/y(/a.c:12)", "f", "/x/y(/a.c", 12, "" },
         { "f (C:\\a b\\x.c:12)", "f", "C:\\a b\\x.c", 12, "" },
+        { "f(int) (C:/src/a.cc:12) [a.exe]", "f(int)", "C:/src/a.cc", 12, "a.exe" },
+        { "f (C:a.cc:12)", "f", "C:a.cc", 12, "" },
         { "f (a.c:0)", "f", "a.c", 0, "" },
         { "f (:12)", "f", "", 12, "" },
         { "f (:0)", "f (:0)", "", 0, "" },

@@ -65,6 +65,13 @@ static void frames_are_hidden_by_name_and_object(void **state) {
         { "runtime.mallocgc", FRAME_SHOWN }, { "do_malloc", FRAME_SHOWN }, { "tcmalloc::Fork::run", FRAME_SHOWN },
         { "hashbrown::raw::eat", FRAME_SHOWN }, { "alloc::alloc::Pool::grow [app]", FRAME_SHOWN }, { "std::_run", FRAME_SHOWN },
         { "f()::<lambda(int)>", FRAME_SHOWN },
+        /* paths of Windows */
+        { "fill (C:\\src\\cache.rs:3)", FRAME_SHOWN }, { "main.fill (C:\\src\\cache.go:3)", FRAME_SHOWN },
+        { "alloc::raw_vec::RawVec<T,A>::grow_one (/rustc/ab\\library\\alloc\\src\\raw_vec.rs:3) [app.exe]", FRAME_HIDDEN },
+        { "alloc::raw_vec::RawVec::grow (C:\\src\\raw_vec.rs:3) [app.exe]", FRAME_SHOWN },
+        { "runtime.mallocgc (C:\\Go\\src\\runtime\\malloc.go:3) [app.exe]", FRAME_HIDDEN },
+        { "mi_heap_malloc (C:\\src\\mimalloc\\src\\alloc.c:3) [app.exe]", FRAME_HIDDEN },
+        { "mi_load (C:\\src\\mimalloc-demo\\main.c:3) [app.exe]", FRAME_SHOWN },
         /* a program's own */
         { "malloc (own.c:3) [app]", FRAME_SHOWN }, { "operator new(unsigned long) (own.cc:3) [app]", FRAME_SHOWN },
         { "clone (tree.c:12) [app]", FRAME_SHOWN }, { "clone [app]", FRAME_SHOWN }, { "clone", FRAME_SHOWN },
@@ -163,6 +170,11 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
              "<core::iter::Map<\xe2\x80\xa6> as core::iter::Iterator>::fold::<\xe2\x80\xa6>");
     is_short("main(int)::{lambda(int)#1}", 25, "\xe2\x80\xa6{lambda(int)#1}");
     is_short("<lambda(int, char const*)>", 20, "\xe2\x80\xa6(int, char const*)>");
+    is_short("grow (C:\\src\\base\\a.cc:12)", 40, "grow (C:\\src\\base\\a.cc:12)");
+    is_short("grow (C:\\src\\base\\a.cc:12)", 20, "grow (\xe2\x80\xa6""base\\a.cc:12)");
+    is_short("grow (C:/src/base/a.cc:12)", 20, "grow (\xe2\x80\xa6""base/a.cc:12)");
+    is_short("grow (C:/src/base/a.cc:12)", 14, "grow (\xe2\x80\xa6.cc:12)");
+    is_short("ns::Pool::grow(int) (C:/src:old/a.cc:1234) [a.exe]", 38, "\xe2\x80\xa6ool::grow (\xe2\x80\xa6rc:old/a.cc:1234) [a.exe]");
     is_short("operator() [libabcdefgh.so]", 22, "operator() [\xe2\x80\xa6""defgh.so]");
     is_short("operator() [libabcdefgh.so]", 8, "\xe2\x80\xa6r() [\xe2\x80\xa6]");
     is_short("f (not a place)", 60, "f (not a place)");

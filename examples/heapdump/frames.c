@@ -103,7 +103,7 @@ static void cut_beginning(growing *t, int columns) {
         do from--;
         while (from && (t->data[from] & 0xc0) == 0x80);
     for (best = from; best < t->size && best < from + 24; best++)
-        if (best && (t->data[best - 1] == '/' || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
+        if (best && (is_separator(t->data[best - 1]) || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
     if (best == t->size || best == from + 24 || 2 * (t->size - best) < t->size - from) best = from; /* most of it stays */
     text_put(&cut, MORE, strlen(MORE));
     text_put(&cut, t->data + best, t->size - best);
@@ -119,13 +119,13 @@ static size_t without_hash(const char *s, size_t n) {
     return n - 19;
 }
 
-/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file, in at most so many columns; the line stays. */
-static void cut_place(growing *t, int columns) {
+/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file or object, which ends at `end`, in at most so many
+   columns; the line stays. */
+static void cut_place(growing *t, size_t end, int columns) {
     growing cut = { NULL, 0 };
     size_t from = 2;
-    char stop = t->data[1] == '[' ? ']' : ':';
     if (columns_in(t) <= columns) return;
-    for (int left = columns_in(t) + 1; t->data[from] != stop && left > columns; left--)
+    for (int left = columns_in(t) + 1; from < end && left > columns; left--)
         do from++;
         while ((t->data[from] & 0xc0) == 0x80);
     text_put(&cut, t->data, 2);
@@ -141,11 +141,12 @@ static void shorten_placed(growing *t, int columns) {
     enum { LEAST = 10, FEWEST = 4 };
     growing place = { NULL, 0 };
     size_t n = without_place(t->data, t->size);
-    hd_str name = { t->data, n };
+    hd_frame_parts parts = hd_frame_parse((hd_str){ t->data, t->size });
+    hd_str name = { t->data, n }, cut = parts.line || parts.file.len ? parts.file : parts.object;
     int least = columns_of(name) < LEAST ? columns_of(name) : LEAST;
     char *shorter;
     text_put(&place, t->data + n, t->size - n);
-    cut_place(&place, columns - least);
+    cut_place(&place, (size_t)(cut.data + cut.len - t->data) - n, columns - least);
     if (columns - columns_in(&place) < (least < FEWEST ? least : FEWEST)) text_end_at(&place, 0);
     shorter = short_name(name, columns - columns_in(&place));
     text_end_at(t, 0);
@@ -354,7 +355,7 @@ static bool show_directory(listed_frame *f) {
     size_t more;
     if (!f->parts.file.len || from == begin) return false;
     do from--;
-    while (from > begin && from[-1] != '/' && from[-1] != '\\');
+    while (from > begin && !is_separator(from[-1]));
     more = (size_t)(f->file.data - from);
     f->file = (hd_str){ from, f->file.len + more };
     return true;
@@ -396,7 +397,7 @@ static size_t listed_once(const hd_str *names, size_t count, listed_frame *list)
         size_t from;
         f->parts = hd_frame_parse(f->name);
         from = f->parts.file.len;
-        while (from && f->parts.file.data[from - 1] != '/' && f->parts.file.data[from - 1] != '\\') from--;
+        while (from && !is_separator(f->parts.file.data[from - 1])) from--;
         f->file = (hd_str){ f->parts.file.data + from, f->parts.file.len - from };
     }
     return n;

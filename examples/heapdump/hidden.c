@@ -123,14 +123,29 @@ static bool is_object(const char *objects, hd_str object) {
     return false;
 }
 
+/* Whether s is this text, its separators being of Windows or not. */
+static bool is_path(const char *s, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (s[i] != text[i] && !(text[i] == '/' && is_separator(s[i]))) return false;
+    return true;
+}
+
+/* A base name, as older recordings have it, of a file with this ending. */
+static bool is_base_name(hd_str path, const char *ending) {
+    size_t n = strlen(ending);
+    for (size_t i = 0; i < path.len; i++)
+        if (is_separator(path.data[i])) return false;
+    return path.len > n && !memcmp(path.data + path.len - n, ending, n);
+}
+
 static bool has_part(hd_str path, const char *parts) {
     while (parts) {
         size_t n = strcspn(parts, "|");
         bool is_end = memchr(parts, '.', n) != NULL;
         for (size_t at = 0; at + n <= path.len + 1; at++) {
             size_t skip = !at;       /* "/" is there before the path, too */
-            if (at && path.data[at - 1] != '/') continue;
-            if ((!is_end || at + n == path.len + 1) && !memcmp(path.data + (at + skip - 1), parts + skip, n - skip)) return true;
+            if (at && !is_separator(path.data[at - 1])) continue;
+            if ((!is_end || at + n == path.len + 1) && is_path(path.data + (at + skip - 1), parts + skip, n - skip)) return true;
         }
         parts = parts[n] ? parts + n + 1 : NULL;
     }
@@ -160,8 +175,7 @@ static bool is_of_rust(const hd_frame_parts *f) {
     if (f->file.len)
         return has_part(f->file, "/rustc/|/library/alloc/|/library/core/|/library/std/|/hashbrown/src/|/hashbrown-0|"
                                  "/library/rtstartup/") ||
-               /* base names, as older recordings have them */
-               (!memchr(f->file.data, '/', f->file.len) && f->file.len > 3 && !memcmp(f->file.data + f->file.len - 3, ".rs", 3));
+               is_base_name(f->file, ".rs");
     return is_named_by_rust(f->function);
 }
 
@@ -169,7 +183,7 @@ static bool is_of_rust(const hd_frame_parts *f) {
 static bool is_of_go(const hd_frame_parts *f) {
     if (!f->file.len) return f->object.len > 0;
     return has_part(f->file, "/src/runtime/") || begins(f->file, "runtime/") ||
-           (!memchr(f->file.data, '/', f->file.len) && f->file.len > 3 && !memcmp(f->file.data + f->file.len - 3, ".go", 3));
+           is_base_name(f->file, ".go");
 }
 
 static frame_role role_by(const hidden_rule *r, const hd_frame_parts *f) {

@@ -54,7 +54,7 @@ static bool backtrace_of(const hd_heap *heap, hd_axis *axis) {
 
 static hd_str base_name(hd_str path) {
     size_t at = path.len;
-    while (at && path.data[at - 1] != '/') at--;
+    while (at && !is_separator(path.data[at - 1])) at--;
     return (hd_str){ path.data + at, path.len - at };
 }
 

@@ -23,8 +23,6 @@ typedef struct votes {
     size_t count;
 } votes;
 
-static bool is_separator(char c) { return c == '/' || c == '\\'; }
-
 /* The end of a path comes first, then separators, so that paths which end in the same components are neighbours. */
 static int rank(hd_str s, size_t back) {
     if (back >= s.len) return 0;

@@ -23,7 +23,7 @@ static hd_frame_parts site_parts(const suspect *p) {
 /* Where the last part of a path begins that has so many slashes. */
 static size_t path_end(hd_str path, uint32_t slashes) {
     size_t end = path.len;
-    while (end && (path.data[end - 1] != '/' || slashes--)) end--;
+    while (end && (!is_separator(path.data[end - 1]) || slashes--)) end--;
     return end;
 }
 

@@ -16,6 +16,8 @@ void put_beside(FILE *out, const char *left, int column, const char *lines);
 void put_quoted(FILE *out, hd_str text);
 /* What makes a noun behind a number plural: "1 block", "5 blocks". */
 const char *plural(uint64_t n);
+/* Between the directories of a path, of Windows as well. */
+static inline bool is_separator(char c) { return c == '/' || c == '\\'; }
 void display_list(FILE *out, const char *format, va_list args);
 void display(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
