@@ -170,7 +170,7 @@ static sized_heap *by_change(const comparing *d, const pair *pairs, size_t count
 /* A pair of two files, whose functions may have names of two builds. The later file's are shown. */
 static int diff_renamed(comparing *d, const pair *p, char *const *places) {
     renamed_heap side[2] = { { .again = p->again[0] }, { .again = p->again[1] } };
-    frame_pairs *names = frame_pairs_create();
+    frame_pairs *names = frame_pairs_create(true);
     hd_error err;
     int status = DONE;
     for (int i = 2; i-- > 0 && !status;)

@@ -171,7 +171,7 @@ static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, s
     mark_picked(c, a->dump, true, picked);
     for (size_t i = 0; i < c->count; i++)
         if (a->all || picked[i]) heaps[(*count)++] = &c->heaps[i];
-    if (!m->functions) m->functions = frame_pairs_create();
+    if (!m->functions) m->functions = frame_pairs_create(false);
     if (frame_pairs_take(m->functions, c->dump, heaps, *count, renamed, &err)) {
         failed(c->file, &err);
         free(renamed), renamed = NULL;

@@ -11,6 +11,7 @@ typedef struct part_names {
     bool *known;                 /* of files before */
     bool *here;                  /* of the file at hand */
     uint32_t *to;                /* what one of the file at hand is renamed to */
+    uint32_t *object;            /* of paths: that of their functions; 0: unknown, HD_NONE: several */
     uint32_t *list, count;       /* of the file at hand */
     uint32_t room;
 } part_names;
@@ -24,23 +25,29 @@ typedef struct build {
 struct frame_pairs {
     hd_profile *names;
     part_names part[PARTS];
+    bool compares;
     uint32_t program;            /* the main program of files before; 0: unknown, or there are several */
+    uint32_t main;               /* the source path of its main */
     size_t files;
     build *builds;
     size_t build_count;
 };
 
-frame_pairs *frame_pairs_create(void) {
+frame_pairs *frame_pairs_create(bool compares) {
     hd_profile_desc desc = { .axis_count = PARTS, .axis_name = { "object", "path" } };
     frame_pairs *p = needed(calloc(1, sizeof *p));
     p->names = needed(hd_profile_create(&desc, NULL));
+    p->compares = compares;
     return p;
 }
 
 void frame_pairs_free(frame_pairs *p) {
     if (!p) return;
     hd_profile_free(p->names);
-    for (part_names *n = p->part; n < p->part + PARTS; n++) free(n->known), free(n->here), free(n->to), free(n->list);
+    for (part_names *n = p->part; n < p->part + PARTS; n++) {
+        free(n->known), free(n->here), free(n->to);
+        free(n->object), free(n->list);
+    }
     for (size_t i = 0; i < p->build_count; i++) free(p->builds[i].id);
     free(p->builds);
     free(p);
@@ -69,8 +76,10 @@ static hd_status number_of(frame_pairs *p, uint32_t part, hd_str name, uint32_t 
     to->known = needed(realloc(to->known, room * sizeof *to->known));
     to->here = needed(realloc(to->here, room * sizeof *to->here));
     to->to = needed(realloc(to->to, room * sizeof *to->to));
+    to->object = needed(realloc(to->object, room * sizeof *to->object));
     to->list = needed(realloc(to->list, room * sizeof *to->list));
-    for (uint32_t i = to->room; i < room; i++) to->known[i] = to->here[i] = false, to->to[i] = i;
+    for (uint32_t i = to->room; i < room; i++)
+        to->known[i] = to->here[i] = false, to->to[i] = i, to->object[i] = 0;
     to->room = room;
     return HD_OK;
 }
@@ -80,8 +89,8 @@ static void mark_here(part_names *names, uint32_t number) {
     if (number && !names->here[number]) names->here[number] = true, names->list[names->count++] = number;
 }
 
-/* What a heap's frames are named by. */
-static hd_status take_names(frame_pairs *p, const hd_heap *heap, hd_error *err) {
+/* What a heap's frames are named by, and the source path of main; unchanged if there is none. */
+static hd_status take_names(frame_pairs *p, const hd_heap *heap, uint32_t *main, hd_error *err) {
     hd_axis axis;
     hd_status status = HD_OK;
     if (!backtrace_of(heap, &axis)) return HD_OK;
@@ -92,6 +101,10 @@ static hd_status take_names(frame_pairs *p, const hd_heap *heap, hd_error *err) 
         if (!status) status = number_of(p, PATHS, f.file, &path, err);
         mark_here(&p->part[OBJECTS], object);
         mark_here(&p->part[PATHS], path);
+        if (status || !path) continue;
+        if (hd_str_equal(f.function, hd_cstr("main"))) *main = path;
+        uint32_t *of = &p->part[PATHS].object[path];
+        *of = *of && *of != object ? HD_NONE : object;
     }
     return status;
 }
@@ -175,10 +188,28 @@ static hd_status pair_builds(frame_pairs *p, const hd_dump *dump, hd_error *err)
     return status;
 }
 
-static void pair_programs(frame_pairs *p, uint32_t program) {
+/* Pairs the main programs; false: there is nothing to pair. */
+static bool pair_programs(frame_pairs *p, uint32_t program) {
     part_names *objects = &p->part[OBJECTS];
-    if (!program || !p->program || objects->known[program] || objects->to[program] != program) return;
+    if (!program || !p->program || objects->known[program] || objects->to[program] != program) return false;
     if (!objects->here[p->program]) objects->to[program] = p->program;
+    return objects->to[program] != program;
+}
+
+/* Pairs paths, of objects that are paired. Whether they are those of one program, by the path of its main. */
+static bool pair_sources(frame_pairs *p, uint32_t main) {
+    part_names *paths = &p->part[PATHS];
+    hd_axis axis = hd_profile_axis(p->names, PATHS);
+    uint32_t *object = needed(malloc((size_t)axis.node_count * sizeof *object));
+    bool alone = false, same;
+    for (uint32_t i = 0; i < paths->count; i++) alone |= !paths->known[paths->list[i]];
+    for (uint32_t i = 1; i < axis.node_count; i++) {
+        object[i] = paths->object[i];
+        if (paths->here[i] && object[i] && object[i] != HD_NONE) object[i] = p->part[OBJECTS].to[object[i]];
+    }
+    same = alone && pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, object, main, paths->to);
+    free(object);
+    return main && (main == p->main || (same && paths->to[main] == p->main));
 }
 
 static char *put(char *to, hd_str text) {
@@ -211,7 +242,8 @@ static hd_status renamed(frame_pairs *p, hd_str name, char **text, size_t *room,
     if (f.object.len) {
         end = put(end, (hd_str){ name.data, (size_t)(f.object.data - name.data) });
         end = put(end, now[OBJECTS]);
-        name = (hd_str){ f.object.data + f.object.len, name.len - (size_t)(f.object.data - name.data) - f.object.len };
+        name = (hd_str){ f.object.data + f.object.len,
+                         name.len - (size_t)(f.object.data - name.data) - f.object.len };
     }
     end = put(end, name);
     *out = (hd_str){ *text, (size_t)(end - *text) };
@@ -317,17 +349,21 @@ static hd_status heap_renamed(frame_pairs *p, const hd_heap *heap, renamed_heap 
     return HD_OK;
 }
 
-/* What names of the file at hand become: false if all stay. */
-static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t program, bool *any, hd_error *err) {
+/* What names of the file at hand become: false if all stay. `main`: the source path of main. */
+static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t program, uint32_t main, bool *any,
+                            hd_error *err) {
     hd_status status = pair_builds(p, dump, err);
-    const part_names *paths = &p->part[PATHS];
-    hd_axis axis = hd_profile_axis(p->names, PATHS);
-    bool alone = false;
+    part_names *paths = &p->part[PATHS];
+    bool paired, same;
     *any = false;
     if (status || !p->files) return status;
-    pair_programs(p, program);
-    for (uint32_t i = 0; i < paths->count; i++) alone |= !paths->known[paths->list[i]];
-    if (alone) pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, paths->to);
+    paired = pair_programs(p, program);
+    same = pair_sources(p, main) || p->compares;
+    if (paired && !same) {       /* two programs */
+        p->part[OBJECTS].to[program] = program;
+        for (uint32_t i = 0; i < paths->count; i++) paths->to[paths->list[i]] = paths->list[i];
+        pair_sources(p, main);
+    }
     for (int i = 0; i < PARTS; i++)
         for (uint32_t k = 0; k < p->part[i].count; k++)
             *any |= p->part[i].to[p->part[i].list[k]] != p->part[i].list[k];
@@ -335,9 +371,14 @@ static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t progra
 }
 
 /* What the file at hand is called by now is what files before it are. */
-static void keep_names(frame_pairs *p, uint32_t program) {
-    if (!p->program && program) p->program = p->part[OBJECTS].to[program];
+static void keep_names(frame_pairs *p, uint32_t program, uint32_t main) {
+    part_names *paths = &p->part[PATHS];
+    if (!p->program && program) p->program = p->part[OBJECTS].to[program], p->main = main ? paths->to[main] : 0;
     p->files++;
+    for (uint32_t i = 0; i < paths->count; i++) {
+        uint32_t *of = &paths->object[paths->list[i]];
+        if (*of && *of != HD_NONE) *of = p->part[OBJECTS].to[*of];
+    }
     for (size_t i = 0; i < p->build_count; i++) p->builds[i].object = p->part[OBJECTS].to[p->builds[i].object];
     for (int i = 0; i < PARTS; i++) {
         part_names *names = &p->part[i];
@@ -352,13 +393,13 @@ static void keep_names(frame_pairs *p, uint32_t program) {
 
 hd_status frame_pairs_take(frame_pairs *p, const hd_dump *dump, const hd_heap *const *heaps, size_t count,
                            renamed_heap *out, hd_error *err) {
-    uint32_t program = 0;
+    uint32_t program = 0, main = 0;
     bool any = false;
     hd_status status = HD_OK;
     for (size_t i = 0; i < count; i++) out[i] = (renamed_heap){ .heap = *heaps[i], .again = out[i].again };
-    for (size_t i = 0; i < count && !status; i++) status = take_names(p, heaps[i], err);
+    for (size_t i = 0; i < count && !status; i++) status = take_names(p, heaps[i], &main, err);
     if (!status) status = program_in(p, heaps, count, &program, err);
-    if (!status) status = pair_names(p, dump, program, &any, err);
+    if (!status) status = pair_names(p, dump, program, main, &any, err);
     for (size_t i = 0; any && i < count && !status; i++) {
         hd_axis axis;
         if (has_bounds(heaps[i]) || !backtrace_of(heaps[i], &axis)) continue;
@@ -367,7 +408,7 @@ hd_status frame_pairs_take(frame_pairs *p, const hd_dump *dump, const hd_heap *c
     }
     if (status)
         for (size_t i = 0; i < count; i++) renamed_heap_free(&out[i]);
-    keep_names(p, program);
+    keep_names(p, program, main);
     return status;
 }
 

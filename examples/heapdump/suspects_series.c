@@ -165,7 +165,7 @@ hd_status series_rename(series *s, hd_error *err) {
     hd_status status = HD_OK;
     frame_pairs *names;
     if (!s->count || s->from[0] == s->from[s->count - 1]) return HD_OK; /* in the order of files */
-    names = frame_pairs_create();
+    names = frame_pairs_create(true);
     s->renamed = needed(calloc(s->count, sizeof *s->renamed));
     for (uint32_t end = s->count, i; end && !status; end = i) {
         for (i = end - 1; i && s->from[i - 1] == s->from[end - 1];) i--;

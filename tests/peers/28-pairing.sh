@@ -133,6 +133,42 @@ pair "no more than whole components" 'f (/v1/xutil.c:2) 5' 'f (/v2/util.c:2) 6' 
 pair "main programs" 'main [app-1];f [app-1];g [libz.so.1] 5' 'main [app-2];f [app-2];g [libz.so.1] 6' "main 5 6, f 5 6, g 5 6"
 pair "other objects stay what they are" 'main [app-1];f [libold.so] 5' 'main [app-2];f [libnew.so] 6' "main 5 6, f 0 6, f 5 0"
 pair "a library that has the other's name" 'main [app-1];f [app-2] 5' 'main [app-2];f [app-2] 6' "main 0 6, f 0 6, main 5 0, f 5 0"
+pair "two directories that were there before" $'main (/s/main.c:1);init (/s/a/util.c:2) 5' $'main (/s/main.c:1);init (/s/b/util.c:2) 6' \
+  "main 5 6, init 0 6, init 5 0"
+pair "... beside others" $'main (/s/c/main.c:1);init (/s/a/util.c:2) 5' $'main (/s/c/main.c:1);init (/s/b/util.c:2) 6' \
+  "main 5 6, init 0 6, init 5 0"
+pair "two checkouts, and sources of others" $'main (/h/v1/main.c:1);init (/h/cache/x/y/util.c:2) 5' $'main (/h/v2/main.c:1);init (/h/cache/x/y/util.c:2) 6' \
+  "main 5 6, init 5 6"
+pair "paths of objects that do not pair" $'main [app];init (/v1/init.c:2) [libone.so] 5' $'main [app];init (/v2/init.c:2) [libtwo.so] 6' "main 5 6, init 0 6, init 5 0"
+# Programs in one merge stay what they are, unless their sources are the same.
+both() { printf '%s\n' "$2" > x.folded; printf '%s\n' "$3" > y.folded; "$tool" merge --format folded --to folded -o both.folded x.folded y.folded 2> /dev/null; check "merge: $1" "$4" "$(sort both.folded | paste -sd,)"; }
+both "two programs" 'main [server];init [server] 5' 'main [client];init [client] 6' 'main [client];init [client] 6,main [server];init [server] 5'
+both "two programs with sources" 'main (/w/server/main.c:3) [server];init (/w/server/util.c:2) [server] 5' 'main (/w/client/main.c:3) [client] 6' \
+  'main (/w/client/main.c:3) [client] 6,main (/w/server/main.c:3) [server];init (/w/server/util.c:2) [server] 5'
+both "two programs with one library" 'main (/w/server/main.c:3) [server];get (/b1/lib/get.c:2) [libget.so] 5' 'main (/w/client/main.c:3) [client];get (/b2/lib/get.c:2) [libget.so] 6' \
+  'main (/w/client/main.c:3) [client];get (/b1/lib/get.c:2) [libget.so] 6,main (/w/server/main.c:3) [server];get (/b1/lib/get.c:2) [libget.so] 5'
+both "two builds of one program" 'main (/w/main.c:3) [app];init [app] 5' 'main (/w/main.c:3) [app.new];init [app.new] 6' 'main (/w/main.c:3) [app];init [app] 11'
+check "merge: 60 pairs of programs by chance keep every function" "" "$(python3 - "$tool" <<'PY'
+import random, subprocess, sys
+for seed in range(60):
+    r, files, want = random.Random(seed), [], {}
+    for program in ('server', 'client'):
+        lines = []
+        for i in range(r.randrange(1, 6)):
+            frames = ['main (/%s/%s/main.c:1) [%s]' % (program[0], program, program)]
+            frames += ['f%d (/%s/%s/%s.c:%d) [%s]' % (r.randrange(2), program[0], r.choice('ab'), r.choice('xyz'), r.randrange(1, 3), program)
+                       for _ in range(r.randrange(3))]
+            lines.append((';'.join(frames), r.randrange(1, 9)))
+        for stack, size in lines:
+            want[stack] = want.get(stack, 0) + size
+        files.append('chance-%s.folded' % program)
+        open(files[-1], 'w').write(''.join('%s %d\n' % line for line in lines))
+    out = subprocess.run([sys.argv[1], 'merge', '--format', 'folded', '--to', 'folded', '-o', '-', *files], capture_output=True, text=True).stdout
+    if sorted(out.splitlines()) != sorted('%s %d' % line for line in want.items()):
+        print('seed', seed, out)
+        break
+PY
+)"
 printf 'main (/v1/m.c:1) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];walk (/v1/m.c:2) [app];gone (/v1/m.c:3) [app] 9\n' > x.folded
 printf 'main (/v2/m.c:1) [app2];walk (/v2/m.c:2) [app2] 2\n' > y.folded
 check "recursion of the other build" 1 "$("$tool" diff x.folded y.folded 2> /dev/null | grep -c -- '-7 B.*main (m.c:1) › walk (m.c:2) ×3$')"
