@@ -393,7 +393,7 @@ static bool is_binary(const char *format) {
 }
 
 int check_terminal(const char *path, const char *format) {
-    if ((path && strcmp(path, "-")) || !format || !is_binary(format) || !isatty(STDOUT_FILENO)) return DONE;
+    if (!format || !is_binary(format) || !writes_to_terminal(path)) return DONE;
     return usage("%s is binary, which a terminal cannot show: name a file with -o FILE", format);
 }
 

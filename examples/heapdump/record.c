@@ -381,6 +381,7 @@ int run_record(const arguments *a) {
     r.cut_off = a->has_cutoff;
     status = check_at(&r);
     if (!status) status = check_output(a->output);
+    if (!status && a->output) status = check_terminal(a->output, a->record_format);
     if (status) return status;
     if (!program_check(a->files[0])) return BAD_INPUT;
     if (!a->has_cutoff) condensed.cutoff.min_share = 0.0001;

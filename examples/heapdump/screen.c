@@ -5,7 +5,21 @@
 
 #include "frames.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+
+bool writes_to_terminal(const char *path) {
+    struct stat st;
+    bool found;
+    int fd;
+    if (!path || !strcmp(path, "-")) return isatty(STDOUT_FILENO);
+    if (stat(path, &st) || !S_ISCHR(st.st_mode)) return false;
+    fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    found = fd >= 0 && isatty(fd);
+    if (fd >= 0) close(fd);
+    return found;
+}
 
 screen screen_of(const arguments *a) {
     screen s = { 0 };

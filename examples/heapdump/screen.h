@@ -12,6 +12,8 @@ typedef struct screen {
 
 typedef enum style { PLAIN, STRONG, FAINT, MORE_THAN, LESS_THAN } style;
 
+/* Whether what is written to a path, or to standard output, comes to a terminal: "/dev/tty", "/dev/stdout". */
+bool writes_to_terminal(const char *path);
 /* Where an answer goes. */
 screen screen_of(const arguments *a);
 /* How many lines each of so many listings may have, 0: any number. */

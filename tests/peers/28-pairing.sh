@@ -45,7 +45,13 @@ done
 "$tool" merge -o x.profdata memprof-19-v3.profdata 2> /dev/null
 check "MemProf as x.memprofraw and x.profdata" "memprof memprof-index" "$(format x.memprofraw) $(format x.profdata)"
 check "an index of raw MemProf needs the program" "2 1" "$(status "$tool" merge -o y.profdata memprof-19.raw) $(grep -c 'needs --binary' err)"
-check "binary on a terminal" 2 "$(status script -qec "'$tool' merge -o - app-1.pb app-3.pb" /dev/null)"
+for to in - /dev/tty /dev/stdout; do
+  for command in "merge -o $to app-1.pb app-3.pb" "convert --to pprof -o $to app-1.pb" "convert --to memprof-raw -o $to memprof-19.raw" \
+    "index -o $to memprof-19-v3.profdata" "record --format memprof-raw -o $to -- /bin/true" "record --format memprof-rfc -o $to -- /bin/true"; do
+    check "binary on a terminal: $command" "2 0" "$(status script -qec "'$tool' $command" typescript < /dev/null) $(grep -c "$(printf '\001')" typescript)"
+  done
+done
+check "text on a terminal" 0 "$(status script -qec "'$tool' convert --to folded -o /dev/tty app-1.pb" /dev/null < /dev/null)"
 
 # A file that tells no total has what is live as its total, in any order.
 for files in "eq1.heap eq2.heap" "eq2.heap eq1.heap"; do
