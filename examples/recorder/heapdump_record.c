@@ -519,11 +519,26 @@ static size_t unwind_slowly(const void **pcs, size_t capacity) {
     return s.n;
 }
 
+/* Whether the thread is in dlclose: code that is unloaded may allocate, with a frame of ours around it. */
+static __thread bool is_closing __attribute__((tls_model("initial-exec")));
+
+/* Drops the frames of this library. An operator new that calls another of ours, and does not end in a jump as compilers
+   that optimize less leave it, is near the inner end. */
+static size_t without_own(const void **pcs, size_t n) {
+    enum { NEAR = 4 };
+    size_t kept = 0, most = is_closing || n < NEAR ? n : NEAR;
+    while (kept < most && !is_own(pcs[kept])) kept++;
+    if (kept == most) return n;
+    for (size_t i = kept; i < n; i++)
+        if (!is_own(pcs[i])) pcs[kept++] = pcs[i];
+    return kept;
+}
+
 /* Return addresses, innermost first, without the frames of this library. */
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
     size_t n = unwind_from(caller, pcs, capacity);
     (void)user;
-    return n ? n : unwind_slowly(pcs, capacity);
+    return without_own(pcs, n ? n : unwind_slowly(pcs, capacity));
 }
 
 /* What recording costs. ------------------------------------------------------------------------ */
@@ -1224,8 +1239,11 @@ DELETE(11, _ZdaPvSt11align_val_tRKSt9nothrow_t)
 /* The addresses of what is closed are kept, and what comes there later is another's. */
 EXPORT int dlclose(void *handle) {
     int status, saved;
+    bool within = is_closing;
     ready();
+    is_closing = true;
     status = real.dlclose ? real.dlclose(handle) : -1;
+    is_closing = within;
     saved = errno;
     unwind_forget();
     if (get_state() == READY && is_outside()) {

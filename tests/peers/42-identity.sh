@@ -152,4 +152,28 @@ g++ -O0 -static-libstdc++ -static-libgcc new.cc -o new
 "$tool" record -o new.json -- ./new 2> record.err
 check "operator new of a program linked statically is hidden" "" "$("$tool" top --self --all new.json 2>&1 | grep 'operator new' || true)"
 
+# The recorder's own frames are never recorded, however it was compiled: hooks that end in a jump only if it is optimized.
+cat > hooks.cc <<'END2'
+#include <dlfcn.h>
+#include <new>
+#include <unistd.h>
+struct node { char bytes[100]; };
+void *volatile sink;
+__attribute__((noinline)) static void grow() { for (int i = 0; i < 9; i++) sink = new node, sink = new node[7]; }
+__attribute__((noinline)) static void careful() { sink = new (std::nothrow) char[77], sink = ::operator new(100, std::align_val_t(64)); }
+int main() { grow(), careful(); if (void *h = dlopen("./closes.so", RTLD_NOW)) dlclose(h); _exit(0); }
+END2
+printf '#include <stdlib.h>\n__attribute__((destructor)) static void end(void) { void *volatile p = malloc(333); (void)p; }\n' > closes.c
+g++ -std=c++17 -g -O0 hooks.cc -o hooks -ldl
+cc -g -O0 -shared -fPIC closes.c -o closes.so
+for o in 0 1 2; do
+  made B="$work/o$o" CFLAGS="-O$o -g" "$work/o$o/libheapdump_record.so"
+  HEAPDUMP_RECORDER=$work/o$o/libheapdump_record.so "$tool" record -o hooks.json -- ./hooks 2> record.err
+  "$tool" tree --json --all --frames all hooks.json > all.json
+  check "-O$o: no frame or type of the recorder" 0 "$(jq '[.heaps[].rows[].name | select(test("libheapdump_record|heapdump_record[.]c"))] | length' all.json)"
+  check "-O$o: the types are the program's" "hooks" "$("$tool" tree --json --by type --all hooks.json | jq -r '[.heaps[0].rows[] | select(.axis == "type" and .depth > 0) | .name] | map(select(. == "hooks" or test("record"))) | unique | join(" ")')"
+  jq -r '.heaps[0].rows[] | select(.axis == "backtrace") | "\(.depth) \(.name) \(.bytes) \(.blocks)"' all.json > rows.$o
+done
+check "stacks do not depend on how it was compiled" "same same" "$(cmp rows.0 rows.2 && echo same) $(cmp rows.1 rows.2 && echo same)"
+
 exit $failed
