@@ -41,10 +41,11 @@ static double quantile(double share) {
 
 static double double_of(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
 
-/* The variance of an amount. Samples without block counts tell none: then it is the largest there can be, that of blocks
-   much smaller than the sampling interval. */
+/* The variance of an amount. Samples without block counts tell none: then it is the largest there can be, that of
+   blocks much smaller than the sampling interval. */
 static double variance_of(const hd_heap *heap, const hd_amount *amount) {
-    if (amount->blocks != HD_UNKNOWN || amount->variance.lo || amount->variance.hi) return double_of(amount->variance);
+    if (amount->blocks != HD_UNKNOWN || amount->variance.lo || amount->variance.hi)
+        return double_of(amount->variance);
     return (double)amount->bytes * (double)heap->sample_bytes;
 }
 
@@ -147,7 +148,8 @@ static void put_check(const arguments *a, const checks *c, const limit_check *l,
     else if (errors) display(out, " %10s", "");
     display(out, " %8s ", change);
     put_bytes(out, a, (uint64_t)l->limit, 12);
-    display(out, "  %s, %s", l->heap->process ? l->heap->process : "-", l->heap->allocator ? l->heap->allocator : "-");
+    display(out, "  %s, %s", l->heap->process ? l->heap->process : "-",
+            l->heap->allocator ? l->heap->allocator : "-");
     if (l->heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(l->heap->kind));
     if (l->site) display(out, ": %s", l->site);
     fputc('\n', out);
@@ -156,14 +158,14 @@ static void put_check(const arguments *a, const checks *c, const limit_check *l,
 static void check_text(const arguments *a, const checks *c, FILE *out) {
     bool errors = false;         /* of sampled heaps */
     for (size_t i = 0; i < c->count; i++) errors |= c->list[i].error > 0;
-    display(out, "%-6s  %-6s %12s %12s %s%8s %12s  %s\n", "", "of", "before", "after", errors ? "        +- " : "", "change",
-            "limit", "heap");
+    display(out, "%-6s  %-6s %12s %12s %s%8s %12s  %s\n", "", "of", "before", "after", errors ? "        +- " : "",
+            "change", "limit", "heap");
     for (size_t i = 0; i < c->count; i++) put_check(a, c, &c->list[i], errors, out);
     for (size_t i = 0; i < c->count; i++) {
         const limit_check *l = &c->list[i];
         if (!l->is_bound || (i && l[-1].heap == l->heap)) continue;
-        display(out, "cannot test %s for noise exactly: it has no block counts. Its error is taken as the largest that "
-                "sampling every ", l->heap->allocator ? l->heap->allocator : "-");
+        display(out, "cannot test %s for noise exactly: it has no block counts. Its error is taken as the largest "
+                "that sampling every ", l->heap->allocator ? l->heap->allocator : "-");
         put_bytes(out, a, l->heap->sample_bytes, 0), display(out, " can have\n");
     }
 }

@@ -109,8 +109,8 @@ static size_t keep_last_dump(chosen *c) {
     return before - kept;
 }
 
-/* The heaps that a format has a place for: of one kind the live heap, or else the peak, and so on; of one dump the last
-   one of each process. To be freed. */
+/* The heaps that a format has a place for: of one kind the live heap, or else the peak, and so on; of one dump the
+   last one of each process. To be freed. */
 static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, left_out *l) {
     hd_heap *heaps = needed(calloc(*count + 1, sizeof *heaps));
     chosen some = { .heaps = heaps };
@@ -177,8 +177,8 @@ static bool put_at_one_time(const arguments *a, hd_heap *heaps, size_t count) {
     if (!heaps_format(a)->lacks) return false;
     for (size_t i = 0, end; i < count; i = end) {
         uint64_t last = heaps[i].time_us;
-        for (end = i + 1; end < count && same_process(&heaps[end], &heaps[i]) && same_text(heaps[end].dump, heaps[i].dump);
-             end++)
+        for (end = i + 1; end < count && same_process(&heaps[end], &heaps[i]) &&
+                          same_text(heaps[end].dump, heaps[i].dump); end++)
             if (heaps[end].time_us > last) last = heaps[end].time_us;
         for (size_t k = i; k < end; k++) {
             lost |= heaps[k].time_us != last;
@@ -350,7 +350,8 @@ static int convert_chosen(const arguments *a, const chosen *c, const hd_places *
             break;
         }
     }
-    status = write_condensed(a, &dumps, places, dumps.scalar_count ? 0 : beside, facts_beside(c->dump, heaps_format(a)));
+    status = write_condensed(a, &dumps, places, dumps.scalar_count ? 0 : beside,
+                             facts_beside(c->dump, heaps_format(a)));
     free(scalars);
     return status;
 }

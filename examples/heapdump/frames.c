@@ -104,7 +104,8 @@ static void cut_beginning(growing *t, int columns) {
         while (from && (t->data[from] & 0xc0) == 0x80);
     for (best = from; best < t->size && best < from + 24; best++)
         if (best && (is_separator(t->data[best - 1]) || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
-    if (best == t->size || best == from + 24 || 2 * (t->size - best) < t->size - from) best = from; /* most of it stays */
+    if (best == t->size || best == from + 24 || 2 * (t->size - best) < t->size - from)
+        best = from;             /* most of it stays */
     text_put(&cut, MORE, strlen(MORE));
     text_put(&cut, t->data + best, t->size - best);
     free(t->data);
@@ -119,8 +120,8 @@ static size_t without_hash(const char *s, size_t n) {
     return n - 19;
 }
 
-/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file or object, which ends at `end`, in at most so many
-   columns; the line stays. */
+/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file or object, which ends at `end`, in at most so
+   many columns; the line stays. */
 static void cut_place(growing *t, size_t end, int columns) {
     growing cut = { NULL, 0 };
     size_t from = 2;
@@ -176,7 +177,8 @@ char *short_name(hd_str name, int columns) {
     enum { FEWEST = 4 };
     growing t = { NULL, 0 };
     int key = (int)axis_key(name);
-    if (key && columns >= key + FEWEST && columns_of(name) > columns) return short_value(name, (size_t)key, columns - key);
+    if (key && columns >= key + FEWEST && columns_of(name) > columns)
+        return short_value(name, (size_t)key, columns - key);
     text_put(&t, "", 0);
     for (hd_str piece, rest = name; (piece = hd_visible(&rest)).len;) text_put(&t, piece.data, piece.len);
     if (!columns) return t.data;
@@ -361,7 +363,8 @@ static bool show_directory(listed_frame *f) {
     return true;
 }
 
-/* Shows more of frames that read the same: directories, or objects where the paths are equal. False: there is no more. */
+/* Shows more of frames that read the same: directories, or objects where the paths are equal. False: there is no
+   more. */
 static bool distinguish(listed_frame **same, size_t n) {
     bool any = false, one_path = true;
     for (size_t i = 1; i < n; i++) one_path &= hd_str_equal(same[i]->parts.file, same[0]->parts.file);
@@ -381,7 +384,11 @@ static void show_frame(listed_frame *f) {
         int n = snprintf(line, sizeof line, ":%llu)", (unsigned long long)f->parts.line);
         text_put(&t, " (", 2), text_put(&t, f->file.data, f->file.len), text_put(&t, line, (size_t)n);
     }
-    if (f->object) text_put(&t, " [", 2), text_put(&t, f->parts.object.data, f->parts.object.len), text_put(&t, "]", 1);
+    if (f->object) {
+        text_put(&t, " [", 2);
+        text_put(&t, f->parts.object.data, f->parts.object.len);
+        text_put(&t, "]", 1);
+    }
     f->shown = t.data;
 }
 

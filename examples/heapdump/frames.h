@@ -6,8 +6,8 @@
 
 #define CALLS " \xe2\x80\xba "   /* › */
 
-/* hidden.c: frames that allocate for others, and that start programs and threads. They are known by their name together
-   with their object file or source path: a program's own function is always shown. */
+/* hidden.c: frames that allocate for others, and that start programs and threads. They are known by their name
+   together with their object file or source path: a program's own function is always shown. */
 typedef enum frame_role {
     FRAME_SHOWN,
     FRAME_HIDDEN_INSIDE,         /* at the inner end of a stack: a malloc of no known object */

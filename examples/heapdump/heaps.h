@@ -80,11 +80,13 @@ size_t scalars_beside(const hd_dump *dump);
    has no others. */
 hd_status without_labels(const arguments *a, const hd_heap *heap, hd_heap *out, bool *made, hd_error *err);
 
-/* drop_frames.c: the profile of a heap without what its dump says is to be dropped (pprof); NULL: that is nothing. How
-   many frames that is, is added to *hidden. */
-hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out, hd_error *err);
+/* drop_frames.c: the profile of a heap without what its dump says is to be dropped (pprof); NULL: that is nothing.
+   How many frames that is, is added to *hidden. */
+hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out,
+                              hd_error *err);
 
-/* located.c: the profile with functions for frames of which the dump tells addresses in objects; NULL: it has none. */
+/* located.c: the profile with functions for frames of which the dump tells addresses in objects; NULL: it has
+   none. */
 hd_status name_places(symbols *names, const hd_dump *dump, const hd_profile *profile,
                       hd_profile **out, hd_error *err);
 

@@ -14,10 +14,11 @@ enum {
     RESERVED = 32                /* names that only the language's library can have */
 };
 
-/* One allocator or runtime: its functions, and the objects and source files that they are in. Objects are the beginnings
-   of base names, files are parts of paths, separated by '|'. "/elf/dl-" is in "./elf/dl-load.c" and "elf/dl-load.c", not in
-   "shelf/dl-load.c". A part with a suffix, "/zmalloc.c", is the end of a path. A name is compared without parameters and
-   with "<>" for what templates were made for, or as it is; "*" at an end is any text. */
+/* One allocator or runtime: its functions, and the objects and source files that they are in. Objects are the
+   beginnings of base names, files are parts of paths, separated by '|'. "/elf/dl-" is in "./elf/dl-load.c" and
+   "elf/dl-load.c", not in "shelf/dl-load.c". A part with a suffix, "/zmalloc.c", is the end of a path. A name is
+   compared without parameters and with "<>" for what templates were made for, or as it is; "*" at an end is any
+   text. */
 typedef struct hidden_rule {
     const char *objects, *files;
     unsigned flags;
@@ -26,9 +27,9 @@ typedef struct hidden_rule {
 
 #define LIBC "libc.so|libc-2|libc.musl|ld-linux|ld-musl|ld-2|ld.so|ld64|libpthread"
 #define ALLOCATORS \
-    "libjemalloc|libtcmalloc|libtcmalloc_minimal|libtcmalloc_and_profiler|libtcmalloc_debug|libmimalloc|libmimalloc-secure|" \
-    "libheapdump_record|libheaptrack_preload|libheaptrack_inject|libasan|liblsan|libtsan|libhwasan|" \
-    "vgpreload_memcheck|vgpreload_massif|vgpreload_dhat|vgpreload_core"
+    "libjemalloc|libtcmalloc|libtcmalloc_minimal|libtcmalloc_and_profiler|libtcmalloc_debug|" \
+    "libmimalloc|libmimalloc-secure|libheapdump_record|libheaptrack_preload|libheaptrack_inject|" \
+    "libasan|liblsan|libtsan|libhwasan|vgpreload_memcheck|vgpreload_massif|vgpreload_dhat|vgpreload_core"
 #define LIBSTDCXX "libstdc++|libc++|libc++abi|libsupc++"
 #define PYTHON "python|python2|python3|libpython|libpython2|libpython3"
 #define JEMALLOC_SOURCES "/jemalloc/src/|/jemalloc/internal/|/jemalloc-4|/jemalloc-5|/jemalloc.c"
@@ -41,14 +42,15 @@ static const hidden_rule hidden_rules[] = {
     { LIBC "|" ALLOCATORS,
       "/malloc/malloc.c|/malloc/hooks.c|/malloc/arena.c|/src/malloc/|/asan/asan_malloc|/memprof/memprof_malloc|"
       "/rtld-malloc.h|/elf/dl-minimal.c", INNER,
-      { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
-        "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc", "__GI___libc_realloc",
-        "__libc_reallocarray", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc",
-        "malloc_hook_ini", "ptmalloc_init", "tcache_init", "malloc_consolidate", "__interceptor_*" } },
+      { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc",
+        "pvalloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc",
+        "__GI___libc_realloc", "__libc_reallocarray", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign",
+        "sysmalloc", "malloc_hook_ini", "ptmalloc_init", "tcache_init", "malloc_consolidate", "__interceptor_*" } },
     { "libjemalloc|redis-server|redis-check-rdb|valkey-server|valkey-check-rdb", JEMALLOC_SOURCES, INNER,
       { "je_malloc", "je_calloc", "je_realloc", "je_memalign", "je_aligned_alloc", "je_posix_memalign", "je_mallocx",
         "je_rallocx", "je_valloc", "je_malloc_default" } },
-    { "libjemalloc|redis-server|redis-check-rdb|valkey-server|valkey-check-rdb", JEMALLOC_SOURCES, 0, { "je_*", "do_rallocx", "imalloc*", "prof_*" } },
+    { "libjemalloc|redis-server|redis-check-rdb|valkey-server|valkey-check-rdb", JEMALLOC_SOURCES, 0,
+      { "je_*", "do_rallocx", "imalloc*", "prof_*" } },
     { "libjemalloc", JEMALLOC_SOURCES, INNER, { "_rjem_*" } },
     { "libtcmalloc|libtcmalloc_minimal|libtcmalloc_debug", TCMALLOC_SOURCES, INNER,
       { "tc_malloc", "tc_calloc", "tc_realloc", "tc_memalign", "tc_new", "tc_newarray", "tc_posix_memalign",
@@ -56,7 +58,8 @@ static const hidden_rule hidden_rules[] = {
     { "libtcmalloc|libtcmalloc_minimal|libtcmalloc_debug", TCMALLOC_SOURCES, 0,
       { "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tcmalloc::*", "do_malloc",
         "DoSampledAllocation" } },
-    { "libmimalloc", MIMALLOC_SOURCES, INNER, { "mi_malloc", "mi_calloc", "mi_realloc", "mi_zalloc", "mi_malloc_aligned" } },
+    { "libmimalloc", MIMALLOC_SOURCES, INNER,
+      { "mi_malloc", "mi_calloc", "mi_realloc", "mi_zalloc", "mi_malloc_aligned" } },
     { "libmimalloc", MIMALLOC_SOURCES, 0, { "mi_*", "_mi_*" } },
     { LIBSTDCXX "|" ALLOCATORS,
       "/libsupc++/|/new_op.cc|/new_opv.cc|/new_opnt.cc|/new_opvnt.cc|/new_opa.cc|/new_opva.cc|/libcxx/src/new|"
@@ -64,22 +67,24 @@ static const hidden_rule hidden_rules[] = {
       { "operator new", "operator new[]", "operator delete", "operator delete[]", "_Znwm", "_Znam", "_Znwj", "_Znaj",
         "__cxa_allocate_exception" } },
     { NULL, NULL, RESERVED,
-      { "std::allocator<>::*", "std::allocator_traits<>::*", "std::__new_allocator<>::*", "__gnu_cxx::new_allocator<>::*",
-        "std::__1::allocator<>::*", "std::__1::allocator_traits<>::*" } },
+      { "std::allocator<>::*", "std::allocator_traits<>::*", "std::__new_allocator<>::*",
+        "__gnu_cxx::new_allocator<>::*", "std::__1::allocator<>::*", "std::__1::allocator_traits<>::*" } },
     { NULL, NULL, RUST,
-      { "__rust_*", "__rdl_*", "__rg_*", "alloc::alloc::*", "<alloc::alloc::Global*", "std::alloc::*", "<std::alloc::System*",
-        "alloc::raw_vec::*", "<alloc::raw_vec::*", "*alloc::vec::spec_from_*", "alloc::boxed::box_new*",
-        "alloc::boxed::Box<>::new*", "*>>::with_capacity_in", "*>>::try_new_uninit_in", "hashbrown::raw::*",
-        "<hashbrown::raw::*" } },
+      { "__rust_*", "__rdl_*", "__rg_*", "alloc::alloc::*", "<alloc::alloc::Global*", "std::alloc::*",
+        "<std::alloc::System*", "alloc::raw_vec::*", "<alloc::raw_vec::*", "*alloc::vec::spec_from_*",
+        "alloc::boxed::box_new*", "alloc::boxed::Box<>::new*", "*>>::with_capacity_in", "*>>::try_new_uninit_in",
+        "hashbrown::raw::*", "<hashbrown::raw::*" } },
     { NULL, NULL, RUST,
       { "std::rt::*", "std::panic::*", "std::panicking::*", "std::sys::backtrace::*", "std::sys_common::backtrace::*",
-        "std::sys::pal::unix::thread::*", "std::sys::thread::*", "std::thread::lifecycle::*", "std::thread::Builder::*",
-        "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*" } },
-    { "libglib-2", "/glib/gmem.c|/glib/gslice.c", 0, { "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*" } },
+        "std::sys::pal::unix::thread::*", "std::sys::thread::*", "std::thread::lifecycle::*",
+        "std::thread::Builder::*", "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*" } },
+    { "libglib-2", "/glib/gmem.c|/glib/gslice.c", 0,
+      { "g_malloc*", "g_realloc*", "g_try_malloc*", "g_slice_alloc*" } },
     { "libsqlite3|sqlite3", "/sqlite3.c|/sqlite/src/malloc.c|/sqlite/src/mem", 0,
-      { "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc", "sqlite3MemMalloc", "sqlite3DbMalloc*", "mallocWithAlarm",
-        "dbMallocRawFinish", "dbReallocFinish" } },
-    { "redis-server|redis-check-rdb|redis-check-aof|valkey-server|valkey-check-rdb|valkey-check-aof|redis-cli|redis-benchmark", "/zmalloc.c", 0,
+      { "sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc", "sqlite3MemMalloc", "sqlite3DbMalloc*",
+        "mallocWithAlarm", "dbMallocRawFinish", "dbReallocFinish" } },
+    { "redis-server|redis-check-rdb|redis-check-aof|valkey-server|valkey-check-rdb|valkey-check-aof|redis-cli|"
+      "redis-benchmark", "/zmalloc.c", 0,
       { "zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*", "ztryrealloc*" } },
     { PYTHON, "/obmalloc.c|/gcmodule.c|/Python/gc.c|/Objects/typeobject.c", 0,
       { "PyMem_*", "_PyMem_*", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc",
@@ -98,9 +103,10 @@ static const hidden_rule hidden_rules[] = {
     { LIBC, "/csu/libc-start.c|/libc_start_call_main.h|/libc-start.h", OUTER | ANY_OBJECT,
       { "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__libc_start_main@*" } },
     { LIBC,
-      "/elf/dl-|/elf/rtld.c|/nptl/|/pthread_create.c|/linux/x86_64/clone|/clone.S|/clone3.S|/clone-internal.c|/csu/libc-start.c", 0,
-      { "_dl_start_user", "_dl_init", "call_init", "start_thread", "clone", "clone3", "__clone", "__clone3", "__GI___clone",
-        "__GI___clone3", "__clone_internal" } }
+      "/elf/dl-|/elf/rtld.c|/nptl/|/pthread_create.c|/linux/x86_64/clone|/clone.S|/clone3.S|/clone-internal.c|"
+      "/csu/libc-start.c", 0,
+      { "_dl_start_user", "_dl_init", "call_init", "start_thread", "clone", "clone3", "__clone", "__clone3",
+        "__GI___clone", "__GI___clone3", "__clone_internal" } }
 };
 
 static bool is_like(const char *like, const char *s, size_t n) {
@@ -112,7 +118,8 @@ static bool is_like(const char *like, const char *s, size_t n) {
     return n == m && !memcmp(like, s, m);
 }
 
-/* Whether one of some texts, separated by '|', begins a base name ("libc.so" that of libc.so.6, "node" not node_exporter). */
+/* Whether one of some texts, separated by '|', begins a base name ("libc.so" that of libc.so.6, "node" not
+   node_exporter). */
 static bool is_object(const char *objects, hd_str object) {
     while (objects) {
         size_t n = strcspn(objects, "|");
@@ -145,17 +152,20 @@ static bool has_part(hd_str path, const char *parts) {
         for (size_t at = 0; at + n <= path.len + 1; at++) {
             size_t skip = !at;       /* "/" is there before the path, too */
             if (at && !is_separator(path.data[at - 1])) continue;
-            if ((!is_end || at + n == path.len + 1) && is_path(path.data + (at + skip - 1), parts + skip, n - skip)) return true;
+            if ((!is_end || at + n == path.len + 1) && is_path(path.data + (at + skip - 1), parts + skip, n - skip))
+                return true;
         }
         parts = parts[n] ? parts + n + 1 : NULL;
     }
     return false;
 }
 
-static bool begins(hd_str s, const char *with) { return s.len >= strlen(with) && !memcmp(s.data, with, strlen(with)); }
+static bool begins(hd_str s, const char *with) {
+    return s.len >= strlen(with) && !memcmp(s.data, with, strlen(with));
+}
 
-/* Whether only Rust's compiler makes such a name: "core::fmt::write::h0123456789abcdef", "<T as Trait>::f", "f::<u8>".
-   Names without parameters are C++'s as well, where a file has no more of them. */
+/* Whether only Rust's compiler makes such a name: "core::fmt::write::h0123456789abcdef", "<T as Trait>::f",
+   "f::<u8>". Names without parameters are C++'s as well, where a file has no more of them. */
 static bool is_named_by_rust(hd_str s) {
     size_t hex = 0;
     if (begins(s, "__rust_") || begins(s, "__rdl_") || begins(s, "__rg_")) return true;
@@ -187,15 +197,16 @@ static bool is_of_go(const hd_frame_parts *f) {
 }
 
 static frame_role role_by(const hidden_rule *r, const hd_frame_parts *f) {
-    if (r->flags & RESERVED || (r->flags & RUST && is_of_rust(f)) || (r->flags & GO && is_of_go(f))) return FRAME_HIDDEN;
+    if (r->flags & RESERVED || (r->flags & RUST && is_of_rust(f)) || (r->flags & GO && is_of_go(f)))
+        return FRAME_HIDDEN;
     if (f->object.len && is_object(r->objects, f->object)) return FRAME_HIDDEN;
     if (f->file.len && has_part(f->file, r->files)) return FRAME_HIDDEN;
     if (f->object.len && !(r->flags & ANY_OBJECT) && (f->file.len || !(r->flags & ANY_UNSOURCED))) return FRAME_SHOWN;
     return r->flags & INNER ? FRAME_HIDDEN_INSIDE : r->flags & OUTER ? FRAME_HIDDEN_OUTSIDE : FRAME_SHOWN;
 }
 
-/* Whether it is a function of the C++ library that people do not call, std::vector<>::_M_realloc_insert: one that begins
-   with '_' in std:: or __gnu_cxx::, of a template or with libstdc++'s _M_ or _S_. */
+/* Whether it is a function of the C++ library that people do not call, std::vector<>::_M_realloc_insert: one that
+   begins with '_' in std:: or __gnu_cxx::, of a template or with libstdc++'s _M_ or _S_. */
 static bool is_inside_std(hd_str name) {
     const char *last = name.data;
     hd_str own;
@@ -257,14 +268,16 @@ bool frame_is_library(hd_str name) {
 
 /* Nodes. --------------------------------------------------------------------------------------- */
 
-/* The object that a stack of hidden frames is shown under: that of the innermost frame that is no allocator, if any. */
+/* The object that a stack of hidden frames is shown under: that of the innermost frame that is no allocator, if
+   any. */
 static hd_str object_of_stack(hd_axis axis, uint32_t node) {
     hd_str innermost = { NULL, 0 };
     for (uint32_t i = node; i; i = axis.parent[i]) {
         hd_frame_parts f = hd_frame_parse(axis.node_name[i]);
         if (!f.object.len) continue;
         if (!innermost.len) innermost = f.object;
-        if (frame_role_of(f.function, NULL) != FRAME_HIDDEN_INSIDE && !is_object(ALLOCATORS, f.object)) return f.object;
+        if (frame_role_of(f.function, NULL) != FRAME_HIDDEN_INSIDE && !is_object(ALLOCATORS, f.object))
+            return f.object;
     }
     return innermost;
 }
@@ -282,7 +295,8 @@ static void name_own(hidden_frames *h, hd_axis axis, uint32_t node) {
 void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows) {
     uint32_t n = axis.node_count;
     uint8_t *role = needed(calloc(n, 1));
-    bool *inner = needed(malloc(n)), *outer = needed(calloc(n, 1)), *wholly = needed(calloc(n, 1)), *used = needed(calloc(n, 1));
+    bool *inner = needed(malloc(n)), *outer = needed(calloc(n, 1));
+    bool *wholly = needed(calloc(n, 1)), *used = needed(calloc(n, 1));
     *h = (hidden_frames){ .count = n };
     h->is = needed(calloc(n, sizeof *h->is));
     h->pattern = needed(calloc(n, sizeof *h->pattern));

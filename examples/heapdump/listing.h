@@ -37,8 +37,8 @@ typedef struct listing {
 /* The tree of a heap, or with `after` of what changed. With `rows`, as much as fits into so many lines. */
 hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
                        const hd_options *options, listing *l, hd_error *err);
-/* along.c: a heap by the values of an axis other than the first, with call stacks below them, as one axis: "age: 1 s",
-   main. hd_heap_release frees it. A heap that lists no cells has no stacks then. */
+/* along.c: a heap by the values of an axis other than the first, with call stacks below them, as one axis:
+   "age: 1 s", main. hd_heap_release frees it. A heap that lists no cells has no stacks then. */
 hd_status heap_along(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out, hd_error *err);
 /* Whether a tree is of that: a budget of entries, or of `lines`, is spent along an axis other than the first. */
 bool is_along(const arguments *a, uint32_t axis, bool lines);
@@ -76,7 +76,8 @@ void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds,
 /* After the list, which it ends. */
 void json_left_out(answer *to, size_t hidden, size_t other_kinds, size_t earlier);
 
-/* What a heap is of; with `after` what else the one is that it is compared with. In so many columns; 0: any number. */
+/* What a heap is of; with `after` what else the one is that it is compared with. In so many columns; 0: any
+   number. */
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns);
 /* A standard error as a share of what it is of. */
 void put_error(FILE *out, const hd_amount *amount);

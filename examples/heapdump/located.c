@@ -39,7 +39,8 @@ static bool has_id(const symbols_object *o, hd_str id, bool *known) {
     return *known && strlen(text) == id.len && !strncasecmp(text, id.data, id.len);
 }
 
-/* The object of a mapping: one of the binaries that were given, or the file of that path if it is the same program. */
+/* The object of a mapping: one of the binaries that were given, or the file of that path if it is the same
+   program. */
 static symbols_object *object_at(located *l, const hd_mapping *m) {
     symbols *s = l->names;
     symbols_object *o;

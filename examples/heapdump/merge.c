@@ -276,10 +276,10 @@ static const char *first_readable(const arguments *a) {
 /* The format that the name of the output ends in, by the longest ending that fits; NULL: that tells none. */
 static const char *format_of_name(const char *path) {
     static const char *const ends[][2] = {
-        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" }, { ".csv", "rows" },
-        { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" }, { ".speedscope", "speedscope" },
-        { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" }, { ".profdata", "memprof-index" },
-        { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
+        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" },
+        { ".csv", "rows" }, { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" },
+        { ".speedscope", "speedscope" }, { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" },
+        { ".profdata", "memprof-index" }, { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
     };
     static const char *const packed[] = { ".gz", ".zst", ".xz" };
     size_t n = path ? strlen(path) : 0, longest = 0;
@@ -307,7 +307,8 @@ static const char *common_format(const arguments *a, const groups *m, const hd_h
         const hd_heap *heap = &heaps[i];
         if (heap->breakdown && format->lacks & HD_LACKS_CUMULATIVE) return NULL;
         if (heap->label_count && format->lacks & HD_LACKS_MORE_LABELS) return NULL;
-        if (format->lacks & HD_LACKS_DUMPS && (heap->pid != heaps[0].pid || !same_text(heap->process, heaps[0].process)))
+        if (format->lacks & HD_LACKS_DUMPS &&
+            (heap->pid != heaps[0].pid || !same_text(heap->process, heaps[0].process)))
             return NULL;
     }
     return format->name;
@@ -330,7 +331,8 @@ static int merge_heaps(const arguments *given) {
     if (!status) status = finish_groups(&a, &m, heaps, &count);
     if (!a.to && !a.add_to && !status) a.to = common_format(&a, &m, heaps, count);
     if (!status) status = check_terminal(a.output, a.to);
-    if (!status) status = write_condensed(&a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
+    if (!status)
+        status = write_condensed(&a, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places, 0, 0);
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
     hd_places_free(places);

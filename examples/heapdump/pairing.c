@@ -74,7 +74,9 @@ static size_t alike(const hd_heap **sorted, size_t i, size_t n) {
     return end - i;
 }
 
-static const char *process_of(const hd_heap *heap) { return heap->process ? heap->process : "a process without a name"; }
+static const char *process_of(const hd_heap *heap) {
+    return heap->process ? heap->process : "a process without a name";
+}
 
 /* Pairs heaps that are the only ones of their allocator and kind in both files, for example those of two builds of a
    program with different names. One line reports this. */
@@ -96,8 +98,9 @@ static void pair_only_ones(const arguments *a, const chosen *x, const hd_heap **
         if (side >= 0) k += m;
     }
     if (told[0] && !a->quiet)
-        display(stderr, "heapdump: %s (%s) is compared with %s (%s): each file has one heap of this kind (--match process: "
-                "compare equal names only)\n", process_of(told[0]), x->file, process_of(told[1]), y->file);
+        display(stderr, "heapdump: %s (%s) is compared with %s (%s): each file has one heap of this kind "
+                "(--match process: compare equal names only)\n",
+                process_of(told[0]), x->file, process_of(told[1]), y->file);
 }
 
 /* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are

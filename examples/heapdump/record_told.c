@@ -28,14 +28,20 @@ static bool was_killed(const recording *r) { return r->main && r->main_ended && 
 
 static void tell_none(const recording *r) {
     const char *program = r->a->files[0];
-    if (was_killed(r)) display(stderr, "heapdump: %s was ", program), put_signal(WTERMSIG(r->status)), display(stderr, "\n");
+    if (was_killed(r)) {
+        display(stderr, "heapdump: %s was ", program);
+        put_signal(WTERMSIG(r->status));
+        display(stderr, "\n");
+    }
     if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
     else if (r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size)))
-        display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n", program);
-    else if (r->joined) display(stderr, "heapdump: %s allocated nothing, or brings an allocator of its own\n", program);
+        display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n",
+                program);
+    else if (r->joined)
+        display(stderr, "heapdump: %s allocated nothing, or brings an allocator of its own\n", program);
     else
-        display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close what it "
-                "did not open?\n", program);
+        display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close "
+                "what it did not open?\n", program);
 }
 
 static void tell_process(const recording *r, const process *p) {
@@ -57,7 +63,8 @@ static void tell_process(const recording *r, const process *p) {
         display(stderr, " %s its parent's", c->inherited_bytes == 1 ? "was" : "were");
     }
     if (p->state.under_way)
-        display(stderr, "; %u operation%s under way", p->state.under_way, p->state.under_way == 1 ? " was" : "s were");
+        display(stderr, "; %u operation%s under way", p->state.under_way,
+                p->state.under_way == 1 ? " was" : "s were");
     if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
     display(stderr, "\n");
     if (c->lost) display(stderr, "heapdump: %s (%llu): %llu block%s could not be recorded: out of memory\n", p->name,
@@ -110,19 +117,23 @@ static void tell_cost(const recording *r) {
     hooks = each * notes[JOIN_CALLS];
     display(stderr, "heapdump: what recording cost:\n");
     if (!notes[JOIN_TIMED]) display(stderr, "  hooks    too few calls to time any\n");
-    else display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing one in 64, at random\n",
-            (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
-            (unsigned long long)each);
+    else
+        display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing "
+                "one in 64, at random\n",
+                (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
+                (unsigned long long)each);
     display(stderr, "  %-8s %llu, %llu live, %llu lost for want of memory, %llu calls from inside the recorder\n",
             r->a->sample_bytes ? "sampled" : "blocks", (unsigned long long)blocks, (unsigned long long)live,
             (unsigned long long)lost, (unsigned long long)ignored);
-    display(stderr, "  stacks   %llu of %.1f frames each: %.1f %% of these known from the stack before, %llu unwind rules read, "
-            "%llu stacks left to libunwind\n", (unsigned long long)notes[JOIN_STACKS],
+    display(stderr, "  stacks   %llu of %.1f frames each: %.1f %% of these known from the stack before, %llu unwind "
+            "rules read, %llu stacks left to libunwind\n", (unsigned long long)notes[JOIN_STACKS],
             share(notes[JOIN_FRAMES], notes[JOIN_STACKS]) / 100, share(notes[JOIN_SHADOWED], notes[JOIN_FRAMES]),
             (unsigned long long)notes[JOIN_RULES], (unsigned long long)notes[JOIN_DECLINED]);
     display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
-    display(stderr, "  memory   "), put_bytes(stderr, r->a, fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512, 0);
-    display(stderr, " of the region\n  heapdump %.0f ms of processor time of its own, ", (double)nanoseconds(&own) / 1e6);
+    display(stderr, "  memory   ");
+    put_bytes(stderr, r->a, fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512, 0);
+    display(stderr, " of the region\n  heapdump %.0f ms of processor time of its own, ",
+            (double)nanoseconds(&own) / 1e6);
     put_bytes(stderr, r->a, (uint64_t)own.ru_maxrss * 1024, 0), display(stderr, " of memory\n");
 }
 
@@ -131,7 +142,8 @@ static void tell_unrecorded(const recording *r) {
     enum { NAMED = 5 };
     const unrecorded *u = &r->others;
     if (r->crowded)
-        display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open (ulimit -n)\n",
+        display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open "
+                "(ulimit -n)\n",
                 r->crowded, r->crowded == 1 ? " could" : "s could");
     if (!u->count) return;
     display(stderr, "heapdump: %u %s not recorded (linked statically, or started with another environment, root or "
@@ -191,14 +203,15 @@ void tell_recorded(const recording *r, int status) {
         }
     }
     if (processes) {
-        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak " : "heapdump: and %llu more processes, their peaks ",
+        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak "
+                                       : "heapdump: and %llu more processes, their peaks ",
                 (unsigned long long)processes);
         put_bytes(stderr, r->a, bytes, 0);
         display(stderr, processes == 1 ? "\n" : " together\n");
     }
     if (r->refused)
-        display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused, r->refused == 1 ? " was" : "s were",
-                r->refused_name);
+        display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused,
+                r->refused == 1 ? " was" : "s were", r->refused_name);
     tell_unrecorded(r);
     resident_told(r);
     if (r->a->stats) tell_cost(r);

@@ -111,9 +111,12 @@ static void sites_gather(const series *s, suspect *all, uint32_t sites) {
         to->count = 0;
         for (uint32_t k = 0; k < all_points.count; k++) {
             point *end = to->count ? &to->at[to->count - 1] : NULL, *one = &all_points.at[k];
-            if (end && end->dump == one->dump)
-                end->bytes += one->bytes, end->blocks += one->blocks, end->variance += one->variance, end->old += one->old;
-            else to->at[to->count++] = *one;
+            if (end && end->dump == one->dump) {
+                end->bytes += one->bytes, end->blocks += one->blocks;
+                end->variance += one->variance, end->old += one->old;
+            } else {
+                to->at[to->count++] = *one;
+            }
         }
     }
 }
@@ -248,7 +251,7 @@ static void answer_series(const arguments *a, const all_series *all, answer *r) 
         } else {
             hidden++;
             bytes += s->total[s->counted - 1].bytes;
-            grown += s->total[s->counted - 1].bytes - (s->counted > 1 ? s->total[0].bytes : s->total[s->counted - 1].bytes);
+            if (s->counted > 1) grown += s->total[s->counted - 1].bytes - s->total[0].bytes;
             grow |= s->counted > 1;
         }
         left -= found.shown;
@@ -297,7 +300,8 @@ static chosen *peaks_of(const arguments *a, const chosen *c, int count) {
     view.kind = hd_heap_kind_name(HD_HEAP_PEAK);
     for (int i = 0; i < count && any; i++) {
         any = false;
-        for (size_t k = 0; k < hd_dump_heap_count(c[i].dump) && !any; k++) any = selected(&view, hd_dump_heap(c[i].dump, k));
+        for (size_t k = 0; k < hd_dump_heap_count(c[i].dump) && !any; k++)
+            any = selected(&view, hd_dump_heap(c[i].dump, k));
     }
     for (int i = 0; i < count && any; i++)
         if (choose_again(&view, &c[i], &peaks[i])) any = false, peaks_free(peaks, i), peaks = NULL;

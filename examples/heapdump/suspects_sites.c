@@ -147,7 +147,8 @@ static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
     hd_frame_parts p = hd_frame_parse(frame);
     if (!p.file.len || bytes <= s->place_bytes[node]) return;
     free(s->place[node]);
-    if (asprintf(&s->place[node], "%.*s:%llu", (int)p.file.len, p.file.data, (unsigned long long)p.line) < 0) needed(NULL);
+    if (asprintf(&s->place[node], "%.*s:%llu", (int)p.file.len, p.file.data, (unsigned long long)p.line) < 0)
+        needed(NULL);
     s->place_bytes[node] = bytes;
 }
 
@@ -197,7 +198,9 @@ static int frames_find(filling *f, frames *x, hd_axis names, hd_error *err) {
         uint32_t parent = names.parent[i];
         x->to[i] = site_node(f, x->to[parent], names.node_name[i], err);
         if (x->to[i] == HD_NONE) return BAD_INPUT;
-        x->own[i] = x->to[i] == x->to[parent] && !f->s->every_frame && is_helper(names.node_name[i]) ? x->own[parent] : i;
+        x->own[i] = i;
+        if (x->to[i] == x->to[parent] && !f->s->every_frame && is_helper(names.node_name[i]))
+            x->own[i] = x->own[parent];
     }
     return DONE;
 }
@@ -269,7 +272,8 @@ static dump_value *put_value(dump_value *to, double v, uint32_t dump) {
     return to + 1;
 }
 
-/* The values of a track, and up to two zeros behind each run of points. A step back within twice its error is none. */
+/* The values of a track, and up to two zeros behind each run of points. A step back within twice its error is
+   none. */
 static uint32_t track_values(const series *s, const track *t, dump_value *list) {
     point before = { .dump = UINT32_MAX };
     dump_value *to = list;
@@ -281,7 +285,8 @@ static uint32_t track_values(const series *s, const track *t, dump_value *list) 
             to = put_value(to, v = kept ? v : 0, dump);
         }
         if (i && now->dump > before.dump + 1) before = (point){ .dump = now->dump - 1 };
-        if (i && now->bytes < before.bytes && before.bytes - now->bytes < 2 * sqrt(now->variance + before.variance) && now->bytes < v)
+        if (i && now->bytes < before.bytes && now->bytes < v &&
+            before.bytes - now->bytes < 2 * sqrt(now->variance + before.variance))
             to = put_value(to, v, now->dump);
         else to = put_value(to, v = now->bytes, now->dump);
         before = *now;

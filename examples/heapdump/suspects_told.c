@@ -32,7 +32,8 @@ static bool same_end(hd_str x, hd_str y, uint32_t slashes) {
     return hd_str_equal((hd_str){ x.data + i, x.len - i }, (hd_str){ y.data + k, y.len - k });
 }
 
-/* How many directories of a place distinguish its site from others that are shown; `object`: whether the object does. */
+/* How many directories of a place distinguish its site from others that are shown; `object`: whether the object
+   does. */
 static uint32_t directories_of(const suspects *found, const suspect *p, bool *object) {
     hd_frame_parts own = site_parts(p);
     uint32_t most = 0;
@@ -55,7 +56,8 @@ static void put_site(FILE *out, const arguments *a, const suspects *found, const
     hd_frame_parts parts = site_parts(p);
     bool with_object;
     uint32_t directories = directories_of(found, p, &with_object);
-    const char *place = p->helper ? "library code only" : p->place ? p->place + path_end(parts.file, directories) : NULL;
+    const char *place = p->helper  ? "library code only"
+                        : p->place ? p->place + path_end(parts.file, directories) : NULL;
     int columns = name_columns(a), taken = place ? columns_of(hd_cstr(place)) + 8 : 0;
     char *name;
     if (s.columns && columns > s.columns - taken) columns = s.columns - taken; /* the line number is seen */
@@ -250,7 +252,8 @@ void put_freed(FILE *out, const arguments *a, double left, bool peak) {
     } else {
         display(out, "the program freed all its memory: no bytes are live");
     }
-    display(out, "; %s\n", peak ? "the heap at its peak:" : "the file has no peak: heapdump record --at peak,exit keeps one");
+    display(out, "; %s\n", peak ? "the heap at its peak:"
+                                : "the file has no peak: heapdump record --at peak,exit keeps one");
 }
 
 void series_text(FILE *out, const arguments *a, const suspects *found) {

@@ -30,8 +30,9 @@ char *symbols_text(const char *name, const char *file, int line, hd_str object) 
     for (size_t i = 0; i < object.len; i++)
         if (object.data[i] == '[' || object.data[i] == ']') object.len = 0; /* hd_frame_parse would not find it */
     if (has_file) snprintf(place, sizeof place, ":%d)", line);
-    if (asprintf(&text, "%s%s%s%s%s%.*s%s", demangled ? demangled : name, has_file ? " (" : "", has_file ? file : "", place,
-                 object.len ? " [" : "", (int)object.len, object.len ? object.data : "", object.len ? "]" : "") < 0)
+    if (asprintf(&text, "%s%s%s%s%s%.*s%s", demangled ? demangled : name, has_file ? " (" : "", has_file ? file : "",
+                 place, object.len ? " [" : "", (int)object.len, object.len ? object.data : "",
+                 object.len ? "]" : "") < 0)
         text = NULL;
     free(demangled);
     return needed(text);
@@ -126,7 +127,8 @@ const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symb
     if (dwarf_tag(&die) == DW_TAG_subprogram) name = symbols_symbol_of(o, &die);
     if (name) return name;
     for (int i = 0; i < 4; i++) {
-        if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&die, DW_AT_specification, &attribute)) break;
+        if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) &&
+            !dwarf_attr(&die, DW_AT_specification, &attribute)) break;
         if (!dwarf_formref_die(&attribute, &origin)) break;
         die = origin;
     }

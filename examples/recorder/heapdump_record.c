@@ -522,8 +522,8 @@ static size_t unwind_slowly(const void **pcs, size_t capacity) {
 /* Whether the thread is in dlclose: code that is unloaded may allocate, with a frame of ours around it. */
 static __thread bool is_closing __attribute__((tls_model("initial-exec")));
 
-/* Drops the frames of this library. An operator new that calls another of ours, and does not end in a jump as compilers
-   that optimize less leave it, is near the inner end. */
+/* Drops the frames of this library. An operator new that calls another of ours, and does not end in a jump as
+   compilers that optimize less leave it, is near the inner end. */
 static size_t without_own(const void **pcs, size_t n) {
     enum { NEAR = 4 };
     size_t kept = 0, most = is_closing || n < NEAR ? n : NEAR;
