@@ -1142,14 +1142,17 @@ typedef struct hd_graph_columns {
     uint32_t *target;            /* by reference: id or number of what it leads to */
 } hd_graph_columns;
 
-/* Reserves room for at least so many more objects and references, ids having 32 bits at most. Keeps what is written
-   and not added yet. The columns may move with the next call. Memory that nothing is written to counts for
+/* Reserves room for at least so many more objects and references, whose ids have 32 bits there (hd_graph_set_id sets
+   wider ones). Keeps what is written and not added yet. The columns may move with the next call. Memory that nothing is written to counts for
    limits alone. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
 /* Adds so many objects and references of what was reserved and is written by now. References may be added later
    than the objects that they are of: `first` is looked at when the graph is sealed. */
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
+/* Sets the id of an object that has been added: one of more than 32 bits, which its column cannot hold. Not in a dense
+   graph. */
+HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
 /* Adds to the size of an object: memory that it has elsewhere. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
 /* Says how the `reference`th reference of an object holds what it leads to: strong unless this says otherwise.
@@ -3157,7 +3160,7 @@ typedef struct hd_v8 hd_v8;
    edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
    through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: a
    warning, the piece is left out and all else kept; of a file that is cut off what is there counts), HD_UNSUPPORTED
-   (more than 32 fields, or 255 types), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
+   (more than 32 fields, or 255 types of edges), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
    HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
 HEAPDUMP_API void hd_v8_free(hd_v8 *doc);
@@ -3190,8 +3193,9 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load: node 0, below it "(GC roots)", which
    holds what roots that are not weak do; then the graph's objects in their order, of type "object" and called as
-   their class. Ids are kept where they are unique, of 32 bits and more than 3; otherwise numbered. The value of an
-   ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   their class. Ids are kept if all are unique, not 0 and less than 2^53 (exact as numbers of JavaScript); otherwise
+   objects are numbered. The value of an ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* The snapshot of a dump of this format, else NULL. Owned by the dump. */
@@ -11678,6 +11682,19 @@ static void hd__graph_set_lengths(hd_graph *g) {
     hd__arr_resize(g->first, g->described);
     hd__arr_resize(g->id.low, g->dense ? 0 : g->described);
     hd__arr_resize(g->id.high, g->described);
+}
+
+HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *g, uint32_t object, uint64_t id, hd_error *err) {
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (g->dense || object >= g->described)
+        return hd__fail(err, HD_INVALID, "no object %u whose id can be set", (uint64_t)object);
+    if (id >> 32 && !g->id.high) {
+        hd__graph_set_lengths(g);
+        if (!hd__ids_widen(&g->mem, &g->id)) return hd__no_memory(&g->mem, err);
+    }
+    g->id.low[object] = (uint32_t)id;
+    if (g->id.high) g->id.high[object] = (uint32_t)(id >> 32);
+    return HD_OK;
 }
 
 /* Room in the columns for so many more objects, and for the one that sealing adds most often. */
@@ -32875,7 +32892,7 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
 #endif
 
 #define HD__V8_FIELDS 32u
-#define HD__V8_TYPES 255u
+#define HD__V8_EDGE_TYPES 255u
 #define HD__V8_STEP 64u          /* nodes from one known place among the edges to the next */
 
 /* Fields that there are columns for; nodes have all, edges the first three. */
@@ -32921,6 +32938,7 @@ struct hd_v8 {
     hd__v8_table nodes, edges;
     uint32_t *name;              /* by node: number of a string */
     uint8_t *node_type, *edge_type;
+    hd__ids node_type_high;      /* of types from 256 on: all but the lowest byte; zero from its end on */
     uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
     hd__v8_far *stray;             /* places that the graph has no room for, by edge */
     uint64_t warnings;
@@ -32945,12 +32963,14 @@ typedef struct hd__v8_in {
     uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
     unsigned twos;               /* which are so many */
     uint32_t seen, edge_types;
+    uint32_t node_types;         /* that fit their column */
     bool repaired;               /* what was read is not what will be written */
     uint64_t strings_offset;     /* in the file */
     hd__v8_span strings, meta;   /* in the text, as are */
     hd__v8_span counts[3];       /* numbers of nodes, edges, functions in the header; empty: not told */
-    uint8_t meaning[HD__V8_TYPES + 1]; /* by type of edge */
-    uint32_t index[HD__V8_TYPES + 1]; /* HD__INDEX where what it is called by is a place */
+    hd__ids id_high;             /* by node: what its id has above 32 bits; zero from its end on */
+    uint8_t meaning[HD__V8_EDGE_TYPES + 1]; /* by type of edge */
+    uint32_t index[HD__V8_EDGE_TYPES + 1]; /* HD__INDEX where what it is called by is a place */
     hd__big *big;                /* sizes that no column holds */
     hd__arena scratch;
     hd__strings labels;          /* of classes: number n is class n + 1 */
@@ -33121,9 +33141,11 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
                                    const char *what, uint64_t offset) {
     hd_error *e = &x->report.error;
     uint32_t fields = (uint32_t)hd__len(t->fields), taken = 0;
-    if (fields > HD__V8_FIELDS || hd__len(t->types) > HD__V8_TYPES)
-        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields and %u types: at most 32 and 255 expected",
-                           what, (uint64_t)fields, (uint64_t)hd__len(t->types));
+    if (fields > HD__V8_FIELDS)
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields: at most 32 expected", what, (uint64_t)fields);
+    if (t == &x->doc->edges && hd__len(t->types) > HD__V8_EDGE_TYPES)
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "edges of %u types: at most 255 expected",
+                           (uint64_t)hd__len(t->types));
     if (!hd__len(t->types)) return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta names no types of %s", what);
     for (uint32_t r = 0, f; r < count; r++) {
         for (f = 0; f < fields && !hd__is(t->fields[f], roles[r]);) f++;
@@ -33134,6 +33156,19 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
     }
     for (uint32_t f = 0; f < fields; f++)
         if (!(taken >> f & 1)) t->rest[t->rests++] = (uint8_t)f;
+    return HD_OK;
+}
+
+/* V8 had nodes of two types more before it named these: Node 6 to 10 write twelve names. */
+static hd_status hd__v8_name_types(hd__v8_in *x) {
+    static const char *const named[] = { "hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native",
+                                         "synthetic", "concatenated string", "sliced string", "symbol", "bigint" };
+    hd_str **types = &x->doc->nodes.types;
+    size_t n = hd__len(*types);
+    for (size_t i = 0; i < n; i++)
+        if (n != 12 || !hd__is((*types)[i], named[i])) return HD_OK;
+    for (; n < sizeof named / sizeof *named; n++)
+        if (!hd__push(x->mem, *types, hd_cstr(named[n]))) return hd__v8_full(x);
     return HD_OK;
 }
 
@@ -33150,6 +33185,7 @@ static uint8_t hd__v8_meaning(hd_str type) {
 static void hd__v8_set_meanings(hd__v8_in *x) {
     uint64_t odd = hd__len(x->doc->nodes.fields), inverse;
     x->edge_types = (uint32_t)hd__len(x->doc->edges.types);
+    x->node_types = hd__len(x->doc->nodes.types) < 256 ? (uint32_t)hd__len(x->doc->nodes.types) : 256;
     for (size_t i = 0; i < hd__len(x->doc->edges.types); i++) {
         x->meaning[i] = hd__v8_meaning(x->doc->edges.types[i]);
         x->index[i] = x->meaning[i] & HD__V8_PLACE ? HD__INDEX : 0;
@@ -33196,6 +33232,7 @@ static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) 
     if (x->meta.to == x->meta.from) return hd__fail_at(e, HD_MALFORMED, offset, 0, "no \"meta\" in \"snapshot\"");
     HD__TRY(hd__v8_find_roles(x, &x->doc->nodes, node_roles, HD__V8_NODE_ROLES, "nodes", offset));
     HD__TRY(hd__v8_find_roles(x, &x->doc->edges, edge_roles, HD__V8_EDGE_ROLES, "edges", offset));
+    HD__TRY(hd__v8_name_types(x));
     hd__v8_set_meanings(x);
     x->seen |= HD__V8_HEADER;
     return HD_OK;
@@ -33443,22 +33480,30 @@ HD__NOINLINE static hd_status hd__v8_grow_nodes(hd__v8_in *x) {
 }
 
 /* What of a node is no use: its values become what can be had instead, when it may stay. */
-HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t *id,
-                                                uint64_t *count) {
+HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t count) {
     hd_error *e = &x->report.error;
     uint64_t types = hd__len(x->doc->nodes.types), at = hd__v8_record_at(x, &x->doc->nodes);
-    if (*count > x->g->max_records - x->held)
+    if (count > x->g->max_records - x->held)
         return hd__fail_at(e, HD_LIMIT, at, 0, "node %u: with its %u edges there are more than max_records of %u",
-                           x->objects, *count, x->g->max_records);
+                           x->objects, count, x->g->max_records);
     if (*type >= types)
         hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a type below %u expected, %u found", x->objects, types, *type);
+    else if (*name > UINT32_MAX)
+        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a name of 32 bits expected, %u found", x->objects, *name);
     else
-        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a name and an id of 32 bits expected, %u and %u found",
-                    x->objects, *name, *id);
+        return HD_OK;
     HD__TRY(hd__v8_leave_out(x));
     if (*type >= types) *type = 0;
     if (*name > UINT32_MAX) *name = 0;
-    if (*id > UINT32_MAX) *id = 0;
+    return HD_OK;
+}
+
+/* A node with a number that its column cannot hold: right, but wide, or wrong. */
+HD__NOINLINE static hd_status hd__v8_odd_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t id, uint64_t count) {
+    hd_v8 *doc = x->doc;
+    HD__TRY(hd__v8_wrong_node(x, type, name, count));
+    if (id >> 32 && !hd__v8_keep_rest(x, &x->id_high, x->objects, id >> 32)) return hd__v8_full(x);
+    if (*type >> 8 && !hd__v8_keep_rest(x, &doc->node_type_high, x->objects, *type >> 8)) return hd__v8_full(x);
     return HD_OK;
 }
 
@@ -33470,8 +33515,8 @@ HD__INLINE hd_status hd__v8_take_node(hd__v8_in *x, const uint64_t *values) {
     uint64_t id = values[t->role[HD__V8_ID]], size = values[t->role[HD__V8_SIZE]];
     uint64_t count = values[t->role[HD__V8_COUNT]], n = x->objects;
     if (HD__UNLIKELY(n == c->object_room)) HD__TRY(hd__v8_grow_nodes(x));
-    if (HD__UNLIKELY(type >= hd__len(t->types) || (name | id) >> 32 || count > x->g->max_records - x->held))
-        HD__TRY(hd__v8_wrong_node(x, &type, &name, &id, &count));
+    if (HD__UNLIKELY(type >= x->node_types || (name | id) >> 32 || count > x->g->max_records - x->held))
+        HD__TRY(hd__v8_odd_node(x, &type, &name, id, count));
     c->id[n] = (uint32_t)id;
     c->first[n] = (uint32_t)x->held;
     c->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
@@ -33888,6 +33933,14 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
     return HD_OK;
 }
 
+/* Number of a node's type. */
+HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
+    uint32_t type = doc->node_type[node];
+    if (HD__UNLIKELY(node < hd__len(doc->node_type_high.low)))
+        type |= (uint32_t)hd__ids_get(&doc->node_type_high, (size_t)node) << 8;
+    return type;
+}
+
 /* The class of a name, made when it is not there. */
 static hd_status hd__v8_class(hd__v8_in *x, hd_str name, uint32_t *class_index) {
     uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
@@ -33910,11 +33963,19 @@ static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
     return hd__bytes_str((uint8_t *)room, end + 1);
 }
 
-/* The name of the class of nodes of a type that are not told apart by their names. */
-static hd_str hd__v8_label(hd_str type, char *room, size_t size) {
+/* The name of the class of nodes of a type that are not told apart by their names; no data: out of memory. */
+static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
+    hd_str label = { NULL, type.len + 2 };
+    char *text;
     if (hd__is(type, "hidden")) return hd_cstr("(system)");
     if (hd__is(type, "code")) return hd_cstr("(compiled code)");
-    return hd__text(room, size, "(%S)", type);
+    text = hd__array(char, x->mem, &x->scratch, label.len);
+    if (!text) return label;
+    text[0] = '(';
+    memcpy(text + 1, type.data, type.len);
+    text[label.len - 1] = ')';
+    label.data = text;
+    return label;
 }
 
 static hd_status hd__v8_classify(hd__v8_in *x) {
@@ -33922,16 +33983,19 @@ static hd_status hd__v8_classify(hd__v8_in *x) {
     size_t types = hd__len(doc->nodes.types), strings = hd__len(x->g->names);
     uint32_t *of_type = hd__zeros(uint32_t, x->mem, &x->scratch, types);
     uint32_t *of_name = hd__zeros(uint32_t, x->mem, &x->scratch, strings);
-    bool named[HD__V8_TYPES];
+    bool *named = hd__array(bool, x->mem, &x->scratch, types);
     char room[256];
-    if (!of_type || !of_name) return hd__v8_full(x);
+    if (!of_type || !of_name || !named) return hd__v8_full(x);
     for (size_t t = 0; t < types; t++)
         named[t] = hd__is(doc->nodes.types[t], "object") || hd__is(doc->nodes.types[t], "native");
     for (uint64_t i = 0; i < x->objects; i++) {
-        uint32_t t = doc->node_type[i], *c = named[t] ? &of_name[doc->name[i]] : &of_type[t];
-        if (HD__UNLIKELY(!*c))
-            HD__TRY(hd__v8_class(x, named[t] ? hd__v8_element(x->g->names[doc->name[i]], room, sizeof room)
-                                             : hd__v8_label(doc->nodes.types[t], room, sizeof room), c));
+        uint32_t t = hd__v8_type_of(doc, i), *c = named[t] ? &of_name[doc->name[i]] : &of_type[t];
+        if (HD__UNLIKELY(!*c)) {
+            hd_str name = named[t] ? hd__v8_element(x->g->names[doc->name[i]], room, sizeof room)
+                                   : hd__v8_label(x, doc->nodes.types[t]);
+            if (!name.data) return hd__v8_full(x);
+            HD__TRY(hd__v8_class(x, name, c));
+        }
         x->columns.class_index[i] = *c;
     }
     return HD_OK;
@@ -33953,7 +34017,8 @@ static uint32_t hd__v8_end(const hd__v8_holds *h, uint32_t node) {
     return node + 1 < h->nodes ? h->first[node + 1] : h->edges;
 }
 
-/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0. */
+/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0, as where it
+   has more than 64 bits. */
 static uint64_t hd__v8_table_of(hd_str name) {
     static const char part[] = " / part of key (", arrow[] = ") -> value (", in[] = ") pair in WeakMap (table @";
     uint64_t table = 0;
@@ -33961,8 +34026,12 @@ static uint64_t hd__v8_table_of(hd_str name) {
     while (i < end && name.data[i] >= '0' && name.data[i] <= '9') i++;
     if (!i || end - i < sizeof part + sizeof arrow + sizeof in || memcmp(name.data + i, part, sizeof part - 1)) return 0;
     if (name.data[--end] != ')') return 0;
-    for (uint64_t ten = 1; name.data[end - 1] >= '0' && name.data[end - 1] <= '9' && ten < UINT64_MAX / 100; ten *= 10)
-        table += ten * (uint64_t)(name.data[--end] - '0');
+    while (name.data[end - 1] >= '0' && name.data[end - 1] <= '9') end--;
+    for (size_t k = end; k + 1 < name.len; k++) {
+        uint64_t digit = (uint64_t)(name.data[k] - '0');
+        if (table > (UINT64_MAX - digit) / 10) return 0;
+        table = 10 * table + digit;
+    }
     if (end < i + sizeof part + sizeof in || memcmp(name.data + end - (sizeof in - 1), in, sizeof in - 1)) return 0;
     for (end -= sizeof in - 1; i + sizeof arrow <= end; i++)
         if (!memcmp(name.data + i, arrow, sizeof arrow - 1)) return table;
@@ -34008,7 +34077,7 @@ static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
     uint32_t end = 0;
     for (uint32_t e = 0; e < hd__v8_end(h, 0); e++) {
         uint32_t to = h->target[e], meaning = x->meaning[doc->edge_type[e]];
-        bool trees = (meaning & HD__V8_ELEMENT) && hd__is(doc->nodes.types[doc->node_type[to]], "synthetic") &&
+        bool trees = (meaning & HD__V8_ELEMENT) && hd__is(doc->nodes.types[hd__v8_type_of(doc, to)], "synthetic") &&
                      hd__is(x->g->names[doc->name[to]], "(Document DOM trees)");
         if ((!trees && !(meaning & HD__V8_SHORTCUT)) || hd__bit(h->owned, to)) continue;
         hd__bit_set(h->owned, to);
@@ -34035,7 +34104,7 @@ static bool hd__v8_find_loose(hd__v8_in *x, hd__v8_holds *h) {
             bool loose = (meaning & HD__V8_WEAK) || (o && (meaning & HD__V8_SHORTCUT)) ||
                          (outside && h->target[e] != o && hd__bit(h->owned, h->target[e]));
             if (h->pairs && (meaning & HD__V8_INTERNAL) && name[e] < HD__INDEX && hd__bit(h->pairs, name[e]))
-                loose |= hd__v8_table_of(x->g->names[name[e]]) == x->columns.id[o];
+                loose |= hd__v8_table_of(x->g->names[name[e]]) == hd__ids_get(&x->g->id, o);
             if (!loose) continue;
             hd__bit_set(h->loose, e);
             if (!hd__graph_mark(x->g, e, HD_REFERENCE_WEAK)) return false;
@@ -34094,6 +34163,9 @@ static hd_status hd__v8_seal(hd__v8_in *x) {
 static hd_status hd__v8_commit(hd__v8_in *x) {
     hd_error *e = &x->report.error;
     HD__TRY(hd_graph_commit(x->g, (uint32_t)x->objects, (uint32_t)x->references, e));
+    for (uint32_t i = 0; i < hd__len(x->id_high.low); i++)
+        if (x->id_high.low[i])
+            HD__TRY(hd_graph_set_id(x->g, i, hd__ids_get(&x->g->id, i) | (uint64_t)x->id_high.low[i] << 32, e));
     for (size_t i = 0; i < hd__len(x->big); i++) {
         hd_status status = hd_graph_add_size(x->g, x->big[i].object, x->big[i].size, e);
         if (status == HD_OVERFLOW) status = hd__v8_leave_out(x);
@@ -34226,6 +34298,7 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
         if (!status) status = hd__v8_finish(&x);
         hd__window_close(&x.w);
         hd__arr_free(x.mem, x.big);
+        hd__ids_free(x.mem, &x.id_high);
         hd__arena_free(x.mem, &x.scratch);
         hd__strings_free(x.mem, &x.labels);
     }
@@ -34248,6 +34321,7 @@ HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
         hd__v8_table_free(m, &doc->edges);
         hd__arrs_free(m, &doc->text, &doc->members, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at,
                       &doc->stray);
+        hd__ids_free(m, &doc->node_type_high);
         hd_graph_free(doc->graph);
     }
     hd__delete(doc);
@@ -34257,7 +34331,7 @@ HEAPDUMP_API const hd_graph *hd_v8_graph(const hd_v8 *doc) { return doc->graph; 
 HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc) { return doc->warnings; }
 
 HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object) {
-    return object < hd__len(doc->node_type) ? doc->nodes.types[doc->node_type[object]] : hd_cstr("");
+    return object < hd__len(doc->node_type) ? doc->nodes.types[hd__v8_type_of(doc, object)] : hd_cstr("");
 }
 
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object) {
@@ -34316,8 +34390,8 @@ typedef struct hd__v8_walk {
     uint64_t *pending;           /* by part: one edge was met */
     uint32_t *first, *queue, *distance; /* first: by node, number of its first edge */
     uint32_t end;
-    uint8_t meaning[HD__V8_TYPES];
-    uint8_t type[HD__V8_TYPES];  /* of nodes: what their names may tell */
+    uint8_t meaning[HD__V8_EDGE_TYPES];
+    uint8_t *type;               /* of nodes: what their names may tell */
 } hd__v8_walk;
 
 static bool hd__v8_walk_pairs(hd__v8_walk *w) {
@@ -34351,11 +34425,12 @@ static bool hd__v8_walk_open(hd__v8_walk *w) {
     if (n) hd__graph_row(doc->graph, 0, &count, &kinds); /* node 0 may lead to a node more than once */
     w->queue = hd__array(uint32_t, &w->mem, &w->arena, (size_t)n + count);
     for (size_t i = 0; i < hd__len(doc->edges.types); i++) w->meaning[i] = hd__v8_meaning(doc->edges.types[i]);
-    for (size_t i = 0; i < hd__len(doc->nodes.types); i++)
+    w->type = hd__array(uint8_t, &w->mem, &w->arena, hd__len(doc->nodes.types));
+    for (size_t i = 0; i < hd__len(doc->nodes.types) && w->type; i++)
         w->type[i] = hd__is(doc->nodes.types[i], "hidden")  ? HD__V8_CONTEXT
                      : hd__is(doc->nodes.types[i], "array") ? HD__V8_DESCRIPTORS
                                                             : HD__V8_ANY;
-    return w->first && w->queue && hd__v8_walk_pairs(w);
+    return w->first && w->queue && w->type && hd__v8_walk_pairs(w);
 }
 
 /* Whether such a number, or text that begins with one, is that of a descriptor's key or value; -1 is none. */
@@ -34388,7 +34463,7 @@ static hd_status hd__v8_walk_on(hd__v8_walk *w, hd_error *err) {
         uint32_t o = w->queue[at], n;
         const uint32_t *row = hd__graph_row(doc->graph, o, &n, &kinds);
         const uint32_t *name = n ? hd__v8_names_of(doc->graph, row, kinds) : NULL;
-        int type = w->type[doc->node_type[o]];
+        int type = w->type[hd__v8_type_of(doc, o)];
         if (type && !hd__is(doc->graph->names[doc->name[o]], named[type])) type = HD__V8_ANY;
         HD__TRY(hd__tick(w->options, at, doc->graph->described, err));
         for (uint32_t i = 0; i < n; i++) {
@@ -34502,7 +34577,7 @@ static hd_status hd__v8_put_nodes(hd_sink *s, const hd_v8 *doc, const hd_options
         HD__TRY(hd__tick(options, o, g->described, err));
         hd__graph_row(g, o, &n, &kinds);
         hd__v8_get_rests(t, o, values);
-        values[t->role[HD__V8_TYPE]] = doc->node_type[o];
+        values[t->role[HD__V8_TYPE]] = hd__v8_type_of(doc, o);
         values[t->role[HD__V8_NAME]] = doc->name[o];
         values[t->role[HD__V8_ID]] = hd__graph_id(g, o);
         values[t->role[HD__V8_SIZE]] = hd__graph_size(g, o);
@@ -34579,6 +34654,7 @@ typedef struct hd__v8_graph_out {
     const hd_options *options;
     hd__holding rows;
     bool own_ids;                /* the graph's would not do */
+    uint64_t node_id[HD__V8_NODES_FIXED]; /* of the nodes that are added */
     bool first;                  /* no record of this array was written yet */
 } hd__v8_graph_out;
 
@@ -34604,14 +34680,24 @@ static void hd__v8_put_edge(hd__v8_graph_out *o, uint64_t type, uint64_t name, u
     hd__v8_put(o, values, 3);
 }
 
-/* Ids of 32 bits that are no others', and not those of the nodes that are added. */
+/* Ids that are no others', and exact as numbers of JavaScript. */
 static bool hd__v8_ids_will_do(const hd_graph *g) {
     if (hd_graph_duplicate(g) != HD_NONE) return false;
     for (uint32_t o = 0; o < g->count; o++) {
         uint64_t id = hd__graph_id(g, o);
-        if (id <= HD__V8_LAST_ID || id >> 32 || (o >= g->described && hd__graph_described(g, id) != HD_NONE)) return false;
+        if (!id || id >= (uint64_t)1 << 53 || (o >= g->described && hd__graph_described(g, id) != HD_NONE)) return false;
     }
     return true;
+}
+
+/* Ids for the nodes that are added: V8's own, or the next that no object has. */
+static void hd__v8_find_ids(hd__v8_graph_out *o) {
+    uint64_t id = 1;
+    o->own_ids = !hd__v8_ids_will_do(o->g);
+    for (int i = 0; i < HD__V8_NODES_FIXED; i++, id += 2) {
+        while (!o->own_ids && hd_graph_find(o->g, id) != HD_NONE) id += 2;
+        o->node_id[i] = id;
+    }
 }
 
 /* How many values hang from an object as a key. */
@@ -34650,8 +34736,8 @@ static void hd__v8_put_references(hd__v8_graph_out *o, uint32_t object) {
 static hd_status hd__v8_put_objects(hd__v8_graph_out *o, uint64_t roots, hd_error *err) {
     const hd_graph *g = o->g;
     o->first = true;
-    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_EMPTY_STRING, 1, 0, 1);
-    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_ROOTS_STRING, HD__V8_LAST_ID, 0, roots);
+    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_EMPTY_STRING, o->node_id[0], 0, 1);
+    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_ROOTS_STRING, o->node_id[1], 0, roots);
     for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
         const uint8_t *kinds;
         uint32_t n;
@@ -34714,7 +34800,7 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     memset(&o, 0, sizeof o);
     o.g = g;
     o.options = options;
-    o.own_ids = !hd__v8_ids_will_do(g);
+    hd__v8_find_ids(&o);
     HD__TRY(hd__holding_open(&m, g, options, &o.rows, err));
     hd_json_begin(&o.json, out);
     status = hd__v8_put_graph(&o, err);
