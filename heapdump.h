@@ -3158,8 +3158,9 @@ typedef struct hd_v8 hd_v8;
 
 /* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes, an
    edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
-   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: a
-   warning, the piece is left out and all else kept; of a file that is cut off what is there counts), HD_UNSUPPORTED
+   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: one
+   warning for the whole file, with what is lost; all else is kept, and a file may be cut off anywhere behind
+   its first node), HD_UNSUPPORTED
    (more than 32 fields, or 255 types of edges), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
    HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
@@ -3170,6 +3171,9 @@ HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc);
 /* Type and name of a node, by its number in the graph: "string" and the text, say, which V8 cuts off. */
 HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
+/* Whether a damaged file has lost the name: it is "(name lost)" then, as is the class of an object or native node, which
+   no record describes. */
+HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
 /* A field of a node that the graph has no column for, "detachedness" or "trace_node_id" say; 0: there is none. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
@@ -32942,6 +32946,7 @@ struct hd_v8 {
     uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
     hd__v8_far *stray;             /* places that the graph has no room for, by edge */
     uint64_t warnings;
+    uint32_t lost;               /* the string that stands for names that are lost; HD_NONE: none is */
 };
 
 /* What a type of edge means. */
@@ -32965,6 +32970,10 @@ typedef struct hd__v8_in {
     uint32_t seen, edge_types;
     uint32_t node_types;         /* that fit their column */
     bool repaired;               /* what was read is not what will be written */
+    hd_error damage;             /* the first that was found; HD_OK: none */
+    uint64_t lost_edges, all_edges, lost_names[2]; /* names of nodes, of edges */
+    uint32_t lost_members;       /* bits: of hd__v8_others */
+    hd__v8_span key;             /* in the text: of the member at hand; empty: between two */
     uint64_t strings_offset;     /* in the file */
     hd__v8_span strings, meta;   /* in the text, as are */
     hd__v8_span counts[3];       /* numbers of nodes, edges, functions in the header; empty: not told */
@@ -32988,10 +32997,13 @@ HD__NOINLINE static hd_status hd__v8_bad(hd__v8_in *x, const char *expected) {
     return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, end of input found", expected);
 }
 
-/* After the error was filled: HD_OK when the piece is to be left out. */
+/* After the error was filled: HD_OK when the piece is to be left out. The first one is told with all that is lost. */
 static hd_status hd__v8_leave_out(hd__v8_in *x) {
+    const hd_error *e = &x->report.error;
+    if (!x->report.options.lenient || (e->status != HD_MALFORMED && e->status != HD_OVERFLOW)) return e->status;
+    if (!x->repaired) x->damage = *e;
     x->repaired = true;
-    return hd__complain(&x->report, NULL);
+    return HD_OK;
 }
 
 /* Text: what is kept as it is. ------------------------------------------------------------------ */
@@ -33411,6 +33423,7 @@ static hd_status hd__v8_slow_number(hd__v8_in *x, uint64_t *value) {
         v = 10 * v + (uint64_t)(c - '0');
     }
     if (!digits) return hd__v8_bad(x, "a number");
+    if (c < 0) return hd__v8_bad(x, "',' or ']'"); /* else a number that is cut off were another one */
     *value = v;
     return HD_OK;
 }
@@ -33493,8 +33506,9 @@ HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, ui
     else
         return HD_OK;
     HD__TRY(hd__v8_leave_out(x));
-    if (*type >= types) *type = 0;
-    if (*name > UINT32_MAX) *name = 0;
+    if (*type >= types)
+        for (*type = types - 1; *type && !hd__is(x->doc->nodes.types[*type], "object");) --*type;
+    *name = HD_NONE;             /* so that no class is made up */
     return HD_OK;
 }
 
@@ -33555,6 +33569,14 @@ static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
     return HD_OK;
 }
 
+/* Compares the number of nodes or edges with what the header tells. */
+static hd_status hd__v8_check_count(hd__v8_in *x, int which, uint64_t found) {
+    if (x->told[which] == found || x->told[which] == HD_UNKNOWN) return HD_OK;
+    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "%s is %u, but there are %u",
+                hd__v8_counts[which], x->told[which], found);
+    return hd__v8_leave_out(x);
+}
+
 static hd_status hd__v8_read_nodes(hd__v8_in *x) {
     uint64_t values[HD__V8_FIELDS];
     bool more;
@@ -33563,7 +33585,7 @@ static hd_status hd__v8_read_nodes(hd__v8_in *x) {
     for (;;) {
         HD__TRY(hd__v8_fast_nodes(x, values));
         HD__TRY(hd__v8_slow_record(x, &x->doc->nodes, !x->objects, "nodes", values, &more));
-        if (!more) return HD_OK;
+        if (!more) return hd__v8_check_count(x, 0, x->objects);
         HD__TRY(hd__v8_take_node(x, values));
     }
 }
@@ -33658,6 +33680,13 @@ static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
     return usual ? hd__v8_fast_edges_of(x, values, true) : hd__v8_fast_edges_of(x, values, false);
 }
 
+static hd_status hd__v8_check_edges(hd__v8_in *x) {
+    if (x->held == x->references) return hd__v8_check_count(x, 1, x->references);
+    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0,
+                "the nodes have %u edges together, but \"edges\" has %u", x->held, x->references);
+    return hd__v8_leave_out(x);
+}
+
 static hd_status hd__v8_read_edges(hd__v8_in *x) {
     uint64_t values[HD__V8_FIELDS];
     bool more;
@@ -33666,7 +33695,7 @@ static hd_status hd__v8_read_edges(hd__v8_in *x) {
     for (;;) {
         HD__TRY(hd__v8_fast_edges(x, values));
         HD__TRY(hd__v8_slow_record(x, &x->doc->edges, !x->references, "edges", values, &more));
-        if (!more) return HD_OK;
+        if (!more) return hd__v8_check_edges(x);
         HD__TRY(hd__v8_take_edge(x, values, false));
     }
 }
@@ -33719,7 +33748,8 @@ static void hd__v8_close_member(hd__v8_text *t, size_t from) {
 }
 
 /* Where the strings end that a file which is cut off has whole. */
-static size_t hd__v8_whole_strings(hd__v8_in *x, bool *any) {
+static size_t hd__v8_whole_strings(hd__v8_text *t, bool *any) {
+    hd__v8_in *x = t->x;
     hd__v8_span s = x->strings;
     const uint8_t *text = x->doc->text + s.from;
     size_t end = 0;
@@ -33727,24 +33757,35 @@ static size_t hd__v8_whole_strings(hd__v8_in *x, bool *any) {
     hd__token token;
     hd__pull p;
     hd_str string;
-    if (s.to == s.from || hd__pull_open(&p, x->mem, hd_in_memory(text, s.to - s.from), 0, &ignored)) return 0;
+    if (s.to == s.from) return 0;
+    t->full |= hd__pull_open(&p, x->mem, hd_in_memory(text, s.to - s.from), 0, &ignored) != HD_OK;
+    if (t->full) return 0;
     token = hd__pull_next(&p);
     for (*any = false; token == HD__T_ARRAY && hd__pull_next(&p) == HD__T_STRING && hd__pull_string(&p, &string); *any = true)
         end = (size_t)hd_window_offset(&p.r);
+    t->full |= p.status && p.status != HD_MALFORMED;
     hd__pull_close(&p);
     return end;
 }
 
+/* A number of the header, whose place is another now. */
+static void hd__v8_say_count(hd__v8_text *t, uint64_t count, hd__v8_span *span) {
+    span->from = hd__len(t->text);
+    hd__v8_say_number(t, count);
+    span->to = hd__len(t->text);
+}
+
 /* The header, with the numbers that are right now. */
-static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span, bool traced) {
-    const hd__v8_in *x = t->x;
-    uint64_t right[3] = { x->objects, x->references, traced ? x->told[2] : 0 };
+static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span) {
+    hd__v8_in *x = t->x;
+    uint64_t right[3] = { x->objects, x->references, x->told[2] };
+    hd__v8_span moved[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
     for (size_t at = span.from; at < span.to;) {
         uint32_t next = 3;
         for (uint32_t i = 0; i < 3; i++)
             if (x->counts[i].from >= at && (next == 3 || x->counts[i].from < x->counts[next].from)) next = i;
         hd__v8_say_span(t, at, next < 3 ? x->counts[next].from : span.to - 1);
-        if (next < 3) hd__v8_say_number(t, right[next]);
+        if (next < 3) hd__v8_say_count(t, right[next], &moved[next]);
         at = next < 3 ? x->counts[next].to : span.to;
     }
     for (int i = 0; i < 2; i++) {
@@ -33752,9 +33793,10 @@ static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span, bool traced) {
         hd__v8_say_word(t, ",\"");
         hd__v8_say_word(t, hd__v8_counts[i]);
         hd__v8_say_word(t, "\":");
-        hd__v8_say_number(t, right[i]);
+        hd__v8_say_count(t, right[i], &moved[i]);
     }
     hd__v8_say_word(t, "}");
+    memcpy(x->counts, moved, sizeof moved);
 }
 
 static hd_str hd__v8_key(const hd_v8 *doc, size_t member) {
@@ -33769,26 +33811,34 @@ static bool hd__v8_has_member(const hd_v8 *doc, const char *name) {
 }
 
 /* A member of the old text, or an empty one; numbers of nodes and edges go where *at tells. */
-static void hd__v8_say_member(hd__v8_text *t, hd_str name, hd__v8_span span, bool traced) {
+static void hd__v8_say_member(hd__v8_text *t, hd_str name, hd__v8_span span) {
     hd_v8 *doc = t->x->doc;
     size_t *at = hd__is(name, "nodes") ? &doc->nodes_at : hd__is(name, "edges") ? &doc->edges_at : NULL, from;
     hd__v8_open_member(t, name);
     from = hd__len(t->text);
-    if (hd__is(name, "snapshot")) hd__v8_say_header(t, span, traced);
+    if (hd__is(name, "snapshot")) hd__v8_say_header(t, span);
     else if (at || span.to == span.from) hd__v8_say_word(t, "[]");
     else hd__v8_say_span(t, span.from, span.to);
     if (at) *at = from + 1;
     hd__v8_close_member(t, from);
 }
 
+static const char hd__v8_lost_name[] = "(name lost)";
+
 static void hd__v8_say_strings(hd__v8_text *t) {
     hd__v8_in *x = t->x;
     bool any = false;
-    size_t end = hd__v8_whole_strings(x, &any), from;
+    size_t end = hd__v8_whole_strings(t, &any), from;
     hd__v8_open_member(t, hd_cstr("strings"));
     from = hd__len(t->text);
     if (any) hd__v8_say_span(t, x->strings.from, x->strings.from + end);
-    hd__v8_say_word(t, any ? "]" : "[\"\"]");
+    else hd__v8_say_word(t, "[");
+    if (x->doc->lost != HD_NONE) {
+        hd__v8_say_word(t, any ? ",\"" : "\"");
+        hd__v8_say_word(t, hd__v8_lost_name);
+        hd__v8_say_word(t, "\"");
+    }
+    hd__v8_say_word(t, "]");
     hd__v8_close_member(t, from);
     x->strings.from = from;
     x->strings.to = hd__len(t->text);
@@ -33800,14 +33850,14 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd__v8_text t = { x, NULL, NULL, false };
     hd__v8_span none = { 0, 0 };
-    bool traced = hd__v8_has_member(doc, hd__v8_others[0]) && hd__v8_has_member(doc, hd__v8_others[1]);
+    if (!hd__v8_has_member(doc, hd__v8_others[0]) || !hd__v8_has_member(doc, hd__v8_others[1])) x->told[2] = 0;
     for (size_t i = 0; i < hd__len(doc->members); i += 2)
         if (!hd__is(hd__v8_key(doc, i), "strings"))
-            hd__v8_say_member(&t, hd__v8_key(doc, i), doc->members[i + 1], traced);
-    if (!hd__v8_has_member(doc, "nodes")) hd__v8_say_member(&t, hd_cstr("nodes"), none, false);
-    if (!hd__v8_has_member(doc, "edges")) hd__v8_say_member(&t, hd_cstr("edges"), none, false);
+            hd__v8_say_member(&t, hd__v8_key(doc, i), doc->members[i + 1]);
+    if (!hd__v8_has_member(doc, "nodes")) hd__v8_say_member(&t, hd_cstr("nodes"), none);
+    if (!hd__v8_has_member(doc, "edges")) hd__v8_say_member(&t, hd_cstr("edges"), none);
     for (int i = 0; i < 4; i++)
-        if (!hd__v8_has_member(doc, hd__v8_others[i])) hd__v8_say_member(&t, hd_cstr(hd__v8_others[i]), none, false);
+        if (!hd__v8_has_member(doc, hd__v8_others[i])) hd__v8_say_member(&t, hd_cstr(hd__v8_others[i]), none);
     hd__v8_say_strings(&t);
     hd__v8_say_word(&t, "}");
     hd__arrs_free(x->mem, &doc->members, &doc->text);
@@ -33816,18 +33866,56 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     return t.full ? hd__v8_full(x) : HD_OK;
 }
 
-/* Tells what was lost where reading ended too early. */
-static hd_status hd__v8_tell_loss(hd__v8_in *x) {
-    char text[96];
-    hd_str lost = { text, 0 };
+/* Says of a file that is cut off where: within a member, or after one. */
+static void hd__v8_find_end(hd__v8_in *x) {
+    static const char *const what[] = { "nodes", "edges" };
+    hd_error *e = &x->report.error;
+    uint64_t size = hd_window_offset(&x->w) + (uint64_t)(x->w.end - x->w.at), count[2] = { x->objects, x->references };
+    hd_str name = { "", 0 };
+    if (!x->w.ended || e->offset < size) return;
+    if (x->key.to > x->key.from) name = hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to - x->key.from - 2);
+    else if (hd__len(x->doc->members)) name = hd__v8_key(x->doc, hd__len(x->doc->members) - 2);
+    hd__fail_at(e, HD_MALFORMED, size, 0, x->key.to > x->key.from ? "the file ends within \"%S\""
+                                          : name.len              ? "the file ends after \"%S\""
+                                                                  : "the file ends before \"snapshot\"", name);
+    for (int i = 0; i < 2; i++)
+        if (hd__is(name, what[i]) && x->told[i] != HD_UNKNOWN && count[i] < x->told[i])
+            hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends within \"%S\", after %u of %u", name, count[i], x->told[i]);
+}
+
+/* Notes which members are lost where reading ended too early: the one at hand, and all before the strings, the last ones. */
+static void hd__v8_find_loss(hd__v8_in *x) {
+    hd_str at = hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to > x->key.from ? x->key.to - x->key.from - 2 : 0);
+    for (uint32_t i = 0; i < 4; i++)
+        if (hd__is(at, hd__v8_others[i]) || (!(x->seen & HD__V8_STRINGS) && !hd__v8_has_member(x->doc, hd__v8_others[i])))
+            x->lost_members |= 1u << i;
+}
+
+/* The names that are lost, and members, as a list. */
+static hd_str hd__v8_losses(const hd__v8_in *x, char *text, size_t size) {
+    static const char *const what[] = { "node", "edge" };
+    size_t n = 0;
+    text[0] = 0;
+    if (x->lost_edges) n = hd__text(text, size, "%u of %u edges", x->lost_edges, x->all_edges).len;
+    for (int i = 0; i < 2; i++)
+        if (x->lost_names[i])
+            n += hd__text(text + n, size - n, "%s%u %s%s", i && x->lost_names[0] ? " and " : n ? ", the names of " : "the names of ",
+                          x->lost_names[i], what[i], x->lost_names[i] == 1 ? "" : "s").len;
     for (int i = 0; i < 4; i++)
-        if (!hd__v8_has_member(x->doc, hd__v8_others[i]))
-            lost.len += hd__text(text + lost.len, sizeof text - lost.len, lost.len ? ", %s" : "%s",
-                                 hd__v8_others[i]).len;
-    if (!lost.len) return HD_OK;
-    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "what is not whole is left out: %S",
-                lost);
-    return hd__v8_leave_out(x);
+        if (x->lost_members >> i & 1) n += hd__text(text + n, size - n, n ? ", %s" : "%s", hd__v8_others[i]).len;
+    return hd__bytes_str((const uint8_t *)text, n);
+}
+
+/* One warning for all that is damaged. */
+static hd_status hd__v8_tell_damage(hd__v8_in *x) {
+    const hd_error *d = &x->damage;
+    char text[sizeof d->message];
+    hd_str losses;
+    if (!d->status) return HD_OK;
+    losses = hd__v8_losses(x, text, sizeof text);
+    hd__fail_at(&x->report.error, d->status, d->offset, d->line, "%s%s%S%s", d->message, losses.len ? "; lost: " : "", losses,
+                x->lost_edges ? "; retained sizes and paths are incomplete" : "");
+    return hd__complain(&x->report, NULL);
 }
 
 /* Takes edges that lead nowhere out, and ends rows where the edges do. */
@@ -33835,8 +33923,11 @@ static void hd__v8_close_up(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd_graph_columns *c = &x->columns;
     uint64_t at = 0, e = 0, stray = 0, strays = hd__len(doc->stray);
+    x->all_edges = x->held > x->references ? x->held : x->references;
+    if (x->told[0] != HD_UNKNOWN && x->objects < x->told[0] && x->told[1] != HD_UNKNOWN && x->told[1] > x->all_edges)
+        x->all_edges = x->told[1];
     for (uint64_t o = 0; o < x->objects; o++) {
-        uint64_t end = o + 1 < x->objects ? c->first[o + 1] : x->references;
+        uint64_t end = o + 1 < x->objects ? c->first[o + 1] : x->held;
         c->first[o] = (uint32_t)at;
         if (end > x->references) end = x->references;
         for (; e < end; e++) {
@@ -33860,23 +33951,7 @@ static void hd__v8_close_up(hd__v8_in *x) {
         if (at < hd__len(column->high)) hd__arr_resize(column->high, (size_t)at);
     }
     x->references = x->held = at;
-}
-
-/* Compares what was announced with what is there. */
-static hd_status hd__v8_check_counts(hd__v8_in *x) {
-    hd_error *e = &x->report.error;
-    uint64_t found[2] = { x->objects, x->references };
-    if (x->held != x->references) {
-        hd__fail(e, HD_MALFORMED, "the nodes have %u edges together, but \"edges\" has %u", x->held, x->references);
-        HD__TRY(hd__v8_leave_out(x));
-    }
-    for (int i = 0; i < 2; i++) {
-        if (x->told[i] == found[i] || (x->told[i] == HD_UNKNOWN && !x->repaired)) continue;
-        if (x->repaired) continue;
-        hd__fail(e, HD_MALFORMED, "%s is %u, but there are %u", hd__v8_counts[i], x->told[i], found[i]);
-        HD__TRY(hd__v8_leave_out(x));
-    }
-    return HD_OK;
+    x->lost_edges = x->all_edges - at;
 }
 
 /* Strings become the graph's names: where they stand in the text, or copies of those with escapes. */
@@ -33905,8 +33980,6 @@ static hd_status hd__v8_take_strings(hd__v8_in *x) {
 /* Finds all strings; of damaged ones those that are whole. */
 static hd_status hd__v8_find_strings(hd__v8_in *x) {
     hd_status status = hd__v8_take_strings(x);
-    if (!status && !hd__len(x->g->names) && x->objects)
-        status = hd__fail_at(&x->report.error, HD_MALFORMED, x->strings_offset, 0, "there are no strings to name nodes by");
     if (status != HD_MALFORMED) return status;
     HD__TRY(hd__v8_leave_out(x));
     hd__arr_resize(x->g->names, 0);
@@ -33914,7 +33987,7 @@ static hd_status hd__v8_find_strings(hd__v8_in *x) {
     return hd__v8_take_strings(x);
 }
 
-/* Whether all names are among the strings. */
+/* Whether all names are among the strings. Those that are not become one that says so, behind the others. */
 static hd_status hd__v8_check_names(hd__v8_in *x) {
     uint64_t count = hd__len(x->g->names), n;
     for (int edges = 0; edges < 2; edges++) {
@@ -33927,10 +34000,15 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
                         "%s %u: a name among %u strings expected, %u found", edges ? "edge" : "node", i, count,
                         (uint64_t)name[i]);
             HD__TRY(hd__v8_leave_out(x));
-            name[i] = 0;
+            name[i] = (uint32_t)count;
+            x->lost_names[edges]++;
         }
     }
-    return HD_OK;
+    if (!x->lost_names[0] && !x->lost_names[1]) return HD_OK;
+    x->doc->lost = (uint32_t)count;
+    hd__arr_resize(x->g->names, 0);
+    HD__TRY(hd__v8_rewrite(x));
+    return hd__v8_take_strings(x);
 }
 
 /* Number of a node's type. */
@@ -33942,9 +34020,9 @@ HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
 }
 
 /* The class of a name, made when it is not there. */
-static hd_status hd__v8_class(hd__v8_in *x, hd_str name, uint32_t *class_index) {
+static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *class_index) {
     uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
-    hd_class desc = { (uint64_t)label + 1, name, { "", 0 }, true };
+    hd_class desc = { (uint64_t)label + 1, name, { "", 0 }, !lost };
     if (label == HD_NONE) return hd__v8_full(x);
     *class_index = label + 1;
     if (label + 1 < hd_graph_class_count(x->g)) return HD_OK;
@@ -33994,7 +34072,7 @@ static hd_status hd__v8_classify(hd__v8_in *x) {
             hd_str name = named[t] ? hd__v8_element(x->g->names[doc->name[i]], room, sizeof room)
                                    : hd__v8_label(x, doc->nodes.types[t]);
             if (!name.data) return hd__v8_full(x);
-            HD__TRY(hd__v8_class(x, name, c));
+            HD__TRY(hd__v8_class(x, name, named[t] && doc->name[i] == doc->lost, c));
         }
         x->columns.class_index[i] = *c;
     }
@@ -34178,7 +34256,6 @@ static hd_status hd__v8_commit(hd__v8_in *x) {
 static hd_status hd__v8_finish(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd__mem *m = x->mem;
-    HD__TRY(hd__v8_check_counts(x));
     if (x->repaired) {
         hd__v8_close_up(x);
         HD__TRY(hd__v8_rewrite(x));
@@ -34193,6 +34270,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
     hd__arr_resize(doc->node_type, (size_t)x->objects);
     hd__arr_resize(doc->edge_type, (size_t)x->references);
     hd__arrs_trim(m, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at);
+    HD__TRY(hd__v8_tell_damage(x));
     doc->warnings = x->report.warning_count;
     return HD_OK;
 }
@@ -34257,7 +34335,9 @@ static hd_status hd__v8_run(hd__v8_in *x) {
         if (c != '"') return hd__v8_bad(x, "a key");
         HD__TRY(hd__v8_keep_value(x, &key));
         HD__TRY(hd__v8_want(x, ':', "':'"));
+        x->key = key;
         HD__TRY(hd__v8_read_member(x, key, &value));
+        x->key.from = x->key.to = 0;
         if (!hd__push(x->mem, x->doc->members, key) || !hd__push(x->mem, x->doc->members, value)) return hd__v8_full(x);
     }
     if (!(x->seen & HD__V8_NODES)) return hd__v8_bad(x, "\"nodes\"");
@@ -34276,6 +34356,7 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
     HD__TRY(hd__new(hd_v8, &doc, hd__mem_options(options), err));
     memset(&x, 0, sizeof x);
     x.doc = doc;
+    doc->lost = HD_NONE;
     x.report = hd__reporter_make(options);
     x.told[0] = x.told[1] = x.told[2] = HD_UNKNOWN;
     x.labels.seed = hd__seed();
@@ -34291,9 +34372,10 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
         hd__mem_join(x.mem, &doc->mem);
         hd__window_open(&x.w, x.mem, in);
         status = hd__v8_run(&x);
-        if (status == HD_MALFORMED && (x.seen & HD__V8_HEADER)) {
-            status = hd__v8_leave_out(&x);
-            if (!status) status = hd__v8_tell_loss(&x);
+        if (status == HD_MALFORMED) {
+            hd__v8_find_end(&x);
+            hd__v8_find_loss(&x);
+            if (x.objects) status = hd__v8_leave_out(&x);
         }
         if (!status) status = hd__v8_finish(&x);
         hd__window_close(&x.w);
@@ -34336,6 +34418,10 @@ HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object) {
 
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object) {
     return object < hd__len(doc->name) ? doc->graph->names[doc->name[object]] : hd_cstr("");
+}
+
+HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object) {
+    return object < hd__len(doc->name) && doc->name[object] == doc->lost;
 }
 
 /* A field of a record that has no column of its own. */

@@ -143,13 +143,15 @@ static bool may_be_cut(hd_str text) {
     return units >= V8_UNITS - 1;
 }
 
-/* Strings of V8; those that were put together of others, or are parts of them, have no text there. */
+/* Strings of V8; those that were put together of others, or are parts of them, have no text there, nor have those
+   whose text a damaged file has lost. */
 static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
     uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
     hd_string_table *t = &list->table;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
-        if ((!reached || reached[i]) && hd_str_equal(hd_v8_type(v8, i), hd_cstr("string"))) all[n++] = i;
+        if ((!reached || reached[i]) && hd_str_equal(hd_v8_type(v8, i), hd_cstr("string")) && !hd_v8_name_lost(v8, i))
+            all[n++] = i;
     qsort_r(all, n, sizeof *all, text_before, (void *)(uintptr_t)v8);
     list->of_v8 = needed(calloc((size_t)n + 1, sizeof *list->of_v8));
     for (uint32_t i = 0; i < n; i++) {

@@ -9,11 +9,12 @@ void graph_info_text(FILE *out, const hd_graph *graph) {
     display(out, "%12llu references, %llu of them weak\n%12llu roots, %llu of them weak\n",
             (unsigned long long)s.references, (unsigned long long)s.weak_references,
             (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
+    if (s.missing_objects)
+        display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n",
+                (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
+                (unsigned long long)s.missing_roots);
     if (s.missing_objects || s.missing_classes)
-        display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n"
-                "%12llu classes that no record describes\n", (unsigned long long)s.missing_objects,
-                (unsigned long long)s.missing_references, (unsigned long long)s.missing_roots,
-                (unsigned long long)s.missing_classes);
+        display(out, "%12llu classes that no record describes\n", (unsigned long long)s.missing_classes);
 }
 
 void graph_info_json(hd_json *j, const hd_graph *graph) {
