@@ -1143,15 +1143,15 @@ typedef struct hd_graph_columns {
 } hd_graph_columns;
 
 /* Reserves room for at least so many more objects and references, whose ids have 32 bits there (hd_graph_set_id sets
-   wider ones). Keeps what is written and not added yet. The columns may move with the next call. Memory that nothing is written to counts for
-   limits alone. */
+   wider ones). Keeps what is written and not added yet. The columns may move with the next call. Memory that nothing
+   is written to counts for limits alone. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
 /* Adds so many objects and references of what was reserved and is written by now. References may be added later
    than the objects that they are of: `first` is looked at when the graph is sealed. */
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
-/* Sets the id of an object that has been added: one of more than 32 bits, which its column cannot hold. Not in a dense
-   graph. */
+/* Sets the id of an object that has been added: one of more than 32 bits, which its column cannot hold. Not in a
+   dense graph. */
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
 /* Adds to the size of an object: memory that it has elsewhere. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
@@ -3158,9 +3158,9 @@ typedef struct hd_v8 hd_v8;
 
 /* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes, an
    edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
-   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: one
-   warning for the whole file, with what is lost; all else is kept, and a file may be cut off anywhere behind
-   its first node), HD_UNSUPPORTED
+   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient:
+   one warning for the whole file, which counts the losses; all else is kept, and a file may end anywhere behind its
+   first node), HD_UNSUPPORTED
    (more than 32 fields, or 255 types of edges), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
    HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
@@ -3171,8 +3171,8 @@ HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc);
 /* Type and name of a node, by its number in the graph: "string" and the text, say, which V8 cuts off. */
 HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
-/* Whether a damaged file has lost the name: it is "(name lost)" then, as is the class of an object or native node, which
-   no record describes. */
+/* Whether a damaged file has lost the name, which is "(name lost)" then. So is the class of an object or native node,
+   and no record describes that class. */
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
 /* A field of a node that the graph has no column for, "detachedness" or "trace_node_id" say; 0: there is none. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
@@ -33154,7 +33154,8 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
     hd_error *e = &x->report.error;
     uint32_t fields = (uint32_t)hd__len(t->fields), taken = 0;
     if (fields > HD__V8_FIELDS)
-        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields: at most 32 expected", what, (uint64_t)fields);
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields: at most 32 expected", what,
+                           (uint64_t)fields);
     if (t == &x->doc->edges && hd__len(t->types) > HD__V8_EDGE_TYPES)
         return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "edges of %u types: at most 255 expected",
                            (uint64_t)hd__len(t->types));
@@ -33173,8 +33174,9 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
 
 /* V8 had nodes of two types more before it named these: Node 6 to 10 write twelve names. */
 static hd_status hd__v8_name_types(hd__v8_in *x) {
-    static const char *const named[] = { "hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native",
-                                         "synthetic", "concatenated string", "sliced string", "symbol", "bigint" };
+    static const char *const named[] = { "hidden", "array", "string", "object", "code", "closure", "regexp", "number",
+                                         "native", "synthetic", "concatenated string", "sliced string",
+                                         "symbol", "bigint" };
     hd_str **types = &x->doc->nodes.types;
     size_t n = hd__len(*types);
     for (size_t i = 0; i < n; i++)
@@ -33492,7 +33494,7 @@ HD__NOINLINE static hd_status hd__v8_grow_nodes(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* What of a node is no use: its values become what can be had instead, when it may stay. */
+/* Reports a number that cannot be right. Leniently the node stays, as an object whose name is lost. */
 HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t count) {
     hd_error *e = &x->report.error;
     uint64_t types = hd__len(x->doc->nodes.types), at = hd__v8_record_at(x, &x->doc->nodes);
@@ -33508,12 +33510,13 @@ HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, ui
     HD__TRY(hd__v8_leave_out(x));
     if (*type >= types)
         for (*type = types - 1; *type && !hd__is(x->doc->nodes.types[*type], "object");) --*type;
-    *name = HD_NONE;             /* so that no class is made up */
+    *name = HD_NONE;             /* no string has this number */
     return HD_OK;
 }
 
 /* A node with a number that its column cannot hold: right, but wide, or wrong. */
-HD__NOINLINE static hd_status hd__v8_odd_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t id, uint64_t count) {
+HD__NOINLINE static hd_status hd__v8_odd_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t id,
+                                              uint64_t count) {
     hd_v8 *doc = x->doc;
     HD__TRY(hd__v8_wrong_node(x, type, name, count));
     if (id >> 32 && !hd__v8_keep_rest(x, &x->id_high, x->objects, id >> 32)) return hd__v8_full(x);
@@ -33866,28 +33869,37 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     return t.full ? hd__v8_full(x) : HD_OK;
 }
 
+/* The member that is being read; empty: between two. */
+static hd_str hd__v8_key_at_hand(const hd__v8_in *x) {
+    if (x->key.to == x->key.from) return hd_cstr("");
+    return hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to - x->key.from - 2);
+}
+
 /* Says of a file that is cut off where: within a member, or after one. */
 static void hd__v8_find_end(hd__v8_in *x) {
     static const char *const what[] = { "nodes", "edges" };
     hd_error *e = &x->report.error;
-    uint64_t size = hd_window_offset(&x->w) + (uint64_t)(x->w.end - x->w.at), count[2] = { x->objects, x->references };
-    hd_str name = { "", 0 };
+    uint64_t count[2] = { x->objects, x->references };
+    uint64_t size = hd_window_offset(&x->w) + (uint64_t)(x->w.end - x->w.at);
+    hd_str name = hd__v8_key_at_hand(x);
     if (!x->w.ended || e->offset < size) return;
-    if (x->key.to > x->key.from) name = hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to - x->key.from - 2);
-    else if (hd__len(x->doc->members)) name = hd__v8_key(x->doc, hd__len(x->doc->members) - 2);
+    if (!name.len && hd__len(x->doc->members)) name = hd__v8_key(x->doc, hd__len(x->doc->members) - 2);
     hd__fail_at(e, HD_MALFORMED, size, 0, x->key.to > x->key.from ? "the file ends within \"%S\""
                                           : name.len              ? "the file ends after \"%S\""
                                                                   : "the file ends before \"snapshot\"", name);
     for (int i = 0; i < 2; i++)
         if (hd__is(name, what[i]) && x->told[i] != HD_UNKNOWN && count[i] < x->told[i])
-            hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends within \"%S\", after %u of %u", name, count[i], x->told[i]);
+            hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends within \"%S\", after %u of %u", name, count[i],
+                        x->told[i]);
 }
 
-/* Notes which members are lost where reading ended too early: the one at hand, and all before the strings, the last ones. */
+/* Notes the members that are lost where reading ended too early: the one at hand, and those that come before the
+   strings, the last member. */
 static void hd__v8_find_loss(hd__v8_in *x) {
-    hd_str at = hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to > x->key.from ? x->key.to - x->key.from - 2 : 0);
+    hd_str at = hd__v8_key_at_hand(x);
+    bool early = !(x->seen & HD__V8_STRINGS);
     for (uint32_t i = 0; i < 4; i++)
-        if (hd__is(at, hd__v8_others[i]) || (!(x->seen & HD__V8_STRINGS) && !hd__v8_has_member(x->doc, hd__v8_others[i])))
+        if (hd__is(at, hd__v8_others[i]) || (early && !hd__v8_has_member(x->doc, hd__v8_others[i])))
             x->lost_members |= 1u << i;
 }
 
@@ -33897,10 +33909,12 @@ static hd_str hd__v8_losses(const hd__v8_in *x, char *text, size_t size) {
     size_t n = 0;
     text[0] = 0;
     if (x->lost_edges) n = hd__text(text, size, "%u of %u edges", x->lost_edges, x->all_edges).len;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        const char *before = i && x->lost_names[0] ? " and " : n ? ", the names of " : "the names of ";
         if (x->lost_names[i])
-            n += hd__text(text + n, size - n, "%s%u %s%s", i && x->lost_names[0] ? " and " : n ? ", the names of " : "the names of ",
-                          x->lost_names[i], what[i], x->lost_names[i] == 1 ? "" : "s").len;
+            n += hd__text(text + n, size - n, "%s%u %s%s", before, x->lost_names[i], what[i],
+                          x->lost_names[i] == 1 ? "" : "s").len;
+    }
     for (int i = 0; i < 4; i++)
         if (x->lost_members >> i & 1) n += hd__text(text + n, size - n, n ? ", %s" : "%s", hd__v8_others[i]).len;
     return hd__bytes_str((const uint8_t *)text, n);
@@ -33913,7 +33927,8 @@ static hd_status hd__v8_tell_damage(hd__v8_in *x) {
     hd_str losses;
     if (!d->status) return HD_OK;
     losses = hd__v8_losses(x, text, sizeof text);
-    hd__fail_at(&x->report.error, d->status, d->offset, d->line, "%s%s%S%s", d->message, losses.len ? "; lost: " : "", losses,
+    hd__fail_at(&x->report.error, d->status, d->offset, d->line, "%s%s%S%s", d->message,
+                losses.len ? "; lost: " : "", losses,
                 x->lost_edges ? "; retained sizes and paths are incomplete" : "");
     return hd__complain(&x->report, NULL);
 }
@@ -34095,7 +34110,7 @@ static uint32_t hd__v8_end(const hd__v8_holds *h, uint32_t node) {
     return node + 1 < h->nodes ? h->first[node + 1] : h->edges;
 }
 
-/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0, as where it
+/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0, also if it
    has more than 64 bits. */
 static uint64_t hd__v8_table_of(hd_str name) {
     static const char part[] = " / part of key (", arrow[] = ") -> value (", in[] = ") pair in WeakMap (table @";
@@ -34771,7 +34786,8 @@ static bool hd__v8_ids_will_do(const hd_graph *g) {
     if (hd_graph_duplicate(g) != HD_NONE) return false;
     for (uint32_t o = 0; o < g->count; o++) {
         uint64_t id = hd__graph_id(g, o);
-        if (!id || id >= (uint64_t)1 << 53 || (o >= g->described && hd__graph_described(g, id) != HD_NONE)) return false;
+        if (!id || id >= (uint64_t)1 << 53) return false;
+        if (o >= g->described && hd__graph_described(g, id) != HD_NONE) return false;
     }
     return true;
 }

@@ -61,7 +61,7 @@ static uint64_t same_references(const hd_v8 *doc, const hd_v8 *from, uint32_t ob
     return a.reference_count;
 }
 
-/* What is there is as in the whole, or says that it is lost. Numbers of nodes, edges and names that are there. */
+/* Every node is as in the whole file, or its name is lost. Counts nodes, edges and names. */
 static void nothing_is_invented(const hd_v8 *doc, const hd_v8 *from, uint64_t count[3]) {
     const hd_graph *g = hd_v8_graph(doc), *h = hd_v8_graph(from);
     memset(count, 0, 3 * sizeof *count);
@@ -82,7 +82,7 @@ static void nothing_is_invented(const hd_v8 *doc, const hd_v8 *from, uint64_t co
     }
 }
 
-/* What is written of it is read strictly, and is the same but for its names, which are said to be lost. */
+/* The written file is read strictly, and has the same classes; lost names are strings there. */
 static void is_written(const hd_v8 *doc) {
     hd_buffer out = { 0 };
     hd_v8 *again;
@@ -198,7 +198,7 @@ static void damage_is_told_in_one_line(void **state) {
     hd_v8_free(from);
 }
 
-/* What is left of a file is not made larger by what it says of itself, nor lost with memory. */
+/* A failing allocation during repair is an error, never a smaller graph. */
 static void memory_may_fail_on_the_way(void **state) {
     (void)state;
     hd__faults f = { 0 };

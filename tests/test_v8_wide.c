@@ -184,7 +184,7 @@ static void ids_are_set_in_graphs(void **state) {
     hd_graph_free(dense);
 }
 
-/* Julia's types are those of its objects: 300 here. */
+/* Julia writes the types of its objects as types of nodes: 300 here. */
 static void more_than_255_types_are_read(void **state) {
     (void)state;
     hd_v8 *doc = read_file("v8-julia300.heapsnapshot");
@@ -204,7 +204,7 @@ static void more_than_255_types_are_read(void **state) {
     hd_v8_free(doc);
 }
 
-/* 70,000 types, of which nodes have any; names longer than any buffer stay different. */
+/* Nodes of 70,000 types; type names longer than any buffer stay different. */
 static void types_are_as_many_as_there_are(void **state) {
     (void)state;
     enum { N = 70000, LONG = 400 };
@@ -237,7 +237,7 @@ static void types_are_as_many_as_there_are(void **state) {
     free(text), free(same);
 }
 
-/* V8 of Node 6 to 10 names twelve types, and has nodes of two more: symbols, and what became big integers. */
+/* V8 of Node 6 to 10 names twelve types, and has nodes of two more: symbols and big integers. */
 static void types_that_old_v8_does_not_name(void **state) {
     (void)state;
 #define TWELVE "\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\",\"number\",\"native\",\"synthetic\","       \
@@ -255,7 +255,7 @@ static void types_that_old_v8_does_not_name(void **state) {
     assert_true(is(hd_v8_name(doc, 1), "iterator"));
     writes(doc, text, sizeof text - 1);
     hd_v8_free(doc);
-    strstr(other, "12,1,3")[1] = '4'; /* 14 is nothing, as is 12 beside other names */
+    strstr(other, "12,1,3")[1] = '4'; /* no type 14; other names, no type 12 */
     assert_int_equal(hd_v8_read(hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
     assert_non_null(strstr(err.message, "node 1: a type below 14 expected, 14 found"));
     strcpy(other, text);
