@@ -3144,7 +3144,9 @@ HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index
    Heap snapshots of V8, .heapsnapshot: what Chromium's DevTools and Node write. JSON, of which `meta` says what
    fields a node and an edge have; those that it needs may stand in any order, others are kept. Node k is object
    k of the graph, its id the file's; the one root is node 0. Classes are those of DevTools: objects and native
-   ones by name, "(string)", "(array)" and so on for other types, "(system)" for hidden ones, "(compiled code)".
+   ones by name, "(string)", "(array)" and so on for other types, "(system)" for hidden ones, "(compiled code)". A
+   file may name any number of types (Julia's has hundreds). "(symbol)" and "(bigint)" are types 12 and 13 of old V8,
+   whose files name twelve.
    As in DevTools, weak are not only weak edges, but also what would keep a page's own objects from being told:
    shortcuts that do not lead from node 0, edges from outside to what a page owns, the half of a WeakMap's pair
    that leads from the table; and roots are all that cannot be reached then, node 0 being taken to hold them. So
@@ -3156,13 +3158,12 @@ typedef struct hd_v8 hd_v8;
 /* ============================================================================ >>v8.document
    A snapshot in memory: its graph, with what the graph has no column for. */
 
-/* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes, an
-   edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
-   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient:
-   one warning for the whole file, which counts the losses; all else is kept, and a file may end anywhere behind its
-   first node), HD_UNSUPPORTED
-   (more than 32 fields, or 255 types of edges), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED. */
+/* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes (9 if
+   there are nodes of types beyond 256), an edge 1, each other field that is not always zero 4, and all that is no
+   number its bytes. Read in one pass and through a small window, "snapshot" before "nodes" before "edges". Errors:
+   HD_MALFORMED with the offset (lenient: one warning for the whole file, which counts the losses; all else is kept,
+   and a file may end anywhere behind its first node), HD_UNSUPPORTED (more than 32 fields, or 255 types of edges),
+   HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
 HEAPDUMP_API void hd_v8_free(hd_v8 *doc);
 /* What is owned here is counted in the graph's memory. */

@@ -51,7 +51,9 @@ snapshot() {                     # snapshot NAME
 env -i PATH="$PATH" node "$peers" take "$work/node.heapsnapshot"
 cp tests/data/node-small.heapsnapshot "$work/node-small.heapsnapshot"
 cp tests/data/chromium-small.heapsnapshot "$work/chromium-small.heapsnapshot"
-for name in node node-small chromium-small; do
+cp tests/data/v8-ids-2.heapsnapshot "$work/ids.heapsnapshot"
+cp tests/data/v8-julia300.heapsnapshot "$work/julia300.heapsnapshot"
+for name in node node-small chromium-small ids julia300; do
   snapshot $name
   check "$name: written back" 0 "$(cd "$work" && status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
   cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
