@@ -1081,6 +1081,11 @@ static void snapshots_of_two_processes_are_told(void **state) {
         assert_int_equal(c->kept, same);
         assert_int_equal(c->by_chance, same < N / 64);
         hd_identity_change_free(c);
+        uint8_t none[N] = { 0 }; /* what is reached does not decide */
+        assert_int_equal(hd_dart_diff(a, b, (const uint8_t *const[]){ none, none }, NULL, &c, NULL), HD_OK);
+        assert_int_equal(c->kept, 0);
+        assert_int_equal(c->by_chance, same < N / 64);
+        hd_identity_change_free(c);
         hd_dart_free(a);
         hd_dart_free(b);
     }

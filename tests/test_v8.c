@@ -670,7 +670,7 @@ static void snapshots_are_compared_object_by_object(void **state) {
     }
     assert_int_equal(hd_graph_match(g[0], g[1], NULL, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->kept, NODES - 2);
-    assert_false(c->by_chance);
+    assert_true(c->common == NODES - 1 && c->renamed == 1 && c->by_chance); /* one of 11: more than 1 % */
     for (uint32_t i = 0; i < NODES; i++) {
         assert_int_equal(c->now[i], i == 5 || i == 10 ? HD_NONE : i);
         assert_int_equal(c->then[i], i == 5 || i == 10 ? HD_NONE : i);
