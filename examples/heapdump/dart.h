@@ -6,12 +6,12 @@
 #include "objects.h"
 
 /* A pair of snapshots that tell which object is which, object by object. */
-typedef struct dart_pair {
+typedef struct identity_pair {
     const hd_graph *graph[2];
     const hd_dart *side[2];      /* NULL: ids tell it */
     const uint8_t *const *reached; /* --live: what a root holds of both; NULL: all is compared */
     hd_identity_change *change;
-} dart_pair;
+} identity_pair;
 
 /* dart.c */
 bool is_string(uint32_t tag);
@@ -23,10 +23,14 @@ void json_value(hd_json *j, const hd_dart_value *data, size_t most);
 int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dart *dart);
 int dart_info_json(const char *file, hd_json *j, const hd_dart *dart);
 
-/* dart_diff.c */
-void identity_text(const arguments *a, FILE *out, const dart_pair *p);
-void identity_json(const arguments *a, hd_json *j, const dart_pair *p);
-int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
-                   const uint8_t *const *reached, dart_pair *p);
+/* identity.c */
+void identity_text(const arguments *a, FILE *out, const identity_pair *p);
+void identity_json(const arguments *a, hd_json *j, const identity_pair *p);
+/* p->change is NULL when ids or codes do not say which object is which; one line tells why. */
+int identity_open(const arguments *a, const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
+                  identity_pair *p);
+/* The same of what is in these two files, if both are snapshots of V8; else NULL, and no line. */
+int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
+                   const uint8_t *const *reached, hd_identity_change **change);
 
 #endif

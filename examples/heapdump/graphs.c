@@ -96,6 +96,21 @@ static void diff_class_json(hd_json *j, const hd_class_change *c) {
     hd_json_end(j);
 }
 
+/* Classes that grew, then the others, each the largest change first. */
+static void diff_classes(const arguments *a, answer *r, const hd_graph_change *change) {
+    uint32_t most = shown_of(a, HD_NONE), shown = 0;
+    if (!a->json) display(r->text, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
+    for (int grew = 1; grew >= 0; grew--)
+        for (uint32_t i = 0; i < change->count && shown < most; i++) {
+            const hd_class_change *c = &change->rows[i];
+            if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
+            if ((c->bytes[1] > c->bytes[0]) != grew) continue;
+            shown++;
+            if (a->json) diff_class_json(&r->json, c);
+            else diff_class_text(r->text, c);
+        }
+}
+
 /* Whether what a diff of classes does not know was asked for. */
 bool classes_cut(const arguments *a) {
     const hd_cutoff *c = &a->cutoff;
@@ -105,11 +120,10 @@ bool classes_cut(const arguments *a) {
 
 /* What changed, class by class and, of snapshots that tell who is who, object by object. */
 int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
-    uint32_t most = shown_of(a, HD_NONE), shown = 0;
     hd_graph_change *change;
     uint8_t *reached[2] = { NULL, NULL };
     const uint8_t *const *live = a->live ? (const uint8_t *const *)reached : NULL;
-    dart_pair pair = { .change = NULL };
+    identity_pair pair = { .change = NULL };
     hd_total total;
     hd_error err;
     answer r;
@@ -117,7 +131,7 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     if (a->live && (!(reached[0] = reach(a->files[0], hd_dump_graph(before), &total)) ||
                     !(reached[1] = reach(a->files[1], hd_dump_graph(after), &total))))
         status = BAD_INPUT;
-    if (!status) status = dart_pair_open(a, before, after, live, &pair);
+    if (!status) status = identity_open(a, before, after, live, &pair);
     if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), live, NULL, &change, &err))
         status = failed(a->files[0], &err);
     else if (!status && (status = answer_open(&r, a, "classes")) != DONE) hd_graph_change_free(change);
@@ -126,14 +140,7 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
         free(reached[0]), free(reached[1]);
         return status;
     }
-    if (!a->json) display(r.text, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
-    for (uint32_t i = 0; i < change->count && shown < most; i++) {
-        const hd_class_change *c = &change->rows[i];
-        if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
-        shown++;
-        if (a->json) diff_class_json(&r.json, c);
-        else diff_class_text(r.text, c);
-    }
+    diff_classes(a, &r, change);
     if (a->json) {
         answer_end_list(&r);
         hd_json_key(&r.json, "identity");

@@ -213,9 +213,9 @@ for live in '' --live; do
 done
 check "diff --live of who allocated" "1 heapdump: heaps.json (chrome) says who allocated, not who holds: --live is for objects" \
   "$(printf '{"traceEvents":[{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}]}' > heaps.json; status "$tool" diff --live heaps.json heaps.json) $(cat err)"
-check "diff: snapshots of two processes" "0 null heapdump: crowd.dartheap and stranger.dartheap are of different processes, going by their identity hash codes: compared class by class alone" \
+check "diff: snapshots of two processes" "0 null heapdump: crowd.dartheap and stranger.dartheap are of different processes, by their identity hash codes: compared by class" \
   "$(status "$tool" diff crowd.dartheap stranger.dartheap) $(ask 'd["identity"]' diff crowd.dartheap stranger.dartheap 2> /dev/null) $(cat err)"
-check "diff: no hash codes, no objects" "0 null heapdump: old.dartheap has no identity hash codes: compared class by class alone" \
+check "diff: no hash codes, no objects" "0 null heapdump: old.dartheap has no identity hash codes: compared by class" \
   "$(status "$tool" diff old.dartheap after.dartheap) $(ask 'd["identity"]' diff old.dartheap after.dartheap 2> /dev/null) $(cat err)"
 check "diff: nothing changed" '[[],[],0,0,0]' \
   "$(ask '[d["classes"], d["identity"]["classes"]] + [d["identity"][k]["count"] for k in ("new", "gone", "changed")]' diff sass.dartheap sass.dartheap)"

@@ -1,4 +1,4 @@
-/* Snapshots in diff that tell which object of one is which of another: Dart's by hash codes, V8's by ids. */
+/* Which object of one snapshot is which of another, in diff: V8's by ids, Dart's by identity hash codes. */
 
 #include "dart.h"
 
@@ -26,7 +26,7 @@ static int moved_more(const void *a, const void *b) {
 }
 
 /* All of a kind, those that matter most first; freed by the caller. */
-static size_t moved_of(const dart_pair *p, int kind, moved **list) {
+static size_t moved_of(const identity_pair *p, int kind, moved **list) {
     int side = kind == NEW;
     const hd_graph *const *graph = p->graph;
     uint32_t count = hd_graph_object_count(graph[side]);
@@ -51,7 +51,7 @@ static bool identity_changed(const hd_identity_row *r) {
     return r->objects[0] != r->kept || r->objects[1] != r->kept || r->kept_bytes[0] != r->kept_bytes[1];
 }
 
-static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
+static void put_moved(FILE *out, const identity_pair *p, const moved *m) {
     int side = m->object[0] == HD_NONE;
     const hd_graph *graph = p->graph[side];
     put_change(out, m->bytes[0], m->bytes[1], 14);
@@ -65,7 +65,7 @@ static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
     fputc('\n', out);
 }
 
-void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
+void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
     display(out, p->side[0] ? "\nobject by object, of those that have an identity hash code\n" : "\nobject by object\n");
     display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
@@ -109,7 +109,7 @@ static void json_identity_class(hd_json *j, const hd_identity_row *r) {
     hd_json_end(j);
 }
 
-static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
+static void json_moved(hd_json *j, const identity_pair *p, const moved *m) {
     static const char *const id[] = { "id_before", "id_after" }, *const bytes[] = { "before", "after" };
     int side = m->object[0] == HD_NONE;
     const hd_graph *graph = p->graph[side];
@@ -125,7 +125,7 @@ static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
 }
 
 /* Kinds as {"count": all of them, "objects": [those shown]}. */
-void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
+void identity_json(const arguments *a, hd_json *j, const identity_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
     hd_json_object(j);
     json_array(j, "classes");
@@ -148,33 +148,53 @@ void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
     hd_json_end(j);
 }
 
-static int pair_made(const arguments *a, dart_pair *p) {
+/* Why ids are no evidence. A small share that is over the limit has a digit behind the point. */
+static void say_other_ids(const char *const file[2], const hd_identity_change *c) {
+    double share = c->common ? 100 * (double)c->renamed / (double)c->common : 0;
+    display(stderr, "heapdump: %s, %s: ", file[0], file[1]);
+    if (c->common) display(stderr, "%.*f%% of the ids in both files name another object", share < 10, share);
+    else display(stderr, "no id is in both files");
+    display(stderr, ": V8 gives new ids when an inspector session ends, and each process its own; compared by class\n");
+}
+
+int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
+                   const uint8_t *const *reached, hd_identity_change **change) {
+    const hd_v8 *doc[2] = { hd_dump_v8(before), hd_dump_v8(after) };
+    hd_error err;
+    *change = NULL;
+    if (!doc[0] || !doc[1]) return DONE;
+    if (hd_v8_diff(doc[0], doc[1], reached, NULL, change, &err)) return failed(file[0], &err);
+    if (!(*change)->by_chance) return DONE;
+    say_other_ids(file, *change);
+    hd_identity_change_free(*change);
+    *change = NULL;
+    return DONE;
+}
+
+static int identity_of_dart(const char *const file[2], identity_pair *p) {
+    hd_error err;
+    for (int k = 0; k < 2; k++) {
+        if (hd_dart_header(p->side[k]).has_identity) continue;
+        display(stderr, "heapdump: %s has no identity hash codes: compared by class\n", file[k]);
+        return DONE;
+    }
+    if (hd_dart_diff(p->side[0], p->side[1], p->reached, NULL, &p->change, &err)) return failed(file[0], &err);
     if (!p->change->by_chance) return DONE;
-    display(stderr, "heapdump: %s and %s are of different processes, going by their %s: compared class by class alone\n",
-            a->files[0], a->files[1], p->side[0] ? "identity hash codes" : "ids");
+    display(stderr, "heapdump: %s and %s are of different processes, by their identity hash codes: compared by class\n",
+            file[0], file[1]);
     hd_identity_change_free(p->change);
     p->change = NULL;
     return DONE;
 }
 
-/* Pairs of snapshots of one format; what they cannot be compared by is told. */
-int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
-                   const uint8_t *const *reached, dart_pair *p) {
-    hd_error err;
+/* Pairs of snapshots of one format. */
+int identity_open(const arguments *a, const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
+                  identity_pair *p) {
+    const char *const file[2] = { a->files[0], a->files[1] };
     memset(p, 0, sizeof *p);
     p->graph[0] = hd_dump_graph(before), p->graph[1] = hd_dump_graph(after);
     p->reached = reached;
-    if (hd_dump_v8(before) && hd_dump_v8(after))
-        return hd_graph_match(p->graph[0], p->graph[1], reached, NULL, &p->change, &err) ? failed(a->files[0], &err)
-                                                                                         : pair_made(a, p);
+    if (hd_dump_v8(before)) return identity_of_v8(file, before, after, reached, &p->change);
     p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
-    if (!p->side[0] || !p->side[1]) return DONE;
-    for (int k = 0; k < 2; k++) {
-        if (hd_dart_header(p->side[k]).has_identity) continue;
-        display(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
-                a->files[k]);
-        return DONE;
-    }
-    if (hd_dart_diff(p->side[0], p->side[1], reached, NULL, &p->change, &err)) return failed(a->files[0], &err);
-    return pair_made(a, p);
+    return p->side[0] && p->side[1] ? identity_of_dart(file, p) : DONE;
 }
