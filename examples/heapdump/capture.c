@@ -15,10 +15,16 @@ typedef struct target {
 
 typedef struct wait {
     lws_sorted_usec_list_t timer; /* first: it is told by */
+    struct lws_context *context;
     bool over;
 } wait;
 
-static void wait_over(lws_sorted_usec_list_t *timer) { ((wait *)timer)->over = true; }
+/* lws_service calls this and goes on waiting for the next event of its own, which may be half a minute away. */
+static void wait_over(lws_sorted_usec_list_t *timer) {
+    wait *w = (wait *)timer;
+    w->over = true;
+    lws_cancel_service(w->context);
+}
 
 typedef struct capture {
     const arguments *a;
@@ -414,7 +420,7 @@ static int capture_to(capture *c, const target *of, uint32_t i) {
 
 /* What it says meanwhile is answered. */
 static bool wait_for(capture *c, double seconds) {
-    wait w = { .over = false };
+    wait w = { .context = c->context };
     lws_sul_schedule(c->context, 0, &w.timer, wait_over, (lws_usec_t)(seconds * 1e6));
     while (!w.over && !c->closed && !*c->error) lws_service(c->context, 0);
     lws_sul_schedule(c->context, 0, &w.timer, wait_over, LWS_SET_TIMER_USEC_CANCEL);
