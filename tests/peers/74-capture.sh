@@ -37,7 +37,7 @@ check "... the bytes that it said" same "$(gzip -dc node.heapsnapshot.gz | cmp n
 url=$(node -e 'fetch("http://127.0.0.1:'"$port"'/json/list").then(a => a.json()).then(l => console.log(l[0].webSocketDebuggerUrl))' | sed "s/:$vm/:$port/")
 check "by its address, to standard output" 0 "$(status "$tool" capture "$url" -o -)"
 check "... the bytes that it said" same "$(cmp node/3 out && echo same)"
-check "three, in one connection" 0 "$(status "$tool" capture "http://127.0.0.1:$port" --every 1.5 --count 3 -o s.heapsnapshot)"
+check "three, in one connection, as far apart as was asked" 0 "$(status timeout 20 "$tool" capture "http://127.0.0.1:$port" --every 1 --count 3 -o s.heapsnapshot)"
 check "... the bytes that it said" same "$(cmp node/4 s.1.heapsnapshot && cmp node/5 s.2.heapsnapshot && cmp node/6 s.3.heapsnapshot && echo same)"
 check "... what leaks" Leak "$("$tool" suspects s.?.heapsnapshot | grep -o -m 1 Leak)"
 check "without a name" "0 heapdump.$port.heapsnapshot" "$(status "$tool" capture "$port") $(ls heapdump.*)"
@@ -47,6 +47,49 @@ check "... leaves nothing" "" "$(ls | grep full)"
 kill %1
 check "nobody is there" 1 "$(status "$tool" capture "$vm" -o gone.heapsnapshot)"
 check "... told" "heapdump: 127.0.0.1:$vm: " "$(grep -o '^heapdump: 127.0.0.1:[0-9]*: ' err)"
+
+# A server that leaks 500 sessions a request. One capture after another ends an inspector session each, after which V8
+# gives new ids: compared by class. Captures of one session: by object.
+cat > server.js <<'X'
+class Session { constructor(i) { this.name = 'user ' + i; this.data = new Array(20).fill(i); } }
+const sessions = new Map();
+require('http').createServer((request, response) => {
+  for (let i = 0; i < 500; i++) sessions.set(sessions.size, new Session(i));
+  response.end();
+}).listen(0, '127.0.0.1', function () { console.error('serves on :' + this.address().port + '/'); });
+X
+node --inspect=127.0.0.1:0 server.js > server.log 2>&1 & server=$!
+vm=$(until_has server.log 'listening on' | sed 's|.*:\([0-9]*\)/.*|\1|')
+web=$(until_has server.log 'serves on' | sed 's|.*:\([0-9]*\)/.*|\1|')
+request() { exec 3<> "/dev/tcp/127.0.0.1/$web" && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && cat <&3 > answer && exec 3>&-; }
+for i in 1 2; do
+  request
+  check "session $i" 0 "$(status timeout 60 "$tool" capture "$vm" -o two.$i.heapsnapshot)"
+done
+# sessions FILES...: of Session, how many before and after; how many are new and were there, if that is known.
+sessions() {
+  "$tool" diff --json "$@" 2> err | node -e 'const d = JSON.parse(require("fs").readFileSync(0)), of = l => l.find(c => c.class === "Session");
+    const c = of(d.classes), o = d.identity && of(d.identity.classes);
+    console.log(c.objects_before, c.objects_after, o && o.new_objects, o && o.gone_objects, o && o.kept_objects)'
+}
+first='const g = JSON.parse(require("fs").readFileSync("out")).graphs[0];'
+# suspected: the class of the first suspect, and whether Session is a class that grew.
+suspected() { node -e "$first"'console.log(g.suspects.length ? g.suspects[0].class : null, g.classes.some(c => c.class === "Session" && c.growth > 0))'; }
+why='heapdump: two.1.heapsnapshot, two.2.heapsnapshot: N% of the ids in both files name another object: V8 gives new ids when an inspector session ends, and each process its own; compared by class'
+check "two sessions: diff by class" "500 1000 null null null" "$(sessions two.?.heapsnapshot)"
+check "... says why" "$why" "$(sed 's/ [0-9.]*%/ N%/' err)"
+check "... suspects name the class that grew" "0 null true" "$(status "$tool" suspects --json two.?.heapsnapshot) $(suspected)"
+check "... say why" "$why" "$(sed 's/ [0-9.]*%/ N%/' err)"
+timeout 60 "$tool" capture "$vm" --every 3 --count 3 -o one.heapsnapshot 2> one.log & one=$!
+for i in 1 2; do until_has one.log "wrote one.$i" > /dev/null; request; done
+ended=0; wait $one || ended=$?
+check "one session, three snapshots" 0 $ended
+check "... diff by object" "1000 1500 500 0 1000" "$(sessions one.1.heapsnapshot one.2.heapsnapshot)"
+check "... and the next" "1500 2000 500 0 1500" "$(sessions one.2.heapsnapshot one.3.heapsnapshot)"
+check "... no complaint" "" "$(cat err)"
+check "... suspects name the Map first" "0 Map true" "$(status "$tool" suspects --json one.?.heapsnapshot) $(suspected)"
+check "... with what is new in it" 1000 "$(node -e "$first"'console.log(g.suspects[0].below.find(b => b.class === "Session").objects)')"
+kill $server
 
 # fake CASE STATUS MESSAGE OPTIONS...: what the tool makes of it; no file may be left.
 fake() {
