@@ -80,7 +80,9 @@ static const command commands[] = {
       .help = "Takes a heap snapshot over the inspector of Node (node --inspect), Chrome (--remote-debugging-port) and\n"
               "what else speaks as they do, or over the service of a Dart VM (--enable-vm-service): PORT of this machine,\n"
               "or the URL that the VM prints, http:// or ws://. It is written as it comes. The VM stands still while it\n"
-              "looks through its heap. Of several pages, workers or isolates they are listed, and --target names one.",
+              "looks through its heap. Of several pages, workers or isolates they are listed, and --target names one.\n"
+              "The snapshots of one --every are compared object by object by diff and suspects. Two captures of V8\n"
+              "are two inspector sessions: V8 gives new ids to all objects, so only classes can be compared.",
       .options = "target gc every count output",
       .examples = "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
                   "heapdump capture --target worker.js --every 60 --count 3 9222 -o tab.heapsnapshot\n"
@@ -112,11 +114,11 @@ static const command commands[] = {
               "FILE' stands for the other one where there is none such. Functions of two files are compared whatever\n"
               "the program is called, and wherever its sources were. '?' marks sizes that are bounds, since a dump\n"
               "does not list the entry, of merged ones by how much, '~' a change that sampling may have made up.\n"
-              "Objects are compared class by class, since their ids mean nothing from one dump to the next; --top\n"
-              "alone leaves some out. Snapshots of one V8 process, whose ids stay, and of one Dart process, where both\n"
-              "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
-              "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
-              "different processes, and classes alone are compared.",
+              "Objects are compared class by class: those that grew come first, and only --top leaves some out.\n"
+              "Snapshots of one inspector session of V8 are also compared object by object: new, gone, or of another\n"
+              "size. V8 gives new ids when a session ends. If more than 1% of the ids in both files name another\n"
+              "class or name, only classes are compared, and one line says so. Dart's objects are compared if both\n"
+              "snapshots are of one process and have identity hash codes.",
       .options = "before after match all live by sort frames wide every-route metric bytes json csv"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "suspects", .run = run_suspects,

@@ -508,10 +508,10 @@ static const option_row rows[] = {
       "of several: the one with this number, or with this word in its line" },
     { "", "gc", NULL, take_flag, AT(gc), "collect garbage first; V8 always does" },
     { "", "every", "SECONDS", take_seconds, AT(every),
-      "take several, so far apart: FILE.1, FILE.2, the number in front of what tells\nthe format" },
+      "take several snapshots in one connection, SECONDS apart, so that diff and\nsuspects can follow single objects: FILE.1.heapsnapshot, FILE.2.heapsnapshot" },
     { "watch", "every", "SECONDS", take_seconds, AT(every),
       "look so often; less often where a look takes more than a fifth of that [1]" },
-    { "", "count", "N", take_count, AT(count), "so many, with --every [2]" },
+    { "", "count", "N", take_count, AT(count), "number of snapshots to take, with --every [2]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
     { "", "sort", "KEY", take_order, AT(order),
       "order of the lines: bytes, blocks, self or name [bytes]; self: in a tree, bytes\n"
