@@ -25,6 +25,22 @@ static void measure(const hd_v8 *doc) {
     free(distances);
 }
 
+/* With itself: what is in both has one class, and no id names another object if each is there once. */
+static void compare(const hd_v8 *doc) {
+    hd_identity_change *change;
+    uint64_t kept = 0, objects = 0;
+    CHECK(!hd_v8_diff(doc, doc, NULL, NULL, &change, NULL));
+    for (uint32_t i = 0; i < change->count; i++) {
+        const hd_identity_row *r = &change->rows[i];
+        CHECK(r->kept <= r->objects[0] && r->kept <= r->objects[1]);
+        kept += r->kept;
+        objects += r->objects[0];
+    }
+    CHECK(kept == change->kept && objects == hd_graph_summarize(hd_v8_graph(doc)).objects);
+    CHECK(change->common == objects && change->renamed <= change->common);
+    hd_identity_change_free(change);
+}
+
 /* Reads what the document says, all of it. */
 static void look(const hd_v8 *doc) {
     const hd_graph *g = hd_v8_graph(doc);
@@ -67,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             rewrite(doc);
             look(doc);
             measure(doc);
+            compare(doc);
             if (run % 2) analyse(hd_v8_graph(doc));
         }
         hd_v8_free(doc);
