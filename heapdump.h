@@ -3201,9 +3201,11 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load: node 0, below it "(GC roots)", which
    holds what roots that are not weak do; then the graph's objects in their order, of type "object" and called as
-   their class. Ids are kept if all are unique, not 0 and less than 2^53 (exact as numbers of JavaScript); otherwise
-   objects are numbered. The value of an ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+   their class. Objects that no root holds are left out, and weak references to them: readers of V8 snapshots take
+   every node for alive. A warning reports their number and bytes. So each object retains what it did. Ids are kept if
+   all are unique, not 0 and less than 2^53 (exact as numbers of JavaScript); otherwise objects are numbered. The value
+   of an ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. Memory: 5 bytes an
+   object. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* The snapshot of a dump of this format, else NULL. Owned by the dump. */
@@ -12561,6 +12563,7 @@ static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, 
 typedef struct hd__holding {
     const uint32_t *first, *target; /* the graph's own, or the arena's */
     const uint32_t *through;     /* by value, in the order of the rows: the ephemeron it is the value of */
+    uint32_t all, roots;         /* of hd__holding_rooted: the object that holds all other roots, or HD_NONE; these */
     hd__arena arena;
 } hd__holding;
 
@@ -12643,6 +12646,38 @@ static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_option
     hd__arena_free(m, &arena);
     if (status) hd__holding_close(m, h);
     return status;
+}
+
+/* Whether a writer lists a root: not one that the object of the first root is taken to hold. */
+static bool hd__holding_lists(const hd__holding *h, const hd_root *root) {
+    return hd__root_holds(root) && (h->all == HD_NONE || root->object == h->all);
+}
+
+/* Rows for writers: the object that is taken to hold all other roots refers to them, behind all else. */
+static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, const hd_options *options, hd__holding *h,
+                                    hd_error *err) {
+    uint32_t end, *first, *target;
+    HD__TRY(hd__holding_open(m, g, options, h, err));
+    h->all = hd__root_of_all(g);
+    if (h->all >= g->described) h->all = HD_NONE; /* without a record it has no row */
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        h->roots += hd__root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i]);
+    if (!h->roots) return HD_OK;
+    first = hd__array(uint32_t, m, &h->arena, (size_t)g->count + 1);
+    target = hd__array(uint32_t, m, &h->arena, (size_t)h->first[g->count] + h->roots);
+    if (!first || !target) {
+        hd__holding_close(m, h);
+        return hd__no_memory(m, err);
+    }
+    end = h->first[h->all + 1];
+    memcpy(target, h->target, end * sizeof *target);
+    memcpy(target + end + h->roots, h->target + end, (h->first[g->count] - end) * sizeof *target);
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i])) target[end++] = g->roots[i].object;
+    for (uint32_t o = 0; o <= g->count; o++) first[o] = h->first[o] + (o > h->all ? h->roots : 0);
+    h->first = first;
+    h->target = target;
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
@@ -23428,7 +23463,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     if (!d.name.len) d.name = hd_cstr("heap");
     if (!d.version) d.version = 2;
     HD__TRY(hd__graph_ready(g, err));
-    HD__TRY(hd__holding_open(&m, g, options, &rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
     hd__netcf_out_begin(&o, out, options && options->decimal_sizes);
     o.own_ids = hd_graph_duplicate(g) != HD_NONE;
@@ -23441,7 +23476,8 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
         hd__netcf_put_object(&o, g, &rows, i);
     }
     hd__holding_close(&m, &rows);
-    for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++) hd__netcf_put_root(&o, g, i);
+    for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++)
+        if (!hd__root_holds(&g->roots[i]) || hd__holding_lists(&rows, &g->roots[i])) hd__netcf_put_root(&o, g, i);
     hd__netcf_put_domain(&o, &d, false);
     return status ? status : hd__sink_end(&o.sink, "the dump", err);
 }
@@ -24756,8 +24792,8 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
 
 /* Writes the header, classes (the root's first, then the graph's by number) and the root, which refers to
    `holding` objects; the others have `references`. */
-static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, uint32_t holding,
-                              uint64_t references) {
+static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, hd_str name,
+                              uint32_t holding, uint64_t references) {
     size_t field = 0, classes = hd__len(g->classes);
     hd__dart_put_bytes(o, "dartheap\0", 9);
     hd__dart_put_str(o, name);
@@ -24772,7 +24808,7 @@ static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, u
     hd__dart_put_bytes(o, "\1\0\0", 3);
     hd__dart_put(o, holding);
     for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__root_holds(&g->roots[i]))
+        if (hd__holding_lists(rows, &g->roots[i]))
             hd__dart_put_references(o, &g->roots[i].object, 1, g->described, 2);
 }
 
@@ -24801,13 +24837,13 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     hd_status status = HD_OK;
     uint32_t holding = 0;
     HD__TRY(hd__graph_ready(g, err));
-    HD__TRY(hd__holding_open(&m, g, options, &rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
     if (hd__len(g->names))
         hd__warn(options, HD_UNSUPPORTED, "names that single references have are left out: classes name their fields");
-    for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__root_holds(&g->roots[i]);
+    for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__holding_lists(&rows, &g->roots[i]);
     hd__dart_out_begin(&o, out, NULL);
-    hd__dart_put_root(&o, g, name, holding,
+    hd__dart_put_root(&o, g, &rows, name, holding,
                       rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low));
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
         status = hd__tick(options, i, g->described, err);
@@ -34819,6 +34855,9 @@ typedef struct hd__v8_graph_out {
     const hd_graph *g;
     const hd_options *options;
     hd__holding rows;
+    hd__arena arena;
+    const uint32_t *node;        /* by object: its node, HD_NONE of garbage; NULL: there is no garbage */
+    uint32_t nodes;              /* in all */
     bool own_ids;                /* the graph's would not do */
     uint64_t node_id[HD__V8_NODES_FIXED]; /* of the nodes that are added */
     bool first;                  /* no record of this array was written yet */
@@ -34867,9 +34906,44 @@ static void hd__v8_find_ids(hd__v8_graph_out *o) {
     }
 }
 
-/* How many values hang from an object as a key. */
+/* The node of an object; HD_NONE: it is garbage. */
+static uint32_t hd__v8_node_of(const hd__v8_graph_out *o, uint32_t object) {
+    return o->node ? o->node[object] : object + HD__V8_NODES_FIXED;
+}
+
+/* How many values hang from an object as a key, and roots from the object that is taken to hold them. */
 static uint32_t hd__v8_values_of(const hd__v8_graph_out *o, uint32_t object) {
     return o->rows.first[object + 1] - o->rows.first[object] - (o->g->first[object + 1] - o->g->first[object]);
+}
+
+/* How many edges an object gets. Only weak references lead to garbage. */
+static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
+    const uint8_t *kinds;
+    uint32_t n, edges = hd__v8_values_of(o, object);
+    const uint32_t *row = hd__graph_row(o->g, object, &n, &kinds);
+    if (!o->node || !kinds) return (uint64_t)n + edges;
+    for (uint32_t i = 0; i < n; i++) edges += o->node[row[i]] != HD_NONE;
+    return edges;
+}
+
+/* Numbers the nodes of objects that a root holds, and reports how much is left out. In a snapshot all nodes are
+   alive: garbage in it would hold its share of what is. */
+static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error *err) {
+    const hd_graph *g = o->g;
+    hd_total live = { 0, 0 };
+    uint32_t *node;
+    uint8_t *mark;
+    o->nodes = HD__V8_NODES_FIXED;
+    HD__TRY(hd__reach_run(m, &o->arena, g, NULL, 0, o->options, &mark, &live, err));
+    node = hd__array(uint32_t, m, &o->arena, g->count);
+    if (!node) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < g->count; i++) node[i] = mark[i] ? o->nodes++ : HD_NONE;
+    if (o->nodes - HD__V8_NODES_FIXED < g->count) o->node = node;
+    if (live.objects < g->described)
+        hd__warn(o->options, HD_UNSUPPORTED,
+                 "garbage is left out: %u object%s that no root holds, %u bytes", g->described - live.objects,
+                 g->described - live.objects == 1 ? "" : "s", g->bytes - live.bytes);
+    return HD_OK;
 }
 
 /* The string that a reference is called; HD_NONE: it has no name. */
@@ -34885,19 +34959,22 @@ static void hd__v8_put_references(hd__v8_graph_out *o, uint32_t object) {
     const hd_graph *g = o->g;
     const uint8_t *kinds;
     uint32_t n, values = hd__v8_values_of(o, object), end = o->rows.first[object + 1];
+    uint32_t roots = object == o->rows.all ? o->rows.roots : 0;
     const uint32_t *row = hd__graph_row(g, object, &n, &kinds);
     const uint32_t *names = n && g->name ? hd__v8_names_of(g, row, kinds) : NULL;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t name = names ? names[i] : HD_NONE;
-        uint64_t string = hd__v8_string_of(g, object, i, name), node = (uint64_t)row[i] + HD__V8_NODES_FIXED;
+        uint32_t name = names ? names[i] : HD_NONE, node = hd__v8_node_of(o, row[i]);
+        uint64_t string = hd__v8_string_of(g, object, i, name);
+        if (node == HD_NONE) continue;
         if (kinds && kinds[i] != HD_REFERENCE_STRONG)
             hd__v8_put_edge(o, HD__V8_WEAK_EDGE, string == HD_NONE ? (uint64_t)HD__V8_EMPTY_STRING : string, node);
         else if (string != HD_NONE) hd__v8_put_edge(o, HD__V8_PROPERTY_EDGE, string, node);
         else hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, name == HD_NONE ? i : name - HD__INDEX, node);
     }
+    for (; values > roots; values--)
+        hd__v8_put_edge(o, HD__V8_INTERNAL_EDGE, HD__V8_VALUE_STRING, hd__v8_node_of(o, o->rows.target[end - values]));
     for (; values; values--)
-        hd__v8_put_edge(o, HD__V8_INTERNAL_EDGE, HD__V8_VALUE_STRING,
-                        (uint64_t)o->rows.target[end - values] + HD__V8_NODES_FIXED);
+        hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, n + roots - values, hd__v8_node_of(o, o->rows.target[end - values]));
 }
 
 static hd_status hd__v8_put_objects(hd__v8_graph_out *o, uint64_t roots, hd_error *err) {
@@ -34906,14 +34983,12 @@ static hd_status hd__v8_put_objects(hd__v8_graph_out *o, uint64_t roots, hd_erro
     hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_EMPTY_STRING, o->node_id[0], 0, 1);
     hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_ROOTS_STRING, o->node_id[1], 0, roots);
     for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
-        const uint8_t *kinds;
-        uint32_t n;
         HD__TRY(hd__tick(o->options, i, g->count, err));
-        hd__graph_row(g, i, &n, &kinds);
+        if (hd__v8_node_of(o, i) == HD_NONE) continue;
         hd__v8_put_node(o, i < g->described ? HD__V8_OBJECT_NODE : HD__V8_HIDDEN_NODE,
                         HD__V8_STRINGS_FIXED + (uint64_t)g->class_of[i],
                         o->own_ids ? 2 * (uint64_t)i + HD__V8_LAST_ID + 2 : hd__graph_id(g, i), hd__graph_size(g, i),
-                        (uint64_t)n + hd__v8_values_of(o, i));
+                        hd__v8_edges_of(o, i));
     }
     return HD_OK;
 }
@@ -34924,11 +34999,11 @@ static hd_status hd__v8_put_all_references(hd__v8_graph_out *o, hd_error *err) {
     o->first = true;
     hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, 1, 1);
     for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__root_holds(&g->roots[i]))
-            hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, place++, (uint64_t)g->roots[i].object + HD__V8_NODES_FIXED);
+        if (hd__holding_lists(&o->rows, &g->roots[i]))
+            hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, place++, hd__v8_node_of(o, g->roots[i].object));
     for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
         HD__TRY(hd__tick(o->options, i, g->count, err));
-        hd__v8_put_references(o, i);
+        if (hd__v8_node_of(o, i) != HD_NONE) hd__v8_put_references(o, i);
     }
     return HD_OK;
 }
@@ -34941,10 +35016,12 @@ static void hd__v8_put_string(hd__v8_graph_out *o, hd_str string) {
 static hd_status hd__v8_put_graph(hd__v8_graph_out *o, hd_error *err) {
     const hd_graph *g = o->g;
     hd_sink *s = &o->json.sink;
-    uint64_t roots = 0, references = hd__graph_references(g) + 1 + o->rows.first[g->count] - g->first[g->count];
-    for (size_t i = 0; i < hd__len(g->roots); i++) roots += hd__root_holds(&g->roots[i]);
+    uint64_t roots = 0, references = 1;
+    for (size_t i = 0; i < hd__len(g->roots); i++) roots += hd__holding_lists(&o->rows, &g->roots[i]);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (hd__v8_node_of(o, i) != HD_NONE) references += hd__v8_edges_of(o, i);
     hd__sink_str(s, hd_cstr(hd__v8_parts[0]));
-    hd__v8_put_number(s, (uint64_t)g->count + HD__V8_NODES_FIXED);
+    hd__v8_put_number(s, o->nodes);
     hd__sink_str(s, hd_cstr(hd__v8_parts[1]));
     hd__v8_put_number(s, references + roots);
     hd__sink_str(s, hd_cstr(hd__v8_parts[2]));
@@ -34968,9 +35045,11 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     o.g = g;
     o.options = options;
     hd__v8_find_ids(&o);
-    HD__TRY(hd__holding_open(&m, g, options, &o.rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, options, &o.rows, err));
     hd_json_begin(&o.json, out);
-    status = hd__v8_put_graph(&o, err);
+    status = hd__v8_leave_garbage(&o, &m, err);
+    if (!status) status = hd__v8_put_graph(&o, err);
+    hd__arena_free(&m, &o.arena);
     hd__holding_close(&m, &o.rows);
     return status;
 }

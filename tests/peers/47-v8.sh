@@ -75,8 +75,13 @@ check "node: strings" "$(node -e '
   const { files: [f] } = JSON.parse(require("fs").readFileSync(0));
   console.log(f.objects, f.different, f.bytes, f.wasted + f.wasted_if_alike)')"
 
-# Graphs of other runtimes.
-"$tool" convert --to heapsnapshot -o "$work/dart.heapsnapshot" tests/data/small.dartheap
-"$tool" convert --to heapsnapshot -o "$work/netcf.heapsnapshot" fuzz/seeds/fuzz_netcf/sample.txt
-for name in dart netcf; do snapshot $name; done
+# Graphs of other runtimes: what is written has no garbage, so that DevTools' retained sizes are those of the source.
+source_of() { case $1 in dart) echo tests/data/small.dartheap ;; netcf) echo fuzz/seeds/fuzz_netcf/sample.txt ;; *) echo tests/data/garbage.netcf.txt ;; esac; }
+for name in dart netcf garbage; do
+  "$tool" convert --to heapsnapshot -o "$work/$name.heapsnapshot" "$(source_of $name)" 2> "$work/$name.said"
+  snapshot $name
+  check "$name: retained sizes of the source" "$(ours "$(source_of $name)" | cut -d' ' -f2 | sort -n | paste -sd' ')" \
+    "$(grep -v '^[13] ' "$work/devtools" | cut -d' ' -f2 | sort -n | paste -sd' ')"
+done
+check "garbage is left out and said" 1 "$(grep -c 'garbage is left out: 1 object that no root holds, 8 bytes$' "$work/garbage.said")"
 exit $failed
