@@ -91,6 +91,7 @@
        >>folded              folded stacks, what flame graphs are drawn from
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
        >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
+       >>v8.values           what nodes say: strings, numbers, lengths, names
        >>v8.write            snapshots from documents or from any graph
        >>v8.match            which node of one snapshot is which of another
        >>pprof.read          pprof profiles: all but their samples
@@ -271,6 +272,7 @@ typedef struct hd_options {
                                         of these (>>dump.model) */
     size_t format_count;
     const struct hd_places *places; /* what the frames of heaps that are written are, beside names (>>places) [none] */
+    const struct hd_values *values; /* values of the objects of a graph that is written (>>dump.model) [none] */
     /* Deflates for writing calls: `size` bytes into a zlib stream, of at most `capacity` bytes, at `to`. How many these
        are; 0: it cannot, and all is stored. compress2 of zlib with level 9 gives LLVM's bytes [all is stored] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
@@ -1437,6 +1439,43 @@ typedef struct hd_fact {
 /* Takes a fact, which is there during the call. What is not HD_OK stops, and is returned. */
 typedef hd_status (*hd_fact_fn)(void *user, const hd_fact *fact);
 
+/* Kinds of values. */
+enum {
+    HD_VALUE_NONE,
+    HD_VALUE_NULL,
+    HD_VALUE_BOOL,
+    HD_VALUE_INTEGER,
+    HD_VALUE_REAL,
+    HD_VALUE_STRING,
+    HD_VALUE_LENGTH,             /* of a list, map or set */
+    HD_VALUE_NAME                /* of a function or class, say */
+};
+/* Encodings of a string's text. */
+enum {
+    HD_TEXT_UTF8,                /* surrogates too, three bytes each */
+    HD_TEXT_LATIN1,
+    HD_TEXT_UTF16                /* little-endian */
+};
+
+/* What a file says of an object and no column of its graph has: the content of strings and numbers, say. */
+typedef struct hd_value {
+    uint32_t kind;               /* HD_VALUE_ */
+    uint32_t encoding;           /* STRING: HD_TEXT_; a NAME is UTF-8 */
+    uint64_t number;             /* BOOL: 0 or 1; INTEGER: its two's complement; LENGTH: elements; STRING: UTF-16 code
+                                    units of the string, of which `text` may have fewer; 0: as many as `text` */
+    double real;                 /* REAL */
+    hd_str text;                 /* STRING, NAME; borrowed from the document */
+    uint64_t external;           /* bytes of the object's size that are outside of the heap */
+    uint64_t identity;           /* identity hash code; 0: none */
+} hd_value;
+
+/* Where writers of graphs find values. hd_dump_values makes one of a dump; a program may have its own. */
+typedef struct hd_values {
+    /* Fills a zeroed value of an object, by its number in the graph. NULL: there are none. */
+    void (*get)(const void *document, uint32_t object, hd_value *value);
+    const void *document;
+} hd_values;
+
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
     HD_LIGHT,                    /* scalars: cheap, for often */
@@ -1485,6 +1524,8 @@ typedef struct hd_format {
     /* What hd_dump_facts and hd_dump_places do, of its documents. */
     hd_status (*info)(const void *document, hd_fact_fn each, void *user, hd_error *err);
     hd_status (*places)(const void *document, hd_places *places, hd_error *err);
+    /* Fills a zeroed value of one of the graph's objects, for hd_dump_values. */
+    void (*value)(const void *document, uint32_t object, hd_value *value);
 } hd_format;
 
 #define HD_DETECT_FIRST 64
@@ -1521,6 +1562,8 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
 /* What else the file says of itself, in the order of its format; of many formats nothing. O(the file). Errors: what
    `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *dump, hd_fact_fn each, void *user, hd_error *err);
+/* Values of its objects, for hd_options.values; of many formats none. Valid as long as the dump. */
+HEAPDUMP_API hd_values hd_dump_values(const hd_dump *dump);
 /* Adds where the code of its frames is; of many formats nothing. O(the file). Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_places(const hd_dump *dump, hd_places *places, hd_error *err);
 /* Malformed pieces that lenient reading left out. */
@@ -2508,6 +2551,9 @@ HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *dart, uint32_t object);
 HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);
 HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object);
 
+/* The same of each object, for writers of graphs (hd_options.values). Valid as long as the document. */
+HEAPDUMP_API hd_values hd_dart_values(const hd_dart *dart);
+
 typedef struct hd_dart_external_info {
     uint32_t object;             /* HD_NONE: left out (id 0) */
     uint64_t size;               /* bytes */
@@ -2526,9 +2572,10 @@ HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out,
                                      hd_error *err);
 /* Writes any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
-   hold; then the graph's objects in their order, with classes and names of fields. Weak references lead to 0
-   and what an ephemeron's key holds alive is among its references, so that what was alive is; a warning says
-   so, and another when references have names that are not their class's. Errors: as hd_dart_write, and
+   hold; then the graph's objects in their order, with classes and names of fields. hd_options.values gives their
+   data (strings, numbers, lengths, names), external sizes and identity hash codes; without it they have none. Weak
+   references lead to 0 and what an ephemeron's key holds alive is among its references, so that what was alive is; a
+   warning says so, and another when references have names that are not their class's. Errors: as hd_dart_write, and
    HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
@@ -3193,6 +3240,14 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
    there is none. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 
+/* ============================================================================== >>v8.values
+   What nodes say: strings, numbers, lengths, names. */
+
+/* Values of nodes, for writers of graphs (hd_options.values); valid as long as the document. A string has its text, of
+   which V8 keeps the beginning. A number has its value if V8 was asked for numeric values; so have arrays and strings
+   their length. Any other node has a name where that is not its class's: functions, symbols, elements of a page. */
+HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
+
 /* =============================================================================== >>v8.write
    Snapshots from documents, or from any graph. */
 
@@ -3428,7 +3483,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       Of a text these may end within the first line. Without a title no message says that it was expected. `read`
       takes any input, as hd_options.format may hand it one that `detect` denies. `lacks` says what of a model
       write_heaps and write_graph leave out: of it `convert` makes a sentence. `info` tells what no model has, for
-      hd_dump_facts; `places` where the code of frames is, for writers that ask hd_options.places.
+      hd_dump_facts; `places` where the code of frames is, for writers that ask hd_options.places; `value` what an
+      object says beside the graph, for those that ask hd_options.values.
    3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
       the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>base),
       and in tests/include/run.sh.
@@ -3483,6 +3539,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #endif
 
 #include <errno.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14156,6 +14213,12 @@ HEAPDUMP_API hd_status hd_dump_places(const hd_dump *d, hd_places *places, hd_er
     return d->document && d->format->places ? d->format->places(d->document, places, err) : HD_OK;
 }
 
+HEAPDUMP_API hd_values hd_dump_values(const hd_dump *d) {
+    hd_values values = { d->format->value, d->document };
+    if (!d->document) values.get = NULL;
+    return values;
+}
+
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->reporter.warning_count; }
 
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options, hd_out out, hd_error *err) {
@@ -21707,7 +21770,7 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
                                             hd__trace_free, NULL, NULL, hd_chrome_write, NULL,
-                                            HD_LACKS_AXES | HD_LACKS_MORE_LABELS, NULL, NULL };
+                                            HD_LACKS_AXES | HD_LACKS_MORE_LABELS, NULL, NULL, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -23515,7 +23578,7 @@ static hd_status hd__netcf_save_graph(const hd_graph *graph, const hd_options *o
 
 static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf_detect, hd__netcf_load,
                                             hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL,
-                                            hd__netcf_save_graph, HD_LACKS_NAMES, NULL, NULL };
+                                            hd__netcf_save_graph, HD_LACKS_NAMES, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
@@ -24628,6 +24691,26 @@ HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
     return object < hd__len(doc->identity.low) ? hd__ids_get(&doc->identity, object) : 0;
 }
 
+static void hd__dart_get_value(const void *document, uint32_t object, hd_value *value) {
+    static const uint8_t kinds[] = { HD_VALUE_NONE, HD_VALUE_NULL, HD_VALUE_BOOL, HD_VALUE_INTEGER, HD_VALUE_REAL,
+                                     HD_VALUE_STRING, HD_VALUE_STRING, HD_VALUE_LENGTH, HD_VALUE_NAME };
+    const hd_dart *doc = (const hd_dart *)document;
+    hd_dart_value data = hd_dart_data(doc, object);
+    value->kind = kinds[data.tag];
+    if (data.tag == HD_DART_LATIN1) value->encoding = HD_TEXT_LATIN1;
+    if (data.tag == HD_DART_UTF16) value->encoding = HD_TEXT_UTF16;
+    value->number = data.value;
+    value->real = data.number;
+    value->text = data.text;
+    value->external = hd__graph_size(doc->graph, object) - hd_dart_shallow(doc, object);
+    value->identity = hd_dart_identity(doc, object);
+}
+
+HEAPDUMP_API hd_values hd_dart_values(const hd_dart *doc) {
+    hd_values values = { hd__dart_get_value, doc };
+    return values;
+}
+
 HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t index) {
     hd_dart_external_info external;
     hd__dart_span s = hd__dart_all(doc->back);
@@ -24790,16 +24873,144 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
     }
 }
 
+/* What a graph's objects have beside its columns. */
+typedef struct hd__dart_beside {
+    const hd_values *values;     /* NULL: nothing */
+    uint64_t external, externals; /* bytes outside of the heap; objects that have some */
+    bool identities;
+} hd__dart_beside;
+
+static hd_value hd__dart_value_of(const hd__dart_beside *b, const hd_graph *g, uint32_t object) {
+    hd_value value;
+    memset(&value, 0, sizeof value);
+    if (b->values) b->values->get(b->values->document, object, &value);
+    if (value.external > hd__graph_size(g, object)) value.external = 0;
+    return value;
+}
+
+static hd_status hd__dart_look(hd__dart_beside *b, const hd_graph *g, const hd_options *options, hd_error *err) {
+    memset(b, 0, sizeof *b);
+    if (!options || !options->values || !options->values->get) return HD_OK;
+    b->values = options->values;
+    for (uint32_t i = 0; i < g->described; i++) {
+        hd_value value = hd__dart_value_of(b, g, i);
+        HD__TRY(hd__tick(options, i, g->described, err));
+        b->external += value.external;
+        b->externals += value.external != 0;
+        b->identities |= value.identity != 0;
+    }
+    return HD_OK;
+}
+
+/* The next character of UTF-8, which may be a surrogate; U+FFFD for a byte that begins none. */
+static uint32_t hd__dart_character(const uint8_t **at, const uint8_t *end) {
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const uint8_t *p = (*at)++;
+    uint32_t n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0, c;
+    if (!n || (size_t)(end - p) < n) return 0xfffd;
+    c = n == 1 ? *p : *p & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if (p[i] >> 6 != 2) return 0xfffd;
+        c = c << 6 | (p[i] & 63u);
+    }
+    if (c < least[n] || c > 0x10ffff) return 0xfffd;
+    *at = p + n;
+    return c;
+}
+
+static void hd__dart_put_unit(hd__dart_out *o, uint32_t unit, bool wide) {
+    char bytes[2];
+    bytes[0] = (char)(unit & 255);
+    bytes[1] = (char)(unit >> 8);
+    hd__dart_put_bytes(o, bytes, wide ? 2 : 1);
+}
+
+/* Writes a text of UTF-8 as the narrower of the two kinds of strings that has all its characters. */
+static void hd__dart_put_utf8(hd__dart_out *o, hd_str text, uint64_t length) {
+    const uint8_t *begin = (const uint8_t *)text.data, *end = begin + text.len, *p;
+    uint64_t units = 0;
+    bool wide = false;
+    for (p = begin; p < end; units++) {
+        uint32_t c = hd__dart_character(&p, end);
+        wide |= c > 255;
+        units += c > 0xffff;
+    }
+    hd__dart_put(o, wide ? HD_DART_UTF16 : HD_DART_LATIN1);
+    hd__dart_put(o, length > units ? length : units);
+    hd__dart_put(o, units);
+    for (p = begin; p < end;) {
+        uint32_t c = hd__dart_character(&p, end);
+        if (c > 0xffff) {
+            hd__dart_put_unit(o, 0xd800 + ((c - 0x10000) >> 10), true);
+            c = 0xdc00 + (c & 0x3ff);
+        }
+        hd__dart_put_unit(o, c, wide);
+    }
+}
+
+static void hd__dart_put_string(hd__dart_out *o, const hd_value *v) {
+    bool wide = v->encoding == HD_TEXT_UTF16;
+    uint64_t units = v->text.len / (wide ? 2 : 1);
+    if (v->encoding == HD_TEXT_UTF8) {
+        hd__dart_put_utf8(o, v->text, v->number);
+        return;
+    }
+    hd__dart_put(o, wide ? HD_DART_UTF16 : HD_DART_LATIN1);
+    hd__dart_put(o, v->number > units ? v->number : units);
+    hd__dart_put(o, units);
+    hd__dart_put_bytes(o, v->text.data, (size_t)(wide ? 2 * units : units));
+}
+
+static void hd__dart_put_data(hd__dart_out *o, const hd_value *v) {
+    static const uint8_t tags[] = { HD_DART_NO_DATA, HD_DART_NULL, HD_DART_BOOL, HD_DART_INTEGER, HD_DART_DOUBLE,
+                                    HD_DART_LATIN1, HD_DART_LENGTH, HD_DART_NAME };
+    uint32_t kind = v->kind <= HD_VALUE_NAME ? v->kind : 0;
+    uint64_t bits;
+    if (kind == HD_VALUE_STRING) {
+        hd__dart_put_string(o, v);
+        return;
+    }
+    hd__dart_put(o, tags[kind]);
+    if (kind == HD_VALUE_BOOL || kind == HD_VALUE_INTEGER || kind == HD_VALUE_LENGTH) hd__dart_put(o, v->number);
+    if (kind == HD_VALUE_NAME) hd__dart_put_str(o, v->text);
+    if (kind != HD_VALUE_REAL) return;
+    memcpy(&bits, &v->real, sizeof bits);
+    for (int i = 0; i < 4; i++, bits >>= 16) hd__dart_put_unit(o, (uint32_t)(bits & 0xffff), true);
+}
+
+/* Writes external properties, one of each object that has any, and identity hash codes; the root has neither. */
+static hd_status hd__dart_put_back(hd__dart_out *o, const hd_graph *g, const hd__dart_beside *b,
+                                   const hd_options *options, hd_error *err) {
+    hd__dart_put(o, b->externals);
+    for (uint32_t i = 0; i < g->described && b->externals && !o->sink.status; i++) {
+        uint64_t size = hd__dart_value_of(b, g, i).external;
+        HD__TRY(hd__tick(options, i, g->described, err));
+        if (!size) continue;
+        hd__dart_put(o, (uint64_t)i + 2);
+        hd__dart_put(o, size);
+        hd__dart_put(o, 0);
+    }
+    if (!b->identities) return HD_OK;
+    hd__dart_put(o, 0);
+    for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
+        HD__TRY(hd__tick(options, i, g->described, err));
+        hd__dart_put(o, hd__dart_value_of(b, g, i).identity);
+    }
+    return HD_OK;
+}
+
 /* Writes the header, classes (the root's first, then the graph's by number) and the root, which refers to
-   `holding` objects; the others have `references`. */
+   those that roots hold; the others have `references`. */
 static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, hd_str name,
-                              uint32_t holding, uint64_t references) {
+                              uint64_t references, uint64_t external) {
     size_t field = 0, classes = hd__len(g->classes);
+    uint32_t holding = 0;
+    for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__holding_lists(rows, &g->roots[i]);
     hd__dart_put_bytes(o, "dartheap\0", 9);
     hd__dart_put_str(o, name);
-    hd__dart_put(o, g->bytes);
-    hd__dart_put(o, g->bytes);
-    hd__dart_put(o, 0);
+    hd__dart_put(o, g->bytes - external);
+    hd__dart_put(o, g->bytes - external);
+    hd__dart_put(o, external);
     hd__dart_put(o, classes);
     hd__dart_put_bytes(o, "\0\4Root\0\0\0\0", 10);
     for (uint32_t i = 1; i < classes; i++) hd__dart_put_class(o, g, i, &field);
@@ -24832,28 +25043,29 @@ static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holdi
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
+    hd__dart_beside beside;
     hd__dart_out o;
     hd__holding rows;
     hd_status status = HD_OK;
-    uint32_t holding = 0;
     HD__TRY(hd__graph_ready(g, err));
+    HD__TRY(hd__dart_look(&beside, g, options, err));
     HD__TRY(hd__holding_rooted(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
     if (hd__len(g->names))
         hd__warn(options, HD_UNSUPPORTED, "names that single references have are left out: classes name their fields");
-    for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__holding_lists(&rows, &g->roots[i]);
     hd__dart_out_begin(&o, out, NULL);
-    hd__dart_put_root(&o, g, &rows, name, holding,
-                      rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low));
+    hd__dart_put_root(&o, g, &rows, name, rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low),
+                      beside.external);
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
+        hd_value value = hd__dart_value_of(&beside, g, i);
         status = hd__tick(options, i, g->described, err);
         hd__dart_put(&o, (uint64_t)g->class_of[i] + 1);
-        hd__dart_put(&o, hd__graph_size(g, i));
-        hd__dart_put(&o, HD_DART_NO_DATA);
+        hd__dart_put(&o, hd__graph_size(g, i) - value.external);
+        hd__dart_put_data(&o, &value);
         hd__dart_put_row(&o, g, &rows, i);
     }
-    hd__dart_put(&o, 0);
     hd__holding_close(&m, &rows);
+    if (!status) status = hd__dart_put_back(&o, g, &beside, options, err);
     return status ? status : hd__sink_end(&o.sink, "the snapshot", err);
 }
 
@@ -24886,7 +25098,7 @@ static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *op
 
 static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
                                            hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
-                                           hd__dart_save_graph, 0, NULL, NULL };
+                                           hd__dart_save_graph, 0, NULL, NULL, hd__dart_get_value };
 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
@@ -32438,7 +32650,7 @@ static hd_status hd__memprof_save(const void *document, const hd_options *option
 
 static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd__memprof_certainty,
                                               hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL,
-                                              NULL, 0, NULL, NULL };
+                                              NULL, 0, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
     return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
@@ -32490,7 +32702,7 @@ static hd_status hd__memprof_index_save(const void *document, const hd_options *
 
 static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__memprof_index_certainty,
                                                     hd__memprof_index_load, hd__memprof_index_unload, NULL,
-                                                    hd__memprof_index_save, NULL, NULL, 0, NULL, NULL };
+                                                    hd__memprof_index_save, NULL, NULL, 0, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
@@ -32541,7 +32753,7 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
                                                    hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL, 0,
-                                                   NULL, NULL };
+                                                   NULL, NULL, NULL };
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
@@ -32982,7 +33194,8 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
                                              NULL, NULL, hd__folded_write, NULL,
                                              HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS |
                                                  HD_LACKS_VARIANCE | HD_LACKS_KINDS | HD_LACKS_LABELS |
-                                                 HD_LACKS_TIMES | HD_LACKS_MORE_LABELS | HD_LACKS_DUMPS, NULL, NULL };
+                                                 HD_LACKS_TIMES | HD_LACKS_MORE_LABELS | HD_LACKS_DUMPS, NULL, NULL,
+                                                 NULL };
 
 #endif /* HEAPDUMP_NO_FOLDED */
 
@@ -34742,6 +34955,124 @@ static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, 
     return status;
 }
 
+/* ============================================================================== >>v8.values
+   Reads values out of names. V8 writes a number as a node with an edge "value" to a string node that spells it, the
+   length of a string or array as an edge "length" to such a number. A look at an object costs its edges. */
+
+/* Reads a number with strtod, which expects the locale's point. */
+static bool hd__v8_real(hd_str text, hd_value *value) {
+    const struct lconv *locale = localeconv();
+    const char *point = locale && locale->decimal_point ? locale->decimal_point : ".";
+    size_t n = 0, length = strlen(point);
+    char digits[64], *end;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_point = text.data[i] == '.';
+        size_t more = is_point ? length : 1;
+        if (!is_point && !strchr("0123456789+-eE", text.data[i])) return false;
+        if (sizeof digits - n <= more) return false;
+        memcpy(digits + n, is_point ? point : text.data + i, more);
+        n += more;
+    }
+    digits[n] = 0;
+    value->real = strtod(digits, &end);
+    if (end != digits + n) return false;
+    value->kind = HD_VALUE_REAL;
+    return true;
+}
+
+/* Reads a number as JavaScript spells it. False: it is none. */
+static bool hd__v8_spelled(hd_str text, hd_value *value) {
+    static const char *const named[] = { "NaN", "Infinity", "-Infinity" };
+    static const uint64_t bits[] = { UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000),
+                                     UINT64_C(0xfff0000000000000) };
+    bool minus = text.len && *text.data == '-';
+    uint64_t whole = 0, most = INT64_MAX + (uint64_t)minus;
+    size_t i = minus;
+    for (int k = 0; k < 3; k++)
+        if (hd__is(text, named[k])) {
+            memcpy(&value->real, &bits[k], sizeof value->real);
+            value->kind = HD_VALUE_REAL;
+            return true;
+        }
+    while (i < text.len && text.data[i] >= '0' && text.data[i] <= '9' && whole <= (most - 9) / 10)
+        whole = 10 * whole + (uint64_t)(text.data[i++] - '0');
+    if (i == minus) return false;
+    if (i < text.len || (minus && !whole)) return hd__v8_real(text, value);
+    value->kind = HD_VALUE_INTEGER;
+    value->number = minus ? 0 - whole : whole;
+    return true;
+}
+
+/* Where an edge of that name leads to; HD_NONE: there is none. */
+static uint32_t hd__v8_follow(const hd_v8 *doc, uint32_t object, const char *edge) {
+    const hd_graph *g = doc->graph;
+    const uint8_t *kinds;
+    uint32_t n;
+    const uint32_t *row = hd__graph_row(g, object, &n, &kinds), *name = n ? hd__v8_names_of(g, row, kinds) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (name[i] < HD__INDEX && hd__is(g->names[name[i]], edge)) return row[i];
+    return HD_NONE;
+}
+
+/* The value of a node that is a number: what it is called, or what its string spells. */
+static bool hd__v8_number_of(const hd_v8 *doc, uint32_t object, hd_value *value) {
+    uint32_t digits;
+    if (!hd__is(hd_v8_type(doc, object), "number")) return false;
+    if (hd__v8_spelled(hd_v8_name(doc, object), value)) return true;
+    digits = hd__v8_follow(doc, object, "value");
+    return digits != HD_NONE && hd__v8_spelled(hd_v8_name(doc, digits), value);
+}
+
+/* The length that an edge leads to; HD_UNKNOWN: there is none. */
+static uint64_t hd__v8_length_of(const hd_v8 *doc, uint32_t object) {
+    uint32_t length = hd__v8_follow(doc, object, "length");
+    hd_value value;
+    if (length == HD_NONE || !hd__v8_number_of(doc, length, &value)) return HD_UNKNOWN;
+    return value.kind == HD_VALUE_INTEGER && value.number <= INT64_MAX ? value.number : HD_UNKNOWN;
+}
+
+/* Values that V8 has one object of each for, in nodes that are hidden or native. */
+static bool hd__v8_constant(hd_str type, hd_str name, hd_value *value) {
+    if (!hd__is(type, "hidden") && !hd__is(type, "native")) return false;
+    if (hd__is(name, "null")) value->kind = HD_VALUE_NULL;
+    else if (hd__is(name, "true") || hd__is(name, "false")) value->kind = HD_VALUE_BOOL;
+    value->number = hd__is(name, "true");
+    return value->kind != HD_VALUE_NONE;
+}
+
+static void hd__v8_get_value(const void *document, uint32_t object, hd_value *value) {
+    const hd_v8 *doc = (const hd_v8 *)document;
+    const hd_graph *g = doc->graph;
+    hd_str type = hd_v8_type(doc, object), name = hd_v8_name(doc, object);
+    hd_str class_name = g->classes[g->class_of[object]].name;
+    bool is_array = hd__is(type, "array") || hd__is(class_name, "Array");
+    uint64_t length = is_array || hd__is(type, "string") ? hd__v8_length_of(doc, object) : HD_UNKNOWN;
+    if (hd__is(type, "string")) {
+        value->kind = HD_VALUE_STRING;
+        value->text = name;
+        value->number = length == HD_UNKNOWN ? 0 : length;
+        return;
+    }
+    if (length != HD_UNKNOWN) {
+        value->kind = HD_VALUE_LENGTH;
+        value->number = length;
+        return;
+    }
+    if (hd__v8_number_of(doc, object, value) || hd__v8_constant(type, name, value)) return;
+    if (hd__is(type, "symbol")) {
+        uint32_t called = hd__v8_follow(doc, object, "name");
+        if (called != HD_NONE) name = hd_v8_name(doc, called);
+    }
+    if (!name.len || hd_str_equal(name, class_name)) return;
+    value->kind = HD_VALUE_NAME;
+    value->text = name;
+}
+
+HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
+    hd_values values = { hd__v8_get_value, doc };
+    return values;
+}
+
 /* =============================================================================== >>v8.write
    Writes a document as its text with the numbers between, in the gaps that these had; any other graph in the
    layout of Node 20, whose strings are fixed ones, then the graph's classes, names and fields in their order. Output
@@ -35090,7 +35421,8 @@ static hd_status hd__v8_save(const void *document, const hd_options *options, hd
 }
 
 static const hd_format hd__v8_format = { "heapsnapshot", "a V8 heap snapshot", hd__v8_detect, hd__v8_load, hd__v8_unload,
-                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph, 0, hd__v8_info, NULL };
+                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph, 0, hd__v8_info, NULL,
+                                         hd__v8_get_value };
 
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
     return (const hd_v8 *)hd_dump_document(dump, &hd__v8_format);
@@ -37352,7 +37684,7 @@ static int hd__pprof_detect(const uint8_t *p, size_t size) {
 static const hd_format hd__pprof_format = { "pprof", "a pprof profile", hd__pprof_detect, hd__pprof_read,
                                             hd__pprof_free, NULL, hd__pprof_save, hd_pprof_write, NULL,
                                             HD_LACKS_VARIANCE | HD_LACKS_MORE_LABELS | HD_LACKS_DUMPS, hd__pprof_info,
-                                            hd__pprof_places };
+                                            hd__pprof_places, NULL };
 
 #endif /* HEAPDUMP_NO_PPROF */
 
@@ -39368,10 +39700,10 @@ static hd_status hd__rows_write_json(const hd_heap *heaps, size_t count, const h
 }
 
 static const hd_format hd__rows_format = { "rows", "rows of heaps (CSV)", hd__rows_detect, hd__rows_load, NULL, NULL,
-                                           NULL, hd__rows_write_csv, NULL, 0, NULL, NULL };
+                                           NULL, hd__rows_write_csv, NULL, 0, NULL, NULL, NULL };
 static const hd_format hd__rows_json_format = { "rows-json", "rows of heaps (JSON lines)", hd__rows_json_detect,
                                                 hd__rows_load, NULL, NULL, NULL, hd__rows_write_json, NULL, 0, NULL,
-                                                NULL };
+                                                NULL, NULL };
 
 #endif /* HEAPDUMP_NO_ROWS */
 

@@ -57,7 +57,7 @@ rows           rows
 
 # KIND ROOM NAME[,NAME...] REASON: what may stay. NAME is what the violation is about: a name, or the room again.
 exceptions='
-public base hd_unpacker,hd_format,hd_places                      what hd_options points to stands with those who call it
+public base hd_unpacker,hd_format,hd_places,hd_values            what hd_options points to stands with those who call it
 prefix base MAP_ANONYMOUS,MAP_NORESERVE,madvise,mremap        what some systems do not declare
 prefix io   readlinkat,openat,unlinkat,renameat,fchmod,fchown  what some systems do not declare
 prefix io   O_CLOEXEC,O_DIRECTORY,O_NOFOLLOW,O_PATH,AT_FDCWD   what some systems do not declare

@@ -160,7 +160,8 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
 static hd_status write_as(const arguments *a, const hd_dump *dump, const hd_format *format, hd_out out,
                           hd_error *err) {
     reading r = { .file = a->files[0] };
-    hd_options options = { .warning = on_warning, .warning_user = &r };
+    hd_values values = hd_dump_values(dump);
+    hd_options options = { .warning = on_warning, .warning_user = &r, .values = &values };
     const hd_netcf *netcf = hd_dump_netcf(dump);
     if (hd_dump_format(dump) == format) return hd_dump_write(dump, NULL, out, err);
     if (netcf && hd_netcf_domain_count(netcf) == 1 && !strcmp(format->name, "dart"))
