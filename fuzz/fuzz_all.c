@@ -194,11 +194,13 @@ static bool alive(run *r, const hd_graph *g, hd_total *total) {
     return ok;
 }
 
-static void ask_graph(run *r, const hd_graph *g) {
+static void ask_graph(run *r, const hd_graph *g, hd_values values) {
     hd_graph_change *change;
     hd_buffer text = nothing(r), snapshot = nothing(r), v8 = nothing(r);
     hd_graph_summary s = hd_graph_summarize(g);
     hd_total all = { s.objects, s.bytes }, live;
+    hd_options with_values = r->options;
+    with_values.values = &values;
     CHECK(!hd_graph_validate(g, NULL));
     dominate(r, g);
     walk_paths(r, g);
@@ -207,7 +209,7 @@ static void ask_graph(run *r, const hd_graph *g) {
         hd_graph_change_free(change);
     }
     same_objects(r, all, hd_netcf_write_graph(g, NULL, &r->options, hd_out_memory(&text), NULL), &text, 0);
-    same_objects(r, all, hd_dart_write_graph(g, hd_cstr("x"), &r->options, hd_out_memory(&snapshot), NULL), &snapshot, 1);
+    same_objects(r, all, hd_dart_write_graph(g, hd_cstr("x"), &with_values, hd_out_memory(&snapshot), NULL), &snapshot, 1);
     if (alive(r, g, &live)) same_objects(r, live, hd_v8_write_graph(g, &r->options, hd_out_memory(&v8), NULL), &v8, 2);
 }
 
@@ -283,7 +285,7 @@ static uint64_t try_all(run *r, const uint8_t *data, size_t size, uint64_t fail_
     CHECK(!d == !!status);
     if (went(r, status)) {
         ask_heaps(r, d);
-        if (hd_dump_graph(d)) ask_graph(r, hd_dump_graph(d));
+        if (hd_dump_graph(d)) ask_graph(r, hd_dump_graph(d), hd_dump_values(d));
         ask_document(r, d);
     }
     hd_dump_free(d);

@@ -2,28 +2,32 @@
 
 #include "dart.h"
 
-void graph_info_text(FILE *out, const hd_graph *graph) {
+/* References to what a Dart VM left out lead to one object without a record, which is none. */
+void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
     hd_graph_summary s = hd_graph_summarize(graph);
     display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
             (unsigned long long)s.classes, (unsigned long long)s.bytes);
     display(out, "%12llu references, %llu of them weak\n%12llu roots, %llu of them weak\n",
             (unsigned long long)s.references, (unsigned long long)s.weak_references,
             (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
-    if (s.missing_objects)
+    if (is_dart)
+        display(out, "%12llu references to objects that the VM left out (id 0)\n",
+                (unsigned long long)s.missing_references);
+    else if (s.missing_objects)
         display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n",
                 (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
                 (unsigned long long)s.missing_roots);
-    if (s.missing_objects || s.missing_classes)
+    if (s.missing_classes || (s.missing_objects && !is_dart))
         display(out, "%12llu classes that no record describes\n", (unsigned long long)s.missing_classes);
 }
 
-void graph_info_json(hd_json *j, const hd_graph *graph) {
+void graph_info_json(hd_json *j, const hd_graph *graph, bool is_dart) {
     hd_graph_summary s = hd_graph_summarize(graph);
     const struct { const char *name; uint64_t value; } values[] = {
         { "objects", s.objects }, { "classes", s.classes }, { "bytes", s.bytes },
         { "references", s.references }, { "weak_references", s.weak_references },
         { "roots", s.roots }, { "weak_roots", s.weak_roots },
-        { "missing_objects", s.missing_objects },
+        { "missing_objects", is_dart ? 0 : s.missing_objects },
         { "missing_references", s.missing_references }, { "missing_roots", s.missing_roots },
         { "missing_classes", s.missing_classes }
     };
@@ -42,7 +46,7 @@ void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
         json_u64(j, "version", d.version);
         json_u64(j, "begin_ms", d.begin_ms);
         json_u64(j, "end_ms", d.end_ms);
-        graph_info_json(j, d.graph);
+        graph_info_json(j, d.graph, false);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -55,7 +59,7 @@ void netcf_info(FILE *out, const hd_netcf *netcf) {
         display(out, "application domain "), put_name(out, d.name);
         display(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
                 (unsigned long long)d.begin_ms, (unsigned long long)d.end_ms);
-        graph_info_text(out, d.graph);
+        graph_info_text(out, d.graph, false);
     }
 }
 

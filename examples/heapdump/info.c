@@ -132,7 +132,7 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
     if (hd_dump_graph(dump)) {
         fputc('\n', out);
         if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
-        else graph_info_text(out, hd_dump_graph(dump));
+        else graph_info_text(out, hd_dump_graph(dump), hd_dump_dart(dump) != NULL);
         return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump))
                                   : info_facts(file, dump, fact_text, out);
     }
@@ -159,7 +159,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
     json_text(j, "file", file);
     json_text(j, "format", hd_dump_format(dump)->name);
     json_u64(j, "warnings", hd_dump_warning_count(dump));
-    if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
+    if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump), hd_dump_dart(dump) != NULL);
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
     if (hd_dump_memprof(dump)) memprof_info_json(j, hd_dump_memprof(dump));

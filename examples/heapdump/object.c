@@ -214,7 +214,7 @@ static int subject_find(const arguments *a, const objects *o, subject *s) {
     s->dominated = needed(malloc(d->below[s->object] * sizeof *s->dominated));
     end = d->position[s->object] + d->below[s->object];
     for (uint32_t at = d->position[s->object] + 1; at < end; at += d->below[d->order[at]])
-        s->dominated[s->dominated_count++] = d->order[at];
+        if (!is_left_out(o, d->order[at])) s->dominated[s->dominated_count++] = d->order[at];
     qsort_r(s->dominated, s->dominated_count, sizeof *s->dominated, retains_more, (void *)(uintptr_t)o);
     return DONE;
 }

@@ -193,12 +193,20 @@ void put_more(FILE *out, uint64_t all, uint64_t shown) {
     if (all > shown) display(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
 }
 
+/* Whether it stands for all objects that a Dart VM left out (id 0), and so is none itself. */
+bool is_left_out(const objects *o, uint32_t object) {
+    return hd_dump_dart(o->dump) && !hd_graph_object(o->graph, object).class_index;
+}
+
 /* The largest retained, largest first; freed by the caller. */
 uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
-    uint32_t most = shown_of(a, 20), n = hd_graph_object_count(o->graph);
+    uint32_t most = shown_of(a, 20), n = hd_graph_object_count(o->graph), found, kept = 0;
     if (most > n) most = n;
     *top = needed(malloc(((size_t)most + 1) * sizeof **top));
-    return hd_dominators_top(o->dominators, most, *top);
+    found = hd_dominators_top(o->dominators, most + (most < n), *top);
+    for (uint32_t i = 0; i < found; i++)
+        if (!is_left_out(o, (*top)[i])) (*top)[kept++] = (*top)[i];
+    return kept < most ? kept : most;
 }
 
 /* Each file in turn, as text or as one JSON value. */

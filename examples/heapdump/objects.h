@@ -50,6 +50,7 @@ void put_known_name(FILE *out, const objects *o, uint32_t object);
 uint32_t object_with(const objects *o, const char *text);
 uint32_t shown_of(const arguments *a, uint32_t otherwise);
 void put_more(FILE *out, uint64_t all, uint64_t shown);
+bool is_left_out(const objects *o, uint32_t object);
 uint32_t largest(const arguments *a, const objects *o, uint32_t **top);
 int each_graph(const arguments *a, const char *name, bool dominators,
                int (*text)(const arguments *a, const objects *o, FILE *out),
@@ -61,8 +62,8 @@ uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
 int class_list_open(const objects *o, class_list *list);
 
 /* graphs.c */
-void graph_info_text(FILE *out, const hd_graph *graph);
-void graph_info_json(hd_json *j, const hd_graph *graph);
+void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart);
+void graph_info_json(hd_json *j, const hd_graph *graph, bool is_dart);
 void netcf_info_json(hd_json *j, const hd_netcf *netcf);
 void netcf_info(FILE *out, const hd_netcf *netcf);
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);

@@ -263,6 +263,13 @@ static int put_changes(report *r, const objects *o, const hd_graph *before) {
     return DONE;
 }
 
+/* Those without records, which come last, are no objects of the file. */
+static uint64_t live_objects(const hd_dominators *d, const hd_graph_summary *summary) {
+    uint64_t n = d->reached;
+    for (uint32_t i = (uint32_t)summary->objects; i < d->count; i++) n -= d->below[i] != 0;
+    return n;
+}
+
 int report_graph(report *r, const objects *o, const hd_graph *before) {
     hd_graph_summary summary = hd_graph_summarize(o->graph);
     uint32_t *place_of_class = column(hd_graph_class_count(o->graph));
@@ -272,7 +279,7 @@ int report_graph(report *r, const objects *o, const hd_graph *before) {
     json_object(&r->json, "graph");
     json_u64(&r->json, "objects", summary.objects), json_u64(&r->json, "bytes", summary.bytes);
     json_u64(&r->json, "roots", summary.roots), json_u64(&r->json, "live_bytes", o->dominators->bytes);
-    json_u64(&r->json, "live_objects", o->dominators->reached);
+    json_u64(&r->json, "live_objects", live_objects(o->dominators, &summary));
     status = put_classes(r, o, place_of_class);
     if (!status && before) status = put_changes(r, o, before);
     if (!status) {

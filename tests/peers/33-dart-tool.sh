@@ -26,6 +26,16 @@ squeezed() { tr -s ' ' | sed 's/^ //' | paste -sd'|'; }
 
 check "info: the graph" '[204485,1895,13912312,1072743,1,36]' \
   "$(ask '[d["graph"][k] for k in ("objects", "classes", "bytes", "references", "roots", "missing_references")]' info sass.dartheap)"
+# References to 0 are of objects that the VM has left out: no object, live or not.
+check "info: what was left out" '[0,36] 36 references to objects that the VM left out (id 0)' \
+  "$(ask '[d["graph"][k] for k in ("missing_objects", "missing_references")]' info sass.dartheap) $("$tool" info sass.dartheap | grep 'left out' | squeezed)"
+check "info: no other count of these" 0 "$("$tool" info sass.dartheap | grep -c 'no record')"
+check "retained: all that is live, and nothing else" '[13,false] [143696,false]' \
+  "$(ask '[len(d["objects"]), any(o["id"] == "0" for o in d["objects"])]' retained --all small.dartheap) $(ask '[len(d["objects"]), any(o["id"] == "0" for o in d["objects"])]' retained --all sass.dartheap)"
+"$tool" report -o page.html small.dartheap
+check "report: what is live" '"live_objects":13' "$(grep -o '"live_objects":[0-9]*' page.html)"
+check "object: what was left out is not dominated" '[1,false]' \
+  "$(ask '[d["dominated_count"], any(o["id"] == "0" for o in d["dominated"])]' object small.dartheap 73)"
 check "info: the header" '["main",0,13914776,32,15376384]' \
   "$(ask '[d["dart"][k] for k in ("isolate", "flags", "shallow_size", "external_size", "capacity")]' info sass.dartheap)"
 check "info: what is live" '[143696,11947576,2,79887]' \
@@ -65,9 +75,9 @@ check "object: its dominator and what it dominates" '["1",[["178771",311344],["6
   "$(ask '[d["dominator"]["id"], [[r["id"], r["retained"]] for r in d["dominated"]]]' object sass.dartheap 60384)"
 check "object: a string that was cut" '["_TwoByteString","utf16",151625,128,128]' \
   "$(ask '[d["class"], d["data"]["tag"], d["data"]["length"], d["data"]["truncated_length"], len(d["data"]["text"])]' object --id 178769 sass.dartheap)"
-check "object: the root, all of it" '[4138,4138,0,39046,39046,["internal"]]' \
+check "object: the root, all of it" '[4138,4138,0,39045,39045,["internal"]]' \
   "$(ask '[d["reference_count"], len(d["references"]), d["referrer_count"], d["dominated_count"], len(d["dominated"]), [r["root"] for r in d["roots"]]]' object --all sass.dartheap 1)"
-check "object: the root, cut" "... 4128 more (--all lists them)|... 39036 more (--all lists them)" \
+check "object: the root, cut" "... 4128 more (--all lists them)|... 39035 more (--all lists them)" \
   "$("$tool" object sass.dartheap 1 | grep '^\.\.\.' | squeezed)"
 # Each reference to an object is one of what holds it, and the other way round; dominators have a way back too.
 check "objects of the root: as many as it holds, in info, object and tree" '[143696,143696]' \
