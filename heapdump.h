@@ -91,7 +91,7 @@
        >>folded              folded stacks, what flame graphs are drawn from
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
        >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
-       >>v8.values           what nodes say: strings, numbers, lengths, names
+       >>v8.values           values of nodes: strings, numbers, lengths, names
        >>v8.write            snapshots from documents or from any graph
        >>v8.match            which node of one snapshot is which of another
        >>pprof.read          pprof profiles: all but their samples
@@ -1457,7 +1457,7 @@ enum {
     HD_TEXT_UTF16                /* little-endian */
 };
 
-/* What a file says of an object and no column of its graph has: the content of strings and numbers, say. */
+/* Data of an object beside the graph: the content of a string or number, a length, a name. */
 typedef struct hd_value {
     uint32_t kind;               /* HD_VALUE_ */
     uint32_t encoding;           /* STRING: HD_TEXT_; a NAME is UTF-8 */
@@ -3241,7 +3241,7 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 
 /* ============================================================================== >>v8.values
-   What nodes say: strings, numbers, lengths, names. */
+   Values of nodes: strings, numbers, lengths, names. */
 
 /* Values of nodes, for writers of graphs (hd_options.values); valid as long as the document. A string has its text, of
    which V8 keeps the beginning. A number has its value if V8 was asked for numeric values; so have arrays and strings
@@ -3257,7 +3257,7 @@ HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, 
 /* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load: node 0, below it "(GC roots)", which
    holds what roots that are not weak do; then the graph's objects in their order, of type "object" and called as
    their class. Objects that no root holds are left out, and weak references to them: readers of V8 snapshots take
-   every node for alive. A warning reports their number and bytes. So each object retains what it did. Ids are kept if
+   every node for alive. A warning reports their number and bytes. So each object keeps its retained size. Ids are kept if
    all are unique, not 0 and less than 2^53 (exact as numbers of JavaScript); otherwise objects are numbered. The value
    of an ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. Memory: 5 bytes an
    object. */
@@ -12705,7 +12705,7 @@ static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_option
     return status;
 }
 
-/* Whether a writer lists a root: not one that the object of the first root is taken to hold. */
+/* Whether a writer lists a root. Roots held by the first root's object (hd_graph_desc.one_root) are not listed. */
 static bool hd__holding_lists(const hd__holding *h, const hd_root *root) {
     return hd__root_holds(root) && (h->all == HD_NONE || root->object == h->all);
 }
@@ -24873,7 +24873,7 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
     }
 }
 
-/* What a graph's objects have beside its columns. */
+/* Values of a graph's objects, with totals. */
 typedef struct hd__dart_beside {
     const hd_values *values;     /* NULL: nothing */
     uint64_t external, externals; /* bytes outside of the heap; objects that have some */
@@ -34980,7 +34980,7 @@ static bool hd__v8_real(hd_str text, hd_value *value) {
     return true;
 }
 
-/* Reads a number as JavaScript spells it. False: it is none. */
+/* Reads a number as JavaScript prints it. False: the text is not a number. */
 static bool hd__v8_spelled(hd_str text, hd_value *value) {
     static const char *const named[] = { "NaN", "Infinity", "-Infinity" };
     static const uint64_t bits[] = { UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000),
@@ -35003,7 +35003,7 @@ static bool hd__v8_spelled(hd_str text, hd_value *value) {
     return true;
 }
 
-/* Where an edge of that name leads to; HD_NONE: there is none. */
+/* The target of the first edge of that name, or HD_NONE. */
 static uint32_t hd__v8_follow(const hd_v8 *doc, uint32_t object, const char *edge) {
     const hd_graph *g = doc->graph;
     const uint8_t *kinds;
@@ -35014,7 +35014,7 @@ static uint32_t hd__v8_follow(const hd_v8 *doc, uint32_t object, const char *edg
     return HD_NONE;
 }
 
-/* The value of a node that is a number: what it is called, or what its string spells. */
+/* The value of a node of type number: its name, or else its string. False: V8 did not write it. */
 static bool hd__v8_number_of(const hd_v8 *doc, uint32_t object, hd_value *value) {
     uint32_t digits;
     if (!hd__is(hd_v8_type(doc, object), "number")) return false;
@@ -35023,7 +35023,7 @@ static bool hd__v8_number_of(const hd_v8 *doc, uint32_t object, hd_value *value)
     return digits != HD_NONE && hd__v8_spelled(hd_v8_name(doc, digits), value);
 }
 
-/* The length that an edge leads to; HD_UNKNOWN: there is none. */
+/* The number behind the edge "length"; HD_UNKNOWN: not known. */
 static uint64_t hd__v8_length_of(const hd_v8 *doc, uint32_t object) {
     uint32_t length = hd__v8_follow(doc, object, "length");
     hd_value value;
@@ -35257,8 +35257,8 @@ static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
     return edges;
 }
 
-/* Numbers the nodes of objects that a root holds, and reports how much is left out. In a snapshot all nodes are
-   alive: garbage in it would hold its share of what is. */
+/* Numbers the nodes of objects that a root holds, and reports the garbage left out. All nodes of a snapshot are
+   alive: a garbage node would take retained size from live ones. */
 static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error *err) {
     const hd_graph *g = o->g;
     hd_total live = { 0, 0 };

@@ -2,7 +2,7 @@
 
 #include "dart.h"
 
-/* References to what a Dart VM left out lead to one object without a record, which is none. */
+/* In a Dart snapshot the one object without a record is a sentinel for objects that the VM left out. */
 void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
     hd_graph_summary s = hd_graph_summarize(graph);
     display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,

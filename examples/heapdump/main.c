@@ -223,9 +223,10 @@ static const command commands[] = {
               "last dump, a format of one kind the live heap; --dump and --kind choose others. One line names everything\n"
               "that the format has no place for.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
-              "Of objects: netcf, dart or heapsnapshot, as they are; others, what retains what. A file of the format\n"
-              "that it has is written as it was, without what was left out when it was read; so is a raw MemProf\n"
-              "profile as memprof-raw.",
+              "Objects become netcf, dart or heapsnapshot; in other formats, what retains what. heapsnapshot has no\n"
+              "garbage: one line reports the objects that no root holds. dart keeps strings, numbers, lengths and\n"
+              "names of objects. A file of the format that it has is written as it was, without what was left out\n"
+              "when it was read; so is a raw MemProf profile as memprof-raw.",
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("all is listed") WORK NAMES HEAPS },
     { .name = "rows", .run = run_rows,

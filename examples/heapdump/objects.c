@@ -193,7 +193,7 @@ void put_more(FILE *out, uint64_t all, uint64_t shown) {
     if (all > shown) display(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
 }
 
-/* Whether it stands for all objects that a Dart VM left out (id 0), and so is none itself. */
+/* Whether this is id 0 of a Dart snapshot, a sentinel for objects that the VM left out. */
 bool is_left_out(const objects *o, uint32_t object) {
     return hd_dump_dart(o->dump) && !hd_graph_object(o->graph, object).class_index;
 }
