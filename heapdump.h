@@ -12710,31 +12710,56 @@ static bool hd__holding_lists(const hd__holding *h, const hd_root *root) {
     return hd__root_holds(root) && (h->all == HD_NONE || root->object == h->all);
 }
 
-/* Rows for writers: the object that is taken to hold all other roots refers to them, behind all else. */
-static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, const hd_options *options, hd__holding *h,
-                                    hd_error *err) {
-    uint32_t end, *first, *target;
+/* Goes through what writers put at the ends of rows: the roots that the object of the first root holds, behind it, and
+   where keys without a record have no row, their values behind the ephemeron. Moves what is there already to
+   `target`, where end[o] is the end of row o; NULL: counts what is put, in end[o]. */
+static void hd__holding_put(const hd_graph *g, const hd__holding *h, uint32_t moved, uint32_t *end, uint32_t *target) {
+    uint32_t from = h->first[g->count] - moved;
+    const uint32_t *through = moved ? h->through + (from - hd__len(g->target.low)) : NULL;
+    for (uint32_t i = 0; i < moved; i++) {
+        if (target) target[end[through[i]]] = h->target[from + i];
+        end[through[i]]++;
+    }
+    for (size_t i = 0; i < hd__len(g->roots) && h->roots; i++) {
+        if (!hd__root_holds(&g->roots[i]) || hd__holding_lists(h, &g->roots[i])) continue;
+        if (target) target[end[h->all]] = g->roots[i].object;
+        end[h->all]++;
+    }
+}
+
+static bool hd__holding_extend(hd__mem *m, const hd_graph *g, hd__holding *h, uint32_t moved) {
+    uint32_t *first = hd__array(uint32_t, m, &h->arena, (size_t)g->count + 1), at = 0;
+    uint32_t *target = hd__array(uint32_t, m, &h->arena, (size_t)h->first[g->count] + h->roots);
+    uint32_t *end = hd__zeros(uint32_t, m, &h->arena, g->count);
+    if (!first || !target || !end) return false;
+    hd__holding_put(g, h, moved, end, NULL);
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint32_t more = end[o], size = moved && o >= g->described ? 0 : h->first[o + 1] - h->first[o];
+        first[o] = at;
+        memcpy(target + at, h->target + h->first[o], size * sizeof *target);
+        end[o] = at + size;
+        at += size + more;
+    }
+    first[g->count] = at;
+    hd__holding_put(g, h, moved, end, target);
+    h->first = first;
+    h->target = target;
+    return true;
+}
+
+/* Rows for writers. `all_rows`: also what has no record gets a row. */
+static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, bool all_rows, const hd_options *options,
+                                    hd__holding *h, hd_error *err) {
+    uint32_t moved;
     HD__TRY(hd__holding_open(m, g, options, h, err));
     h->all = hd__root_of_all(g);
     if (h->all >= g->described) h->all = HD_NONE; /* without a record it has no row */
     for (size_t i = 0; i < hd__len(g->roots); i++)
         h->roots += hd__root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i]);
-    if (!h->roots) return HD_OK;
-    first = hd__array(uint32_t, m, &h->arena, (size_t)g->count + 1);
-    target = hd__array(uint32_t, m, &h->arena, (size_t)h->first[g->count] + h->roots);
-    if (!first || !target) {
-        hd__holding_close(m, h);
-        return hd__no_memory(m, err);
-    }
-    end = h->first[h->all + 1];
-    memcpy(target, h->target, end * sizeof *target);
-    memcpy(target + end + h->roots, h->target + end, (h->first[g->count] - end) * sizeof *target);
-    for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i])) target[end++] = g->roots[i].object;
-    for (uint32_t o = 0; o <= g->count; o++) first[o] = h->first[o] + (o > h->all ? h->roots : 0);
-    h->first = first;
-    h->target = target;
-    return HD_OK;
+    moved = all_rows ? 0 : h->first[g->count] - h->first[g->described];
+    if ((!h->roots && !moved) || hd__holding_extend(m, g, h, moved)) return HD_OK;
+    hd__holding_close(m, h);
+    return hd__no_memory(m, err);
 }
 
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
@@ -23526,7 +23551,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     if (!d.name.len) d.name = hd_cstr("heap");
     if (!d.version) d.version = 2;
     HD__TRY(hd__graph_ready(g, err));
-    HD__TRY(hd__holding_rooted(&m, g, options, &rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, false, options, &rows, err));
     hd__holding_tell(g, options);
     hd__netcf_out_begin(&o, out, options && options->decimal_sizes);
     o.own_ids = hd_graph_duplicate(g) != HD_NONE;
@@ -25049,7 +25074,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     hd_status status = HD_OK;
     HD__TRY(hd__graph_ready(g, err));
     HD__TRY(hd__dart_look(&beside, g, options, err));
-    HD__TRY(hd__holding_rooted(&m, g, options, &rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, false, options, &rows, err));
     hd__holding_tell(g, options);
     if (hd__len(g->names))
         hd__warn(options, HD_UNSUPPORTED, "names that single references have are left out: classes name their fields");
@@ -35376,7 +35401,7 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     o.g = g;
     o.options = options;
     hd__v8_find_ids(&o);
-    HD__TRY(hd__holding_rooted(&m, g, options, &o.rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, true, options, &o.rows, err));
     hd_json_begin(&o.json, out);
     status = hd__v8_leave_garbage(&o, &m, err);
     if (!status) status = hd__v8_put_graph(&o, err);
