@@ -19,8 +19,8 @@ typedef struct ways {
     uint32_t waiting_count, *first_waiting; /* by key; HD_NONE; NULL until there are any */
 } ways;
 
-/* ways.c: shortest ways of all objects; path --class */
-void ways_find(const hd_graph *graph, ways *w);
+/* ways.c: shortest ways of all objects, of V8 from the program's roots before the engine's; path --class */
+void ways_find(const objects *o, ways *w);
 void ways_free(ways *w);
 int ways_text(const arguments *a, const objects *o, FILE *out);
 int ways_json(const arguments *a, const objects *o, hd_json *j);

@@ -3,6 +3,7 @@
 #include "suspects.h"
 #include "frames.h"
 #include "instances.h"
+#include "steps.h"
 
 /* A snapshot, with what suspects need of it. */
 typedef struct shot {
@@ -60,71 +61,16 @@ static bool is_machinery(hd_str name) {
     return name.len > 6 && !memcmp(name.data, "system", 6) && !hd_str_equal(name, hd_cstr("system / Context"));
 }
 
-/* How much a field says to a person: a name more than a number, of a program more than of the machine. */
-static int field_worth(const shot *s, uint32_t holder, uint32_t reference) {
-    hd_str field = field_of(s, holder, reference);
-    hd_str class_name = hd_graph_class(s->o.graph, hd_graph_object(s->o.graph, holder).class_index).name;
-    bool named = field.len && (field.data[0] < '0' || field.data[0] > '9');
-    if (!named || hd_str_equal(class_name, hd_cstr("(synthetic)"))) return 0;
-    return is_internal(class_name) && !hd_str_equal(class_name, hd_cstr("system / Context")) ? 1 : 2;
-}
-
-/* The steps from a root, at most a thousand; HD_NONE when `through` is one of them. */
-static uint32_t steps_to(const shot *s, uint32_t object, uint32_t through) {
-    uint32_t n = 0;
-    for (; object != HD_NONE && n < 1000; object = s->ways.held_by[object], n++)
-        if (object == through) return HD_NONE;
+/* The way to an object, the root's first. */
+static uint32_t way_to(const shot *s, uint32_t object, char **texts) {
+    steps way = steps_of_way(&s->o, &s->ways, object, HD_NONE, 60);
+    uint32_t n = 0, skip = way.count > MOST_STEPS ? way.count - MOST_STEPS : 0;
+    for (uint32_t i = skip; i < way.count; i++) texts[n++] = needed(strdup(way.list[i].text));
+    steps_free(&way);
     return n;
 }
 
-/* Where the shortest way comes from a root directly, say a stack, puts in its place one over a variable or field that
-   has a name, the shortest of these. */
-static void name_holder(shot *s, uint32_t object) {
-    uint32_t n = hd_graph_object_count(s->o.graph), best = HD_NONE, best_by = 0, best_steps = HD_NONE;
-    int worth = s->ways.held_by[object] == HD_NONE ? 0 : field_worth(s, s->ways.held_by[object], s->ways.by[object]);
-    for (uint32_t o = 0; o < n && worth < 2; o++) {
-        hd_object info = hd_graph_object(s->o.graph, o);
-        if (!s->ways.state[o]) continue;
-        for (uint32_t r = 0; r < info.reference_count; r++) {
-            uint32_t steps;
-            int own;
-            if (info.references[r] != object || (info.kinds && info.kinds[r])) continue;
-            own = field_worth(s, o, r);
-            steps = own > worth || (own == worth && best != HD_NONE) ? steps_to(s, o, object) : HD_NONE;
-            if (steps == HD_NONE || (own == worth && steps >= best_steps)) continue;
-            best = o, best_by = r, best_steps = steps, worth = own;
-        }
-    }
-    if (best != HD_NONE) s->ways.held_by[object] = best, s->ways.by[object] = best_by;
-}
-
-/* Whether one step to an object is as the next: along a list. */
-static bool goes_on(const shot *s, uint32_t object) {
-    uint32_t holder = s->ways.held_by[object], before;
-    if (holder == HD_NONE) return false;
-    before = s->ways.held_by[holder];
-    return before != HD_NONE &&
-           hd_graph_object(s->o.graph, before).class_index == hd_graph_object(s->o.graph, holder).class_index &&
-           hd_str_equal(field_of(s, before, s->ways.by[holder]), field_of(s, holder, s->ways.by[object]));
-}
-
-/* The way to an object, the root's first, with one step for all along a list; what is too far from the object is left
-   out. */
-static uint32_t way_to(const shot *s, uint32_t object, char **steps) {
-    uint32_t n = 0, at = object, by = HD_NONE;
-    while (at != HD_NONE && n < MOST_STEPS) {
-        steps[n++] = step_text(s, at, by);
-        while (goes_on(s, at)) at = s->ways.held_by[at];
-        by = s->ways.by[at], at = s->ways.held_by[at];
-    }
-    for (uint32_t i = 0; i < n / 2; i++) {
-        char *t = steps[i];
-        steps[i] = steps[n - 1 - i], steps[n - 1 - i] = t;
-    }
-    return n;
-}
-
-static void steps_free(char **steps, uint32_t n) {
+static void texts_free(char **steps, uint32_t n) {
     while (n) free(steps[--n]);
 }
 
@@ -483,9 +429,9 @@ static void put_pile(FILE *out, const arguments *a, const shot *s, uint32_t coun
     }
     if (kinds) fputc('\n', out);
     if (on_count) put_way(out, a, "most of it is in", on, on_count), fputc('\n', out);
-    steps_free(on, on_count);
+    texts_free(on, on_count);
     put_way(out, a, "held by", steps, n), fputc('\n', out);
-    steps_free(steps, n);
+    texts_free(steps, n);
 }
 
 static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint32_t count, const uint32_t *ids,
@@ -507,7 +453,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const shot *s, uint
     if (n)
         put_way(out, a, "held by", steps, n),
             display(out, share < 0.995 ? "  (%.0f%% of%s %u)\n" : "\n", 100 * share, ids ? " the new" : "", live);
-    steps_free(steps, n);
+    texts_free(steps, n);
     free(list);
 }
 
@@ -515,7 +461,7 @@ static void json_way(hd_json *j, const char *key, char **steps, uint32_t n) {
     json_array(j, key);
     for (uint32_t i = 0; i < n; i++) hd_json_cstr(j, steps[i]);
     hd_json_end(j);
-    steps_free(steps, n);
+    texts_free(steps, n);
 }
 
 static void json_trend(hd_json *j, const trend *t, uint32_t count) {
@@ -619,14 +565,13 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
         shots[i].o = (objects){ .file = a->files[i], .dump = dumps[i], .graph = hd_dump_graph(dumps[i]) };
         status = dominate(a->files[i], shots[i].o.graph, &shots[i].o.dominators);
     }
-    if (!status) ways_find(shots[count - 1].o.graph, &shots[count - 1].ways);
+    if (!status) ways_find(&shots[count - 1].o, &shots[count - 1].ways);
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1]))
         status = match_all(a, shots, (uint32_t)count, &ids);
     if (!status) status = find_classes(a, shots, (uint32_t)count, classes, &class_count);
     if (!status) {
         if (count == 1) n = find_piles(&shots[0], piles);
         else if (ids) n = find_growing(shots, (uint32_t)count, ids, piles);
-        for (uint32_t i = 0; i < n; i++) name_holder(&shots[count - 1], piles[i].object);
         answer_graph(a, shots, (uint32_t)count, ids, piles, n, classes, class_count, r);
     }
     for (int i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
 #include "instances.h"
 #include "listing.h"
 
-enum { UNSEEN = 0, SEEN, WALKED };
+enum { UNSEEN = 0, SEEN, HELD_BACK, WALKED };
 
 static void take(ways *w, uint32_t object, uint32_t holder, uint32_t by) {
     if (w->state[object] != UNSEEN) return;
@@ -24,8 +24,8 @@ static void wait_for(ways *w, uint32_t count, uint32_t key, uint32_t value) {
 }
 
 /* Takes what an object holds. The first value of an ephemeron belongs to its first key, and so on; the value is held
-   by the key, once both are walked through. */
-static void walk_through(ways *w, const hd_graph *graph, uint32_t object) {
+   by the key, once both are walked through. With distances, only references to what is one further are followed. */
+static void walk_through(ways *w, const hd_graph *graph, uint32_t object, const uint32_t *distance) {
     hd_object o = hd_graph_object(graph, object);
     uint32_t key = 0;            /* of its references, the next that may be one */
     w->state[object] = WALKED;
@@ -38,25 +38,79 @@ static void walk_through(ways *w, const hd_graph *graph, uint32_t object) {
             else wait_for(w, hd_graph_object_count(graph), o.references[key], o.references[r]);
             key += key < o.reference_count;
         }
-        if (kind == HD_REFERENCE_STRONG) take(w, o.references[r], object, r);
+        if (kind == HD_REFERENCE_STRONG && (!distance || distance[o.references[r]] == distance[object] + 1))
+            take(w, o.references[r], object, r);
     }
     if (!w->first_waiting) return;
     for (uint32_t i = w->first_waiting[object]; i != HD_NONE; i = w->waiting[i].next)
         take(w, w->waiting[i].value, object, HD_NONE);
 }
 
-void ways_find(const hd_graph *graph, ways *w) {
-    size_t n = (size_t)hd_graph_object_count(graph) + 1;
+static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t *distance) {
+    for (; at < w->count; at++)
+        if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
+}
+
+/* What a stack holds, of which handles are a part, may be a temporary. */
+static bool is_stack(const hd_v8 *v8, uint32_t object) {
+    hd_str name = hd_v8_name(v8, object);
+    return hd_str_equal(name, hd_cstr("(Stack roots)")) || hd_str_equal(name, hd_cstr("(Handle scope)"));
+}
+
+static void take_from_stacks(ways *w, const objects *o, bool scopes) {
+    uint32_t n = w->count;
+    for (uint32_t i = 0; i < n; i++) {
+        hd_object x = hd_graph_object(o->graph, w->order[i]);
+        if (w->state[w->order[i]] != HELD_BACK) continue;
+        for (uint32_t r = 0; r < x.reference_count; r++)
+            if (!scopes || hd_str_equal(hd_v8_name(hd_dump_v8(o->dump), x.references[r]), hd_cstr("system / Context")))
+                if (!x.kinds || x.kinds[r] == HD_REFERENCE_STRONG) take(w, x.references[r], w->order[i], r);
+    }
+    walk_all(w, o->graph, 1, NULL);
+}
+
+/* As hd_v8_distances: first what node 0 holds and is not the engine's, with all that is behind it; then what only other
+   roots hold. Stacks come last, and of what they hold scopes first, which know their variables' names. */
+static void walk_v8(ways *w, const objects *o) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_object top = hd_graph_object(o->graph, 0);
+    uint32_t *distance, reached;
+    take(w, 0, HD_NONE, 0);
+    w->state[0] = WALKED;
+    if (distances_of(o, &distance)) distance = NULL;
+    for (uint32_t r = 0; r < top.reference_count; r++) {
+        uint32_t to = top.references[r];
+        bool trees = hd_str_equal(hd_v8_name(v8, to), hd_cstr("(Document DOM trees)"));
+        if (!trees && hd_str_equal(hd_v8_type(v8, to), hd_cstr("synthetic"))) continue;
+        if (!top.kinds || top.kinds[r] == HD_REFERENCE_STRONG) take(w, to, 0, r);
+    }
+    walk_all(w, o->graph, 1, distance);
+    free(distance);
+    reached = w->count;
+    for (uint32_t i = 1; i < reached; i++) walk_through(w, o->graph, w->order[i], NULL);
+    walk_all(w, o->graph, reached, NULL);
+    walk_through(w, o->graph, 0, NULL);
+    for (uint32_t i = reached; i < w->count; i++) {
+        if (is_stack(v8, w->order[i])) w->state[w->order[i]] = HELD_BACK;
+        else if (w->state[w->order[i]] == SEEN) walk_through(w, o->graph, w->order[i], NULL);
+    }
+    take_from_stacks(w, o, true);
+    take_from_stacks(w, o, false);
+}
+
+void ways_find(const objects *o, ways *w) {
+    size_t n = (size_t)hd_graph_object_count(o->graph) + 1;
     memset(w, 0, sizeof *w);
     w->held_by = needed(malloc(n * sizeof *w->held_by));
     w->by = needed(malloc(n * sizeof *w->by));
     w->order = needed(malloc(n * sizeof *w->order));
     w->state = needed(calloc(n, 1));
-    for (uint32_t i = 0; i < hd_graph_root_count(graph); i++) {
-        hd_root root = hd_graph_root(graph, i);
+    if (hd_dump_v8(o->dump) && n > 1) walk_v8(w, o);
+    for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
+        hd_root root = hd_graph_root(o->graph, i);
         if (!(root.flags & HD_ROOT_WEAK)) take(w, root.object, HD_NONE, i);
     }
-    for (uint32_t i = 0; i < w->count; i++) walk_through(w, graph, w->order[i]);
+    walk_all(w, o->graph, 0, NULL);
 }
 
 void ways_free(ways *w) {
@@ -182,7 +236,7 @@ static int merge_ways(const arguments *a, const objects *o, merged *m) {
     desc.axis_name[0] = "path";
     m->profile = hd_profile_create(&desc, &err);
     if (!m->profile) needed(NULL);
-    ways_find(o->graph, &w);
+    ways_find(o, &w);
     marks = mark_ways(o, asked, &w, m);
     status = fill_profile(o, asked, marks, &w, m, &err);
     if (!status) status = retained_together(o, asked, &w, m, &err);

@@ -1,0 +1,259 @@
+/* Chains of objects as steps: objects of the engine fold away, a run of one class by one field is a list. */
+
+#include "steps.h"
+#include "frames.h"
+
+enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an object, its closure */
+
+/* Names. --------------------------------------------------------------------------------------- */
+
+static bool begins_with(hd_str text, const char *start) {
+    size_t n = strlen(start);
+    return text.len >= n && !memcmp(text.data, start, n);
+}
+
+static bool is_number(hd_str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] < '0' || text.data[i] > '9') return false;
+    return text.len != 0;
+}
+
+bool is_of_engine(const objects *o, uint32_t object) {
+    static const char *const types[] = { "hidden", "array", "code", "synthetic", "object shape" };
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_str type;
+    if (!v8) return false;
+    type = hd_v8_type(v8, object);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (hd_str_equal(type, hd_cstr(types[i]))) return true;
+    return begins_with(hd_v8_name(v8, object), "system / ") || hd_str_equal(hd_v8_name(v8, object), hd_cstr("system"));
+}
+
+static bool is_synthetic(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
+}
+
+/* V8 calls the value of a WeakMap's pair "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)". */
+static bool is_pair(hd_str field) {
+    static const char part[] = " / part of key (";
+    size_t i = 0;
+    while (i < field.len && field.data[i] >= '0' && field.data[i] <= '9') i++;
+    return i && field.len - i >= sizeof part && !memcmp(field.data + i, part, sizeof part - 1);
+}
+
+step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_str field, type;
+    if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr("as key") };
+    if (hd_graph_index(o->graph, holder, reference) != HD_NONE) return (step_label){ ELEMENT, hd_cstr("[]") };
+    field = hd_graph_field(o->graph, holder, reference);
+    if (!field.len) return (step_label){ UNNAMED, field };
+    if (is_number(field)) return (step_label){ ELEMENT, hd_cstr("[]") };
+    if (!v8) return (step_label){ PROPERTY, field };
+    type = hd_v8_edge_type(v8, holder, reference);
+    if (hd_str_equal(type, hd_cstr("context"))) return (step_label){ VARIABLE, field };
+    if (hd_str_equal(type, hd_cstr("property")) || hd_str_equal(type, hd_cstr("shortcut")))
+        return (step_label){ PROPERTY, field };
+    if (is_pair(field)) return (step_label){ PROPERTY, hd_cstr("as WeakMap key") };
+    return (step_label){ OF_ENGINE, field };
+}
+
+/* A name in at most so many bytes, cut between characters. */
+static char *cut(hd_str name, size_t most, const char *end) {
+    size_t n = name.len;
+    char *text;
+    if (most && n > most)
+        for (n = most - 3; n && ((unsigned char)name.data[n] & 0xc0) == 0x80;) n--;
+    if (asprintf(&text, "%.*s%s%s", (int)n, n ? name.data : "", n < name.len ? "\xe2\x80\xa6" : "", end) < 0)
+        return needed(NULL);
+    return text;
+}
+
+char *object_text(const objects *o, uint32_t object, size_t most) {
+    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    if (v8 && hd_v8_name(v8, object).len) {
+        if (hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"))) return cut(hd_v8_name(v8, object), most, "()");
+        if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
+    }
+    return cut(c.name, most, "");
+}
+
+/* Folding. ------------------------------------------------------------------------------------- */
+
+/* A step before runs are put together. */
+typedef struct draft {
+    uint32_t object, folded;
+    step_label label;
+    bool root;
+} draft;
+
+static bool same_class(const objects *o, uint32_t a, uint32_t b) {
+    return hd_graph_object(o->graph, a).class_index == hd_graph_object(o->graph, b).class_index &&
+           (!hd_dump_v8(o->dump) || !hd_str_equal(hd_v8_type(hd_dump_v8(o->dump), a), hd_cstr("closure")) ||
+            hd_str_equal(name_of(o, a), name_of(o, b)));
+}
+
+/* Leaves out what the engine has between two objects of the program, and gives its best name to what comes next. What a
+   variable or property holds is the program's in any case; so is the last object. Of roots only the last is left: it
+   says which kind it is. */
+static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, draft *out) {
+    step_label best = { UNNAMED, { "", 0 } };
+    uint32_t n = 0, folded = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const chain_link *l = &links[i];
+        bool root = is_synthetic(o, l->object), first = l->holder == HD_NONE;
+        step_label label = first ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
+        folded++;
+        if (label.known >= best.known && !root) best = label;
+        if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
+                 : i + 1 < count && best.known < PROPERTY && is_of_engine(o, l->object))
+            continue;
+        if (i && best.known == ELEMENT && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
+        out[n++] = (draft){ l->object, folded, best, first };
+        best = (step_label){ UNNAMED, { "", 0 } }, folded = 0;
+    }
+    return n;
+}
+
+static bool is_like(const objects *o, const draft *d, uint32_t first, uint32_t at, uint32_t period) {
+    return same_class(o, d[at].object, d[at - period].object) &&
+           (at - period == first || hd_str_equal(d[at].label.name, d[at - period].label.name));
+}
+
+/* Steps from here on that repeat with the shortest period, ending with what they begin with; 0: fewer than three times. */
+static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t first, uint32_t *period) {
+    for (uint32_t p = 1; p <= MOST_PERIOD && first + 2 * p < n; p++) {
+        uint32_t at = first + p;
+        while (at < n && is_like(o, d, first, at, p)) at++;
+        *period = p;
+        if (at - first > 2 * p) return (at - first - 1) / p * p + 1;
+    }
+    return 0;
+}
+
+/* "list of 300 Object (someMethod › originalThing)": the names lead from one to the next where there are several. */
+static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
+    char *class_name = object_text(o, d->object, most), *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    display(f, "list of %u %s", elements, class_name);
+    for (uint32_t i = 1; period > 1 && i <= period; i++) {
+        char *name = cut(d[i].label.name, most, "");
+        display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
+        free(name);
+    }
+    free(class_name);
+    closed_text(f, &text);
+    return text;
+}
+
+static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
+    bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
+    char *label = cut(d->label.name, most, ""), *text;
+    int n;
+    if (d->root && !engine)
+        n = asprintf(&text, "%s root: %s", hd_root_kind_name(hd_graph_root(o->graph, root).kind), what);
+    else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
+    free(label);
+    return n < 0 ? needed(NULL) : text;
+}
+
+steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most) {
+    draft *d = needed(malloc(((size_t)count + 1) * sizeof *d));
+    steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0 };
+    uint32_t n = fold(o, links, count, d), period = 0, run;
+    for (uint32_t i = 0; i < n; i += run) {
+        step *to = &s.list[s.count++];
+        char *what;
+        run = run_from(o, d, n, i, &period);
+        *to = (step){ .object = d[i].object, .last = d[i].object, .known = d[i].label.known };
+        if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
+        else run = 1;
+        for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded;
+        what = to->elements ? list_text(o, &d[i], to->elements, period, most) : object_text(o, d[i].object, most);
+        to->text = step_text(o, &d[i], what, most, links[0].reference);
+        free(what);
+    }
+    free(d);
+    return s;
+}
+
+steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
+    chain_link *links = needed(malloc(((size_t)path->length + 1) * sizeof *links));
+    steps s;
+    for (uint32_t i = 0; i < path->length; i++)
+        links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE };
+    s = steps_of_links(o, links, path->length, most);
+    free(links);
+    return s;
+}
+
+steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t count, size_t most) {
+    chain_link *links;
+    uint32_t n = 0, i;
+    steps s;
+    for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
+    links = needed(malloc(((size_t)n + 1) * sizeof *links));
+    for (i = n; i--; object = w->held_by[object])
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE };
+    s = steps_of_links(o, links, n, most);
+    free(links);
+    return s;
+}
+
+void steps_free(steps *s) {
+    while (s->count) free(s->list[--s->count].text);
+    free(s->list);
+}
+
+/* Text. ---------------------------------------------------------------------------------------- */
+
+int steps_columns(const arguments *a, int otherwise) { return !screen_of(a).columns || a->all ? 0 : otherwise; }
+
+/* What is left out first: what has no name of the program, then what is far from the end. */
+static uint32_t least_worth(const steps *s, const bool *out, uint32_t n) {
+    uint32_t worst = HD_NONE;
+    for (uint32_t i = 1; i + 1 < n; i++)
+        if (!out[i] && (worst == HD_NONE || s->list[i].known < s->list[worst].known)) worst = i;
+    return worst;
+}
+
+static char *joined(const steps *s, const bool *out, uint32_t n) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    for (uint32_t i = 0, left = 0; i < n; i++) {
+        left = out[i] ? left + 1 : 0;
+        if (out[i] && i + 1 < n && out[i + 1]) continue;
+        if (ftell(f) > 0) display(f, CALLS);
+        if (left) display(f, "\xe2\x80\xa6 %u more", left);
+        else display(f, "%s", s->list[i].text);
+    }
+    closed_text(f, &text);
+    return text;
+}
+
+char *steps_text(const steps *s, uint32_t without, int columns) {
+    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32 };
+    uint32_t n = s->count > without ? s->count - without : 0, worst;
+    bool *out = needed(calloc((size_t)n + 1, sizeof *out));
+    char *text;
+    if (columns && n > MOST_WEIGHED) memset(out + 1, true, n - 1 - KEPT_AT_END);
+    for (text = joined(s, out, n); columns && columns_of(hd_cstr(text)) > columns; text = joined(s, out, n)) {
+        if ((worst = least_worth(s, out, n)) == HD_NONE) break;
+        out[worst] = true;
+        free(text);
+    }
+    free(out);
+    return text;
+}
+
+void steps_json(hd_json *j, const char *key, const steps *s, uint32_t without) {
+    json_array(j, key);
+    for (uint32_t i = 0; i + without < s->count; i++) hd_json_cstr(j, s->list[i].text);
+    hd_json_end(j);
+}
