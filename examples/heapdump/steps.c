@@ -70,14 +70,17 @@ static char *cut(hd_str name, size_t most, const char *end) {
     return text;
 }
 
+static char *class_text(const objects *o, uint32_t object, size_t most) {
+    return cut(hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index).name, most, "");
+}
+
 char *object_text(const objects *o, uint32_t object, size_t most) {
-    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     if (v8 && hd_v8_name(v8, object).len) {
         if (hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"))) return cut(hd_v8_name(v8, object), most, "()");
         if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
     }
-    return cut(c.name, most, "");
+    return class_text(o, object, most);
 }
 
 /* Folding. ------------------------------------------------------------------------------------- */
@@ -86,7 +89,7 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
 typedef struct draft {
     uint32_t object, folded;
     step_label label;
-    bool root;
+    bool root, unnamed;
 } draft;
 
 static bool same_class(const objects *o, uint32_t a, uint32_t b) {
@@ -103,15 +106,16 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
     uint32_t n = 0, folded = 0;
     for (uint32_t i = 0; i < count; i++) {
         const chain_link *l = &links[i];
-        bool root = is_synthetic(o, l->object), first = l->holder == HD_NONE;
-        step_label label = first ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
+        bool root = is_synthetic(o, l->object);
+        step_label label = l->holder == HD_NONE ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
+        if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr("[]") };
         folded++;
         if (label.known >= best.known && !root) best = label;
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
-                 : i + 1 < count && best.known < PROPERTY && is_of_engine(o, l->object))
+                 : i + 1 < count && best.known < PROPERTY && !(l->flags & LINK_SHOWN) && is_of_engine(o, l->object))
             continue;
         if (i && best.known == ELEMENT && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
-        out[n++] = (draft){ l->object, folded, best, first };
+        out[n++] = (draft){ l->object, folded, best, !i, (l->flags & LINK_ANY_NAME) != 0 };
         best = (step_label){ UNNAMED, { "", 0 } }, folded = 0;
     }
     return n;
@@ -172,7 +176,9 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
         else run = 1;
         for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded;
-        what = to->elements ? list_text(o, &d[i], to->elements, period, most) : object_text(o, d[i].object, most);
+        what = to->elements     ? list_text(o, &d[i], to->elements, period, most)
+               : d[i].unnamed ? class_text(o, d[i].object, most)
+                              : object_text(o, d[i].object, most);
         to->text = step_text(o, &d[i], what, most, links[0].reference);
         free(what);
     }
@@ -185,8 +191,8 @@ steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
     steps s;
     for (uint32_t i = 0; i < path->length; i++)
         links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
-                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE }
-                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE };
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0 }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0 };
     s = steps_of_links(o, links, path->length, most);
     free(links);
     return s;
@@ -199,7 +205,7 @@ steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t co
     for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
     links = needed(malloc(((size_t)n + 1) * sizeof *links));
     for (i = n; i--; object = w->held_by[object])
-        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE };
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0 };
     s = steps_of_links(o, links, n, most);
     free(links);
     return s;

@@ -33,7 +33,14 @@ typedef struct chain_link {
     uint32_t object;
     uint32_t holder, reference;  /* this reference of the holder; holder HD_NONE: the root of that number */
     uint32_t ephemeron;          /* reference HD_NONE: the ephemeron whose key holds it; HD_NONE: not known */
+    unsigned flags;
 } chain_link;
+
+enum {
+    LINK_ANY_FIELD = 1,          /* the link stands for others too, by other fields: "[]" */
+    LINK_ANY_NAME = 2,           /* ... with other names: a closure by its class */
+    LINK_SHOWN = 4               /* never folded away */
+};
 
 /* Whether an object is the engine's own: hidden, code, array, synthetic, "system / ...". False but for V8. */
 bool is_of_engine(const objects *o, uint32_t object);

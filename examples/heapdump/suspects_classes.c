@@ -1,0 +1,300 @@
+/* suspects by class: which classes are large or grew, and what holds most of their objects. */
+
+#include "suspects_graph.h"
+
+static int by_class(const void *a, const void *b) {
+    const class_suspect *x = a, *y = b;
+    if (x->engine != y->engine) return x->engine ? 1 : -1;
+    if (x->trend.score != y->trend.score) return x->trend.score < y->trend.score ? 1 : -1;
+    return (x->class_index > y->class_index) - (x->class_index < y->class_index);
+}
+
+static void put_class_in(class_suspect *found, uint32_t *n, class_suspect one) {
+    if (*n == MOST_CLASSES && by_class(&one, &found[*n - 1]) > 0) return;
+    if (*n < MOST_CLASSES) ++*n;
+    found[*n - 1] = one;
+    qsort(found, *n, sizeof *found, by_class);
+}
+
+/* Whether all objects of a class are the engine's; only those of V8 are looked at. */
+static uint8_t *classes_of_engine(const shot *s) {
+    uint32_t n = hd_graph_object_count(s->o.graph);
+    uint8_t *engine = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
+    memset(engine, 1, (size_t)hd_graph_class_count(s->o.graph) + 1);
+    for (uint32_t o = 0; o < n; o++)
+        if (s->role[o] <= DATA) engine[s->class_of[o]] = 0;
+    return engine;
+}
+
+/* Exact figures, as `classes` has them, for the first classes of a histogram. */
+static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row **rows, uint32_t *n) {
+    enum { EXACT = 2 * 63 };
+    uint32_t classes[EXACT];
+    hd_total totals[EXACT];
+    hd_error err;
+    *n = 0;
+    *rows = needed(malloc(EXACT * sizeof **rows));
+    for (uint32_t i = 0; i < h->count && *n < EXACT; i++)
+        if (h->rows[i].live_objects > 1) /* one object is a pile or none */
+            classes[*n] = h->rows[i].class_index, (*rows)[(*n)++] = h->rows[i];
+    if (hd_graph_classes_retained(s->o.graph, classes, *n, NULL, totals, &err))
+        return free(*rows), failed(s->o.file, &err);
+    for (uint32_t i = 0; i < *n; i++) (*rows)[i].retained = totals[i].bytes;
+    return DONE;
+}
+
+static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found, uint32_t *n) {
+    uint64_t least = s->o.dominators->bytes / 10;
+    uint32_t count;
+    hd_class_row *rows;
+    if (retained_exactly(s, h, &rows, &count)) return BAD_INPUT;
+    for (uint32_t i = 0; i < count; i++) {
+        class_suspect one = { .class_index = rows[i].class_index, .last = rows[i] };
+        one.trend.score = (double)rows[i].retained;
+        one.engine = engine[rows[i].class_index];
+        if (rows[i].live_bytes >= least || rows[i].retained >= least) put_class_in(found, n, one);
+    }
+    free(rows);
+    return DONE;
+}
+
+/* Live bytes of a class that is called so. */
+static const hd_class_row *row_named(const hd_graph *graph, const hd_histogram *h, hd_class c) {
+    for (uint32_t i = 0; i < h->count; i++) {
+        hd_class other = hd_graph_class(graph, h->rows[i].class_index);
+        if (hd_str_equal(other.name, c.name) && hd_str_equal(other.scope, c.scope)) return &h->rows[i];
+    }
+    return NULL;
+}
+
+/* Those that grew in every step. */
+static void find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found, uint32_t *n) {
+    const shot *last = &m->shots[m->count - 1];
+    double *v = needed(malloc(m->count * sizeof *v));
+    uint64_t *turn = step_times(m->count), least = last->o.dominators->bytes / 2000;
+    for (uint32_t i = 0; i < h[m->count - 1]->count; i++) {
+        const hd_class_row *row = &h[m->count - 1]->rows[i];
+        class_suspect one = { .class_index = row->class_index, .last = *row, .engine = engine[row->class_index] };
+        if (row->live_bytes <= least) continue;
+        for (uint32_t t = 0; t < m->count; t++) {
+            const hd_class_row *r =
+                row_named(m->shots[t].o.graph, h[t], hd_graph_class(last->o.graph, row->class_index));
+            v[t] = r ? (double)r->live_bytes : 0;
+            if (!t) one.grown_objects = (double)row->live_objects - (r ? (double)r->live_objects : 0);
+        }
+        one.trend = trend_of(v, turn, m->count);
+        if (one.trend.score > 0 && one.trend.ups + 1 >= m->count) put_class_in(found, n, one);
+    }
+    free(v), free(turn);
+}
+
+static int retain_exactly(const shot *s, class_suspect *found, uint32_t n) {
+    uint32_t classes[MOST_CLASSES];
+    hd_total totals[MOST_CLASSES];
+    hd_error err;
+    for (uint32_t i = 0; i < n; i++) classes[i] = found[i].class_index;
+    if (hd_graph_classes_retained(s->o.graph, classes, n, NULL, totals, &err)) return failed(s->o.file, &err);
+    for (uint32_t i = 0; i < n; i++) found[i].last.retained = totals[i].bytes;
+    return DONE;
+}
+
+int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n) {
+    const shot *last = &m->shots[m->count - 1];
+    hd_histogram **h = needed(calloc(m->count, sizeof *h));
+    uint8_t *engine = classes_of_engine(last);
+    hd_error err;
+    int status = DONE;
+    *n = 0;
+    for (uint32_t t = 0; t < m->count && !status; t++)
+        if (hd_graph_histogram(m->shots[t].o.graph, m->shots[t].o.dominators, NULL, &h[t], &err))
+            status = failed(a->files[t], &err);
+    if (!status && m->count == 1) status = find_large(last, h[0], engine, found, n);
+    if (!status && m->count > 1) find_grown(m, h, engine, found, n), status = retain_exactly(last, found, *n);
+    while (*n && found[*n - 1].engine && !found[0].engine) --*n;
+    for (uint32_t t = 0; t < m->count; t++) hd_histogram_free(h[t]);
+    free(h), free(engine);
+    return status;
+}
+
+/* What holds them. ----------------------------------------------------------------------------- */
+
+/* Objects on the way back to the roots, each with how many of the class come by it, and the farthest of these. */
+typedef struct crowd {
+    uint32_t *object, *weight, *farthest, count;
+    uint32_t *place;             /* by object: its place here and 1; 0: none */
+    uint32_t *head, *distance;   /* by object: the first element of the list that it is in, or itself; from the roots */
+} crowd;
+
+static void crowd_add(crowd *c, uint32_t object, uint32_t weight, uint32_t farthest) {
+    uint32_t at = c->place[object] - 1;
+    if (!c->place[object]) {
+        at = c->count++;
+        c->place[object] = c->count;
+        c->object[at] = object, c->weight[at] = 0, c->farthest[at] = farthest;
+    }
+    c->weight[at] += weight;
+    if (c->distance[farthest] > c->distance[c->farthest[at]]) c->farthest[at] = farthest;
+}
+
+static void crowd_open(const shot *s, crowd *c) {
+    size_t n = (size_t)hd_graph_object_count(s->o.graph) + 1;
+    c->count = 0;
+    c->object = needed(malloc(n * sizeof *c->object)), c->weight = needed(malloc(n * sizeof *c->weight));
+    c->farthest = needed(malloc(n * sizeof *c->farthest)), c->place = needed(calloc(n, sizeof *c->place));
+    c->head = needed(malloc(n * sizeof *c->head)), c->distance = needed(calloc(n, sizeof *c->distance));
+    for (uint32_t i = 0; i < s->ways.count; i++) {
+        uint32_t o = s->ways.order[i], h = s->ways.held_by[o];
+        bool goes_on = h != HD_NONE && s->class_of[o] == s->class_of[h] &&
+                       (c->head[h] == h || s->label[o] == s->label[h]);
+        c->head[o] = goes_on ? c->head[h] : o;
+        c->distance[o] = h == HD_NONE ? 0 : c->distance[h] + 1;
+    }
+}
+
+static void crowd_free(crowd *c) {
+    free(c->object), free(c->weight), free(c->farthest), free(c->place), free(c->head), free(c->distance);
+}
+
+/* How much alike objects are held: by one class, field and name; of closures with any name; by any field. */
+typedef enum likeness { ALL_ALIKE, ANY_NAME, ANY_FIELD, NOT_ALIKE } likeness;
+
+static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
+    uint32_t h = s->ways.held_by[x], k = s->ways.held_by[y];
+    if (h == HD_NONE || k == HD_NONE || s->class_of[h] != s->class_of[k]) return false;
+    if (how < ANY_FIELD && s->label[x] != s->label[y]) return false;
+    return how > ALL_ALIKE || s->closure[h] == s->closure[k];
+}
+
+/* One that is held as more than half of all are, found by a vote; HD_NONE: no more than half are held alike. */
+static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness how) {
+    uint64_t votes = 0, counted = 0;
+    uint32_t chosen = HD_NONE;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (chosen != HD_NONE && held_alike(s, chosen, c->object[i], how)) votes += c->weight[i];
+        else if (votes < c->weight[i]) chosen = c->object[i], votes = c->weight[i] - votes;
+        else votes -= c->weight[i];
+    }
+    for (uint32_t i = 0; chosen != HD_NONE && i < c->count; i++)
+        if (held_alike(s, chosen, c->object[i], how)) counted += c->weight[i];
+    return 2 * counted > all ? chosen : HD_NONE;
+}
+
+/* Goes one step back with those that are held as most are. */
+static likeness step_back(const shot *s, crowd *c, uint32_t all) {
+    uint32_t n = c->count, one = HD_NONE;
+    likeness how = ALL_ALIKE;
+    for (; how < NOT_ALIKE; how++)
+        if ((one = majority(s, c, all, how)) != HD_NONE) break;
+    if (one == HD_NONE) return NOT_ALIKE;
+    for (uint32_t i = 0; i < n; i++) c->place[c->object[i]] = 0;
+    c->count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (held_alike(s, one, c->object[i], how))
+            crowd_add(c, c->head[s->ways.held_by[c->object[i]]], c->weight[i], c->farthest[i]);
+    return how;
+}
+
+/* The way to the farthest object from where it begins to be common, so many steps back. */
+static steps steps_from(const shot *s, const crowd *c, uint32_t object, const likeness *how, uint32_t back) {
+    uint32_t n = 1, end = c->head[object], at = object;
+    chain_link *links;
+    steps way;
+    for (uint32_t i = 0; i < back; i++) end = c->head[s->ways.held_by[end]];
+    for (uint32_t o = object; o != end; o = s->ways.held_by[o]) n++;
+    links = needed(malloc(n * sizeof *links));
+    for (uint32_t i = n; i--; at = s->ways.held_by[at])
+        links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, 0 };
+    links[n - 1].flags = LINK_ANY_NAME;
+    at = c->head[object];
+    for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
+        while (links[k].object != at) k--;
+        if (how[i] == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
+        if (how[i] >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
+    }
+    way = steps_of_links(&s->o, links, n, MOST_NAME);
+    free(links);
+    return way;
+}
+
+steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing) {
+    enum { MOST_BACK = 256 };
+    const shot *s = &m->shots[m->count - 1];
+    uint32_t back = 0, best = 0;
+    likeness how[MOST_BACK];
+    steps way = { NULL, 0 };
+    crowd c;
+    crowd_open(s, &c);
+    *all = *sharing = 0;
+    for (uint32_t i = 0; i < s->ways.count; i++) {
+        uint32_t o = s->ways.order[i];
+        if (s->class_of[o] == class_index && !is_old(m, o)) crowd_add(&c, c.head[o], 1, o), ++*all;
+    }
+    while (back < MOST_BACK && (how[back] = step_back(s, &c, *all)) != NOT_ALIKE) back++;
+    for (uint32_t i = 0; i < c.count; i++) {
+        *sharing += c.weight[i];
+        if (c.weight[i] > c.weight[best]) best = i;
+    }
+    if (back) way = steps_from(s, &c, c.farthest[best], how, back);
+    crowd_free(&c);
+    return way;
+}
+
+/* Below an object. ------------------------------------------------------------------------------ */
+
+/* Goes through what an object retains, but for old objects and what these retain. */
+static bool next_below(const matched *m, uint32_t object, uint32_t *at, uint32_t *found) {
+    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
+    while (++*at < d->below[object]) {
+        *found = d->order[d->position[object] + *at];
+        if (!is_old(m, *found)) return true;
+        *at += d->below[*found] - 1;
+    }
+    return false;
+}
+
+/* The name that more than half of them have, found by a vote. */
+static hd_str common_name(const matched *m, uint32_t object, uint32_t class_index, uint64_t all) {
+    const shot *s = &m->shots[m->count - 1];
+    uint64_t votes = 0, equal = 0;
+    hd_str chosen = hd_cstr("");
+    for (uint32_t at = 0, o; next_below(m, object, &at, &o);) {
+        hd_str name;
+        if (s->class_of[o] != class_index) continue;
+        name = name_of(&s->o, o);
+        if (!votes) chosen = name;
+        if (hd_str_equal(name, chosen)) votes++;
+        else votes--;
+    }
+    for (uint32_t at = 0, o; chosen.len && next_below(m, object, &at, &o);)
+        equal += s->class_of[o] == class_index && hd_str_equal(name_of(&s->o, o), chosen);
+    return all > 1 && 2 * equal > all ? chosen : hd_cstr("");
+}
+
+uint32_t classes_below(const matched *m, uint32_t object, below found[MOST_BELOW]) {
+    const shot *s = &m->shots[m->count - 1];
+    const hd_dominators *d = s->o.dominators;
+    uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
+    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
+    uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
+    uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
+    uint8_t *engine = needed(calloc((size_t)all + 1, 1));
+    for (uint32_t at = 0, o; next_below(m, object, &at, &o);) {
+        uint32_t c = s->class_of[o];
+        engine[c] |= s->role[o] >= TABLE;
+        number[c]++;
+        if (at < end[c]) continue;
+        bytes[c] += d->retained[o];
+        end[c] = at + d->below[o];
+    }
+    for (int internal = 0; internal < 2; internal++)
+        while (n < MOST_BELOW) {
+            uint32_t best = 0;
+            for (uint32_t c = 1; c < all; c++)
+                if (bytes[c] > bytes[best] && engine[c] == internal) best = c;
+            if (!best) break;
+            found[n++] = (below){ best, number[best], common_name(m, object, best, number[best]) };
+            bytes[best] = 0;
+        }
+    free(bytes), free(number), free(end), free(engine);
+    return n;
+}

@@ -1,0 +1,105 @@
+/* What the files suspects_graph.c, suspects_piles.c, suspects_growth.c and suspects_classes.c share. */
+#ifndef HEAPDUMP_SUSPECTS_GRAPH_H
+#define HEAPDUMP_SUSPECTS_GRAPH_H
+
+#include "steps.h"
+#include "suspects.h"
+
+/* Whose an object is. Those before OF_ENGINE make a suspect. */
+typedef enum role {
+    OF_PROGRAM,
+    SCOPE,                       /* a context: the variables that a closure keeps */
+    DATA,                        /* what another object is made of: text, the bytes of a Buffer */
+    TABLE,                       /* elements and tables of the engine */
+    MACHINE,                     /* code, maps, feedback */
+    ROOTS                        /* synthetic */
+} role;
+
+/* A snapshot, with its dominators and shortest ways, and by object: */
+typedef struct shot {
+    objects o;
+    ways ways;
+    uint8_t *role;
+    uint32_t *class_of;
+    const char **closure;        /* its name; of others NULL */
+    const char **label;          /* by which its holder on the shortest way holds it; of a reference the name */
+    uint32_t *heaviest;          /* the child in the dominator tree that retains most; HD_NONE: none */
+} shot;
+
+/* One class after the other by one field, along the dominator tree: a linked list, or with a period a chain of closures
+   and their scopes. */
+typedef struct chain {
+    struct chain_part {
+        uint32_t object;
+        hd_str field;            /* by which the part before it holds it; empty: it does not, or is none */
+    } *part;                     /* to be freed */
+    uint32_t count, period, elements;
+} chain;
+
+/* Objects that something piles up in. */
+typedef struct pile {
+    uint32_t object;             /* of the last snapshot: the program's own object that is shown */
+    uint32_t point;              /* below it or the same: where it fans out, or the first element of a list */
+    uint32_t elements;           /* of the list; else 0 */
+    double bytes;                /* that it explains: retained, less what other piles explain */
+    trend trend;                 /* of several snapshots */
+    bool engine;                 /* no object of the program has these bytes */
+    bool scope;                  /* the global object and the like: listed after others */
+} pile;
+
+enum { MOST_PILES = 6, MOST_CLASSES = 6, MOST_BELOW = 3, MOST_NAME = 60 };
+
+/* A class of objects below a pile. */
+typedef struct below {
+    uint32_t class_index;
+    uint64_t objects;
+    hd_str name;                 /* that most of them have beside it: of V8 a function's */
+} below;
+
+typedef struct class_suspect {
+    uint32_t class_index;        /* of the last snapshot */
+    hd_class_row last;
+    trend trend;                 /* of live bytes */
+    double grown_objects;
+    bool engine;                 /* all its objects are the engine's */
+} class_suspect;
+
+/* By object of the last snapshot, its number in each of `count`: ids[object * count + shot]; HD_NONE if it is not in all
+   of them. NULL: one snapshot, or they do not tell which object is which. */
+typedef struct matched {
+    const shot *shots;
+    uint32_t count;
+    uint32_t *ids;
+    bool other_ids;              /* of two inspector sessions: ids say nothing */
+} matched;
+
+/* suspects_piles.c */
+bool is_user(const shot *s, uint32_t object);
+void put_pile_in(pile *piles, uint32_t *n, pile one);
+uint32_t find_piles(const shot *s, pile *piles);
+/* Goes on from an object to where what it holds fans out. */
+void find_point(const shot *s, uint32_t object, uint32_t *point, uint32_t *elements);
+/* The way to a pile's object, and from there on to its point; a list is one step. */
+steps steps_to(const shot *s, const pile *p, size_t most);
+steps steps_within(const shot *s, const pile *p, size_t most);
+/* By object, the first element of the list that it is in; HD_NONE: it is in none. */
+uint32_t *list_firsts(const shot *s);
+/* The global object, which holds what every program has. */
+bool is_global(const shot *s, uint32_t object);
+
+/* suspects_growth.c */
+uint64_t *step_times(uint32_t count);
+uint32_t find_growing(const matched *m, pile *piles);
+
+/* suspects_classes.c */
+int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n);
+/* What holds all objects of a class, or all that are new: the way that more than half of `all` share, up to the
+   objects themselves. */
+steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing);
+uint32_t classes_below(const matched *m, uint32_t object, below found[MOST_BELOW]);
+/* Whether an object of the last snapshot was in all before. */
+static inline bool is_old(const matched *m, uint32_t object) {
+    return m->ids && m->ids[(size_t)object * m->count] != HD_NONE;
+}
+
+#endif
