@@ -55,6 +55,7 @@ step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     if (hd_str_equal(type, hd_cstr("context"))) return (step_label){ VARIABLE, field };
     if (hd_str_equal(type, hd_cstr("property")) || hd_str_equal(type, hd_cstr("shortcut")))
         return (step_label){ PROPERTY, field };
+    if (is_synthetic(o, holder)) return (step_label){ UNNAMED, field };
     if (is_pair(field)) return (step_label){ PROPERTY, hd_cstr("as WeakMap key") };
     return (step_label){ OF_ENGINE, field };
 }
@@ -114,7 +115,7 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
                  : i + 1 < count && best.known < PROPERTY && !(l->flags & LINK_SHOWN) && is_of_engine(o, l->object))
             continue;
-        if (i && best.known == ELEMENT && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
+        if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
         out[n++] = (draft){ l->object, folded, best, !i, (l->flags & LINK_ANY_NAME) != 0 };
         best = (step_label){ UNNAMED, { "", 0 } }, folded = 0;
     }
@@ -137,13 +138,13 @@ static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t 
     return 0;
 }
 
-/* "list of 300 Object (someMethod › originalThing)": the names lead from one to the next where there are several. */
+/* "list of 300 Object (someMethod › originalThing)": the fields lead from one element to the next. */
 static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "list of %u %s", elements, class_name);
-    for (uint32_t i = 1; period > 1 && i <= period; i++) {
+    for (uint32_t i = 1; (period > 1 || d[1].label.known > ELEMENT) && i <= period; i++) {
         char *name = cut(d[i].label.name, most, "");
         display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
         free(name);

@@ -51,21 +51,37 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
-/* What a stack holds, of which handles are a part, may be a temporary. */
+/* Roots that hold temporaries: the stack with its handles, and the tables of whoever walks the heap. */
 static bool is_stack(const hd_v8 *v8, uint32_t object) {
     hd_str name = hd_v8_name(v8, object);
-    return hd_str_equal(name, hd_cstr("(Stack roots)")) || hd_str_equal(name, hd_cstr("(Handle scope)"));
+    return hd_str_equal(name, hd_cstr("(Stack roots)")) || hd_str_equal(name, hd_cstr("(Handle scope)")) ||
+           hd_str_equal(name, hd_cstr("(Strong roots)"));
+}
+
+static bool is_temporary(const objects *o, uint32_t root, uint32_t reference) {
+    static const char table[] = "IdentityMapBase";
+    hd_str field;
+    if (!hd_str_equal(hd_v8_name(hd_dump_v8(o->dump), root), hd_cstr("(Strong roots)"))) return true;
+    field = hd_graph_field(o->graph, root, reference);
+    return field.len >= sizeof table && !memcmp(field.data + field.len - (sizeof table - 1), table, sizeof table - 1);
+}
+
+/* `scopes`: only those of what they hold. */
+static void take_from_stack(ways *w, const objects *o, uint32_t root, bool temporary, bool scopes) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_object x = hd_graph_object(o->graph, root);
+    for (uint32_t r = 0; r < x.reference_count; r++) {
+        if (x.kinds && x.kinds[r] != HD_REFERENCE_STRONG) continue;
+        if (is_temporary(o, root, r) != temporary) continue;
+        if (!scopes || hd_str_equal(hd_v8_name(v8, x.references[r]), hd_cstr("system / Context")))
+            take(w, x.references[r], root, r);
+    }
 }
 
 static void take_from_stacks(ways *w, const objects *o, bool scopes) {
     uint32_t n = w->count;
-    for (uint32_t i = 0; i < n; i++) {
-        hd_object x = hd_graph_object(o->graph, w->order[i]);
-        if (w->state[w->order[i]] != HELD_BACK) continue;
-        for (uint32_t r = 0; r < x.reference_count; r++)
-            if (!scopes || hd_str_equal(hd_v8_name(hd_dump_v8(o->dump), x.references[r]), hd_cstr("system / Context")))
-                if (!x.kinds || x.kinds[r] == HD_REFERENCE_STRONG) take(w, x.references[r], w->order[i], r);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (w->state[w->order[i]] == HELD_BACK) take_from_stack(w, o, w->order[i], true, scopes);
     walk_all(w, o->graph, 1, NULL);
 }
 
@@ -91,8 +107,9 @@ static void walk_v8(ways *w, const objects *o) {
     walk_all(w, o->graph, reached, NULL);
     walk_through(w, o->graph, 0, NULL);
     for (uint32_t i = reached; i < w->count; i++) {
-        if (is_stack(v8, w->order[i])) w->state[w->order[i]] = HELD_BACK;
-        else if (w->state[w->order[i]] == SEEN) walk_through(w, o->graph, w->order[i], NULL);
+        if (w->state[w->order[i]] != SEEN) continue;
+        if (!is_stack(v8, w->order[i])) walk_through(w, o->graph, w->order[i], NULL);
+        else w->state[w->order[i]] = HELD_BACK, take_from_stack(w, o, w->order[i], false, false);
     }
     take_from_stacks(w, o, true);
     take_from_stacks(w, o, false);
