@@ -42,14 +42,17 @@ static bool is_pair(hd_str field) {
     return i && field.len - i >= sizeof part && !memcmp(field.data + i, part, sizeof part - 1);
 }
 
+/* One text for all, since users of labels compare where these are. */
+static const char any_element[] = "[]";
+
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str field, type;
     if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr("as key") };
-    if (hd_graph_index(o->graph, holder, reference) != HD_NONE) return (step_label){ ELEMENT, hd_cstr("[]") };
+    if (hd_graph_index(o->graph, holder, reference) != HD_NONE) return (step_label){ ELEMENT, hd_cstr(any_element) };
     field = hd_graph_field(o->graph, holder, reference);
     if (!field.len) return (step_label){ UNNAMED, field };
-    if (is_number(field)) return (step_label){ ELEMENT, hd_cstr("[]") };
+    if (is_number(field)) return (step_label){ ELEMENT, hd_cstr(any_element) };
     if (!v8) return (step_label){ PROPERTY, field };
     type = hd_v8_edge_type(v8, holder, reference);
     if (hd_str_equal(type, hd_cstr("context"))) return (step_label){ VARIABLE, field };
@@ -109,7 +112,7 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
         const chain_link *l = &links[i];
         bool root = is_synthetic(o, l->object);
         step_label label = l->holder == HD_NONE ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
-        if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr("[]") };
+        if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
         folded++;
         if (label.known >= best.known && !root) best = label;
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)

@@ -141,12 +141,9 @@ static void crowd_open(const shot *s, crowd *c) {
     c->count = 0;
     c->object = needed(malloc(n * sizeof *c->object)), c->weight = needed(malloc(n * sizeof *c->weight));
     c->farthest = needed(malloc(n * sizeof *c->farthest)), c->place = needed(calloc(n, sizeof *c->place));
-    c->head = needed(malloc(n * sizeof *c->head)), c->distance = needed(calloc(n, sizeof *c->distance));
+    c->head = way_heads(s), c->distance = needed(calloc(n, sizeof *c->distance));
     for (uint32_t i = 0; i < s->ways.count; i++) {
         uint32_t o = s->ways.order[i], h = s->ways.held_by[o];
-        bool goes_on = h != HD_NONE && s->class_of[o] == s->class_of[h] &&
-                       (c->head[h] == h || s->label[o] == s->label[h]);
-        c->head[o] = goes_on ? c->head[h] : o;
         c->distance[o] = h == HD_NONE ? 0 : c->distance[h] + 1;
     }
 }
@@ -239,25 +236,28 @@ steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t
     return way;
 }
 
-/* Below an object. ------------------------------------------------------------------------------ */
+/* In a pile. ----------------------------------------------------------------------------------- */
 
-/* Goes through what an object retains, but for old objects and what these retain. */
-static bool next_below(const matched *m, uint32_t object, uint32_t *at, uint32_t *found) {
+/* Goes through the objects of a pile in the order of the dominator tree: of one snapshot those below its object, of
+   several the new ones that are its own. */
+static bool next_of(const matched *m, const pile *p, uint32_t *at, uint32_t *found) {
     const hd_dominators *d = m->shots[m->count - 1].o.dominators;
-    while (++*at < d->below[object]) {
-        *found = d->order[d->position[object] + *at];
-        if (!is_old(m, *found)) return true;
-        *at += d->below[*found] - 1;
+    for (; *at < d->reached; ++*at) {
+        uint32_t o = *found = d->order[*at];
+        bool under = *at > d->position[p->object] && *at < d->position[p->object] + d->below[p->object];
+        bool own = m->owner && m->owner[o] == p->owner && p->owner != HD_NONE;
+        if (m->count == 1 ? under || own : own && !is_old(m, o) && m->shots[m->count - 1].role[o] != MACHINE)
+            return ++*at, true;
     }
     return false;
 }
 
 /* The name that more than half of them have, found by a vote. */
-static hd_str common_name(const matched *m, uint32_t object, uint32_t class_index, uint64_t all) {
+static hd_str common_name(const matched *m, const pile *p, uint32_t class_index, uint64_t all) {
     const shot *s = &m->shots[m->count - 1];
     uint64_t votes = 0, equal = 0;
     hd_str chosen = hd_cstr("");
-    for (uint32_t at = 0, o; next_below(m, object, &at, &o);) {
+    for (uint32_t at = 0, o; next_of(m, p, &at, &o);) {
         hd_str name;
         if (s->class_of[o] != class_index) continue;
         name = name_of(&s->o, o);
@@ -265,36 +265,47 @@ static hd_str common_name(const matched *m, uint32_t object, uint32_t class_inde
         if (hd_str_equal(name, chosen)) votes++;
         else votes--;
     }
-    for (uint32_t at = 0, o; chosen.len && next_below(m, object, &at, &o);)
+    for (uint32_t at = 0, o; chosen.len && next_of(m, p, &at, &o);)
         equal += s->class_of[o] == class_index && hd_str_equal(name_of(&s->o, o), chosen);
     return all > 1 && 2 * equal > all ? chosen : hd_cstr("");
 }
 
-uint32_t classes_below(const matched *m, uint32_t object, below found[MOST_BELOW]) {
+/* Names that a programmer gave come first, then those of every program, then the engine's. */
+enum { NAMED, COMMON, INTERNAL, TIERS };
+
+static int tier_of(const shot *s, uint32_t object) {
+    static const char *const common[] = { "Object", "Array", "Promise" };
+    hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
+    if (s->role[object] >= TABLE) return INTERNAL;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (hd_str_equal(name, hd_cstr(common[i]))) return COMMON;
+    return s->role[object] == OF_PROGRAM && name.len && *name.data != '(' ? NAMED : COMMON;
+}
+
+uint32_t classes_below(const matched *m, const pile *p, below found[MOST_BELOW]) {
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
     uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
     uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
     uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
-    uint8_t *engine = needed(calloc((size_t)all + 1, 1));
-    for (uint32_t at = 0, o; next_below(m, object, &at, &o);) {
+    uint8_t *tier = needed(calloc((size_t)all + 1, 1));
+    for (uint32_t at = 0, o; next_of(m, p, &at, &o);) {
         uint32_t c = s->class_of[o];
-        engine[c] |= s->role[o] >= TABLE;
-        number[c]++;
-        if (at < end[c]) continue;
+        if (!number[c]++) tier[c] = (uint8_t)tier_of(s, o);
+        if (d->position[o] < end[c]) continue;
         bytes[c] += d->retained[o];
-        end[c] = at + d->below[o];
+        end[c] = d->position[o] + d->below[o];
     }
-    for (int internal = 0; internal < 2; internal++)
-        while (n < MOST_BELOW) {
+    for (int t = NAMED; t < TIERS; t++)
+        for (uint32_t most = t == NAMED ? MOST_BELOW - 1 : MOST_BELOW; n < most;) {
             uint32_t best = 0;
             for (uint32_t c = 1; c < all; c++)
-                if (bytes[c] > bytes[best] && engine[c] == internal) best = c;
+                if (bytes[c] > bytes[best] && tier[c] == t) best = c;
             if (!best) break;
-            found[n++] = (below){ best, number[best], common_name(m, object, best, number[best]) };
+            found[n++] = (below){ best, number[best], common_name(m, p, best, number[best]) };
             bytes[best] = 0;
         }
-    free(bytes), free(number), free(end), free(engine);
+    free(bytes), free(number), free(end), free(tier);
     return n;
 }

@@ -103,7 +103,7 @@ static void put_growth(FILE *out, const arguments *a, const trend *t, uint32_t c
 static void put_below(FILE *out, const matched *m, const pile *p) {
     const shot *s = &m->shots[m->count - 1];
     below classes[MOST_BELOW];
-    uint32_t kinds = classes_below(m, p->object, classes);
+    uint32_t kinds = classes_below(m, p, classes);
     for (uint32_t i = 0; i < kinds; i++) {
         char *text = short_name(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
         display(out, "%s%llu %s", i ? ", " : m->ids ? "      new below it: " : "      below it: ",
@@ -128,8 +128,13 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
     display(out, ", %.1f%% of all", 100 * (double)retained / (double)(d->bytes ? d->bytes : 1));
-    if (m->count == 1 && p->bytes < 0.9 * (double)retained)
+    if (p->shared > 0) {
+        double with = (double)retained + p->shared;
+        display(out, "; "), put_bytes(out, a, (uint64_t)with, 0);
+        display(out, ", %.1f%%, with objects that others hold too", 100 * with / (double)(d->bytes ? d->bytes : 1));
+    } else if (m->count == 1 && p->bytes < 0.9 * (double)retained) {
         display(out, "; "), put_bytes(out, a, (uint64_t)p->bytes, 0), display(out, " of it in no other suspect");
+    }
     fputc('\n', out);
     put_below(out, m, p);
     if (within.count) put_way(out, a, "most of it is in", &within), fputc('\n', out);
@@ -171,7 +176,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     put_bytes(out, a, s->o.dominators->bytes, 0);
     display(out, " alive\n%s\n",
             m->count > 1 ? "where it piled up, the likeliest leak first:"
-                         : "where it piles up: objects that hold a tenth or more, where that fans out:");
+                         : "where it piles up, the largest first:");
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, &piles[i], i + 1);
     if (!n)
         display(out, m->count > 1 && !m->ids
@@ -197,7 +202,7 @@ static void json_trend(hd_json *j, const trend *t, uint32_t count) {
 static void json_pile(hd_json *j, const matched *m, const pile *p) {
     const shot *s = &m->shots[m->count - 1];
     below classes[MOST_BELOW];
-    uint32_t kinds = classes_below(m, p->object, classes);
+    uint32_t kinds = classes_below(m, p, classes);
     steps way = steps_to(s, p, 0), within = steps_within(s, p, 0);
     json_line(j);
     json_class(j, s->o.graph, s->class_of[p->object]);
@@ -205,6 +210,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *p) {
     json_id(j, &s->o, p->object);
     json_u64(j, "retained", s->o.dominators->retained[p->object]);
     if (m->count == 1) json_u64(j, "in_no_other", (uint64_t)p->bytes);
+    if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
     if (p->elements) json_u64(j, "list_of", p->elements);
     json_trend(j, &p->trend, m->count);
     json_array(j, "below");
@@ -264,12 +270,12 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, &m);
     if (!status) status = find_classes(a, &m, classes, &class_count);
     if (!status) {
-        if (count == 1) n = find_piles(&shots[0], piles);
+        if (count == 1) n = find_piles(&m, piles);
         else if (m.ids) n = find_growing(&m, piles);
         if (a->json) answer_json(&m, piles, n, classes, class_count, &r->json);
         else answer_text(a, &m, piles, n, classes, class_count, r->text);
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
-    free(m.ids), free(shots);
+    free(m.ids), free(m.owner), free(shots);
     return status;
 }

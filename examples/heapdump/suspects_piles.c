@@ -4,7 +4,7 @@
 
 /* A child that retains more than this of its parent has what its parent holds: the walk goes on there. */
 #define MOST_OF_IT 0.7
-enum { MOST_PERIOD = 6, ALIKE = 6 };
+enum { ALIKE = 6 };           /* large entries of one class are a collection's, whatever their names are */
 
 bool is_user(const shot *s, uint32_t object) { return s->role[object] <= SCOPE; }
 
@@ -30,68 +30,6 @@ static uint32_t next_child(children *c) {
     return object;
 }
 
-/* Which of its references leads from an object to one; HD_NONE: none. */
-static uint32_t reference_to(const shot *s, uint32_t from, uint32_t to) {
-    hd_object o = hd_graph_object(s->o.graph, from);
-    for (uint32_t r = 0; r < o.reference_count; r++)
-        if (o.references[r] == to && (!o.kinds || o.kinds[r] == HD_REFERENCE_STRONG)) return r;
-    return HD_NONE;
-}
-
-/* Lists. --------------------------------------------------------------------------------------- */
-
-static void chain_push(chain *c, uint32_t object, hd_str field) {
-    if (!(c->count & (c->count - 1)))
-        c->part = needed(realloc(c->part, (c->count ? 2 * (size_t)c->count : 1) * sizeof *c->part));
-    c->part[c->count++] = (struct chain_part){ object, field };
-}
-
-/* Whether such a part goes on as the one `period` before it did. The first one of all is held by something else. */
-static bool is_like(const shot *s, const struct chain_part *part, uint32_t at, uint32_t period) {
-    const struct chain_part *x = &part[at], *y = &part[at - period];
-    return s->class_of[x->object] == s->class_of[y->object] && x->field.len &&
-           (at == period || hd_str_equal(x->field, y->field));
-}
-
-/* The next part of a chain: what the last one holds and dominates, by the field and of the class that are next. */
-static bool chain_grow(const shot *s, chain *c) {
-    const hd_dominators *d = s->o.dominators;
-    uint32_t last = c->part[c->count - 1].object, like = c->count - c->period, best = HD_NONE;
-    hd_object o = hd_graph_object(s->o.graph, last);
-    hd_str field = c->part[like].field;
-    for (uint32_t r = 0; r < o.reference_count; r++) {
-        uint32_t to = o.references[r];
-        if (d->parent[to] != last || s->class_of[to] != s->class_of[c->part[like].object]) continue;
-        if (o.kinds && o.kinds[r] != HD_REFERENCE_STRONG) continue;
-        if (best != HD_NONE && d->retained[to] <= d->retained[best]) continue;
-        if (hd_str_equal(label_of(&s->o, last, r).name, field)) best = to;
-    }
-    if (best != HD_NONE) chain_push(c, best, field);
-    return best != HD_NONE;
-}
-
-/* The chain that begins here, if there is one: three times the same along the heaviest children. It goes on where an
-   element is heavier than the rest of the list. */
-static bool chain_from(const shot *s, uint32_t object, chain *c) {
-    memset(c, 0, sizeof *c);
-    chain_push(c, object, hd_cstr(""));
-    while (c->count <= 2 * MOST_PERIOD) {
-        uint32_t last = c->part[c->count - 1].object, next = s->heaviest[last];
-        uint32_t r = next == HD_NONE ? HD_NONE : reference_to(s, last, next);
-        if (r == HD_NONE) break;
-        chain_push(c, next, label_of(&s->o, last, r).name);
-    }
-    for (uint32_t p = 1; p <= MOST_PERIOD && 2 * p < c->count && !c->period; p++) {
-        uint32_t n = p;
-        while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
-        if (n > 2 * p) c->period = p, c->count = n;
-    }
-    if (!c->period) return free(c->part), false;
-    while (chain_grow(s, c)) {}
-    c->elements = (c->count - 1) / c->period + 1;
-    c->count = (c->elements - 1) * c->period + 1;
-    return true;
-}
 
 /* The child that retains most beside a chain. */
 static uint32_t heaviest_beside(const shot *s, const chain *c) {
@@ -115,6 +53,10 @@ typedef struct walk {
     uint32_t *waiting, count;
     pile *piles;
     uint32_t found;
+    struct scope_rest { uint32_t point; double bytes; } *rest; /* what no large child of a scope has */
+    uint32_t rest_count;
+    uint8_t *direct;             /* by object: its dominator holds it itself */
+    double *weight;              /* by object that several below a scope share: what it retains */
 } walk;
 
 static void wait(walk *w, uint32_t object) {
@@ -157,11 +99,8 @@ static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, 
    collection is one thing, as are many alike. */
 static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
     const hd_dominators *d = s->o.dominators;
-    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     children all = children_of(d, object);
     uint32_t large = 0, named = 0, alike = 0, class_index = HD_NONE;
-    if (s->role[object] == ROOTS || s->role[object] == SCOPE || s->role[object] == MACHINE) return true;
-    if (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"))) return true;
     for (uint32_t o; (o = next_child(&all)) != HD_NONE;) {
         uint32_t r;
         if (d->retained[o] < least) continue;
@@ -197,8 +136,13 @@ static int by_pile(const void *a, const void *b) {
 }
 
 void put_pile_in(pile *piles, uint32_t *n, pile one) {
-    for (uint32_t i = 0; i < *n; i++)
-        if (piles[i].object == one.object) return;
+    for (uint32_t i = 0; i < *n; i++) {
+        if (piles[i].object != one.object) continue;
+        if (one.shared <= 0) return;
+        piles[i].shared += one.shared, piles[i].trend.score += one.trend.score, piles[i].owner = one.owner;
+        qsort(piles, *n, sizeof *piles, by_pile);
+        return;
+    }
     if (*n == MOST_PILES && by_pile(&one, &piles[*n - 1]) > 0) return;
     if (*n < MOST_PILES) ++*n;
     piles[*n - 1] = one;
@@ -217,45 +161,133 @@ static bool is_engines(const shot *s, uint32_t object) {
     return object == HD_NONE ? hd_dump_v8(s->o.dump) != NULL : !is_user(s, object);
 }
 
-static void add_pile(walk *w, uint32_t point, uint32_t elements, uint64_t bytes) {
+static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
     const shot *s = w->s;
-    pile one = { .point = point, .elements = elements, .bytes = (double)bytes, .trend = { .score = (double)bytes } };
+    pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes, .trend = { .score = bytes } };
     one.object = owner_of(s, point);
     one.engine = is_engines(s, one.object);
-    one.scope = is_global(s, point);
+    one.scope = scope;
     put_pile_in(w->piles, &w->found, one);
+}
+
+/* Scopes of all programs and of modules, whose variables have little to do with each other. */
+static bool is_loose(const shot *s, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    return s->role[object] == ROOTS || s->role[object] == SCOPE || s->role[object] == MACHINE || is_global(s, object) ||
+           (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
 }
 
 /* One object on its own: the point below it is a pile. A scope is one by what its large children do not hold. */
 static void look_at(walk *w, uint32_t object) {
+    const hd_dominators *d = w->s->o.dominators;
     uint32_t elements, point = point_below(w->s, object, &elements, w);
-    uint64_t bytes = w->s->o.dominators->retained[point];
-    bool scope = !elements && is_scope(w->s, point, w->least);
-    if (scope) bytes -= wait_for_large(w, point, HD_NONE);
-    if (bytes >= w->least) add_pile(w, point, elements, bytes);
+    uint64_t bytes = d->retained[point];
+    bool loose = !elements && is_loose(w->s, point);
+    children all = children_of(d, point);
+    if (loose || (!elements && is_scope(w->s, point, w->least))) bytes -= wait_for_large(w, point, HD_NONE);
+    for (uint32_t o; loose && (o = next_child(&all)) != HD_NONE;)
+        if (!w->direct[o] && d->retained[o] < w->least) w->weight[o] = (double)d->retained[o];
+    if (bytes < w->least) return;
+    if (!loose) {
+        add_pile(w, point, elements, (double)bytes, false);
+        return;
+    }
+    if (!(w->rest_count & (w->rest_count - 1)))
+        w->rest = needed(realloc(w->rest, (w->rest_count ? 2 * (size_t)w->rest_count : 1) * sizeof *w->rest));
+    w->rest[w->rest_count++] = (struct scope_rest){ point, (double)bytes };
 }
 
-/* Where no object of the program has a tenth: the one that retains most. */
+/* Shared objects. ------------------------------------------------------------------------------- */
+
+/* The program's object on the way to where shared objects fan out; HD_NONE: none but the global object. */
+static uint32_t holder_of(const shot *s, uint32_t object) {
+    while (object != HD_NONE && !is_user(s, object)) object = s->ways.held_by[object];
+    return object == HD_NONE || is_global(s, object) ? HD_NONE : object;
+}
+
+/* What several hold is below none of them in the dominator tree. It is where it fans out along the shortest ways, on
+   which a list counts for its first element. By object, where it counts; HD_NONE: nowhere. */
+static uint32_t *group_shared(walk *w) {
+    const shot *s = w->s;
+    size_t n = (size_t)s->o.dominators->count + 1;
+    uint32_t *group = needed(malloc(n * sizeof *group)), *head = way_heads(s);
+    double *all = needed(malloc(n * sizeof *all)), *own = needed(calloc(n, sizeof *own));
+    memcpy(all, w->weight, n * sizeof *all);
+    memset(group, 0xff, n * sizeof *group);
+    for (uint32_t i = s->ways.count; i--;) {
+        uint32_t o = s->ways.order[i], above = head[o] == o ? s->ways.held_by[o] : head[o];
+        own[o] += w->weight[o];
+        if (above == HD_NONE || all[o] <= 0) continue;
+        all[above] += all[o];
+        if (all[o] < (double)w->least) own[above] += all[o];
+    }
+    for (uint32_t i = 0; i < s->ways.count; i++) {
+        uint32_t o = s->ways.order[i], above = head[o] == o ? s->ways.held_by[o] : head[o];
+        if (own[o] >= (double)w->least && holder_of(s, o) != HD_NONE) {
+            pile one = { .object = holder_of(s, o), .point = o, .owner = o, .bytes = own[o], .shared = own[o] };
+            one.point = one.object, one.trend.score = own[o];
+            put_pile_in(w->piles, &w->found, one);
+            group[o] = o;
+        } else if (above != HD_NONE && all[o] < (double)w->least) group[o] = group[above];
+    }
+    free(all), free(own), free(head);
+    return group;
+}
+
+/* By object, the group of it or of what dominates it. What is grouped is no scope's rest. */
+static uint32_t *owners_of_shared(walk *w) {
+    const hd_dominators *d = w->s->o.dominators;
+    uint32_t *group = group_shared(w), *owner = needed(malloc(((size_t)d->count + 1) * sizeof *owner));
+    memset(owner, 0xff, ((size_t)d->count + 1) * sizeof *owner);
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i], above = d->parent[o];
+        if (w->weight[o] <= 0) {
+            owner[o] = above == HD_NONE ? HD_NONE : owner[above];
+            continue;
+        }
+        owner[o] = group[o];
+        for (uint32_t k = 0; owner[o] != HD_NONE && k < w->rest_count; k++)
+            if (w->rest[k].point == above) w->rest[k].bytes -= w->weight[o];
+    }
+    free(group);
+    return owner;
+}
+
+/* Where no object of the program is large: the one that retains most. */
 static void add_largest(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t best = HD_NONE;
     for (uint32_t i = 0; i < d->reached; i++)
         if (w->s->role[d->order[i]] == OF_PROGRAM && !is_global(w->s, d->order[i]) &&
             (best == HD_NONE || d->retained[d->order[i]] > d->retained[best])) best = d->order[i];
-    if (best == HD_NONE) return;
-    w->least = d->retained[best] < w->least ? d->retained[best] : w->least;
-    add_pile(w, best, 0, d->retained[best]);
+    if (best != HD_NONE) add_pile(w, best, 0, (double)d->retained[best], false);
 }
 
-uint32_t find_piles(const shot *s, pile *piles) {
+/* Objects of a fiftieth are looked at; those of a twentieth are listed, and in any case the largest. */
+uint32_t find_piles(matched *m, pile *piles) {
+    const shot *s = &m->shots[0];
     const hd_dominators *d = s->o.dominators;
-    walk w = { .s = s, .least = d->bytes / 10 + 1, .piles = piles };
-    for (uint32_t at = 0; at < d->reached; at += d->below[d->order[at]])
-        if (d->retained[d->order[at]] >= w.least) wait(&w, d->order[at]);
+    walk w = { .s = s, .least = d->bytes / 50 + 1, .piles = piles };
+    w.direct = needed(calloc((size_t)d->count + 1, 1));
+    w.weight = needed(calloc((size_t)d->count + 1, sizeof *w.weight));
+    for (uint32_t i = 0; i < d->reached; i++) {
+        hd_object o = hd_graph_object(s->o.graph, d->order[i]);
+        for (uint32_t r = 0; r < o.reference_count; r++)
+            if (d->parent[o.references[r]] == d->order[i] && (!o.kinds || o.kinds[r] == HD_REFERENCE_STRONG))
+                w.direct[o.references[r]] = 1;
+    }
+    for (uint32_t at = 0; at < d->reached; at += d->below[d->order[at]]) {
+        uint32_t o = d->order[at];
+        if (d->retained[o] >= w.least) wait(&w, o);
+        else if (s->ways.held_by[o] != HD_NONE) w.weight[o] = (double)d->retained[o]; /* several roots share it */
+    }
     while (w.count) look_at(&w, w.waiting[--w.count]);
-    if (!w.found || piles[0].engine) add_largest(&w);
-    while (w.found && piles[w.found - 1].engine && !piles[0].engine) w.found--;
-    free(w.waiting);
+    m->owner = owners_of_shared(&w);
+    for (uint32_t k = 0; k < w.rest_count; k++)
+        if (w.rest[k].bytes >= (double)w.least) add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, true);
+    if (!w.found || piles[0].engine || piles[0].scope) add_largest(&w);
+    while (w.found > 1 && (piles[w.found - 1].engine || piles[w.found - 1].trend.score < (double)d->bytes / 20)) w.found--;
+    free(w.waiting), free(w.rest), free(w.direct), free(w.weight);
     return w.found;
 }
 
@@ -329,25 +361,3 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
     return all;
 }
 
-/* Whether a list may begin here, as far as classes say; cheap. */
-static bool may_repeat(const shot *s, uint32_t object) {
-    uint32_t at = object;
-    for (uint32_t p = 1; p <= MOST_PERIOD && (at = s->heaviest[at]) != HD_NONE; p++)
-        if (s->class_of[at] == s->class_of[object]) return true;
-    return false;
-}
-
-uint32_t *list_firsts(const shot *s) {
-    const hd_dominators *d = s->o.dominators;
-    uint32_t *first = needed(malloc(((size_t)d->count + 1) * sizeof *first));
-    memset(first, 0xff, ((size_t)d->count + 1) * sizeof *first);
-    for (uint32_t i = 0; i < d->reached; i++) {
-        uint32_t object = d->order[i];
-        chain c;
-        if (first[object] != HD_NONE || !may_repeat(s, object) || !chain_from(s, object, &c)) continue;
-        for (uint32_t k = 0; k < c.count; k++)
-            if (first[c.part[k].object] == HD_NONE) first[c.part[k].object] = object;
-        free(c.part);
-    }
-    return first;
-}

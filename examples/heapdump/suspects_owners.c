@@ -1,0 +1,185 @@
+/* suspects of several snapshots: whose a new object is. That is the nearest old object, one that is in all snapshots; of
+   a scope one of its variables, whose value changes. */
+
+#include "suspects_graph.h"
+
+enum { MOST_VARIABLES = 256 };   /* references of an object that has any; a table of more is a collection */
+
+static uint32_t *column(size_t n) {
+    uint32_t *list = needed(malloc((n + 1) * sizeof *list));
+    memset(list, 0xff, (n + 1) * sizeof *list);
+    return list;
+}
+
+/* Old is what is in all snapshots, and alive in all. */
+static bool is_kept(const matched *m, uint32_t object) {
+    for (uint32_t t = 0; t < m->count; t++) {
+        uint32_t own = m->ids[(size_t)object * m->count + t];
+        if (own == HD_NONE || !m->shots[t].o.dominators->below[own]) return false;
+    }
+    return true;
+}
+
+/* Tables and texts count for the program's object that has them, in the last snapshot, and elements of a list for the
+   object that has the list: it may drop some at one end while it grows at the other. */
+static void find_users(owners *w) {
+    const shot *last = &w->m->shots[w->m->count - 1];
+    const hd_dominators *d = last->o.dominators;
+    uint32_t *list = column(d->count); /* by first element: the user of all */
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i], above = d->parent[o], of = above == HD_NONE ? HD_NONE : w->user[above];
+        bool good = of != HD_NONE && is_user(last, of);
+        if (w->kept[o] && w->first[o] != HD_NONE) {
+            uint32_t top = d->parent[w->first[o]];
+            of = top == HD_NONE ? HD_NONE : w->user[top];
+            good = of != HD_NONE && last->role[of] == OF_PROGRAM && !is_global(last, of);
+            if (list[w->first[o]] == HD_NONE) list[w->first[o]] = good ? of : o;
+            w->user[o] = list[w->first[o]];
+        } else w->user[o] = w->kept[o] && (is_user(last, o) || last->role[o] == ROOTS || !good) ? o : of;
+    }
+    free(list);
+}
+
+/* Variables. ----------------------------------------------------------------------------------- */
+
+static bool has_variable(const shot *s, uint32_t object, hd_str name) {
+    hd_object o = hd_graph_object(s->o.graph, object);
+    for (uint32_t r = 0; r < o.reference_count; r++) {
+        step_label label = label_of(&s->o, object, r);
+        if (label.known >= PROPERTY && hd_str_equal(label.name, name)) return true;
+    }
+    return false;
+}
+
+/* A variable is there in all snapshots; what is added under a new name is an entry of its object. */
+static bool is_lasting(const matched *m, uint32_t object, hd_str name) {
+    for (uint32_t t = 0; t + 1 < m->count; t++)
+        if (!has_variable(&m->shots[t], m->ids[(size_t)object * m->count + t], name)) return false;
+    return true;
+}
+
+static void add_variable(owners *w, variable one) {
+    if (!(w->variable_count & (w->variable_count - 1)))
+        w->variables = needed(realloc(w->variables, (w->variable_count ? 2 * (size_t)w->variable_count : 1) *
+                                                    sizeof *w->variables));
+    w->variables[w->variable_count++] = one;
+}
+
+static void find_variables(owners *w) {
+    const shot *last = &w->m->shots[w->m->count - 1];
+    for (uint32_t o = 0; o < w->count; o++) {
+        hd_object x = hd_graph_object(last->o.graph, o);
+        if (!w->kept[o] || w->user[o] != o || (last->role[o] != SCOPE && !is_global(last, o))) continue;
+        if (x.reference_count > MOST_VARIABLES) continue;
+        for (uint32_t r = 0; r < x.reference_count; r++) {
+            step_label label;
+            if (w->kept[x.references[r]] || (x.kinds && x.kinds[r] != HD_REFERENCE_STRONG)) continue;
+            label = label_of(&last->o, o, r);
+            if (label.known < PROPERTY || !is_lasting(w->m, o, label.name)) continue;
+            if (w->first_variable[o] == HD_NONE) w->first_variable[o] = w->variable_count;
+            add_variable(w, (variable){ o, x.references[r], label.name });
+        }
+    }
+}
+
+/* A variable that has the newest element of a list has the whole list. */
+static void give_lists(owners *w) {
+    uint32_t *variable_of = column(w->count);
+    for (uint32_t v = 0; v < w->variable_count; v++) variable_of[w->variables[v].value] = v;
+    for (uint32_t o = 0; o < w->count; o++)
+        if (w->kept[o] && w->first[o] != HD_NONE && variable_of[w->first[o]] != HD_NONE)
+            w->user[o] = w->count + variable_of[w->first[o]];
+    for (uint32_t o = 0; o < w->count; o++)
+        if (w->user[o] < w->count) w->user[o] = w->user[w->user[o]];
+    free(variable_of);
+}
+
+/* Owners. -------------------------------------------------------------------------------------- */
+
+bool is_user_owner(const owners *w, uint32_t owner) {
+    return owner != HD_NONE && (owner >= w->count || is_user(&w->m->shots[w->m->count - 1], owner));
+}
+
+uint32_t object_of_owner(const owners *w, uint32_t owner) {
+    return owner < w->count ? owner : w->variables[owner - w->count].value;
+}
+
+/* Whose a new object is that an old one holds by a reference of it in a snapshot: `old` is its number in the last. */
+static uint32_t owner_by(const owners *w, const shot *s, uint32_t old, uint32_t holder, uint32_t reference) {
+    uint32_t user = w->user[old], v = user == old ? w->first_variable[old] : HD_NONE;
+    step_label label;
+    if (v == HD_NONE || reference == HD_NONE) return user;
+    label = label_of(&s->o, holder, reference);
+    for (; label.known >= PROPERTY && v < w->variable_count && w->variables[v].scope == old; v++)
+        if (hd_str_equal(w->variables[v].name, label.name)) return w->count + v;
+    return user;
+}
+
+/* The one of them that is the program's, if any is. */
+static uint32_t better(const owners *w, uint32_t one, uint32_t other) {
+    return !is_user_owner(w, one) && is_user_owner(w, other) ? other : one;
+}
+
+/* The reference by which its dominator holds an object; HD_NONE: several objects below that do. */
+static uint32_t *held_directly(const shot *s) {
+    const hd_dominators *d = s->o.dominators;
+    uint32_t *by = column(d->count);
+    for (uint32_t i = 0; i < d->reached; i++) {
+        hd_object o = hd_graph_object(s->o.graph, d->order[i]);
+        for (uint32_t r = o.reference_count; r--;)
+            if (d->parent[o.references[r]] == d->order[i] && (!o.kinds || o.kinds[r] == HD_REFERENCE_STRONG))
+                by[o.references[r]] = r;
+    }
+    return by;
+}
+
+/* Whose each object would be by its shortest way. A list goes on in an element that is held by the same field. */
+static uint32_t *owners_on_way(const owners *w, const shot *s, const uint32_t *old) {
+    uint32_t *of = column(s->o.dominators->count);
+    for (uint32_t i = 0; i < s->ways.count; i++) {
+        uint32_t o = s->ways.order[i], h = s->ways.held_by[o], above = h == HD_NONE ? HD_NONE : s->ways.held_by[h];
+        if (h == HD_NONE) continue;
+        if (old[h] == HD_NONE) of[o] = of[h];
+        else if (above != HD_NONE && s->class_of[h] == s->class_of[o] &&
+                 hd_str_equal(label_of(&s->o, above, s->ways.by[h]).name, label_of(&s->o, h, s->ways.by[o]).name))
+            of[o] = of[h];
+        else of[o] = better(w, owner_by(w, s, old[h], h, s->ways.by[o]), of[h]);
+    }
+    return of;
+}
+
+uint32_t *owners_in(const owners *w, uint32_t t) {
+    const shot *s = &w->m->shots[t];
+    const hd_dominators *d = s->o.dominators;
+    uint32_t *old = column(d->count), *owner = column(d->count), *by = held_directly(s), *on_way;
+    for (uint32_t o = 0; o < w->count; o++)
+        if (w->kept[o]) old[w->m->ids[(size_t)o * w->m->count + t]] = o;
+    on_way = owners_on_way(w, s, old);
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i], above = d->parent[o];
+        if (old[o] != HD_NONE) owner[o] = w->user[old[o]];
+        else if (above == HD_NONE || (old[above] != HD_NONE && by[o] == HD_NONE)) owner[o] = on_way[o];
+        else if (old[above] != HD_NONE) owner[o] = better(w, owner_by(w, s, old[above], above, by[o]), on_way[o]);
+        else owner[o] = better(w, owner[above], on_way[o]);
+    }
+    free(old), free(by), free(on_way);
+    return owner;
+}
+
+void owners_open(const matched *m, owners *w) {
+    const shot *last = &m->shots[m->count - 1];
+    memset(w, 0, sizeof *w);
+    w->m = m;
+    w->count = last->o.dominators->count;
+    w->kept = needed(calloc((size_t)w->count + 1, 1));
+    for (uint32_t o = 0; o < w->count; o++) w->kept[o] = is_kept(m, o);
+    w->first = list_firsts(last);
+    w->user = column(w->count), w->first_variable = column(w->count);
+    find_users(w);
+    find_variables(w);
+    give_lists(w);
+}
+
+void owners_free(owners *w) {
+    free(w->kept), free(w->first), free(w->user), free(w->first_variable), free(w->variables);
+}
