@@ -57,6 +57,7 @@ typedef struct walk {
     uint32_t rest_count;
     uint8_t *direct;             /* by object: its dominator holds it itself */
     double *weight;              /* by object that several below a scope share: what it retains */
+    double spread;               /* lost on the way to a point, little by little */
 } walk;
 
 static void wait(walk *w, uint32_t object) {
@@ -75,24 +76,17 @@ static uint64_t wait_for_large(walk *w, uint32_t object, uint32_t but) {
     return bytes;
 }
 
-/* From an object to where it fans out. What is large beside that way waits, if there is a walk. */
-static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, walk *w) {
-    const hd_dominators *d = s->o.dominators;
-    for (*elements = 0;;) {
-        uint32_t next;
-        chain c;
-        if (chain_from(s, object, &c)) {
-            next = heaviest_beside(s, &c);
-            if (next == HD_NONE || !retains_most(d, next, object)) *elements = c.elements;
-            free(c.part);
-            if (*elements) return object;
-        } else {
-            next = s->heaviest[object];
-            if (next == HD_NONE || !retains_most(d, next, object)) return object;
-            if (w) wait_for_large(w, object, next);
-        }
-        object = next;
-    }
+bool is_global(const shot *s, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    return v8 && s->ways.held_by[object] == 0 && s->ways.by[object] != HD_NONE &&
+           hd_str_equal(hd_v8_edge_type(v8, 0, s->ways.by[object]), hd_cstr("shortcut"));
+}
+
+/* Scopes of all programs and of modules, whose variables have little to do with each other. */
+static bool is_loose(const shot *s, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    return s->role[object] == ROOTS || s->role[object] == SCOPE || s->role[object] == MACHINE || is_global(s, object) ||
+           (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
 }
 
 /* Whether what an object holds is there for different reasons: variables of a scope, or fields that have names. A
@@ -101,15 +95,18 @@ static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
     const hd_dominators *d = s->o.dominators;
     children all = children_of(d, object);
     uint32_t large = 0, named = 0, alike = 0, class_index = HD_NONE;
+    uint64_t bytes = 0;
+    if (is_loose(s, object)) return true;
     for (uint32_t o; (o = next_child(&all)) != HD_NONE;) {
         uint32_t r;
         if (d->retained[o] < least) continue;
         if (class_index == HD_NONE) class_index = s->class_of[o];
         alike += s->class_of[o] == class_index;
         r = reference_to(s, object, o);
-        large++, named += r != HD_NONE && label_of(&s->o, object, r).known >= PROPERTY;
+        large++, bytes += d->retained[o], named += r != HD_NONE && label_of(&s->o, object, r).known >= PROPERTY;
     }
-    return 2 * named > large && !(alike == large && large >= ALIKE);
+    if (2 * named > large) return alike < large || large < ALIKE;
+    return large > 1 && alike == 1 && 2 * bytes > d->retained[object]; /* a few that have nothing in common */
 }
 
 /* The program's own object that has what is held at a point: the Map of a table, the object that holds a text. It has
@@ -149,12 +146,6 @@ void put_pile_in(pile *piles, uint32_t *n, pile one) {
     qsort(piles, *n, sizeof *piles, by_pile);
 }
 
-bool is_global(const shot *s, uint32_t object) {
-    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
-    return v8 && s->ways.held_by[object] == 0 && s->ways.by[object] != HD_NONE &&
-           hd_str_equal(hd_v8_edge_type(v8, 0, s->ways.by[object]), hd_cstr("shortcut"));
-}
-
 /* Whether the engine has an object for itself: no object of the program is near on the way to its tables and texts. */
 static bool is_engines(const shot *s, uint32_t object) {
     while (object != HD_NONE && (s->role[object] == DATA || s->role[object] == TABLE)) object = s->ways.held_by[object];
@@ -170,31 +161,70 @@ static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, b
     put_pile_in(w->piles, &w->found, one);
 }
 
-/* Scopes of all programs and of modules, whose variables have little to do with each other. */
-static bool is_loose(const shot *s, uint32_t object) {
-    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
-    return s->role[object] == ROOTS || s->role[object] == SCOPE || s->role[object] == MACHINE || is_global(s, object) ||
-           (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
+/* The bytes of an object that none of its large children has. A scope's small children may be others' too. */
+static void add_rest(walk *w, uint32_t object, uint64_t bytes) {
+    const hd_dominators *d = w->s->o.dominators;
+    children all = children_of(d, object);
+    if (!is_loose(w->s, object)) {
+        add_pile(w, object, 0, (double)bytes, false);
+        return;
+    }
+    for (uint32_t o; (o = next_child(&all)) != HD_NONE;)
+        if (!w->direct[o] && d->retained[o] < w->least) w->weight[o] = (double)d->retained[o];
+    if (!(w->rest_count & (w->rest_count - 1)))
+        w->rest = needed(realloc(w->rest, (w->rest_count ? 2 * (size_t)w->rest_count : 1) * sizeof *w->rest));
+    w->rest[w->rest_count++] = (struct scope_rest){ object, (double)bytes };
+}
+
+/* Goes on from an object to the child that has most of it. */
+static void pass_by(walk *w, uint32_t object, uint32_t next) {
+    const hd_dominators *d = w->s->o.dominators;
+    uint64_t left = d->retained[object] - d->retained[next] - wait_for_large(w, object, next);
+    if (left >= w->least) add_rest(w, object, left);
+    else w->spread += (double)left;
+}
+
+/* From an object to where it fans out. What is large beside that way waits, if there is a walk. */
+static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, walk *w) {
+    const hd_dominators *d = s->o.dominators;
+    for (*elements = 0;;) {
+        uint32_t next;
+        chain c;
+        if (chain_from(s, object, &c)) {
+            next = heaviest_beside(s, &c);
+            if (next == HD_NONE || !retains_most(d, next, object)) *elements = c.elements;
+            free(c.part);
+            if (*elements) return object;
+            if (w) w->spread += (double)(d->retained[object] - d->retained[next]);
+        } else {
+            next = s->heaviest[object];
+            if (next == HD_NONE || !retains_most(d, next, object)) return object;
+            if (w) pass_by(w, object, next);
+        }
+        object = next;
+    }
+}
+
+/* Most was lost on a long way that is no list, say a chain of promises: that is where it piles up. */
+static void add_way(walk *w, uint32_t object) {
+    const hd_dominators *d = w->s->o.dominators;
+    while (w->s->heaviest[object] != HD_NONE && (double)d->retained[w->s->heaviest[object]] >= 0.85 * w->spread)
+        object = w->s->heaviest[object];
+    add_pile(w, object, 0, w->spread, is_global(w->s, object));
 }
 
 /* One object on its own: the point below it is a pile. A scope is one by what its large children do not hold. */
 static void look_at(walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
-    uint32_t elements, point = point_below(w->s, object, &elements, w);
-    uint64_t bytes = d->retained[point];
-    bool loose = !elements && is_loose(w->s, point);
-    children all = children_of(d, point);
-    if (loose || (!elements && is_scope(w->s, point, w->least))) bytes -= wait_for_large(w, point, HD_NONE);
-    for (uint32_t o; loose && (o = next_child(&all)) != HD_NONE;)
-        if (!w->direct[o] && d->retained[o] < w->least) w->weight[o] = (double)d->retained[o];
-    if (bytes < w->least) return;
-    if (!loose) {
-        add_pile(w, point, elements, (double)bytes, false);
-        return;
-    }
-    if (!(w->rest_count & (w->rest_count - 1)))
-        w->rest = needed(realloc(w->rest, (w->rest_count ? 2 * (size_t)w->rest_count : 1) * sizeof *w->rest));
-    w->rest[w->rest_count++] = (struct scope_rest){ point, (double)bytes };
+    uint32_t elements, point;
+    uint64_t bytes;
+    w->spread = 0;
+    point = point_below(w->s, object, &elements, w);
+    bytes = d->retained[point];
+    if (!elements && is_scope(w->s, point, w->least)) bytes -= wait_for_large(w, point, HD_NONE);
+    if (bytes >= w->least && elements) add_pile(w, point, elements, (double)bytes, false);
+    else if (bytes >= w->least) add_rest(w, point, bytes);
+    if (2 * w->spread > (double)d->retained[object] && w->spread >= (double)w->least) add_way(w, object);
 }
 
 /* Shared objects. ------------------------------------------------------------------------------- */
