@@ -26,6 +26,11 @@ static uint8_t *classes_of_engine(const shot *s) {
     return engine;
 }
 
+/* V8's synthetic objects stand for roots, and hold nothing themselves. */
+static bool is_of_roots(const shot *s, uint32_t class_index) {
+    return hd_dump_v8(s->o.dump) && hd_str_equal(hd_graph_class(s->o.graph, class_index).name, hd_cstr("(synthetic)"));
+}
+
 /* Exact figures, as `classes` has them, for the first classes of a histogram. */
 static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row **rows, uint32_t *n) {
     enum { EXACT = 2 * 63 };
@@ -52,6 +57,7 @@ static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engin
         class_suspect one = { .class_index = rows[i].class_index, .last = rows[i] };
         one.trend.score = (double)rows[i].retained;
         one.engine = engine[rows[i].class_index];
+        if (is_of_roots(s, rows[i].class_index)) continue;
         if (rows[i].live_bytes >= least || rows[i].retained >= least) put_class_in(found, n, one);
     }
     free(rows);
@@ -110,7 +116,6 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
             status = failed(a->files[t], &err);
     if (!status && m->count == 1) status = find_large(last, h[0], engine, found, n);
     if (!status && m->count > 1) find_grown(m, h, engine, found, n), status = retain_exactly(last, found, *n);
-    while (*n && found[*n - 1].engine && !found[0].engine) --*n;
     for (uint32_t t = 0; t < m->count; t++) hd_histogram_free(h[t]);
     free(h), free(engine);
     return status;
@@ -201,7 +206,8 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
         links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, 0 };
-    links[n - 1].flags = LINK_ANY_NAME;
+    if (links->holder != HD_NONE) links->flags = LINK_MIDDLE;
+    links[n - 1].flags |= LINK_ANY_NAME;
     at = c->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
         while (links[k].object != at) k--;

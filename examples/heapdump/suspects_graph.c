@@ -6,11 +6,20 @@
 
 /* Snapshots. ----------------------------------------------------------------------------------- */
 
+static role role_in_dart(const shot *s, uint32_t object) {
+    hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
+    if (hd_str_equal(name, hd_cstr("Root")) || hd_str_equal(name, hd_cstr("Isolate"))) return ROOTS;
+    if (hd_str_equal(name, hd_cstr("Context"))) return SCOPE;
+    if (hd_str_equal(name, hd_cstr("_List"))) return TABLE;
+    if (hd_str_equal(name, hd_cstr("_OneByteString")) || hd_str_equal(name, hd_cstr("_TwoByteString"))) return DATA;
+    return is_of_engine(&s->o, object) ? MACHINE : OF_PROGRAM;
+}
+
 static role role_of(const shot *s, uint32_t object) {
     static const char *const data[] = { "string", "concatenated string", "sliced string", "number", "bigint", "symbol" };
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     hd_str type, name;
-    if (!v8) return OF_PROGRAM;
+    if (!v8) return hd_dump_dart(s->o.dump) ? role_in_dart(s, object) : OF_PROGRAM;
     type = hd_v8_type(v8, object), name = hd_v8_name(v8, object);
     if (hd_str_equal(type, hd_cstr("synthetic"))) return ROOTS;
     if (hd_str_equal(type, hd_cstr("array"))) return TABLE;
@@ -31,8 +40,8 @@ static int shot_open(const char *file, hd_dump *dump, shot *s) {
     s->role = needed(malloc((size_t)n + 1));
     s->class_of = needed(malloc(((size_t)n + 1) * sizeof *s->class_of));
     for (uint32_t o = 0; o < n; o++) {
-        s->role[o] = (uint8_t)role_of(s, o);
         s->class_of[o] = hd_graph_object(s->o.graph, o).class_index;
+        s->role[o] = (uint8_t)role_of(s, o);
     }
     return DONE;
 }

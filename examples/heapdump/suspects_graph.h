@@ -36,7 +36,6 @@ typedef struct pile {
     uint32_t owner;              /* as in matched.owner */
     trend trend;                 /* of several snapshots */
     bool engine;                 /* no object of the program has these bytes */
-    bool scope;                  /* the global object and the like: listed after others */
 } pile;
 
 enum { MOST_PILES = 6, MOST_CLASSES = 6, MOST_BELOW = 4, MOST_NAME = 60 };

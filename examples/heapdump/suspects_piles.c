@@ -127,7 +127,6 @@ static uint32_t owner_of(const shot *s, uint32_t point) {
 static int by_pile(const void *a, const void *b) {
     const pile *x = a, *y = b;
     if (x->engine != y->engine) return x->engine ? 1 : -1;
-    if (x->scope != y->scope) return x->scope ? 1 : -1;
     if (x->trend.score != y->trend.score) return x->trend.score < y->trend.score ? 1 : -1;
     return (x->object > y->object) - (x->object < y->object);
 }
@@ -149,7 +148,7 @@ void put_pile_in(pile *piles, uint32_t *n, pile one) {
 /* Whether the engine has an object for itself: no object of the program is near on the way to its tables and texts. */
 static bool is_engines(const shot *s, uint32_t object) {
     while (object != HD_NONE && (s->role[object] == DATA || s->role[object] == TABLE)) object = s->ways.held_by[object];
-    return object == HD_NONE ? hd_dump_v8(s->o.dump) != NULL : !is_user(s, object);
+    return object == HD_NONE ? hd_dump_v8(s->o.dump) || hd_dump_dart(s->o.dump) : !is_user(s, object);
 }
 
 static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
@@ -157,7 +156,7 @@ static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, b
     pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes, .trend = { .score = bytes } };
     one.object = owner_of(s, point);
     one.engine = is_engines(s, one.object);
-    one.scope = scope;
+    if (scope) one.trend.score /= 4; /* of what every program has, too */
     put_pile_in(w->piles, &w->found, one);
 }
 
@@ -231,8 +230,11 @@ static void look_at(walk *w, uint32_t object) {
 
 /* The program's object on the way to where shared objects fan out; HD_NONE: none but the global object. */
 static uint32_t holder_of(const shot *s, uint32_t object) {
+    uint32_t above;
     while (object != HD_NONE && !is_user(s, object)) object = s->ways.held_by[object];
-    return object == HD_NONE || is_global(s, object) ? HD_NONE : object;
+    if (object == HD_NONE || is_global(s, object)) return HD_NONE;
+    above = s->ways.held_by[object]; /* a builtin function, if that is the global object */
+    return above != HD_NONE && is_global(s, above) && s->closure[object] ? HD_NONE : object;
 }
 
 /* What several hold is below none of them in the dominator tree. It is where it fans out along the shortest ways, on
@@ -298,6 +300,7 @@ uint32_t find_piles(matched *m, pile *piles) {
     const shot *s = &m->shots[0];
     const hd_dominators *d = s->o.dominators;
     walk w = { .s = s, .least = d->bytes / 50 + 1, .piles = piles };
+    double explained = 0;        /* by the program's */
     w.direct = needed(calloc((size_t)d->count + 1, 1));
     w.weight = needed(calloc((size_t)d->count + 1, sizeof *w.weight));
     for (uint32_t i = 0; i < d->reached; i++) {
@@ -315,8 +318,11 @@ uint32_t find_piles(matched *m, pile *piles) {
     m->owner = owners_of_shared(&w);
     for (uint32_t k = 0; k < w.rest_count; k++)
         if (w.rest[k].bytes >= (double)w.least) add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, true);
-    if (!w.found || piles[0].engine || piles[0].scope) add_largest(&w);
-    while (w.found > 1 && (piles[w.found - 1].engine || piles[w.found - 1].trend.score < (double)d->bytes / 20)) w.found--;
+    if (!w.found || piles[0].engine) add_largest(&w);
+    for (uint32_t i = 0; i < w.found && !piles[i].engine; i++) explained += piles[i].bytes;
+    while (w.found > 1 && (piles[w.found - 1].trend.score < (double)d->bytes / 20 ||
+                           (piles[w.found - 1].engine && 2 * explained > (double)d->bytes)))
+        w.found--;
     free(w.waiting), free(w.rest), free(w.direct), free(w.weight);
     return w.found;
 }
