@@ -56,6 +56,10 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
         while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
         if (n > 2 * p) c->period = p, c->count = n;
     }
+    for (uint32_t i = 1; i < c->period; i++) /* it begins with what a program sees of it */
+        if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&
+                                                             s->role[c->part[i].object] == OF_PROGRAM))
+            c->period = 0;
     if (!c->period) return free(c->part), false;
     while (chain_grow(s, c)) {}
     c->elements = (c->count - 1) / c->period + 1;

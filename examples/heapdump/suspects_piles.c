@@ -357,7 +357,7 @@ static void push_elements(const shot *s, links *l, uint32_t first) {
     if (!chain_from(s, first, &c)) return;
     for (uint32_t i = 1; i < c.count; i++) {
         uint32_t before = c.part[i - 1].object, at = c.part[i].object;
-        link_push(l, (chain_link){ at, before, reference_to(s, before, at), HD_NONE, LINK_SHOWN });
+        link_push(l, (chain_link){ at, before, reference_to(s, before, at), HD_NONE, i % c.period ? 0 : LINK_SHOWN });
     }
     free(c.part);
 }

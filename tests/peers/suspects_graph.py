@@ -1,0 +1,390 @@
+"""heapdump suspects of V8 snapshots whose answer is known by how they are made. suspects_graph.py TOOL"""
+import json, subprocess, sys
+from v8_snapshot import Heap
+
+tool = sys.argv[1]
+failed = False
+
+
+def check(name, want, got):
+    global failed
+    if want == got:
+        print("PASS " + name)
+        return
+    failed = True
+    print("FAIL %s: %.400r expected, %.400r found" % (name, want, got))
+
+
+def suspects(*files):
+    done = subprocess.run([tool, "suspects", "--json", *files], capture_output=True, stdin=subprocess.DEVNULL)
+    return json.loads(done.stdout)["graphs"][0]
+
+
+def text(*files):
+    return subprocess.run([tool, "suspects", "--bytes", *files], capture_output=True, stdin=subprocess.DEVNULL,
+                          encoding="utf-8").stdout
+
+
+def answer(heap):
+    return suspects(heap.write("one.heapsnapshot"))
+
+
+def growth(*heaps):
+    return suspects(*(h.write("g%d.heapsnapshot" % i) for i, h in enumerate(heaps)))
+
+
+def path(suspect):
+    return " › ".join(suspect["path"])
+
+
+def first(heap):
+    """The first suspect: path, retained, within."""
+    s = answer(heap)["suspects"][0]
+    return path(s), s["retained"], s["within"]
+
+
+# One snapshot: the largest holder comes first, whatever its share ----------------------------------------------------
+
+def items(heap, n, size=1000, name="Item"):
+    return [heap.node("object", name, size) for _ in range(n)]
+
+for share in (500, 800, 950, 995):
+    h = Heap()
+    store = h.variable("store", h.node("object", "Store", 100))
+    for i, item in enumerate(items(h, 100)):
+        h.edge(store, "element", i, item)
+    h.variable("rest", h.node("object", "Rest", round(100100 * (1000 - share) / share)))
+    check("a store of %.1f %%" % (share / 10), ("global › store: Store", 100100, []), first(h))
+
+h = Heap()
+h.variable("cache", h.map([(h.node("string", "k%d" % i, 24), h.node("object", "Entry", 1000)) for i in range(100)]))
+h.variable("rest", h.node("object", "Rest", 3000))
+s = answer(h)
+check("a Map, not its table", ("global › cache: Map", 103432, []), first(h))
+check("... what is below it", [("Entry", 100), ("(string)", 100), ("(array)", 1)], [(b["class"], b["objects"]) for b in s["suspects"][0]["below"]])
+check("... what holds the entries", "global › cache: Map › [] Entry", path([c for c in s["classes"] if c["class"] == "Entry"][0]))
+
+h = Heap()
+store = h.variable("store", h.node("object", "Store", 40))
+for name, n in (("byId", 60), ("byName", 40)):
+    h.edge(store, "property", name, h.map([(x, x) for x in items(h, n)]))
+check("two collections of one object, the larger first", [("global › store: Store › byId: Map", 61032), ("global › store: Store › byName: Map", 41032)],
+      [(path(s), s["retained"]) for s in answer(h)["suspects"]])
+
+h = Heap()
+h.variable("blobs", h.map([(h.node("string", "k%d" % i, 24), h.buffer(1000000)) for i in range(4)]))
+h.variable("rest", h.node("object", "Rest", 30000))
+check("a Map of few large Buffers", ("global › blobs: Map", 4001864, []), first(h))
+
+h = Heap()
+h.variable("big", h.buffer(1000000))
+h.variable("rest", h.node("object", "Rest", 30000))
+check("the object that has native bytes", ("global › big: Buffer › buffer: ArrayBuffer", 1000088), first(h)[:2])
+
+h = Heap()
+log = h.variable("logger", h.node("object", "Logger", 40))
+h.edge(log, "property", "text", h.node("string", "x" * 100, 500000))
+h.variable("rest", h.node("object", "Rest", 30000))
+check("the object that has a text", ("global › logger: Logger", 500040, ["text: (string)"]), first(h))
+
+def linked(h, owner, type, name, n, size=100, **more):
+    node = None
+    for i in range(n):
+        new = h.node("object", "Node", size, **more)
+        h.edge(owner if node is None else node, type if node is None else "property", name if node is None else "next", new)
+        node = new
+    return node
+
+h = Heap()
+linked(h, h.globals, "property", "head", 100)
+for i in "ABCD":
+    h.variable("config" + i, h.node("object", "Config", 2500))
+check("a linked list", ("global › head: list of 100 Node (next)", 10000, []), first(h))
+check("... its length", 100, answer(h)["suspects"][0].get("list_of"))
+check("... before what is smaller", ["Node", "Config", "Config", "Config", "Config"], [s["class"] for s in answer(h)["suspects"]])
+check("... in text", 1, text("one.heapsnapshot").count("  1  list of 100 Node, id "))
+
+h = Heap()
+owner = h.variable("lru", h.node("object", "LruList", 32))
+tail = linked(h, owner, "property", "head", 100)
+h.edge(owner, "property", "tail", tail)
+check("a list with a tail", ("global › lru: LruList › head: list of 99 Node (next)", 9900, []), first(h))
+
+h = Heap()
+owner = h.variable("queue", h.node("object", "Queue", 32))
+nodes = items(h, 100, 100, "Node")
+for a, b in zip(nodes, nodes[1:]):
+    h.edge(a, "property", "next", b)
+    h.edge(b, "property", "prev", a)
+h.edge(owner, "property", "head", nodes[0])
+h.edge(owner, "property", "tail", nodes[-1])
+check("a list in both directions", ("global › queue: Queue", 10032, []), first(h))
+
+h = Heap()
+node = h.variable("head", h.node("object", "Node", 50))
+for i in range(99):
+    h.edge(node, "property", "value", h.node("string", "value %d" % i, 100 + 40 * i))
+    node2 = h.node("object", "Node", 50)
+    h.edge(node, "property", "next", node2)
+    node = node2
+check("a list whose elements grow", ("global › head: list of 100 Node (next)", 5000 + 9900 + 40 * 4851, []), first(h))
+
+h = Heap()
+thing = h.context(name=h.node("string", "first", 16))
+for i in range(200):
+    some = h.closure("someMethod", thing)
+    obj = h.node("object", "Object", 60)
+    h.edge(obj, "property", "longStr", h.node("string", "x", 900))
+    h.edge(obj, "property", "someMethod", some)
+    thing = h.context(originalThing=obj)
+h.edge(h.globals, "property", "run", h.closure("run", thing))
+h.variable("rest", h.node("object", "Rest", 9000))
+p, retained, within = first(h)
+check("a chain of closures", ("global › run: run() › originalThing: list of 200 Object (someMethod › originalThing)", True),
+      (" › ".join([p] + within), retained >= 200 * 1056))
+
+h = Heap()
+promise = h.variable("pending", h.node("object", "Promise", 40))
+for i in range(150):
+    reaction = h.node("hidden", "system / PromiseReaction", 48)
+    h.edge(promise, "internal", "reactions_or_result", reaction)
+    promise = h.node("object", "Promise", 40)
+    h.edge(reaction, "internal", "promise_or_capability", promise)
+h.variable("rest", h.node("object", "Rest", 900))
+check("a chain of promises", ("global › pending: list of 151 Promise", 151 * 40 + 150 * 48), (first(h)[0].split(" (")[0], first(h)[1]))
+
+h = Heap()
+text_node = h.node("string", "start", 16)
+for i in range(300):
+    s = h.node("concatenated string", "start...", 32)
+    h.edge(s, "internal", "first", text_node)
+    h.edge(s, "internal", "second", h.node("string", "part %d" % i, 24))
+    text_node = s
+report = h.variable("report", h.node("object", "Report", 24))
+h.edge(report, "property", "body", text_node)
+h.variable("rest", h.node("object", "Rest", 900))
+check("a text in pieces", ("global › report: Report", 24 + 300 * 56 + 16, ["body: list of 300 (concatenated string)"]), first(h))
+
+h = Heap()
+weak = h.variable("private", h.node("object", "WeakMap", 24))
+table = h.node("array", "", 800)
+h.edge(weak, "internal", "table", table)
+users = h.variable("users", h.array())
+keys = items(h, 50, 16, "User")
+for i, key in enumerate(keys):
+    value = h.node("object", "Secret", 1000)
+    pair = "%d / part of key (User @%d) -> value (Secret @%d) pair in WeakMap (table @%d)" % (
+        i, h.nodes[key][3], h.nodes[value][3], h.nodes[table][3])
+    h.edge(key, "internal", pair, value)
+    h.edge(table, "internal", pair, value)
+h.elements(users, keys)
+s = answer(h)
+check("values of a WeakMap hang from their keys", ("global › users: Array", 16 + 400 + 50 * 1016), (path(s["suspects"][0]), s["suspects"][0]["retained"]))
+check("... what holds them", "global › users: Array › [] User › as WeakMap key: Secret", path([c for c in s["classes"] if c["class"] == "Secret"][0]))
+
+h = Heap()
+emitter = h.variable("server", h.node("object", "EventEmitter", 64))
+events = h.node("object", "Object", 24)
+h.edge(emitter, "property", "_events", events)
+h.edge(events, "property", "close", h.elements(h.array(), [h.closure("onClose", h.context(socket=h.node("object", "Socket", 800))) for _ in range(60)]))
+h.variable("rest", h.node("object", "Rest", 900))
+s = answer(h)
+check("listeners", ("global › server: EventEmitter › _events: Object › close: Array", 16 + 480 + 60 * 896), first(h)[:2])
+check("... by their name", ("(closure)", 60, "onClose"), [(b["class"], b["objects"], b.get("name")) for b in s["suspects"][0]["below"] if b["class"] == "(closure)"][0])
+check("... and variable", "global › server: EventEmitter › _events: Object › close: Array › [] onClose() › socket: Socket", path([c for c in s["classes"] if c["class"] == "Socket"][0]))
+
+h = Heap()
+shared = items(h, 100, 1000, "Session")
+by_id, recent = h.variable("sessions", h.array()), h.variable("recent", h.map([(x, x) for x in shared]))
+h.elements(by_id, shared)
+s = answer(h)["suspects"][0]
+check("what two hold counts for the nearer one", ("global › sessions: Array", 816, 100000, [("Session", 100)]),
+      (path(s), s["retained"], s.get("shared"), [(b["class"], b["objects"]) for b in s["below"] if b["class"] == "Session"]))
+
+h = Heap()
+code = h.node("code", "(shared function info)", 70000)
+h.edge(h.roots, "element", 1, code)
+h.variable("list", h.elements(h.array(), items(h, 20)))
+s = answer(h)["suspects"]
+check("the engine's is not first", "global › list: Array", path(s[0]))
+
+h = Heap()
+stack = h.node("synthetic", "(Stack roots)", 0)
+h.edge(h.roots, "element", 1, stack)
+m = h.map([(x, x) for x in items(h, 100)])
+scope = h.context(cache=m)
+h.edge(stack, "internal", "1", m)
+h.edge(stack, "internal", "2", scope)
+check("a variable before a temporary of the stack", "(Stack roots) › cache: Map", first(h)[0])
+
+h = Heap()
+handles = h.node("synthetic", "(Global handles)", 0)
+h.edge(h.roots, "element", 1, handles)
+m = h.map([(x, x) for x in items(h, 100)])
+h.edge(handles, "internal", "1", m)
+outer = h.node("object", "Outer", 16)
+h.variable("a", outer)
+h.edge(outer, "property", "b", m)
+check("roots of the program before those of the engine", "global › a: Outer › b: Map", first(h)[0])
+
+h = Heap()
+for i in range(200):
+    h.variable("v%d" % i, h.node("object", "Value", 100))
+check("everything is spread: some object is named all the same", True, len(answer(h)["suspects"]) > 0)
+
+# Classes: exact, and a majority is more than half ---------------------------------------------------------------------
+
+def li(leaked, of):
+    h = Heap()
+    doc = h.variable("document", h.node("native", "HTMLDocument", 400))
+    a = h.variable("leakedItems", h.array())
+    for i in range(of):
+        h.edge(a if i < leaked else doc, "element", i + 1, h.node("native", "<li>", 100))
+    return [c for c in answer(h)["classes"] if c["class"] == "<li>"][0]
+
+check("3 of 5 are most", (5, 3, "global › leakedItems: Array › [] <li>"), (li(3, 5)["objects"], li(3, 5)["path_objects"], path(li(3, 5))))
+check("2 of 4 are not", [], li(2, 4)["path"])
+check("a late majority, behind 20 others", "global › leakedItems: Array › [] <li>", path(li(21, 41)))
+
+h = Heap()
+h.variable("lib", h.closure("readRawBytes", h.context(100)))
+h.variable("queue", h.elements(h.array(), [h.closure("onDone", h.context(100, big=h.node("string", "x%d" % i, 1000))) for i in range(9)]))
+s = answer(h)
+check("a holder's name is in the set", "global › queue: Array › [] onDone() › context: system / Context",
+      path([c for c in s["classes"] if c["class"] == "system / Context"][0]))
+check("... and its variable", "global › queue: Array › [] onDone() › big: (string)", path([c for c in s["classes"] if c["class"] == "(string)"][0]))
+
+h = Heap()
+h.variable("queue", h.elements(h.array(), [h.closure("on%d" % i, h.context(100, big=h.node("string", "x%d" % i, 1000))) for i in range(9)]))
+check("closures of many names", "global › queue: Array › [] (closure) › big: (string)", path([c for c in answer(h)["classes"] if c["class"] == "(string)"][0]))
+
+h = Heap()
+by_name = h.variable("byName", h.node("object", "Object", 24))
+for i in range(50):
+    h.edge(by_name, "property", "user %d" % i, h.node("object", "User", 500))
+check("entries under names are []", "global › byName: Object › [] User", path([c for c in answer(h)["classes"] if c["class"] == "User"][0]))
+
+h = Heap()
+config = h.node("object", "Config", 6000)
+sessions = items(h, 4, 300, "Session")
+for x in sessions:
+    h.edge(x, "property", "config", config)
+h.variable("sessions", h.elements(h.array(), sessions))
+h.variable("rest", h.node("object", "Rest", 3000))
+c = [c for c in answer(h)["classes"] if c["class"] == "Session"][0]
+rows = json.loads(subprocess.run([tool, "classes", "--json", "one.heapsnapshot"], capture_output=True).stdout)
+rows = [r for f in rows["files"] for r in f["classes"] if r["class"] == "Session"]
+check("a class retains what classes says", (7200, 7200), (c["retained"], rows[0]["retained"]))
+
+# Several snapshots ----------------------------------------------------------------------------------------------------
+
+def buffers(n):
+    h = Heap()
+    a = h.variable("pending", h.array(id=7))
+    h.elements(a, [h.buffer(20000, 100 + 10 * i) for i in range(n)], id=9)
+    return h
+
+s = growth(buffers(10), buffers(20), buffers(30))["suspects"]
+check("Buffers count in every snapshot", [("global › pending: Array", 2 * 10 * (20184 + 8), 10 * (20184 + 8), 2)], [(path(x), x["growth"], x["per_step"], x["steps_grown"]) for x in s])
+check("... what is new", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["below"][:3]])
+
+def replaced(n):
+    """The newest scope holds the one before, which was the outermost in the snapshot before."""
+    h = Heap()
+    stack = h.node("synthetic", "(Stack roots)", 0)
+    h.edge(h.roots, "element", 1, stack)
+    outer = h.context(50, id=9)
+    h.edge(stack, "internal", "1", outer)
+    last = None
+    for i in range(n):
+        c = h.context(40, id=100 + 4 * i)
+        if last is not None:
+            h.edge(c, "context", "original", last)
+        last = c
+    h.edge(outer, "context", "thing", last)
+    return h
+
+s = growth(replaced(400), replaced(800), replaced(1200))["suspects"]
+check("old objects below new ones", ([32000], "(Stack roots) › thing: list of 1200 system / Context (original)"), ([x["growth"] for x in s], path(s[0])))
+
+def lru(t, way):
+    """A list of 200 that drops as much as it gets, at either end; and a leak of 1,000 bytes a step."""
+    h = Heap()
+    owner = h.variable("lru", h.node("object", "LruList", 32, 7))
+    ids = [1000 + 2 * i for i in range(50 * t, 50 * t + 200)]
+    node = None
+    for id in (reversed(ids) if way == "head" else ids):
+        new = h.node("object", "Node", 100, id)
+        h.edge(owner if node is None else node, "property", "head" if node is None else "next", new)
+        node = new
+    requests = h.variable("requests", h.array(id=9))
+    for i in range(10 * (t + 1)):
+        h.edge(requests, "element", i, h.node("object", "Request", 100, 5000 + 2 * i))
+    return h
+
+for way in ("head", "tail"):
+    s = growth(*(lru(t, way) for t in range(3)))["suspects"]
+    check("a list that drops what it gets, new at the " + way, [("global › requests: Array", 2000, 1000)], [(path(x), x["growth"], x["per_step"]) for x in s])
+
+def grows(t, way):
+    h = Heap()
+    n = 100 * (t + 1)
+    node = None
+    for i in (reversed(range(n)) if way == "head" else range(n)):
+        new = h.node("object", "Node", 100, 1000 + 2 * i)
+        h.edge(h.globals if node is None else node, "property", "head" if node is None else "next", new)
+        node = new
+    return h
+
+for way in ("head", "tail"):
+    s = growth(*(grows(t, way) for t in range(3)))["suspects"]
+    check("a list that grows at the " + way, [("global › head: list of 300 Node (next)", 20000)], [(path(x), x["growth"]) for x in s])
+
+def copied(t):
+    """An array that is made anew for every entry."""
+    h = Heap()
+    scope = h.context(40, id=7)
+    h.variable("serve", h.closure("serve", scope, id=9))
+    h.edge(scope, "context", "log", h.elements(h.array(id=11 + 10 * t), [h.node("string", "line %d" % i, 200, 1000 + 2 * i) for i in range(40 * (t + 1))], id=13 + 10 * t))
+    h.edge(scope, "context", "state", h.node("object", "State", 500, 901 + 2 * t))
+    return h
+
+s = growth(*(copied(t) for t in range(3)))["suspects"]
+check("a variable that gets a new array each time", [("global › serve: serve() › log: Array", 80 * 208)], [(path(x), x["growth"]) for x in s])
+
+def both(t):
+    """Two hold the same new objects, so that neither dominates them."""
+    h = Heap()
+    new = [h.node("object", "Session", 100, 1000 + 2 * i) for i in range(20 * (t + 1))]
+    a = h.variable("sessions", h.array(id=7))
+    m = h.node("object", "Registry", 24, 9)
+    h.edge(h.variable("app", h.node("object", "App", 24, 11)), "property", "registry", m)
+    for i, x in enumerate(new):
+        h.edge(a, "element", i, x)
+        h.edge(m, "element", i, x)
+    return h
+
+s = growth(*(both(t) for t in range(3)))["suspects"]
+check("new objects that two hold", [("global › sessions: Array", 4000)], [(path(x), x["growth"]) for x in s])
+
+def engine(t):
+    h = Heap()
+    for i in range(100 * (t + 1)):
+        h.edge(h.roots, "internal", "%d" % i, h.node("code", "(code)", 500, 5000 + 2 * i))
+    a = h.variable("leak", h.array(id=7))
+    for i in range(10 * (t + 1)):
+        h.edge(a, "element", i, h.node("object", "Leak", 100, 1001 + 2 * i))
+    return h
+
+s = growth(*(engine(t) for t in range(3)))
+check("compiled code is not first", [("global › leak: Array", 2000)], [(path(x), x["growth"]) for x in s["suspects"]])
+check("... and its class after the program's", ["Leak", "(compiled code)"], [c["class"] for c in s["classes"]])
+
+same = buffers(10)
+check("nothing grew", ([], []), (lambda g: (g["suspects"], g["classes"]))(growth(same, same, same)))
+
+# A long list is walked in one pass, whatever holds it.
+h = Heap()
+linked(h, h.globals, "property", "head", 200000)
+check("a list of 200,000", ("global › head: list of 200000 Node (next)", 20000000, []), first(h))
+sys.exit(failed)
