@@ -92,6 +92,7 @@
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
        >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
        >>v8.values           values of nodes: strings, numbers, lengths, names
+       >>v8.origins          source locations of objects, call stacks that allocated them
        >>v8.write            snapshots from documents or from any graph
        >>v8.match            which node of one snapshot is which of another
        >>pprof.read          pprof profiles: all but their samples
@@ -3205,15 +3206,19 @@ HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index
 
 typedef struct hd_v8 hd_v8;
 
+/* Whether a node is in a page's document: hd_v8_detachedness. */
+typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8_link;
+
 /* ============================================================================ >>v8.document
    A snapshot in memory: its graph, with what the graph has no column for. */
 
-/* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes (9 if
-   there are nodes of types beyond 256), an edge 1, each other field that is not always zero 4, and all that is no
-   number its bytes. Read in one pass and through a small window, "snapshot" before "nodes" before "edges". Errors:
-   HD_MALFORMED with the offset (lenient: one warning for the whole file, which counts the losses; all else is kept,
-   and a file may end anywhere behind its first node), HD_UNSUPPORTED (more than 32 fields, or 255 types of edges),
-   HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes (4 more if
+   there are nodes of types beyond 256, one more if the file says which nodes of a page are detached), an edge 1, each
+   other field that is not always zero 4, and all that is no number its bytes. Read in one pass and through a small
+   window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: one warning for the
+   whole file, which counts the losses; all else is kept, and a file may end anywhere behind its first node),
+   HD_UNSUPPORTED (more than 32 fields, or 255 types of edges), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
 HEAPDUMP_API void hd_v8_free(hd_v8 *doc);
 /* What is owned here is counted in the graph's memory. */
@@ -3227,6 +3232,11 @@ HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
 /* A field of a node that the graph has no column for, "detachedness" or "trace_node_id" say; 0: there is none. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
+/* Whether a node is in a page's document. As in DevTools, native nodes that an attached one leads to are attached, then
+   those that a detached one leads to are detached, unless the file itself says what they are; where a file has no field
+   for it, native nodes called "Detached ..." are detached. The class of a detached native node is "Detached " and its
+   name: "Detached <li>". hd_v8_name gives the name that the file has. */
+HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
 /* How far each node is from what a program or page holds, as DevTools tells it: 1 is what node 0 leads to and is not
@@ -3247,6 +3257,32 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
    which V8 keeps the beginning. A number has its value if V8 was asked for numeric values; so have arrays and strings
    their length. Any other node has a name where that is not its class's: functions, symbols, elements of a page. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
+
+/* ============================================================================= >>v8.origins
+   Where objects come from: source locations, and call stacks of snapshots that were taken while allocations were
+   tracked (HeapProfiler.startTrackingHeapObjects with trackAllocations). */
+
+typedef struct hd_v8_origins hd_v8_origins;
+
+/* A place in a script. Lines and columns count from 1, 0 is unknown. ("locations" in the file count from 0, and
+   "trace_function_infos" from 1.) Strings are the document's. */
+typedef struct hd_v8_place {
+    hd_str function;             /* of a frame; of a location empty */
+    hd_str script;               /* its address or path; empty: the file does not name it */
+    uint32_t script_id, line, column;
+} hd_v8_place;
+
+/* Reads "locations", "trace_function_infos" and "trace_tree" of a document, which has to outlive the result. Linear in
+   their bytes, but for sorting them. Errors: HD_MALFORMED with the offset in the file that was read (lenient: a
+   warning, and what was read until then is kept), HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
+                                          hd_error *err);
+HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *origins);
+/* The place of a closure's function, or of the function that constructed an object; false: the file has none. */
+HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *origins, uint32_t object, hd_v8_place *place);
+/* The number of frames of the call stack that allocated an object, of which the first `room` are written, innermost
+   first; the last one is V8's "(root)". 0: it was allocated before tracking began, or nothing was tracked. */
+HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *origins, uint32_t object, hd_v8_place *frames, uint32_t room);
 
 /* =============================================================================== >>v8.write
    Snapshots from documents, or from any graph. */
@@ -33284,6 +33320,8 @@ struct hd_v8 {
     hd__ids node_type_high;      /* of types from 256 on: all but the lowest byte; zero from its end on */
     uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
     hd__v8_far *stray;             /* places that the graph has no room for, by edge */
+    uint8_t *link;               /* by node: hd_v8_link; NULL: the file says nothing about any node */
+    uint64_t taken[2];           /* bytes of nodes and edges that are not in the text */
     uint64_t warnings;
     uint32_t lost;               /* the string that stands for names that are lost; HD_NONE: none is */
 };
@@ -34042,6 +34080,55 @@ static hd_status hd__v8_read_edges(hd__v8_in *x) {
     }
 }
 
+/* Links. ------------------------------------------------------------------------------------------ */
+
+/* Number of a node's type. */
+HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
+    uint32_t type = doc->node_type[node];
+    if (HD__UNLIKELY(node < hd__len(doc->node_type_high.low)))
+        type |= (uint32_t)hd__ids_get(&doc->node_type_high, (size_t)node) << 8;
+    return type;
+}
+
+/* Native nodes that those of a state lead to get that state, unless they have one. `queue` has room for all nodes. */
+static void hd__v8_spread_link(const hd__v8_in *x, const uint8_t *native, uint32_t *queue, uint8_t state) {
+    hd_v8 *doc = x->doc;
+    uint64_t at = 0, end = 0;
+    for (uint64_t o = 0; o < x->objects; o++)
+        if (doc->link[o] == state && native[hd__v8_type_of(doc, o)]) queue[end++] = (uint32_t)o;
+    for (; at < end; at++) {
+        uint64_t o = queue[at], last = o + 1 < x->objects ? x->columns.first[o + 1] : x->references;
+        for (uint64_t e = x->columns.first[o]; e < last; e++) {
+            uint32_t to = x->columns.target[e], meaning = x->meaning[doc->edge_type[e]];
+            bool hidden = (meaning & HD__V8_PLACE) && !(meaning & HD__V8_ELEMENT);
+            if (hidden || (meaning & HD__V8_WEAK) || doc->link[to] || !native[hd__v8_type_of(doc, to)]) continue;
+            doc->link[to] = state;
+            queue[end++] = to;
+        }
+    }
+}
+
+/* Which nodes are attached to a page's document, and which are detached. */
+static hd_status hd__v8_find_links(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    const hd__ids *column = NULL;
+    uint8_t *native;
+    uint32_t *queue;
+    for (size_t f = 0; f < hd__len(doc->nodes.fields); f++)
+        if (hd__is(doc->nodes.fields[f], "detachedness")) column = &doc->nodes.column[f];
+    if (!column || !hd__len(column->low) || !x->objects) return HD_OK;
+    native = hd__zeros(uint8_t, x->mem, &x->scratch, hd__len(doc->nodes.types));
+    queue = hd__array(uint32_t, x->mem, &x->scratch, (size_t)x->objects);
+    if (!native || !queue || !hd__room(x->mem, doc->link, (size_t)x->objects)) return hd__v8_full(x);
+    hd__arr_resize(doc->link, (size_t)x->objects);
+    memset(doc->link, 0, (size_t)x->objects);
+    for (size_t o = 0; o < hd__len(column->low) && o < x->objects; o++) doc->link[o] = column->low[o] & 3;
+    for (size_t t = 0; t < hd__len(doc->nodes.types); t++) native[t] = hd__is(doc->nodes.types[t], "native");
+    hd__v8_spread_link(x, native, queue, HD_V8_ATTACHED);
+    hd__v8_spread_link(x, native, queue, HD_V8_DETACHED);
+    return HD_OK;
+}
+
 /* ============================================================================ >>v8.document
    Makes what was read whole, once all is there: strings become names, nodes get classes, and edges that hold
    nothing are told. What of a file could not be read, leniently, goes out of the columns first, and the text is
@@ -34205,6 +34292,7 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     hd__arrs_free(x->mem, &doc->members, &doc->text);
     doc->text = t.text;
     doc->members = t.members;
+    doc->taken[0] = doc->taken[1] = 0;
     return t.full ? hd__v8_full(x) : HD_OK;
 }
 
@@ -34365,14 +34453,6 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
     return hd__v8_take_strings(x);
 }
 
-/* Number of a node's type. */
-HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
-    uint32_t type = doc->node_type[node];
-    if (HD__UNLIKELY(node < hd__len(doc->node_type_high.low)))
-        type |= (uint32_t)hd__ids_get(&doc->node_type_high, (size_t)node) << 8;
-    return type;
-}
-
 /* The class of a name, made when it is not there. */
 static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *class_index) {
     uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
@@ -34410,24 +34490,44 @@ static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
     return label;
 }
 
+static bool hd__v8_is_detached(hd_str name) { return name.len > 9 && !memcmp(name.data, "Detached ", 9); }
+
+/* The class of a node that is told apart by its name. */
+static hd_status hd__v8_named_class(hd__v8_in *x, uint32_t string, bool detached, uint32_t *class_index) {
+    hd_str name = x->g->names[string];
+    char room[256], *text;
+    if (detached && !hd__v8_is_detached(name)) {
+        text = hd__array(char, x->mem, &x->scratch, name.len + 9);
+        if (!text) return hd__v8_full(x);
+        memcpy(text, "Detached ", 9);
+        if (name.len) memcpy(text + 9, name.data, name.len);
+        name = hd__bytes_str((uint8_t *)text, name.len + 9);
+    }
+    return hd__v8_class(x, hd__v8_element(name, room, sizeof room), string == x->doc->lost, class_index);
+}
+
+static hd_status hd__v8_typed_class(hd__v8_in *x, hd_str type, uint32_t *class_index) {
+    hd_str label = hd__v8_label(x, type);
+    return label.data ? hd__v8_class(x, label, false, class_index) : hd__v8_full(x);
+}
+
 static hd_status hd__v8_classify(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     size_t types = hd__len(doc->nodes.types), strings = hd__len(x->g->names);
     uint32_t *of_type = hd__zeros(uint32_t, x->mem, &x->scratch, types);
-    uint32_t *of_name = hd__zeros(uint32_t, x->mem, &x->scratch, strings);
-    bool *named = hd__array(bool, x->mem, &x->scratch, types);
-    char room[256];
-    if (!of_type || !of_name || !named) return hd__v8_full(x);
+    uint32_t *of_name[2] = { hd__zeros(uint32_t, x->mem, &x->scratch, strings), NULL };
+    uint8_t *named = hd__array(uint8_t, x->mem, &x->scratch, types); /* 2: also told apart are detached ones */
+    if (doc->link) of_name[1] = hd__zeros(uint32_t, x->mem, &x->scratch, strings);
+    if (!of_type || !of_name[0] || !named || (doc->link && !of_name[1])) return hd__v8_full(x);
     for (size_t t = 0; t < types; t++)
-        named[t] = hd__is(doc->nodes.types[t], "object") || hd__is(doc->nodes.types[t], "native");
+        named[t] = hd__is(doc->nodes.types[t], "native") ? 2 : hd__is(doc->nodes.types[t], "object");
     for (uint64_t i = 0; i < x->objects; i++) {
-        uint32_t t = hd__v8_type_of(doc, i), *c = named[t] ? &of_name[doc->name[i]] : &of_type[t];
-        if (HD__UNLIKELY(!*c)) {
-            hd_str name = named[t] ? hd__v8_element(x->g->names[doc->name[i]], room, sizeof room)
-                                   : hd__v8_label(x, doc->nodes.types[t]);
-            if (!name.data) return hd__v8_full(x);
-            HD__TRY(hd__v8_class(x, name, named[t] && doc->name[i] == doc->lost, c));
-        }
+        uint32_t t = hd__v8_type_of(doc, i);
+        bool detached = doc->link && named[t] == 2 && doc->link[i] == HD_V8_DETACHED;
+        uint32_t *c = named[t] ? &of_name[detached][doc->name[i]] : &of_type[t];
+        if (HD__UNLIKELY(!*c))
+            HD__TRY(named[t] ? hd__v8_named_class(x, doc->name[i], detached, c)
+                             : hd__v8_typed_class(x, doc->nodes.types[t], c));
         x->columns.class_index[i] = *c;
     }
     return HD_OK;
@@ -34617,6 +34717,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
     hd__arrs_trim(m, &doc->text);
     HD__TRY(hd__v8_find_strings(x));
     HD__TRY(hd__v8_check_names(x));
+    HD__TRY(hd__v8_find_links(x));
     HD__TRY(hd__v8_classify(x));
     HD__TRY(hd__v8_commit(x));
     HD__TRY(hd__v8_seal(x));
@@ -34657,7 +34758,9 @@ static hd_status hd__v8_read_member(hd__v8_in *x, hd__v8_span key, hd__v8_span *
     value->from = hd__len(x->doc->text);
     if (what == HD__V8_NODES || what == HD__V8_EDGES) {
         HD__TRY(hd__v8_want(x, '[', "'['"));
+        at = hd_window_offset(&x->w);
         HD__TRY(what == HD__V8_NODES ? hd__v8_read_nodes(x) : hd__v8_read_edges(x));
+        x->doc->taken[what == HD__V8_EDGES] = hd_window_offset(&x->w) - at;
         HD__TRY(hd__v8_keep(x, 1));
         value->to = hd__len(x->doc->text);
         return HD_OK;
@@ -34756,7 +34859,7 @@ HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
         hd__v8_table_free(m, &doc->nodes);
         hd__v8_table_free(m, &doc->edges);
         hd__arrs_free(m, &doc->text, &doc->members, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at,
-                      &doc->stray);
+                      &doc->stray, &doc->link);
         hd__ids_free(m, &doc->node_type_high);
         hd_graph_free(doc->graph);
     }
@@ -34776,6 +34879,15 @@ HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object) {
 
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object) {
     return object < hd__len(doc->name) && doc->name[object] == doc->lost;
+}
+
+HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object) {
+    hd_str native = hd_v8_type(doc, object);
+    uint8_t state = object < hd__len(doc->link) ? doc->link[object] : 0;
+    if (doc->link) return state == 1 ? HD_V8_ATTACHED : state == 2 ? HD_V8_DETACHED : HD_V8_UNLINKED;
+    for (size_t f = 0; f < hd__len(doc->nodes.fields); f++)
+        if (hd__is(doc->nodes.fields[f], "detachedness")) return HD_V8_UNLINKED;
+    return hd__is(native, "native") && hd__v8_is_detached(hd_v8_name(doc, object)) ? HD_V8_DETACHED : HD_V8_UNLINKED;
 }
 
 /* A field of a record that has no column of its own. */
@@ -35096,6 +35208,386 @@ static void hd__v8_get_value(const void *document, uint32_t object, hd_value *va
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
     hd_values values = { hd__v8_get_value, doc };
     return values;
+}
+
+/* ============================================================================= >>v8.origins
+   Members that stay text in a document are read when they are asked about: lists of numbers whose fields `meta` names,
+   and the tree of call stacks, which is nested arrays. Each record costs a few numbers, less than its text. Scripts
+   have names in three places: beside traced functions, at the node that a location leads to, and at the node that the
+   function of a closure leads to. */
+
+/* A member, the list of `meta` with its fields, and those that are of use. */
+enum { HD__V8_LOCATIONS, HD__V8_FUNCTIONS, HD__V8_TRACES, HD__V8_LAYOUTS };
+
+typedef struct hd__v8_layout {
+    const char *member, *fields, *roles[5];
+    uint32_t needed;             /* roles that have to be there: the first ones */
+} hd__v8_layout;
+
+enum { HD__V8_AT_OBJECT, HD__V8_AT_SCRIPT, HD__V8_AT_LINE, HD__V8_AT_COLUMN, HD__V8_AT_NODE };
+enum { HD__V8_IN_FUNCTION, HD__V8_IN_SCRIPT, HD__V8_IN_LINE, HD__V8_IN_COLUMN, HD__V8_IN_NAME };
+enum { HD__V8_OF_ID, HD__V8_OF_FUNCTION, HD__V8_OF_CALLEES };
+
+static const hd__v8_layout hd__v8_layouts[HD__V8_LAYOUTS] = {
+    { "locations", "location_fields", { "object_index", "script_id", "line", "column", "script_object_index" }, 4 },
+    { "trace_function_infos", "trace_function_info_fields", { "name", "script_id", "line", "column", "script_name" }, 5 },
+    { "trace_tree", "trace_node_fields", { "id", "function_info_index", "children", NULL, NULL }, 3 }
+};
+
+typedef struct hd__v8_located {
+    uint32_t object, script, line, column;
+} hd__v8_located;
+
+typedef struct hd__v8_function {
+    uint32_t name, script, line, column; /* name: number of a string */
+} hd__v8_function;
+
+typedef struct hd__v8_trace {
+    uint32_t id, function, caller; /* caller: number of a trace, HD_NONE: none */
+} hd__v8_trace;
+
+typedef struct hd__v8_script {
+    uint32_t id;
+    hd_str name;
+} hd__v8_script;
+
+struct hd_v8_origins {
+    hd__mem mem;
+    const hd_v8 *doc;
+    hd__v8_located *located;     /* by object. stb_ds arrays, as all that follows */
+    hd__v8_function *functions;
+    hd__v8_trace *traces;
+    hd__v8_script *scripts;      /* by id, those that have names */
+    uint32_t *by_id;             /* traces */
+};
+
+typedef struct hd__v8_level {
+    uint32_t caller, trace;      /* of this list, and the record at hand */
+    uint32_t at;                 /* of its fields, the next */
+} hd__v8_level;
+
+typedef struct hd__v8_origin {
+    hd_v8_origins *o;
+    hd_reporter report;
+    hd__pull p;
+    uint64_t left;               /* records that limits allow */
+    uint32_t fields[HD__V8_LAYOUTS]; /* 0: the member has no meaning */
+    uint8_t role[HD__V8_LAYOUTS][5]; /* the field; HD__V8_FIELDS: there is none */
+    hd__v8_level *levels;        /* of the tree, stb_ds array */
+} hd__v8_origin;
+
+/* Fails where the reader is. */
+static hd_status hd__v8_wrong(hd__v8_origin *x, const char *member, const char *expected) {
+    hd_error *e = &x->report.error;
+    if (x->p.status) return x->p.status;
+    return hd__fail_at(e, HD_MALFORMED, x->p.token_offset, 0, "%s: %s expected", member, expected);
+}
+
+static hd_status hd__v8_origin_full(hd__v8_origin *x) { return hd__no_memory(&x->o->mem, &x->report.error); }
+
+/* Opens a member. False: it is empty, or not there. */
+static bool hd__v8_open_list(hd__v8_origin *x, const char *member) {
+    hd_str text = hd_v8_member(x->o->doc, member);
+    if (text.len <= 2) return false;
+    hd__pull_open(&x->p, &x->o->mem, hd_in_memory(text.data, text.len), x->report.options.limits.max_depth,
+                  &x->report.error);
+    x->p.r.text = false;
+    return true;
+}
+
+/* Where in the file a place in a member is: nodes and edges are not in the text. */
+static uint64_t hd__v8_file_offset(const hd_v8 *doc, const char *member, uint64_t offset) {
+    hd_str text = hd_v8_member(doc, member);
+    uint64_t at = (uint64_t)((const uint8_t *)text.data - doc->text) + offset;
+    return at + (at > doc->nodes_at ? doc->taken[0] : 0) + (at > doc->edges_at ? doc->taken[1] : 0);
+}
+
+/* Ends a member. What could be read of a malformed one stays, leniently. */
+static hd_status hd__v8_close_list(hd__v8_origin *x, const char *member, hd_status status) {
+    hd__pull_close(&x->p);
+    if (!status) return HD_OK;
+    if (x->report.error.status != HD_OUT_OF_MEMORY)
+        x->report.error.offset = hd__v8_file_offset(x->o->doc, member, x->report.error.offset);
+    return hd__complain(&x->report, NULL);
+}
+
+/* A number of 32 bits. */
+static hd_status hd__v8_origin_number(hd__v8_origin *x, const char *member, hd__token token, uint32_t *value) {
+    uint64_t n = token == HD__T_NUMBER ? hd__v8_count(&x->p) : HD_UNKNOWN;
+    if (n > UINT32_MAX) return hd__v8_wrong(x, member, "a number of 32 bits");
+    *value = (uint32_t)n;
+    return HD_OK;
+}
+
+static hd_status hd__v8_take_origin(hd__v8_origin *x) {
+    if (!x->left) return hd__fail_at(&x->report.error, HD_LIMIT, x->p.token_offset, 0, "more records than max_records");
+    x->left--;
+    return HD_OK;
+}
+
+/* What fields records have. -------------------------------------------------------------------------- */
+
+/* The list of fields just opened. */
+static hd_status hd__v8_read_fields(hd__v8_origin *x, uint32_t which) {
+    const hd__v8_layout *l = &hd__v8_layouts[which];
+    hd__token token;
+    hd_str name;
+    uint32_t f = 0, r;
+    memset(x->role[which], HD__V8_FIELDS, sizeof x->role[which]);
+    for (; (token = hd__pull_next(&x->p)) == HD__T_STRING && hd__pull_string(&x->p, &name); f++)
+        for (r = 0; r < 5 && f < HD__V8_FIELDS; r++)
+            if (l->roles[r] && hd__is(name, l->roles[r])) x->role[which][r] = (uint8_t)f;
+    if (token != HD__T_CLOSE || f > HD__V8_FIELDS) return hd__v8_wrong(x, l->fields, "at most 32 names of fields");
+    for (r = 0; f && r < l->needed; r++)
+        if (x->role[which][r] == HD__V8_FIELDS) return hd__v8_wrong(x, l->fields, l->roles[r]);
+    x->fields[which] = f;
+    return HD_OK;
+}
+
+static hd_status hd__v8_read_layouts(hd__v8_origin *x) {
+    hd__token token;
+    hd_status status = HD_OK;
+    hd_str key;
+    if (!hd__v8_open_list(x, "snapshot")) return HD_OK;
+    hd__pull_next(&x->p);
+    while (!status && (token = hd__pull_next(&x->p)) == HD__T_KEY && hd__pull_key(&x->p, &key)) {
+        uint32_t i = 0;
+        bool meta = x->p.depth == 1 && hd__is(key, "meta");
+        while (i < HD__V8_LAYOUTS && !(x->p.depth == 2 && hd__is(key, hd__v8_layouts[i].fields))) i++;
+        token = hd__pull_next(&x->p);
+        if (i < HD__V8_LAYOUTS && token == HD__T_ARRAY) status = hd__v8_read_fields(x, i);
+        else if (!meta || token != HD__T_OBJECT) hd__pull_skip(&x->p, token);
+    }
+    return hd__v8_close_list(x, "snapshot", status ? status : x->p.status);
+}
+
+/* Lists. --------------------------------------------------------------------------------------------- */
+
+static hd_status hd__v8_add_script(hd__v8_origin *x, uint32_t id, hd_str name) {
+    static const char prefix[] = "system / Script / ";
+    hd__v8_script script = { id, name };
+    if (name.len >= sizeof prefix && !memcmp(name.data, prefix, sizeof prefix - 1)) {
+        script.name.data += sizeof prefix - 1;
+        script.name.len -= sizeof prefix - 1;
+    }
+    return !script.name.len || hd__push(&x->o->mem, x->o->scripts, script) ? HD_OK : hd__v8_origin_full(x);
+}
+
+/* The node that an edge of one of these names leads to, HD_NONE: none among the first ones, which are few in files of
+   V8 and may be many in others. */
+static uint32_t hd__v8_edge_to(const hd_v8 *doc, uint32_t object, const char *name, const char *other) {
+    enum { HD__V8_LOOK = 64 };
+    const uint8_t *kinds;
+    uint32_t n;
+    const uint32_t *row = hd__graph_row(doc->graph, object, &n, &kinds);
+    const uint32_t *names = n ? hd__v8_names_of(doc->graph, row, kinds) : NULL;
+    for (uint32_t i = 0; i < n && i < HD__V8_LOOK; i++) {
+        hd_str field = names[i] < HD__INDEX ? doc->graph->names[names[i]] : hd_cstr("");
+        if (hd__is(field, name) || (other && hd__is(field, other))) return row[i];
+    }
+    return HD_NONE;
+}
+
+/* The node of a closure's script, HD_NONE: not known. */
+static uint32_t hd__v8_script_of(const hd_v8 *doc, uint32_t closure) {
+    uint32_t shared, script;
+    if (!hd__is(hd_v8_type(doc, closure), "closure")) return HD_NONE;
+    shared = hd__v8_edge_to(doc, closure, "shared", NULL);
+    script = shared == HD_NONE ? HD_NONE : hd__v8_edge_to(doc, shared, "script", "script_or_debug_info");
+    return script != HD_NONE && hd__is(hd_v8_type(doc, script), "code") ? script : HD_NONE;
+}
+
+static hd_status hd__v8_take_location(hd__v8_origin *x, const uint32_t *values) {
+    const uint8_t *role = x->role[HD__V8_LOCATIONS];
+    const hd_v8 *doc = x->o->doc;
+    uint32_t width = (uint32_t)hd__len(doc->nodes.fields), script;
+    hd__v8_located l = { values[role[HD__V8_AT_OBJECT]], values[role[HD__V8_AT_SCRIPT]], values[role[HD__V8_AT_LINE]],
+                         values[role[HD__V8_AT_COLUMN]] };
+    if (l.object % width || l.object / width >= doc->graph->described)
+        return hd__v8_wrong(x, "locations", "the beginning of a node");
+    l.object /= width;
+    if (!hd__push(&x->o->mem, x->o->located, l)) return hd__v8_origin_full(x);
+    script = role[HD__V8_AT_NODE] < HD__V8_FIELDS ? values[role[HD__V8_AT_NODE]] : 1;
+    script = script % width ? hd__v8_script_of(doc, l.object) : script / width;
+    return script < doc->graph->described && script ? hd__v8_add_script(x, l.script, hd_v8_name(doc, script)) : HD_OK;
+}
+
+static hd_status hd__v8_take_function(hd__v8_origin *x, const uint32_t *values) {
+    const uint8_t *role = x->role[HD__V8_FUNCTIONS];
+    const hd_str *names = x->o->doc->graph->names;
+    hd__v8_function f = { values[role[HD__V8_IN_FUNCTION]], values[role[HD__V8_IN_SCRIPT]], values[role[HD__V8_IN_LINE]],
+                          values[role[HD__V8_IN_COLUMN]] };
+    uint32_t script = values[role[HD__V8_IN_NAME]];
+    if (f.name >= hd__len(names) || script >= hd__len(names))
+        return hd__v8_wrong(x, "trace_function_infos", "the number of a string");
+    if (!hd__push(&x->o->mem, x->o->functions, f)) return hd__v8_origin_full(x);
+    return hd__v8_add_script(x, f.script, names[script]);
+}
+
+/* Reads a list of records. */
+static hd_status hd__v8_read_list(hd__v8_origin *x, uint32_t which, hd_status (*take)(hd__v8_origin *x, const uint32_t *values)) {
+    const char *member = hd__v8_layouts[which].member;
+    uint32_t values[HD__V8_FIELDS + 1], f = 0;
+    hd_status status = HD_OK;
+    hd__token token;
+    if (!x->fields[which] || !hd__v8_open_list(x, member)) return HD_OK;
+    token = hd__pull_next(&x->p);
+    if (token != HD__T_ARRAY) status = hd__v8_wrong(x, member, "'['");
+    while (!status && (token = hd__pull_next(&x->p)) != HD__T_CLOSE) {
+        status = hd__v8_origin_number(x, member, token, &values[f]);
+        if (status || ++f < x->fields[which]) continue;
+        f = 0;
+        status = hd__v8_take_origin(x);
+        if (!status) status = take(x, values);
+    }
+    if (!status && f) status = hd__v8_wrong(x, member, "a whole record");
+    return hd__v8_close_list(x, member, status);
+}
+
+/* The tree. ------------------------------------------------------------------------------------------ */
+
+/* A field of the record at hand; *level has to be found anew after. */
+static hd_status hd__v8_take_trace_field(hd__v8_origin *x, hd__token token, hd__v8_level *level) {
+    static const char tree[] = "trace_tree";
+    const uint8_t *role = x->role[HD__V8_TRACES];
+    hd__v8_trace fresh = { HD_NONE, HD_NONE, level->caller }, *t;
+    uint32_t field = level->at, value = 0;
+    if (!field) {
+        HD__TRY(hd__v8_take_origin(x));
+        level->trace = (uint32_t)hd__len(x->o->traces);
+        if (!hd__push(&x->o->mem, x->o->traces, fresh)) return hd__v8_origin_full(x);
+    }
+    level->at = field + 1 < x->fields[HD__V8_TRACES] ? field + 1 : 0;
+    if (field == role[HD__V8_OF_CALLEES]) {
+        hd__v8_level down = { level->trace, HD_NONE, 0 };
+        if (token != HD__T_ARRAY) return hd__v8_wrong(x, tree, "a list of functions that were called");
+        return hd__push(&x->o->mem, x->levels, down) ? HD_OK : hd__v8_origin_full(x);
+    }
+    if (field != role[HD__V8_OF_ID] && field != role[HD__V8_OF_FUNCTION])
+        return hd__pull_skip(&x->p, token) ? HD_OK : x->p.status;
+    HD__TRY(hd__v8_origin_number(x, tree, token, &value));
+    t = &x->o->traces[level->trace];
+    if (field == role[HD__V8_OF_ID]) t->id = value;
+    else if (value >= hd__len(x->o->functions)) return hd__v8_wrong(x, tree, "the number of a function");
+    else t->function = value;
+    return HD_OK;
+}
+
+/* Arrays in arrays, each a list of what the function of the record around it called. */
+static hd_status hd__v8_read_tree(hd__v8_origin *x) {
+    const char *member = hd__v8_layouts[HD__V8_TRACES].member;
+    hd__v8_level top = { HD_NONE, HD_NONE, 0 };
+    hd_status status = HD_OK;
+    if (!x->fields[HD__V8_TRACES] || !hd__v8_open_list(x, member)) return HD_OK;
+    if (hd__pull_next(&x->p) != HD__T_ARRAY) status = hd__v8_wrong(x, member, "'['");
+    else if (!hd__push(&x->o->mem, x->levels, top)) status = hd__v8_origin_full(x);
+    while (!status && hd__len(x->levels)) {
+        hd__v8_level *level = &x->levels[hd__len(x->levels) - 1];
+        hd__token token = hd__pull_next(&x->p);
+        if (token != HD__T_CLOSE) status = hd__v8_take_trace_field(x, token, level);
+        else if (level->at) status = hd__v8_wrong(x, member, "a whole record");
+        else hd__arr_resize(x->levels, hd__len(x->levels) - 1);
+    }
+    return hd__v8_close_list(x, member, status);
+}
+
+/* Answers. ------------------------------------------------------------------------------------------- */
+
+static bool hd__v8_located_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__v8_located *l = (const hd__v8_located *)owner;
+    return l[a].object < l[b].object;
+}
+
+static bool hd__v8_script_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__v8_script *s = (const hd__v8_script *)owner;
+    return s[a].id < s[b].id;
+}
+
+static bool hd__v8_trace_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__v8_trace *t = (const hd__v8_trace *)owner;
+    return t[a].id < t[b].id;
+}
+
+static hd_status hd__v8_sort_origins(hd__v8_origin *x) {
+    hd_v8_origins *o = x->o;
+    size_t n = hd__len(o->traces), kept = 0;
+    bool sorted = hd__sort_array(&o->mem, o->located, hd__len(o->located), sizeof *o->located, hd__v8_located_before) &&
+                  hd__sort_array(&o->mem, o->scripts, hd__len(o->scripts), sizeof *o->scripts, hd__v8_script_before);
+    if (sorted) o->by_id = hd__sorted(&o->mem, n, hd__v8_trace_before, o->traces);
+    if (!sorted || !o->by_id) return hd__v8_origin_full(x);
+    for (size_t i = 0; i < hd__len(o->scripts); i++)
+        if (!kept || o->scripts[kept - 1].id != o->scripts[i].id) o->scripts[kept++] = o->scripts[i];
+    hd__arr_resize(o->scripts, kept);
+    hd__arrs_trim(&o->mem, &o->located, &o->functions, &o->traces, &o->scripts);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
+                                          hd_error *err) {
+    hd__v8_origin x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    HD__TRY(hd__new(hd_v8_origins, &x.o, hd__mem_options(options), err));
+    x.o->doc = doc;
+    x.report = hd__reporter_make(options);
+    x.left = hd__records(&x.report.options.limits);
+    status = hd__v8_read_layouts(&x);
+    if (!status) status = hd__v8_read_list(&x, HD__V8_LOCATIONS, hd__v8_take_location);
+    if (!status) status = hd__v8_read_list(&x, HD__V8_FUNCTIONS, hd__v8_take_function);
+    if (!status) status = hd__v8_read_tree(&x);
+    if (!status) status = hd__v8_sort_origins(&x);
+    hd__arr_free(&x.o->mem, x.levels);
+    if (status && err) *err = x.report.error;
+    if (status) hd_v8_origins_free(x.o);
+    else *out = x.o;
+    return status;
+}
+
+HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *o) {
+    if (!o) return;
+    hd__sorted_free(&o->mem, o->by_id, hd__len(o->traces));
+    hd__arrs_free(&o->mem, &o->located, &o->functions, &o->traces, &o->scripts);
+    hd__delete(o);
+}
+
+static hd_str hd__v8_script_name(const hd_v8_origins *o, uint32_t id) {
+    size_t i, n = hd__len(o->scripts);
+    HD__LOWER_BOUND(i, n, o->scripts[i].id < id);
+    return i < n && o->scripts[i].id == id ? o->scripts[i].name : hd_cstr("");
+}
+
+HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *o, uint32_t object, hd_v8_place *place) {
+    size_t i, n = hd__len(o->located);
+    const hd__v8_located *l;
+    HD__LOWER_BOUND(i, n, o->located[i].object <= object);
+    if (!i || o->located[i - 1].object != object) return false;
+    l = &o->located[i - 1];      /* of several the last one, as in DevTools */
+    place->function = hd_cstr("");
+    place->script = hd__v8_script_name(o, l->script);
+    place->script_id = l->script;
+    place->line = l->line + (l->line != UINT32_MAX);
+    place->column = l->column + (l->column != UINT32_MAX);
+    return true;
+}
+
+HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *o, uint32_t object, hd_v8_place *frames, uint32_t room) {
+    uint64_t id = hd_v8_value(o->doc, object, "trace_node_id");
+    size_t i, n = hd__len(o->traces);
+    uint32_t depth = 0;
+    if (!id) return 0;
+    HD__LOWER_BOUND(i, n, o->traces[o->by_id[i]].id <= id);
+    if (!i || o->traces[o->by_id[i - 1]].id != id) return 0;
+    for (uint32_t t = o->by_id[i - 1]; t != HD_NONE; t = o->traces[t].caller, depth++) {
+        const hd__v8_function *f = o->traces[t].function == HD_NONE ? NULL : &o->functions[o->traces[t].function];
+        hd_v8_place *place = &frames[depth];
+        if (depth >= room) continue;
+        place->function = f ? o->doc->graph->names[f->name] : hd_cstr("");
+        place->script = f ? hd__v8_script_name(o, f->script) : hd_cstr("");
+        place->script_id = f ? f->script : 0;
+        place->line = f ? f->line : 0;
+        place->column = f ? f->column : 0;
+    }
+    return depth;
 }
 
 /* =============================================================================== >>v8.write

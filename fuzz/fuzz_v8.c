@@ -48,9 +48,25 @@ static void look(const hd_v8 *doc) {
         hd_object x = hd_graph_object(g, o);
         CHECK(!hd_v8_name_lost(doc, o) || hd_v8_warning_count(doc));
         CHECK(hd_v8_type(doc, o).data && hd_v8_name(doc, o).data && hd_v8_value(doc, o, "detachedness") + 1);
+        CHECK(hd_v8_detachedness(doc, o) <= HD_V8_DETACHED);
         for (uint32_t i = 0; i < x.reference_count && i < 9; i++)
             CHECK(hd_v8_edge_type(doc, o, i).data && (!hd_graph_field(g, o, i).len || hd_graph_index(g, o, i) == HD_NONE));
     }
+}
+
+/* Places and call stacks; frames beyond the room for them are counted only. */
+static void look_at_origins(const hd_v8 *doc, hd_options options) {
+    hd_v8_origins *origins = NULL;
+    hd_error err = { 0 };
+    hd_status status = hd_v8_origins_read(doc, &options, &origins, &err);
+    CHECK(err.status == status && !origins == !!status);
+    for (uint32_t o = 0; origins && o < hd_graph_object_count(hd_v8_graph(doc)); o++) {
+        hd_v8_place place, frames[4];
+        uint32_t depth = hd_v8_stack(origins, o, frames, 4);
+        CHECK(depth <= 1024 && (!hd_v8_location(origins, o, &place) || place.script.data));
+        for (uint32_t f = 0; f < depth && f < 4; f++) CHECK(frames[f].function.data && frames[f].script.data);
+    }
+    hd_v8_origins_free(origins);
 }
 
 /* Written and read again a document is the same; written again, it is the same bytes. */
@@ -84,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             look(doc);
             measure(doc);
             compare(doc);
+            look_at_origins(doc, options);
             if (run % 2) analyse(hd_v8_graph(doc));
         }
         hd_v8_free(doc);

@@ -693,6 +693,217 @@ static void snapshots_are_compared_object_by_object(void **state) {
 }
 
 /* Digits come in words of eight: numbers of all lengths, at all places of a word and of the window. */
+/* Nodes of a page. An attached one leads to a native one and, beyond that, to one that the file calls detached; this leads
+   to native ones over all kinds of edges, and to an object, which leads to another native one. */
+static void nodes_lead_to_detached_nodes(void **state) {
+    (void)state;
+    static const char text[] = "{\"snapshot\":{" META ",\"node_count\":13,\"edge_count\":12},\"nodes\":["
+        "7,0,1,0,3,0,0,6,1,3,1,1,0,1,6,2,5,1,2,0,0,6,3,7,1,5,0,2,6,2,9,1,0,0,0,6,2,11,1,0,0,0,6,2,13,1,0,0,0,"
+        "3,2,15,1,1,0,0,6,2,17,1,0,0,0,3,4,19,1,0,0,2,6,5,21,1,0,0,2,7,2,23,1,0,0,2,6,2,25,1,0,0,3],\"edges\":["
+        "1,0,7,1,1,63,1,2,77,2,0,14,2,0,21,2,0,28,2,0,35,4,1,42,6,1,42,3,0,49,2,0,28,2,0,56" TAIL
+        "[\"\",\"HTMLDocument\",\"<p id=1>\",\"<li class=x>\",\"Object\",\"Detached <li>\"]}";
+    static const char *const classes[] = { "(synthetic)", "HTMLDocument", "<p>", "Detached <li>", "<p>", "Detached <p>", "<p>",
+                                           "<p>", "<p>", "Object", "Detached <li>", "(synthetic)", "<p>" };
+    static const hd_v8_link links[] = { 0, 1, 1, 2, 1, 2, 0, 0, 0, 2, 2, 2, 0 };
+    char *old;
+    hd_v8 *doc = read_text(text);
+    for (uint32_t i = 0; i < 13; i++) {
+        class_is(doc, i, classes[i]);
+        assert_int_equal(hd_v8_detachedness(doc, i), links[i]);
+    }
+    assert_int_equal(hd_v8_detachedness(doc, 13), HD_V8_UNLINKED);
+    assert_true(is(hd_v8_name(doc, 3), "<li class=x>")); /* as in the file */
+    writes(doc, text, strlen(text));
+    hd_v8_free(doc);
+    old = changed(text, "\"detachedness\"", "\"colour\""); /* before 2020 names said it */
+    doc = read_text(old);
+    class_is(doc, 3, "<li>");
+    class_is(doc, 10, "Detached <li>");
+    assert_int_equal(hd_v8_detachedness(doc, 3), HD_V8_UNLINKED);
+    assert_int_equal(hd_v8_detachedness(doc, 10), HD_V8_DETACHED);
+    hd_v8_free(doc);
+    free(old);
+}
+
+static void detached_classes_are_those_of_devtools(void **state) {
+    (void)state;
+    uint8_t *data;
+    size_t size, detached = 0, attached = 0;
+    hd_v8 *doc;
+    load("detached.heapsnapshot", &data, &size);
+    doc = read_size(data, size, NULL);
+    for (uint32_t i = 0; i < hd_graph_object_count(hd_v8_graph(doc)); i++) {
+        hd_str name = hd_graph_class(hd_v8_graph(doc), hd_graph_object(hd_v8_graph(doc), i).class_index).name;
+        detached += is(name, "Detached <li>"), attached += is(name, "<li>");
+    }
+    assert_int_equal(detached, 3);
+    assert_int_equal(attached, 2);
+    writes(doc, data, size);
+    hd_v8_free(doc);
+    free(data);
+}
+
+/* Five nodes: the root, an object, a closure that leads to its script over one between, and that script. To be freed. */
+static char *tracked(const char *fields, const char *locations, const char *functions, const char *tree) {
+    char *text = malloc(4096 + strlen(locations) + strlen(functions) + strlen(tree));
+    sprintf(text, "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\","
+            "\"trace_node_id\"],\"node_types\":[[\"object\",\"closure\",\"code\"],\"string\"],\"edge_fields\":[\"type\","
+            "\"name_or_index\",\"to_node\"],\"edge_types\":[[\"internal\"]],\"trace_function_info_fields\":[\"function_id\","
+            "\"name\",\"script_name\",\"script_id\",\"line\",\"column\"],\"trace_node_fields\":[\"id\",\"function_info_index\","
+            "\"count\",\"size\",\"children\"],\"location_fields\":[%s]},\"node_count\":5,\"edge_count\":3},"
+            "\"nodes\":[0,0,1,0,1,0, 0,1,3,8,0,3, 1,2,5,8,1,0, 2,3,7,8,1,0, 2,4,9,8,0,77],\"edges\":[0,0,6, 0,5,18, 0,6,24],"
+            "\"trace_function_infos\":%s,\"trace_tree\":%s,\"samples\":[],\"locations\":%s,\"strings\":[\"\",\"Widget\",\"make\","
+            "\"shared\",\"system / Script / file:///a.js\",\"shared\",\"script\",\"(root)\",\"b.js\"]}",
+            fields, functions, tree, locations);
+    return text;
+}
+
+#define USUAL "\"object_index\",\"script_id\",\"line\",\"column\""
+#define FUNCTIONS "[0,7,0,0,0,0, 3,2,0,9,3,4, 5,1,8,4,0,7]"
+
+static void place_is(hd_v8_place p, const char *function, const char *script, uint32_t id, uint32_t line, uint32_t column) {
+    if (!is(p.function, function) || !is(p.script, script)) fail_msg(HD_FMT " in " HD_FMT, HD_ARG(p.function), HD_ARG(p.script));
+    assert_int_equal(p.script_id, id);
+    assert_int_equal(p.line, line);
+    assert_int_equal(p.column, column);
+}
+
+static void origins_have_these_values(void **state) {
+    (void)state;
+    char *text = tracked(USUAL, "[12,9,10,4, 6,5,1,1, 6,4,0,0]", FUNCTIONS, "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]],9,1,0,0,[]]]");
+    hd_v8 *doc = read_text(text);
+    hd_v8_origins *o = NULL;
+    hd_v8_place p, frames[3];
+    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_true(hd_v8_location(o, 2, &p));
+    place_is(p, "", "file:///a.js", 9, 11, 5);   /* named by the script that the closure leads to */
+    assert_true(hd_v8_location(o, 1, &p));
+    place_is(p, "", "b.js", 4, 1, 1);            /* the last one, named by a traced function */
+    assert_false(hd_v8_location(o, 0, &p) || hd_v8_location(o, 3, &p) || hd_v8_location(o, 99, &p));
+    assert_int_equal(hd_v8_stack(o, 1, NULL, 0), 3);
+    assert_int_equal(hd_v8_stack(o, 1, frames, 3), 3);
+    place_is(frames[0], "Widget", "b.js", 4, 0, 7);
+    place_is(frames[1], "make", "file:///a.js", 9, 3, 4);
+    place_is(frames[2], "(root)", "", 0, 0, 0);
+    assert_int_equal(hd_v8_stack(o, 2, frames, 3), 0);   /* not tracked */
+    assert_int_equal(hd_v8_stack(o, 4, frames, 3), 0);   /* no such trace */
+    assert_int_equal(hd_v8_stack(o, 99, frames, 3), 0);
+    hd_v8_origins_free(o);
+    hd_v8_free(doc);
+    free(text);
+    /* Chromium's locations lead to scripts. Fields in another order, and without the lists, nothing. */
+    text = tracked("\"column\",\"script_object_index\",\"object_index\",\"line\",\"script_id\"", "[3,24,6,2,1]", "[]", "[]");
+    doc = read_text(text);
+    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_true(hd_v8_location(o, 1, &p));
+    place_is(p, "", "file:///a.js", 1, 3, 4);
+    assert_int_equal(hd_v8_stack(o, 1, frames, 3), 0);
+    hd_v8_origins_free(o);
+    hd_v8_free(doc);
+    free(text);
+    text = tracked("", "[1,2,3]", "[]", "[]"); /* old files do not say what the numbers are */
+    doc = read_text(text);
+    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_false(hd_v8_location(o, 0, &p));
+    hd_v8_origins_free(o), hd_v8_origins_free(NULL);
+    hd_v8_free(doc);
+    free(text);
+}
+
+/* Of wrong members the offset in the file and the message; leniently a warning, and all before it. */
+static void wrong_origins_are_told(void **state) {
+    (void)state;
+    static const struct { const char *locations, *functions, *tree, *at, *message; } cases[] = {
+        { "[12,9,10]", FUNCTIONS, "[]", "]", "locations: a whole record expected" },
+        { "[13,9,10,4]", FUNCTIONS, "[]", "4]", "locations: the beginning of a node expected" },
+        { "[30,9,10,4]", FUNCTIONS, "[]", "4]", "locations: the beginning of a node expected" },
+        { "[12,9,-1,4]", FUNCTIONS, "[]", "-1", "locations: a number of 32 bits expected" },
+        { "[12,4294967296,1,4]", FUNCTIONS, "[]", "4294967296", "locations: a number of 32 bits expected" },
+        { "[[12,9,10,4]]", FUNCTIONS, "[]", "[12,9", "locations: a number of 32 bits expected" },
+        { "{\"a\":1}", FUNCTIONS, "[]", "{\"a\"", "locations: '[' expected" },
+        { "[12,9,10,4]", "[0,9,0,0,0,0]", "[]", "0],\"trace_tree", "trace_function_infos: the number of a string expected" },
+        { "[12,9,10,4]", "[0,1,9,0,0,0]", "[]", "0],\"trace_tree", "trace_function_infos: the number of a string expected" },
+        { "[12,9,10,4]", FUNCTIONS, "[1,0,0,0]", "],\"samples", "trace_tree: a whole record expected" },
+        { "[12,9,10,4]", FUNCTIONS, "[1,0,0,0,[2,1]]", "]],\"samples", "trace_tree: a whole record expected" },
+        { "[12,9,10,4]", FUNCTIONS, "[1,3,0,0,[]]", "3,0,0,[]]", "trace_tree: the number of a function expected" },
+        { "[12,9,10,4]", FUNCTIONS, "[1,0,0,0,5]", "5],\"samples", "trace_tree: a list of functions that were called expected" },
+        { "[12,9,10,4]", FUNCTIONS, "[\"a\",0,0,0,[]]", "\"a\"", "trace_tree: a number of 32 bits expected" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = tracked(USUAL, cases[i].locations, cases[i].functions, cases[i].tree);
+        const char *member = strstr(text, strchr(cases[i].message, ':') - cases[i].message == 9 ? "\"locations\":"
+                                    : cases[i].message[6] == 'f' ? "\"trace_function_infos\":" : "\"trace_tree\":");
+        hd_v8 *doc = read_text(text);
+        hd_options lenient = { .lenient = true, .warning = count_warning };
+        hd_v8_origins *o = NULL;
+        hd_v8_place p;
+        hd_error err = { 0 };
+        assert_int_equal(hd_v8_origins_read(doc, NULL, &o, &err), HD_MALFORMED);
+        assert_null(o);
+        if (strcmp(err.message, cases[i].message)) fail_msg("%zu: '%s'", i, err.message);
+        if (text + err.offset != strstr(member, cases[i].at)) fail_msg("%zu: at '%.20s'", i, text + err.offset);
+        told = 0;
+        assert_int_equal(hd_v8_origins_read(doc, &lenient, &o, &err), HD_OK);
+        assert_int_equal(told, 1);
+        if (i >= 7) assert_true(hd_v8_location(o, 2, &p));
+        hd_v8_stack(o, 1, &p, 1);
+        hd_v8_origins_free(o);
+        hd_v8_free(doc);
+        free(text);
+    }
+}
+
+static void trees_of_any_shape_take_linear_room(void **state) {
+    (void)state;
+    enum { DEPTH = 500, WIDTH = 20000 };
+    char *deep = malloc(DEPTH * 20), *wide = malloc(WIDTH * 20), *text;
+    size_t n = 0, w = 0;
+    for (int i = 0; i < DEPTH; i++) n += (size_t)sprintf(deep + n, "[%d,1,0,0,", DEPTH - i);
+    n += (size_t)sprintf(deep + n, "[]");
+    for (int i = 0; i < DEPTH; i++) deep[n++] = ']';
+    deep[n] = 0;
+    w += (size_t)sprintf(wide, "[");
+    for (int i = 0; i < WIDTH; i++) w += (size_t)sprintf(wide + w, "%s3,1,0,0,[]", i ? "," : "");
+    sprintf(wide + w, "]");
+    for (int i = 0; i < 2; i++) {
+        hd_v8_origins *o = NULL;
+        hd_options most = { .limits.max_memory = strlen(i ? wide : deep) * 8 + 100000 };
+        hd_options few = { .limits.max_records = 100 }, flat = { .limits.max_depth = 100 };
+        hd_v8 *doc;
+        text = tracked(USUAL, "[]", FUNCTIONS, i ? wide : deep);
+        doc = read_text(text);
+        assert_int_equal(hd_v8_origins_read(doc, &most, &o, NULL), HD_OK);
+        assert_int_equal(hd_v8_stack(o, 1, NULL, 0), i ? 1 : DEPTH - 2);
+        hd_v8_origins_free(o);
+        assert_int_equal(hd_v8_origins_read(doc, &few, &o, NULL), HD_LIMIT);
+        if (!i) assert_int_equal(hd_v8_origins_read(doc, &flat, &o, NULL), HD_LIMIT);
+        hd_v8_free(doc);
+        free(text);
+    }
+    free(deep), free(wide);
+}
+
+static void every_allocation_for_origins_may_fail(void **state) {
+    (void)state;
+    char *text = tracked(USUAL, "[12,9,10,4, 6,5,1,1]", FUNCTIONS, "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]]]]");
+    hd_v8 *doc = read_text(text);
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_options o = { .allocator = hd__faults_allocator(&f) };
+        hd_v8_origins *origins = NULL;
+        hd_error err = { 0 };
+        hd_status status = hd_v8_origins_read(doc, &o, &origins, &err);
+        assert_int_equal(err.status, status);
+        assert_int_equal(!origins, !!status);
+        if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
+        hd_v8_origins_free(origins);
+        assert_null(f.misuse);
+        assert_int_equal(f.live, 0);
+    }
+    hd_v8_free(doc);
+    free(text);
+}
+
 static void numbers_of_all_lengths_are_read(void **state) {
     (void)state;
     enum { N = 4000 };
@@ -760,6 +971,12 @@ int main(void) {
         cmocka_unit_test(formats_are_told_apart),
         cmocka_unit_test(graphs_are_written),
         cmocka_unit_test(snapshots_are_compared_object_by_object),
+        cmocka_unit_test(nodes_lead_to_detached_nodes),
+        cmocka_unit_test(detached_classes_are_those_of_devtools),
+        cmocka_unit_test(origins_have_these_values),
+        cmocka_unit_test(wrong_origins_are_told),
+        cmocka_unit_test(trees_of_any_shape_take_linear_room),
+        cmocka_unit_test(every_allocation_for_origins_may_fail),
         cmocka_unit_test(numbers_of_all_lengths_are_read),
         cmocka_unit_test(records_of_any_width_are_read),
     };
