@@ -1252,6 +1252,18 @@ typedef struct hd_paths {
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err);
+/* Objects that ways start from instead of roots, in groups: of each group all ways are found before the next one is
+   looked at. Ways go through none of `without`. */
+typedef struct hd_path_starts {
+    const uint32_t *objects;     /* those of the first group first */
+    const uint32_t *counts;      /* objects of each group */
+    uint32_t groups;
+    const uint32_t *without;
+    uint32_t without_count;
+} hd_path_starts;
+/* The same from other objects than roots: hd_path.root is a place in starts->objects. */
+HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *graph, const hd_path_starts *starts, uint32_t object,
+                                           uint32_t most, const hd_options *options, hd_paths **out, hd_error *err);
 HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* ======================================================================= >>graph.dominators
@@ -12989,6 +13001,7 @@ HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
 
 typedef struct hd__path_search {
     const hd_graph *g;
+    const hd_path_starts *starts; /* NULL: roots */
     const hd_options *options;
     hd_paths *out;
     hd__mem *mem;                /* of `out` */
@@ -13019,11 +13032,15 @@ static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
     s->state = hd__zeros(uint8_t, s->mem, &s->arena, n);
     if (!s->first || !s->referrer || !s->distance || !s->queue || !s->next || !s->state)
         return hd__no_memory(s->mem, err);
-    HD__TRY(hd__holding_turn(&s->rows, n, s->options, s->first, s->referrer, err));
-    for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__root_holds(&g->roots[i]) && g->roots[i].object != s->object)
-            s->state[g->roots[i].object] = HD__PATH_ROOT;
-    return HD_OK;
+    for (uint32_t i = 0; s->starts && i < s->starts->without_count; i++)
+        s->state[s->starts->without[i]] = HD__PATH_USED;
+    return hd__holding_turn(&s->rows, n, s->options, s->first, s->referrer, err);
+}
+
+/* The object that a way starts from, HD_NONE: a weak root. */
+static uint32_t hd__path_search_start(const hd__path_search *s, uint32_t i) {
+    if (s->starts) return s->starts->objects[i];
+    return hd__root_holds(&s->g->roots[i]) ? s->g->roots[i].object : HD_NONE;
 }
 
 /* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
@@ -13105,35 +13122,48 @@ static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t
     return hd__push(s->mem, s->paths, path) ? HD_OK : hd__no_memory(s->mem, err);
 }
 
-static hd_status hd__path_search_all(hd__path_search *s, uint32_t most, hd_error *err) {
-    const hd_graph *g = s->g;
-    uint32_t roots = (uint32_t)hd__len(g->roots);
+/* Ways from a group of starts. */
+static hd_status hd__path_search_group(hd__path_search *s, uint32_t from, uint32_t to, uint32_t most, hd_error *err) {
+    uint32_t start;
     s->queue[0] = s->object;
-    for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++)
-        if (g->roots[i].object == s->object && hd__root_holds(&g->roots[i]))
-            HD__TRY(hd__path_search_add(s, i, 1, err));
+    for (uint32_t i = from; i < to && hd__len(s->paths) < most; i++)
+        if ((start = hd__path_search_start(s, i)) == s->object) HD__TRY(hd__path_search_add(s, i, 1, err));
+        else if (start != HD_NONE) s->state[start] |= HD__PATH_ROOT;
     for (uint32_t lengths = 0; hd__len(s->paths) < most; lengths++) {
         uint32_t steps;
         HD__TRY(hd__path_search_back(s, &steps, err));
-        if (steps == HD_NONE) return HD_OK;
+        if (steps == HD_NONE) break;
         s->out->more = lengths == HD__PATH_LENGTHS;
-        if (s->out->more) return HD_OK;
-        for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++) {
-            uint32_t o = g->roots[i].object;
-            if (!hd__root_holds(&g->roots[i]) || o == s->object || s->distance[o] != steps) continue;
-            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, i, steps + 1, err));
+        if (s->out->more) break;
+        for (uint32_t i = from; i < to && hd__len(s->paths) < most; i++) {
+            start = hd__path_search_start(s, i);
+            if (start == HD_NONE || start == s->object || s->distance[start] != steps) continue;
+            if (hd__path_search_down(s, start)) HD__TRY(hd__path_search_add(s, i, steps + 1, err));
         }
+    }
+    for (uint32_t i = from; i < to; i++)
+        if ((start = hd__path_search_start(s, i)) != HD_NONE) s->state[start] &= (uint8_t)~HD__PATH_ROOT;
+    return HD_OK;
+}
+
+static hd_status hd__path_search_all(hd__path_search *s, uint32_t most, hd_error *err) {
+    uint32_t at = 0;
+    if (!s->starts) return hd__path_search_group(s, 0, (uint32_t)hd__len(s->g->roots), most, err);
+    for (uint32_t i = 0; i < s->starts->groups && hd__len(s->paths) < most; i++) {
+        HD__TRY(hd__path_search_group(s, at, at + s->starts->counts[i], most, err));
+        at += s->starts->counts[i];
     }
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
-                                      const hd_options *options, hd_paths **out, hd_error *err) {
+static hd_status hd__path_search_run(const hd_graph *g, const hd_path_starts *starts, uint32_t object, uint32_t most,
+                                     const hd_options *options, hd_paths **out, hd_error *err) {
     hd__path_search s;
     hd_status status;
     HD__TRY(hd__graph_has(g, &object, 1, err));
     memset(&s, 0, sizeof s);
     s.g = g;
+    s.starts = starts;
     s.options = options;
     s.object = object;
     HD__TRY(hd__owned_create(options, sizeof *s.out, &s.out, err));
@@ -13145,6 +13175,21 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     hd__arena_free(s.mem, &s.arena);
     hd__holding_close(s.mem, &s.rows);
     return hd__owned_end(s.out, status, out);
+}
+
+HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
+                                      const hd_options *options, hd_paths **out, hd_error *err) {
+    return hd__path_search_run(g, NULL, object, most, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *g, const hd_path_starts *starts, uint32_t object,
+                                           uint32_t most, const hd_options *options, hd_paths **out, hd_error *err) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < starts->groups; i++) count += starts->counts[i];
+    if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 starts of paths expected, %u found", count);
+    HD__TRY(hd__graph_has(g, starts->objects, (uint32_t)count, err));
+    HD__TRY(hd__graph_has(g, starts->without, starts->without_count, err));
+    return hd__path_search_run(g, starts, object, most, options, out, err);
 }
 
 HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }

@@ -1001,6 +1001,49 @@ static void ways_of_too_many_lengths_are_left_out(void **state) {
     }
 }
 
+/* Ways from the first group come before shorter ones from the second; what others start from is no start. */
+static void ways_start_from_groups_of_objects(void **state) {
+    (void)state;
+    static const uint64_t leads_to[] = { HD_NONE, 0, 3, 0, 5, 6, 0, 3, 0 };
+    static const uint32_t objects[] = { 2, 4, 7, 1, 8 }, counts[] = { 3, 2 }, without[] = { 5 }, wrong[] = { 99 };
+    static const char *const wanted[] = { "2 3 0", "4 5 6 0", "1 0", "8 0" };
+    hd_path_starts starts = { objects, counts, 2, NULL, 0 };
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+    hd_paths *paths = NULL;
+    add_class(g, "A");
+    for (uint64_t i = 0; i < 9; i++) {
+        hd_graph_add_object(g, i, 1, 8, NULL);
+        if (i) hd_graph_add_references(g, &leads_to[i], 1, NULL);
+    }
+    hd_graph_add_root(g, 3, &strong, NULL);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    for (uint32_t most = 1; most < 6; most++) {
+        assert_int_equal(hd_graph_paths_from(g, &starts, 0, most, NULL, &paths, NULL), HD_OK);
+        assert_int_equal(paths->count, most < 4 ? most : 4);
+        for (uint32_t i = 0; i < paths->count; i++) {
+            char text[64] = "";
+            for (uint32_t k = 0; k < paths->paths[i].length; k++)
+                sprintf(text + strlen(text), "%s%u", k ? " " : "", paths->paths[i].objects[k]);
+            assert_string_equal(text, wanted[i]);
+            assert_int_equal(objects[paths->paths[i].root], paths->paths[i].objects[0]);
+        }
+        hd_paths_free(paths);
+    }
+    starts.without = without, starts.without_count = 1;
+    assert_int_equal(hd_graph_paths_from(g, &starts, 0, 9, NULL, &paths, NULL), HD_OK);
+    assert_int_equal(paths->count, 3);
+    assert_int_equal(paths->paths[1].objects[0], 1);
+    hd_paths_free(paths);
+    assert_int_equal(hd_graph_paths_from(g, &starts, 2, 9, NULL, &paths, NULL), HD_OK);
+    assert_int_equal(paths->count, 1);
+    assert_int_equal(paths->paths[0].length, 1);
+    hd_paths_free(paths);
+    starts.without = wrong;
+    assert_int_equal(hd_graph_paths_from(g, &starts, 0, 9, NULL, &paths, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_paths_from(g, &(hd_path_starts){ wrong, (uint32_t[]){ 1 }, 1, NULL, 0 }, 0, 9, NULL, &paths, NULL), HD_INVALID);
+    hd_graph_free(g);
+}
+
 static void an_object_with_a_million_references(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(NULL, NULL);
@@ -1505,6 +1548,7 @@ int main(void) {
         cmocka_unit_test(long_ways_up_take_no_square_of_time),
         cmocka_unit_test(many_ways_take_a_walk_for_each_length),
         cmocka_unit_test(ways_of_too_many_lengths_are_left_out),
+        cmocka_unit_test(ways_start_from_groups_of_objects),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(all_classes_at_once_are_as_one_by_one),

@@ -32,7 +32,7 @@ typedef struct site_limit {
 
 /* What objects are picked by. */
 typedef struct condition {
-    enum { OF_FIELD, OF_LENGTH, OF_SIZE, OF_RETAINED } of;
+    enum { OF_FIELD, OF_LENGTH, OF_SIZE, OF_RETAINED, OF_DETACHED } of;
     char compare;                /* < > =, ( for <=, ) for >= */
     uint64_t bound;
     const char *field;           /* OF_FIELD: whose class or value matches */

@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "dart.h"
 #include "frames.h"
-#include "screen.h"
+#include "origins.h"
 
 /* Classes that extend others: objects of a Dart snapshot tell, those that stand for classes. ------- */
 
@@ -286,6 +286,10 @@ static bool object_fits(const condition *w, const objects *o, uint32_t object, b
         *known = true;
         return number_fits(w, w->of == OF_SIZE ? x.size : o->dominators->retained[object]);
     }
+    if (w->of == OF_DETACHED) {
+        *known = hd_dump_v8(o->dump) != NULL;
+        return is_detached(o, object);
+    }
     if (w->of == OF_LENGTH) {
         length = length_of(o, object);
         *known |= length != HD_UNKNOWN;
@@ -315,6 +319,8 @@ static int conditions_known(const arguments *a, const objects *o, const bool *kn
         if (known[i]) continue;
         if (a->where[i].of == OF_LENGTH)
             display(stderr, "heapdump: %s: no such object has a length that the file tells\n", o->file);
+        else if (a->where[i].of == OF_DETACHED)
+            display(stderr, "heapdump: %s: only snapshots of V8 say which objects are detached\n", o->file);
         else
             display(stderr, "heapdump: %s: no such object has a field '%.*s'\n", o->file,
                     (int)a->where[i].field_length, a->where[i].field);
@@ -356,7 +362,8 @@ static int instances_find(const arguments *a, const objects *o, instances *found
 
 /* Answers. ------------------------------------------------------------------------------------- */
 
-static void put_instance(FILE *out, const arguments *a, const screen *s, const objects *o, uint32_t object) {
+static void put_instance(FILE *out, const arguments *a, const screen *s, const objects *o, const origins *from,
+                         uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t retained = o->dominators->retained[object];
     int room = s->columns ? s->columns > 70 ? s->columns - 45 : 25 : 0;
@@ -372,6 +379,7 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
     display(out, "  %s", name);
     if (has_value(o, object)) display(tail, "  "), put_short_value(tail, o, object);
     put_fields(tail, o, object);
+    put_short_origins(tail, from, object);
     if (!o->dominators->below[object]) display(tail, "  (garbage)");
     closed_text(tail, &rest);
     put_within(out, rest, room ? room - columns_of(hd_cstr(name)) : 0);
@@ -398,12 +406,14 @@ static int instances_text(const arguments *a, const objects *o, FILE *out) {
     screen s = screen_of(a);
     uint32_t rows = rows_for(a, &s, (size_t)a->file_count), most = shown_of(a, rows > 3 ? rows - 2 : 20), i = 0;
     instances found;
-    if (instances_find(a, o, &found)) return BAD_INPUT;
+    origins from;
+    if (origins_open(a, o, &from)) return BAD_INPUT;
+    if (instances_find(a, o, &found)) return origins_close(&from), BAD_INPUT;
     put_found(out, a, &s, &found);
     put_style(out, &s, FAINT);
     display(out, "%12s %7s %10s %10s  class\n", "retained", "", "shallow", "id");
     put_style(out, &s, PLAIN);
-    for (; i < found.count && i < most; i++) put_instance(out, a, &s, o, found.list[i]);
+    for (; i < found.count && i < most; i++) put_instance(out, a, &s, o, &from, found.list[i]);
     put_more(out, found.count, i);
     if (a->class_name) put_next(out, &s, a, "why they are alive", "path", "--class", a->class_name, o->file, NULL);
     if (found.count) {
@@ -412,13 +422,16 @@ static int instances_text(const arguments *a, const objects *o, FILE *out) {
         put_next(out, &s, a, "all about the first", "object", o->file, id, NULL);
     }
     free(found.list);
+    origins_close(&from);
     return DONE;
 }
 
 static int instances_json(const arguments *a, const objects *o, hd_json *j) {
     uint32_t most = shown_of(a, HD_NONE);
     instances found;
-    if (instances_find(a, o, &found)) return BAD_INPUT;
+    origins from;
+    if (origins_open(a, o, &from)) return BAD_INPUT;
+    if (instances_find(a, o, &found)) return origins_close(&from), BAD_INPUT;
     json_text(j, "class", a->class_name);
     json_u64(j, "count", found.count);
     json_u64(j, "bytes", found.bytes);
@@ -435,11 +448,13 @@ static int instances_json(const arguments *a, const objects *o, hd_json *j) {
         json_u64(j, "bytes", x.size);
         if (length_of(o, object) != HD_UNKNOWN) json_u64(j, "length", length_of(o, object));
         json_own_value(j, o, object);
+        json_origins(j, &from, object);
         json_fields(j, o, object);
         hd_json_end(j);
     }
     hd_json_end(j);
     free(found.list);
+    origins_close(&from);
     return DONE;
 }
 

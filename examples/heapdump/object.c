@@ -1,169 +1,11 @@
-/* path, object */
+/* object */
 
 #include "commands.h"
 #include "dart.h"
 #include "frames.h"
 #include "instances.h"
-
-/* The ephemeron by which a step of a path leads from its key to its value; HD_NONE: a reference does. */
-static uint32_t ephemeron_of(const hd_path *path, uint32_t at) {
-    return path->ephemerons ? path->ephemerons[at] : HD_NONE;
-}
-
-static void put_ephemeron(FILE *out, const objects *o, uint32_t object) {
-    hd_object e = hd_graph_object(o->graph, object);
-    display(out, ", as key of ephemeron "), put_class(out, o->graph, e.class_index);
-    display(out, " id "), put_id(out, o, e.id, 0);
-}
-
-static hd_str field_of(const objects *o, const hd_path *path, uint32_t at) {
-    if (at + 1 == path->length || ephemeron_of(path, at) != HD_NONE) return hd_cstr("");
-    return hd_graph_field(o->graph, path->objects[at], path->references[at]);
-}
-
-static int find_paths(const arguments *a, const objects *o, uint32_t *object, hd_paths **paths) {
-    reading r;
-    hd_options options = long_call(&r, "looking for ways from the roots");
-    hd_error err;
-    hd_status status;
-    *object = object_with(o, a->id);
-    if (*object == HD_NONE) return BAD_INPUT;
-    status = hd_graph_paths(o->graph, *object, a->paths ? a->paths : 1, &options, paths, &err);
-    progress_end();
-    return status ? failed(o->file, &err) : DONE;
-}
-
-static void put_root(FILE *out, const objects *o, const hd_root *root) {
-    display(out, "root: %s", hd_root_kind_name(root->kind));
-    for (uint32_t flag = 1; flag && flag <= root->flags; flag <<= 1)
-        if (root->flags & flag) display(out, ", %s", hd_root_flag_name(flag));
-    if (root->container != HD_NONE) display(out, " of "), put_class(out, o->graph, root->container);
-    fputc('\n', out);
-}
-
-/* A reference without a name: its place in an array, or else among the references. */
-static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t reference) {
-    uint32_t index = hd_graph_index(o->graph, object, reference);
-    if (index != HD_NONE) display(out, ", by [%u]", index);
-    else display(out, ", by reference %u", reference);
-}
-
-/* By what it holds the next one. */
-static void put_way_on(FILE *out, const objects *o, const hd_path *path, uint32_t i) {
-    hd_str field = field_of(o, path, i);
-    if (field.len) display(out, ", by "), put_name(out, field);
-    else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
-    else if (i + 1 < path->length) put_place(out, o, path->objects[i], path->references[i]);
-}
-
-static void put_step(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
-                     uint32_t i) {
-    hd_object step = hd_graph_object(o->graph, path->objects[i]);
-    hd_str name = name_of(o, path->objects[i]);
-    char *rest;
-    size_t size;
-    FILE *tail = needed(open_memstream(&rest, &size));
-    int room = s->columns - 3;
-    display(tail, "  id "), put_id(tail, o, step.id, 0);
-    display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[path->objects[i]], 0);
-    put_way_on(tail, o, path, i);
-    closed_text(tail, &rest);
-    room -= columns_of(hd_cstr(rest)) < room - 24 ? columns_of(hd_cstr(rest)) : room - 24;
-    display(out, "  ");
-    room -= put_class_within(out, s, o->graph, step.class_index, name.len ? room / 2 : room);
-    if (name.len && (!s->columns || room > 8)) {
-        display(out, "  ");
-        room -= 2 + put_name_within(out, s, name, room - 2);
-    }
-    put_within(out, rest, s->columns ? columns_of(hd_cstr(rest)) + (room < 0 ? room : 0) : 0);
-    display(out, "\n");
-    free(rest);
-}
-
-/* In so many lines, the middle left out, or 0. */
-static void put_path(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
-                     uint32_t rows) {
-    hd_root root = hd_graph_root(o->graph, path->root);
-    put_root(out, o, &root);
-    for (uint32_t i = 0; i < path->length; i++) {
-        if (rows > 4 && path->length > rows - 1 && i == (rows - 1) / 2) {
-            uint32_t left = path->length - (rows - 2);
-            put_style(out, s, FAINT);
-            display(out, "  ... %u more (--all)\n", left);
-            put_style(out, s, PLAIN);
-            i += left;
-        }
-        put_step(out, a, s, o, path, i);
-    }
-}
-
-static int path_text(const arguments *a, const objects *o, FILE *out) {
-    screen s = screen_of(a);
-    hd_paths *paths;
-    uint32_t object;
-    if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
-    if (!paths->count) display(out, "no root holds it: garbage, or held weakly alone\n");
-    for (uint32_t p = 0; p < paths->count; p++) {
-        if (p) fputc('\n', out);
-        put_path(out, a, &s, o, &paths->paths[p], rows_for(a, &s, paths->count));
-    }
-    if (paths->more) display(out, "\n... more may be longer\n");
-    put_next(out, &s, a, "all about it", "object", o->file, a->id, NULL);
-    if (paths->count == 1 && !a->paths)
-        put_next(out, &s, a, "other ways", "path", "--paths", "5", "--id", a->id, o->file, NULL);
-    hd_paths_free(paths);
-    return DONE;
-}
-
-static void json_index(hd_json *j, const objects *o, uint32_t object, uint32_t reference) {
-    uint32_t index = hd_graph_index(o->graph, object, reference);
-    if (index != HD_NONE) json_u64(j, "index", index);
-}
-
-static int path_json(const arguments *a, const objects *o, hd_json *j) {
-    hd_paths *paths;
-    uint32_t object;
-    if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
-    json_id(j, o, object);
-    json_array(j, "paths");
-    for (uint32_t p = 0; p < paths->count; p++) {
-        const hd_path *path = &paths->paths[p];
-        hd_root root = hd_graph_root(o->graph, path->root);
-        hd_json_object(j);
-        json_text(j, "root", hd_root_kind_name(root.kind));
-        json_u64(j, "flags", root.flags);
-        json_array(j, "objects");
-        for (uint32_t i = 0; i < path->length; i++) {
-            hd_str field = field_of(o, path, i);
-            hd_json_object(j);
-            json_id(j, o, path->objects[i]);
-            json_class(j, o->graph, hd_graph_object(o->graph, path->objects[i]).class_index);
-            if (name_of(o, path->objects[i]).len) json_str(j, "name", name_of(o, path->objects[i]));
-            json_u64(j, "retained", o->dominators->retained[path->objects[i]]);
-            if (ephemeron_of(path, i) != HD_NONE)
-                json_object(j, "key_of"), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
-            else if (i + 1 < path->length)
-                json_u64(j, "reference", path->references[i]),
-                    json_index(j, o, path->objects[i], path->references[i]);
-            if (field.len) json_str(j, "field", field);
-            hd_json_end(j);
-        }
-        hd_json_end(j), hd_json_end(j);
-    }
-    hd_json_end(j);
-    json_bool(j, "more", paths->more);
-    hd_paths_free(paths);
-    return DONE;
-}
-
-int run_path(const arguments *a) {
-    if (!a->id == !a->class_name) return usage("path needs --id ID or --class NAME, one of them");
-    if (a->class_name && a->paths) return usage("--paths goes with --id");
-    if (a->class_name) return each_graph(a, "files", true, ways_text, ways_json);
-    return each_graph(a, "files", true, path_text, path_json);
-}
-
-/* object ---------------------------------------------------------------------------------------- */
+#include "origins.h"
+#include "paths.h"
 
 enum { NEIGHBOURS = 10, VALUE_UNITS = 60 };
 
@@ -174,6 +16,7 @@ typedef struct subject {
     hd_links *referrers;
     uint32_t *dominated, dominated_count; /* most retained first */
     uint32_t *distances;         /* by object; NULL: the format has no such thing */
+    origins origins;
 } subject;
 
 static uint64_t retained_by(const objects *o, uint32_t object) { return o->dominators->retained[object]; }
@@ -198,6 +41,7 @@ static uint32_t described_below(const objects *o, uint32_t object) {
 static void subject_free(subject *s) {
     hd_links_free(s->referrers);
     free(s->dominated), free(s->distances);
+    origins_close(&s->origins);
 }
 
 static int subject_find(const arguments *a, const objects *o, subject *s) {
@@ -209,7 +53,7 @@ static int subject_find(const arguments *a, const objects *o, subject *s) {
     if (s->object == HD_NONE) return BAD_INPUT;
     s->o = hd_graph_object(o->graph, s->object);
     if (hd_graph_referrers(o->graph, NULL, &s->referrers, &err)) return failed(o->file, &err);
-    if (distances_of(o, &s->distances)) return BAD_INPUT;
+    if (distances_of(o, &s->distances) || origins_open(a, o, &s->origins)) return BAD_INPUT;
     if (!is_live(o, s->object)) return DONE;
     s->dominated = needed(malloc(d->below[s->object] * sizeof *s->dominated));
     end = d->position[s->object] + d->below[s->object];
@@ -327,6 +171,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
     } else {
         display(out, "%12s %12s: no root holds it\n", "retained", "garbage");
     }
+    put_origins(out, a, &s->origins, s->object);
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);
         if (root.object == s->object) put_root(out, o, &root);
@@ -433,6 +278,7 @@ static void json_subject(const arguments *a, hd_json *j, const objects *o, const
     if (s->distances)
         json_known(j, "distance", s->distances[s->object] != HD_NONE ? s->distances[s->object] : HD_UNKNOWN);
     if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
+    json_origins(j, &s->origins, s->object);
     json_array(j, "roots");
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);

@@ -145,6 +145,9 @@ hd_str name_of(const objects *o, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str name = v8 ? hd_v8_name(v8, object) : hd_cstr("");
     hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    if (v8 && hd_v8_detachedness(v8, object) == HD_V8_DETACHED && c.name.len == name.len + 9 &&
+        !memcmp(c.name.data + 9, name.data, name.len))
+        return hd_cstr("");      /* "<li>" of class "Detached <li>" */
     return hd_str_equal(name, c.name) ? hd_cstr("") : name;
 }
 

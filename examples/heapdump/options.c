@@ -122,7 +122,7 @@ static bool take_seconds(const option_row *o, arguments *a, const char *text) {
     return take_limit(o, a, text) && *(double *)place(o, a) > 0 && *(double *)place(o, a) < 1e9;
 }
 
-/* NUMBER<N and its like, or FIELD=REGEX. */
+/* NUMBER<N and its like, "detached", or FIELD=REGEX. */
 static bool take_where(const option_row *o, arguments *a, const char *text) {
     static const char *const numbers[] = { [OF_LENGTH] = "length", [OF_SIZE] = "size", [OF_RETAINED] = "retained" };
     size_t n = strcspn(text, "<>=");
@@ -131,6 +131,7 @@ static bool take_where(const option_row *o, arguments *a, const char *text) {
     a->where = needed(realloc(a->where, ((size_t)a->where_count + 1) * sizeof *a->where));
     c = &a->where[a->where_count++];
     *c = (condition){ .of = OF_FIELD, .field = text, .field_length = n, .compare = text[n] };
+    if (!strcmp(text, "detached")) return c->of = OF_DETACHED, true;
     if (!n || !text[n]) return false;
     text += n + 1;
     for (int of = OF_LENGTH; of <= OF_RETAINED; of++)
@@ -374,8 +375,9 @@ static const option_row rows[] = {
       "and of classes that extend it, which snapshots of Dart tell" },
     { "", "where", "CONDITION", take_where, AT(where),
       "only those for which it holds: length, size or retained, then <, <=, =, >=\n"
-      "or > and a number (k, M, G: times 1024); or FIELD=REGEX, which matches the\n"
-      "class or the value of what the field refers to; may be given again" },
+      "or > and a number (k, M, G: times 1024); detached: nodes that a page removed\n"
+      "from its document (V8); or FIELD=REGEX, which matches the class or the value\n"
+      "of the object that the field refers to; may be given again" },
     { "", "paths", "N", take_count, AT(paths),
       "more ways, each without what those before went through, of at most 64\n"
       "different lengths [1]" },

@@ -1,0 +1,24 @@
+/* Objects of V8: detached from a page, the place of their source, the call stack that allocated them. */
+#ifndef HEAPDUMP_ORIGINS_H
+#define HEAPDUMP_ORIGINS_H
+
+#include "objects.h"
+
+typedef struct origins {
+    const hd_v8 *v8;             /* NULL: no snapshot of V8 */
+    hd_v8_origins *read;
+} origins;
+
+/* To be closed; returns an exit status. A warning reports what is wrong with places and stacks. */
+int origins_open(const arguments *a, const objects *o, origins *x);
+void origins_close(origins *x);
+
+bool is_detached(const objects *o, uint32_t object);
+/* As lines of all that is known of one object. */
+void put_origins(FILE *out, const arguments *a, const origins *x, uint32_t object);
+/* As the end of a line. */
+void put_short_origins(FILE *out, const origins *x, uint32_t object);
+/* As members, those that are known. */
+void json_origins(hd_json *j, const origins *x, uint32_t object);
+
+#endif
