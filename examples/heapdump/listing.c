@@ -2,6 +2,8 @@
 
 #include "listing.h"
 
+#include <limits.h>
+
 #include "memprof.h"
 #include "objects.h"
 
@@ -576,6 +578,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
         of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
         if (room) room -= columns_of(hd_cstr(of)) + 3;
     }
+    if (l->whole) room = INT_MAX / 2;
     text = n ? short_calls(calls, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
     put_style(out, c->screen, x->entry == HD_NONE || is_self(calls[0].name) ? FAINT : PLAIN);
     display(out, "%s", text);

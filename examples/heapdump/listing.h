@@ -31,6 +31,7 @@ typedef struct listing {
     uint32_t count, shown;       /* shown: of these, how many are not part of another */
     uint32_t listed;             /* rows that a budget had */
     bool compares;               /* two heaps */
+    bool whole;                  /* no names are left out */
     const char *by;              /* the axis whose values may be among the frames; NULL: none */
 } listing;
 

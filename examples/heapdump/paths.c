@@ -99,14 +99,14 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
 
 /* A step on a screen: "kept: Array  id 86200, retains 1.2 KiB". */
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
-    uint32_t inside = x->folded - (x->elements ? x->elements : 1);
+    uint32_t folded = x->folded - (x->elements ? x->elements : 1);
     char *rest;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
     if (x->last != x->object) display(tail, " to "), put_id(tail, o, hd_graph_object(o->graph, x->last).id, 0);
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[x->object], 0);
-    if (inside) display(tail, " (+%u inside)", inside);
+    if (folded) display(tail, " (+%u of V8)", folded);
     closed_text(tail, &rest);
     display(out, "  ");
     put_within(out, x->text, s->columns - 3 - columns_of(hd_cstr(rest)) > 24 ? s->columns - 3 - columns_of(hd_cstr(rest)) : 24);
@@ -144,7 +144,7 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
     }
     if (paths.more) display(out, "\n... more may be longer\n");
     if (shown) put_next(out, &s, a, "every object on the way", "path", "--all", "--id", a->id, o->file, NULL);
-    put_next(out, &s, a, "all about it", "object", o->file, a->id, NULL);
+    if (!shown || a->paths) put_next(out, &s, a, "all about it", "object", o->file, a->id, NULL);
     if (paths.count == 1 && !a->paths)
         put_next(out, &s, a, "other ways", "path", "--paths", "5", "--id", a->id, o->file, NULL);
     paths_free(&paths);

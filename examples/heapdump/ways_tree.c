@@ -1,0 +1,214 @@
+/* path --class: why all objects of a class are alive, their shortest ways from the roots as one tree. */
+
+#include "ways_tree.h"
+
+/* The instances, as a heap along the ways to them: bytes are their own sizes, blocks how many there are. */
+typedef struct merged {
+    hd_heap heap;
+    hd_profile *profile;
+    uint32_t live, largest;      /* largest: the one that retains the most */
+    uint64_t unheld;
+    hd_total retained;
+    name_worth worth;
+} merged;
+
+/* By what an object is held: a field, "[]" of an array or by a number, a kind of root. */
+static hd_str held_as(const objects *o, const ways *w, uint32_t object) {
+    uint32_t holder = w->held_by[object], by = w->by[object];
+    hd_str field;
+    if (holder == HD_NONE) return hd_cstr(hd_root_kind_name(hd_graph_root(o->graph, by).kind));
+    if (by == HD_NONE) return hd_cstr("as key");
+    if (hd_graph_index(o->graph, holder, by) != HD_NONE) return hd_cstr("[]");
+    field = hd_graph_field(o->graph, holder, by);
+    for (size_t i = 0; i < field.len; i++)
+        if (field.data[i] < '0' || field.data[i] > '9') return field;
+    return field.len ? hd_cstr("[]") : field;
+}
+
+/* "field: Class"; of a root "local root: Class". What V8 made up itself is told by its name. To be freed. */
+static hd_str step_name(const objects *o, const ways *w, uint32_t object, hd_str field) {
+    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_str name = c.name;
+    char *text;
+    int n;
+    if (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic")) && name_of(o, object).len)
+        name = name_of(o, object);
+    n = asprintf(&text, "%.*s%s%s%.*s", (int)field.len, field.len ? field.data : "",
+                 w->held_by[object] == HD_NONE ? " root" : "", field.len ? ": " : "", (int)name.len,
+                 name.len ? name.data : "");
+    return n < 0 ? (hd_str){ needed(NULL), 0 } : (hd_str){ text, (size_t)n };
+}
+
+/* Whether an object goes on as the one before it began: an element of a list, behind another one. */
+static bool goes_on(const objects *o, const ways *w, uint32_t object, hd_str field) {
+    uint32_t holder = w->held_by[object];
+    return holder != HD_NONE && w->held_by[holder] != HD_NONE &&
+           hd_graph_object(o->graph, holder).class_index == hd_graph_object(o->graph, object).class_index &&
+           hd_str_equal(held_as(o, w, holder), field);
+}
+
+/* Marks what is on the ways to live instances, these included; counts them. */
+static uint8_t *mark_ways(const objects *o, const uint8_t *asked, const ways *w, merged *m) {
+    uint32_t all = hd_graph_object_count(o->graph);
+    uint8_t *marks = needed(calloc((size_t)all + 1, 1));
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t c = hd_graph_object(o->graph, i).class_index;
+        if (!c || !asked[c]) continue;
+        if (!w->state[i]) {
+            m->unheld++;
+            continue;
+        }
+        m->live++;
+        if (m->largest == HD_NONE || o->dominators->retained[i] > o->dominators->retained[m->largest]) m->largest = i;
+        for (uint32_t at = i; at != HD_NONE && !marks[at]; at = w->held_by[at]) marks[at] = 1;
+    }
+    return marks;
+}
+
+/* Nodes are made from the roots on: of objects whose holders have one node in common, those of a class and field. */
+static hd_status fill_profile(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w, merged *m,
+                              hd_error *err) {
+    uint32_t *node = needed(malloc(((size_t)hd_graph_object_count(o->graph) + 1) * sizeof *node));
+    uint32_t last = HD_NONE;
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < w->count && !status; i++) {
+        uint32_t object = w->order[i], holder = w->held_by[object], parent = holder == HD_NONE ? 0 : node[holder];
+        hd_object x = hd_graph_object(o->graph, object);
+        hd_str field;
+        if (!marks[object]) continue;
+        field = held_as(o, w, object);
+        if (goes_on(o, w, object, field)) {
+            node[object] = parent;
+        } else if (last != HD_NONE && holder != HD_NONE && w->held_by[last] == holder && !hd_dump_v8(o->dump) &&
+                   hd_graph_object(o->graph, last).class_index == x.class_index &&
+                   hd_str_equal(held_as(o, w, last), field)) {
+            node[object] = node[last];
+        } else {
+            hd_str name = step_name(o, w, object, field);
+            status = hd_profile_node(m->profile, HD_AXIS_BACKTRACE, parent, name, &node[object], err);
+            free((char *)(uintptr_t)name.data);
+        }
+        last = object;
+        if (!status && asked[x.class_index]) status = hd_profile_add(m->profile, &node[object], x.size, 1, err);
+    }
+    free(node);
+    return status;
+}
+
+static hd_status retained_together(const objects *o, const uint8_t *asked, const ways *w, merged *m, hd_error *err) {
+    uint32_t *list = needed(malloc(((size_t)m->live + 1) * sizeof *list)), n = 0;
+    hd_status status;
+    for (uint32_t i = 0; i < w->count; i++)
+        if (asked[hd_graph_object(o->graph, w->order[i]).class_index]) list[n++] = w->order[i];
+    status = hd_graph_retained(o->graph, list, n, NULL, &m->retained, err);
+    free(list);
+    return status;
+}
+
+static void merged_free(merged *m) {
+    hd_profile_free(m->profile);
+    name_worth_free(&m->worth);
+}
+
+/* To be freed. On a screen with the names that a programmer knows; else with every object. */
+static int merge_ways(const arguments *a, const objects *o, bool shown, merged *m) {
+    hd_profile_desc desc = { .axis_count = 1 };
+    uint8_t *asked = classes_asked(a, o), *marks;
+    ways w;
+    hd_error err;
+    hd_status status;
+    memset(m, 0, sizeof *m);
+    m->largest = HD_NONE;
+    if (!asked) return BAD_INPUT;
+    asked[0] = 0;                /* what no record describes */
+    desc.axis_name[0] = "path";
+    m->profile = hd_profile_create(&desc, &err);
+    if (!m->profile) needed(NULL);
+    ways_find(o, &w);
+    marks = mark_ways(o, asked, &w, m);
+    status = shown ? ways_fill_screen(o, asked, marks, &w, m->profile, &m->worth, &err)
+                   : fill_profile(o, asked, marks, &w, m, &err);
+    if (!status) status = retained_together(o, asked, &w, m, &err);
+    m->heap = (hd_heap){ .allocator = a->class_name, .profile = m->profile };
+    ways_free(&w);
+    free(marks), free(asked);
+    if (status) merged_free(m);
+    return status ? failed(o->file, &err) : DONE;
+}
+
+/* Answers. ------------------------------------------------------------------------------------- */
+
+static void put_summary(FILE *out, const arguments *a, const screen *s, const merged *m) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    display(f, "%u object%s of class %s%s", m->live, m->live == 1 ? "" : "s", a->class_name,
+            a->subclasses ? " and those that extend it" : "");
+    display(f, ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
+    if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
+    closed_text(f, &text);
+    put_within(out, text, s->columns);
+    display(out, "\n");
+    free(text);
+}
+
+int ways_text(const arguments *a, const objects *o, FILE *out) {
+    enum { FIGURES = 23 };       /* columns before the names, besides the number of objects */
+    screen s = screen_of(a);
+    uint32_t rows = rows_for(a, &s, (size_t)a->file_count);
+    arguments view = *a;
+    hd_options options = { 0 };
+    hd_error err;
+    merged m;
+    listing l;
+    if (merge_ways(a, o, steps_columns(a, 1) != 0, &m)) return BAD_INPUT;
+    put_summary(out, a, &s, &m);
+    view.has_cutoff |= a->all;
+    if (m.live && listing_make(&view, &m.heap, NULL, rows, &options, &l, &err)) {
+        merged_free(&m);
+        return failed(o->file, &err);
+    }
+    if (m.live) {
+        char id[24];
+        l.whole = !steps_columns(a, 1);
+        if (!l.whole) ways_shorten(&l, &m.worth, s.columns - FIGURES - snprintf(NULL, 0, "%u", m.live));
+        listing_put(out, a, &s, &l, &m.heap, NULL);
+        listing_free(&l);
+        id_text(o, m.largest, id);
+        put_next(out, &s, a, "which they are", "objects", "--class", a->class_name, o->file, NULL);
+        put_next(out, &s, a, "each step to the largest", "path", "--id", id, o->file, NULL);
+    }
+    merged_free(&m);
+    return DONE;
+}
+
+static hd_status way_row(void *user, const hd_tree_row *row) {
+    hd_json *j = user;
+    json_line(j);
+    json_u64(j, "depth", row->depth);
+    json_str(j, "name", row->name);
+    json_u64(j, "bytes", row->amount.bytes);
+    json_u64(j, "objects", row->amount.blocks);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+int ways_json(const arguments *a, const objects *o, hd_json *j) {
+    hd_tree_options tree = tree_options(a);
+    hd_error err;
+    hd_status status = HD_OK;
+    merged m;
+    if (merge_ways(a, o, false, &m)) return BAD_INPUT;
+    if (a->all && !a->has_cutoff) memset(&tree.cutoff, 0, sizeof tree.cutoff);
+    json_text(j, "class", a->class_name);
+    json_u64(j, "objects", m.live);
+    json_u64(j, "bytes", hd_profile_bytes(m.profile));
+    json_u64(j, "retained", m.retained.bytes);
+    json_u64(j, "unheld", m.unheld);
+    json_array(j, "rows");
+    if (m.live) status = hd_tree(&m.heap, &tree, way_row, j, &err);
+    hd_json_end(j);
+    merged_free(&m);
+    return status ? failed(o->file, &err) : DONE;
+}

@@ -1,0 +1,23 @@
+/* The tree of path --class as a screen shows it. */
+#ifndef HEAPDUMP_WAYS_TREE_H
+#define HEAPDUMP_WAYS_TREE_H
+
+#include "listing.h"
+#include "steps.h"
+
+/* How well a programmer knows each name of the tree. */
+typedef struct name_worth {
+    struct worth { char *name; known known; } *list;
+    uint32_t count;
+} name_worth;
+
+/* ways_steps.c */
+void name_worth_add(name_worth *w, char *name, known how); /* the name is taken */
+void name_worth_free(name_worth *w);
+/* The objects that are asked for, as cells of a profile along the ways to them. */
+hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w,
+                           hd_profile *profile, name_worth *worth, hd_error *err);
+/* Leaves names out where a row is longer than so many columns, those that a programmer knows last. */
+void ways_shorten(listing *l, name_worth *w, int columns);
+
+#endif
