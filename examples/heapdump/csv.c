@@ -22,7 +22,7 @@ static const csv_rows all_rows[] = {
     { "retained", "files", "", "" },
     { "path", "files.rows", "file", "" },
     { "path", "files.paths.objects", "file path root", "" },
-    { "objects", "files.objects", "file", "" },
+    { "objects", "files.objects", "file", "stack" },
     { "object", "files.references files.referrers files.dominated", "file", "" },
     { "strings", "files.strings", "file", "" },
     { "suspects", "series.suspects", "pid process dump allocator kind dumps", "callers bytes blocks" },

@@ -1,6 +1,6 @@
 /* suspects, of objects that hold each other: where they pile up, and why they are alive. */
 
-#include "suspects_graph.h"
+#include "suspects_detached.h"
 
 #include "frames.h"
 
@@ -253,7 +253,7 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
 }
 
 static void answer_json(const matched *m, const pile *piles, uint32_t n, const class_suspect *classes,
-                        uint32_t class_count, hd_json *j) {
+                        uint32_t class_count, const detached *lost, hd_json *j) {
     const shot *s = &m->shots[m->count - 1];
     json_line(j);
     json_text(j, "file", s->o.file);
@@ -264,7 +264,9 @@ static void answer_json(const matched *m, const pile *piles, uint32_t n, const c
     hd_json_end(j);
     json_array(j, "classes");
     for (uint32_t i = 0; i < class_count; i++) json_class_suspect(j, m, &classes[i]);
-    hd_json_end(j), hd_json_end(j);
+    hd_json_end(j);
+    json_detached(j, m, lost);
+    hd_json_end(j);
 }
 
 int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r) {
@@ -272,17 +274,19 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     matched m = { .shots = shots, .count = (uint32_t)count };
     pile piles[MOST_PILES];
     class_suspect classes[MOST_CLASSES];
+    detached lost;
     uint32_t n = 0, class_count = 0;
     int status = DONE;
     for (int i = 0; i < count && !status; i++) status = shot_open(a->files[i], dumps[i], &shots[i]);
     if (!status) shot_prepare(&shots[count - 1]);
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, &m);
     if (!status) status = find_classes(a, &m, classes, &class_count);
+    if (!status) status = detached_find(&m, &lost);
     if (!status) {
         if (count == 1) n = find_piles(&m, piles);
         else if (m.ids) n = find_growing(&m, piles);
-        if (a->json) answer_json(&m, piles, n, classes, class_count, &r->json);
-        else answer_text(a, &m, piles, n, classes, class_count, r->text);
+        if (a->json) answer_json(&m, piles, n, classes, class_count, &lost, &r->json);
+        else answer_text(a, &m, piles, n, classes, class_count, r->text), put_detached(r->text, a, &m, &lost);
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     free(m.ids), free(m.owner), free(shots);

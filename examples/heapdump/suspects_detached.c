@@ -1,0 +1,140 @@
+/* Nodes that a page removed from its document and still holds, in suspects. */
+
+#include "suspects_detached.h"
+
+#include "origins.h"
+
+static bool starts_with(hd_str text, const char *start) {
+    size_t n = strlen(start);
+    return text.len >= n && !memcmp(text.data, start, n);
+}
+
+/* Nodes of the document: neither the browser's own data of them nor native objects of Node, which are called detached when
+   JavaScript does not hold them. */
+static bool is_page_node(const objects *o, uint32_t object) {
+    hd_str name = hd_v8_name(hd_dump_v8(o->dump), object);
+    return is_detached(o, object) && !starts_with(name, "Node / ") && !starts_with(name, "blink::") &&
+           !starts_with(name, "system / ");
+}
+
+static uint32_t count_nodes(const objects *o) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++)
+        n += is_page_node(o, i) && o->dominators->position[i] != HD_NONE;
+    return n;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The number that a list has most often, of several the least. Sorts the list. */
+static uint32_t most_frequent(uint32_t *list, uint32_t n, uint32_t *times) {
+    uint32_t best = HD_NONE, run = 0;
+    *times = 0;
+    qsort(list, n, sizeof *list, by_number);
+    for (uint32_t i = 0; i < n; i++) {
+        run = i && list[i] == list[i - 1] ? run + 1 : 1;
+        if (run > *times) *times = run, best = list[i];
+    }
+    return best;
+}
+
+/* What holds nodes from outside: those of a removed tree hold each other. */
+static void find_holder(const shot *s, detached *d, const uint32_t *nodes) {
+    uint32_t *holders = needed(malloc(((size_t)d->nodes + 1) * sizeof *holders)), n = 0;
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        uint32_t holder = s->ways.held_by[nodes[i]];
+        if (holder != HD_NONE && !is_detached(&s->o, holder)) holders[n++] = holder;
+    }
+    d->held = n;
+    d->holder = most_frequent(holders, n, &d->by_holder);
+    free(holders);
+}
+
+/* The classes of most nodes. */
+static void find_kinds(const shot *s, detached *d, const uint32_t *nodes) {
+    uint32_t *classes = needed(malloc(((size_t)d->nodes + 1) * sizeof *classes)), n = d->nodes;
+    for (uint32_t i = 0; i < n; i++) classes[i] = hd_graph_object(s->o.graph, nodes[i]).class_index;
+    while (n && d->kinds < MOST_BELOW) {
+        below *kind = &d->kind[d->kinds++];
+        uint32_t times, left = 0;
+        kind->class_index = most_frequent(classes, n, &times);
+        kind->objects = times;
+        for (uint32_t i = 0; i < n; i++)
+            if (classes[i] != kind->class_index) classes[left++] = classes[i];
+        n = left;
+    }
+    free(classes);
+}
+
+int detached_find(const matched *m, detached *d) {
+    const shot *s = &m->shots[m->count - 1];
+    uint32_t *nodes, n = 0;
+    hd_error err;
+    hd_status status;
+    memset(d, 0, sizeof *d);
+    if (!hd_dump_v8(s->o.dump)) return DONE;
+    d->nodes = count_nodes(&s->o);
+    if (m->count > 1 && hd_dump_v8(m->shots[0].o.dump)) d->before = count_nodes(&m->shots[0].o);
+    if (!d->nodes) return DONE;
+    nodes = needed(malloc((size_t)d->nodes * sizeof *nodes));
+    for (uint32_t i = 0; i < hd_graph_object_count(s->o.graph); i++)
+        if (is_page_node(&s->o, i) && s->o.dominators->position[i] != HD_NONE) nodes[n++] = i;
+    status = hd_graph_retained(s->o.graph, nodes, n, NULL, &d->retained, &err);
+    if (!status) find_holder(s, d, nodes), find_kinds(s, d, nodes);
+    free(nodes);
+    return status ? failed(s->o.file, &err) : DONE;
+}
+
+/* "<li>" of "Detached <li>". */
+static hd_str attached_name(const shot *s, uint32_t class_index) {
+    hd_str name = hd_graph_class(s->o.graph, class_index).name;
+    if (starts_with(name, "Detached ")) name.data += 9, name.len -= 9;
+    return name;
+}
+
+void put_detached(FILE *out, const arguments *a, const matched *m, const detached *d) {
+    const shot *s = &m->shots[m->count - 1];
+    if (!d->nodes) return;
+    display(out, "detached DOM nodes, which a page removed from its document and still holds:\n  %u node%s (", d->nodes,
+            plural(d->nodes));
+    for (uint32_t i = 0; i < d->kinds; i++)
+        display(out, "%s%llu ", i ? ", " : "", (unsigned long long)d->kind[i].objects),
+            put_short(out, a, attached_name(s, d->kind[i].class_index));
+    display(out, "), retain "), put_bytes(out, a, d->retained.bytes, 0);
+    if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
+    fputc('\n', out);
+    if (d->holder == HD_NONE || !d->held) return;
+    steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, MOST_NAME);
+    char *text = steps_text(&way, 0, steps_columns(a, name_columns(a) - 24));
+    display(out, "      held by %s", text);
+    if (d->by_holder < d->held) display(out, "  (%u of %u that are held from outside)", d->by_holder, d->held);
+    fputc('\n', out);
+    free(text);
+    steps_free(&way);
+}
+
+void json_detached(hd_json *j, const matched *m, const detached *d) {
+    const shot *s = &m->shots[m->count - 1];
+    if (!d->nodes) return;
+    json_object(j, "detached");
+    json_u64(j, "nodes", d->nodes);
+    json_u64(j, "retained", d->retained.bytes);
+    if (m->count > 1) json_u64(j, "nodes_before", d->before);
+    json_object(j, "classes");
+    for (uint32_t i = 0; i < d->kinds; i++) {
+        hd_json_key_str(j, hd_graph_class(s->o.graph, d->kind[i].class_index).name);
+        hd_json_u64(j, d->kind[i].objects);
+    }
+    hd_json_end(j);
+    if (d->held) {
+        steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, 0);
+        json_u64(j, "path_nodes", d->by_holder);
+        json_u64(j, "path_of", d->held);
+        steps_json(j, "path", &way, 0);
+        steps_free(&way);
+    }
+    hd_json_end(j);
+}
