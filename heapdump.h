@@ -35571,6 +35571,7 @@ HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *op
                                           hd_error *err) {
     hd__v8_origin x;
     hd_status status;
+    uint64_t warned;
     memset(&x, 0, sizeof x);
     HD__TRY(hd__new(hd_v8_origins, &x.o, hd__mem_options(options), err));
     x.o->doc = doc;
@@ -35578,8 +35579,9 @@ HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *op
     x.left = hd__records(&x.report.options.limits);
     status = hd__v8_read_layouts(&x);
     if (!status) status = hd__v8_read_list(&x, HD__V8_LOCATIONS, hd__v8_take_location);
+    warned = x.report.warning_count;
     if (!status) status = hd__v8_read_list(&x, HD__V8_FUNCTIONS, hd__v8_take_function);
-    if (!status) status = hd__v8_read_tree(&x);
+    if (!status && warned == x.report.warning_count) status = hd__v8_read_tree(&x); /* which has numbers of functions */
     if (!status) status = hd__v8_sort_origins(&x);
     hd__arr_free(&x.o->mem, x.levels);
     if (status && err) *err = x.report.error;

@@ -70,9 +70,15 @@ locations = []
 if meta.get("location_fields"):
     wide = len(meta["location_fields"])
     for at in range(0, len(large["locations"]), wide):
-        place = large["locations"][at:at + wide]
-        if place[0] // width in kept:
-            locations.append([number[place[0] // width] * width] + place[1:])
+        place = dict(zip(meta["location_fields"], large["locations"][at:at + wide]))
+        if place["object_index"] // width in kept:
+            for field in "object_index", "script_object_index":
+                if field in place:
+                    place[field] = number.get(place[field] // width, 0) * width
+            locations.append(list(place.values()))
+functions = large["trace_function_infos"]
+for at in range(0, len(functions), 6):
+    functions[at + 1:at + 3] = map(string, functions[at + 1:at + 3])
 large["snapshot"]["node_count"] = len(small_nodes)
 large["snapshot"]["edge_count"] = len(small_edges)
 node_js = "\n," in text

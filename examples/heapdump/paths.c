@@ -140,7 +140,7 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
     if (!paths.count) display(out, "no root holds it: garbage, or held weakly alone\n");
     for (uint32_t p = 0; p < paths.count; p++) {
         if (p) fputc('\n', out);
-        (shown ? put_steps : put_path)(out, a, &s, o, &paths.list[p], rows_for(a, &s, paths.count));
+        (shown ? put_steps : put_path)(out, a, &s, o, &paths.list[p], a->wide ? 0 : rows_for(a, &s, paths.count));
     }
     if (paths.more) display(out, "\n... more may be longer\n");
     if (shown) put_next(out, &s, a, "every object on the way", "path", "--all", "--id", a->id, o->file, NULL);

@@ -11,6 +11,7 @@ enum { MOST_NAME = 60, MOST_FOLDED = 64 };
 typedef struct draft_node {
     uint32_t parent, longest;    /* longest: elements of the longest list */
     char *label, *what;
+    hd_str next;                 /* by which elements of a list hold the next one; borrowed */
     known known;
 } draft_node;
 
@@ -92,7 +93,7 @@ static uint32_t node_of(screen_tree *t, uint32_t parent, step_label label, char 
     if (t->nodes[node].what) free(text), free(what);
     else {
         text[(size_t)n - strlen(what)] = 0;
-        t->nodes[node] = (draft_node){ parent, 1, text, what, label.known };
+        t->nodes[node] = (draft_node){ .parent = parent, .longest = 1, .label = text, .what = what, .known = label.known };
     }
     return node;
 }
@@ -130,6 +131,7 @@ static void make_nodes(screen_tree *t) {
             before = t->shown[holder];
             t->node[object] = t->node[before];
             t->length[object] = t->length[before] + 1;
+            t->nodes[t->node[object]].next = best_label(t, object).name;
             if (t->nodes[t->node[object]].longest <= t->length[object])
                 t->nodes[t->node[object]].longest = t->length[object] + 1;
         } else {
@@ -145,7 +147,9 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
         char *text;
-        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s", d->label, d->longest, d->what)
+        int next = (int)(d->next.len < MOST_NAME ? d->next.len : MOST_NAME);
+        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%.*s)", d->label, d->longest, d->what, next,
+                                               d->next.data)
                                     : asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },

@@ -10,6 +10,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 
+must python3 jq
 command -v node npm > /dev/null || need nodejs npm || skip "nodejs and npm cannot be installed here"
 work=$PWD/build/peers/v8
 npm=$PWD/build/peers/v8-npm
@@ -48,7 +49,18 @@ snapshot() {                     # snapshot NAME
   echo "$1: of $all nodes v8-heap-parser agrees on $(agree "$work/ours" "$work/parser"), memlab on $(agree "$work/ours" "$work/memlab")"
 }
 
+# origins FILE: detached nodes, classes of native ones, source locations and allocation stacks of all nodes.
+origins() {
+  node "$peers" origins "$npm" "$1" 2> "$work/err" | sort > "$work/origins.theirs"
+  "$tool" objects --where 'size>=0' --garbage --json "$1" > "$work/origins.json"
+  node "$peers" ours "$1" "$work/origins.json" | sort > "$work/origins.ours"
+  check "$2: nodes with a source, a stack or a page are DevTools'" "$(wc -l < "$work/origins.theirs")" \
+    "$(agree "$work/origins.theirs" "$work/origins.ours")"
+  check "... at least" "$3" "$(awk -v least="$3" '$0 ~ / < | 2 / { n++ } END { print (n >= least ? least : n) }' "$work/origins.ours")"
+}
+
 env -i PATH="$PATH" node "$peers" take "$work/node.heapsnapshot"
+env -i PATH="$PATH" node "$peers" tracked "$work/tracked.heapsnapshot"
 cp tests/data/node-small.heapsnapshot "$work/node-small.heapsnapshot"
 cp tests/data/chromium-small.heapsnapshot "$work/chromium-small.heapsnapshot"
 cp tests/data/v8-ids-2.heapsnapshot "$work/ids.heapsnapshot"
@@ -58,6 +70,21 @@ for name in node node-small chromium-small ids julia300; do
   check "$name: written back" 0 "$(cd "$work" && status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
   cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
 done
+
+snapshot tracked
+origins "$work/tracked.heapsnapshot" tracked 100
+origins "$work/node.heapsnapshot" node 5
+origins "$work/chromium-small.heapsnapshot" chromium-small 0
+python3 tests/peers/v8_paths.py "$tool" "$work/node.heapsnapshot" "$work/tracked.heapsnapshot" || failed=1
+if need chromium python3; then
+  (cd "$work" && python3 "$OLDPWD/tests/peers/v8_page.py" "$OLDPWD/tests/peers" page.heapsnapshot)
+  origins "$work/page.heapsnapshot" page 6
+  snapshot page
+  check "page: detached elements" "4 <li>, 1 <div>, 1 <span>" "$("$tool" classes --json "$work/page.heapsnapshot" |
+    jq -r '.files[0].classes[] | select(.class | startswith("Detached <")) | "\(.live_objects) \(.class[9:])"' | sort -k1,1rn -k2 | paste -sd, | sed 's/,/, /g')"
+else
+  echo "SKIP: chromium cannot be installed here"
+fi
 
 # Strings: how many, how many different ones, bytes, and bytes without the largest of each.
 check "node: strings" "$(node -e '

@@ -3,11 +3,16 @@
 //   node v8_peers.mjs build DIR                  a bundle of the worker in DIR, in which npm has installed it
 //   node v8_peers.mjs devtools|parser|memlab DIR FILE     "id retained" for each node, a line each; DevTools' worker's
 //                                                         has the id of the dominator and the distance, too
+//   node v8_peers.mjs origins DIR FILE           what DevTools' worker says of each node that is detached or attached, has a
+//                                                source location or a stack that allocated it; classes of native nodes
+//   node v8_peers.mjs ours DIR FILE              the same of `heapdump objects --json` in FILE
 //   node v8_peers.mjs take FILE                  a snapshot of this process, with what is hard to get right
+//   node v8_peers.mjs tracked FILE               one for which allocations were tracked
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
 import v8 from 'node:v8';
+import { Worker } from 'node:worker_threads';
 
 const [what, dir, file] = process.argv.slice(2);
 
@@ -31,8 +36,7 @@ const print = (count, ...columns) => {
   process.stdout.write(out.join(''));
 };
 
-// DevTools gives the sizes of some nodes to others before it adds up; here the file's go up its own dominators.
-async function devtools() {
+async function load() {
   globalThis.self = globalThis;
   Promise.withResolvers ??= () => { const r = {}; r.promise = new Promise((a, b) => { r.resolve = a, r.reject = b; }); return r; };
   const { HeapSnapshot, HeapSnapshotLoader } = await import(path.resolve(dir, 'worker.mjs'));
@@ -41,8 +45,13 @@ async function devtools() {
   const loader = new HeapSnapshotLoader.HeapSnapshotLoader({ sendEvent() {} });
   for await (const chunk of fs.createReadStream(file, 'utf8')) loader.write(chunk);
   loader.close();
-  const snapshot = await loader.buildSnapshot(port1);
-  const own = JSON.parse(fs.readFileSync(file, 'utf8')), width = own.snapshot.meta.node_fields.length;
+  return { snapshot: await loader.buildSnapshot(port1), own: JSON.parse(fs.readFileSync(file, 'utf8')),
+    close: () => { port1.close(), port2.close(); } };
+}
+
+// DevTools gives the sizes of some nodes to others before it adds up; here the file's go up its own dominators.
+async function devtools() {
+  const { snapshot, own, close } = await load(), width = own.snapshot.meta.node_fields.length;
   const size = own.snapshot.meta.node_fields.indexOf('self_size'), id = own.snapshot.meta.node_fields.indexOf('id');
   const parent = snapshot.dominatorsTree, count = own.nodes.length / width;
   const children = Array.from({ length: count }, () => []), order = [0];
@@ -53,7 +62,42 @@ async function devtools() {
   for (let i = order.length - 1; i > 0; i--) retained[parent[order[i]]] += retained[order[i]];
   print(count, n => own.nodes[n * width + id], n => retained[n], n => own.nodes[parent[n] * width + id],
     n => snapshot.createNode(n * width).distance());
-  port1.close(), port2.close();
+  close();
+}
+
+// A line for a node: ours names scripts that DevTools' stacks do not name, so that only named ones are compared.
+const place = p => `${p.script_id ?? p.scriptId}:${p.line ?? p.lineNumber + 1}:${p.column ?? p.columnNumber + 1}`;
+const frame = f => f.functionName + (f.scriptName ? ` (${f.scriptName}:${f.line}:${f.column})` : '');
+async function origins() {
+  const { snapshot, own, close } = await load(), width = own.snapshot.meta.node_fields.length;
+  const traced = own.snapshot.trace_function_count > 0;
+  for (let n = 0; n < own.nodes.length; n += width) {
+    const node = snapshot.createNode(n), source = snapshot.getLocation(n), link = node.detachedness();
+    const stack = traced && node.traceNodeId() ? snapshot.allocationStack(n) : null;
+    const of = node.type() === 'native' ? node.className() : '';
+    if (!of && !source && !stack && !link) continue;
+    console.log(node.id(), of, link, source ? place(source) : '-',
+      stack ? stack.filter(f => f.functionName !== '(root)').map(frame).join(' < ') : '-');
+  }
+  close();
+}
+
+async function ours() {
+  const own = JSON.parse(fs.readFileSync(dir, 'utf8')), { node_fields: fields, node_types: [types] } = own.snapshot.meta;
+  const native = new Set();
+  for (let n = 0; n < own.nodes.length; n += fields.length)
+    if (types[own.nodes[n]] === 'native') native.add(String(own.nodes[n + fields.indexOf('id')]));
+  const scripts = new Set();
+  for (let i = 0; i < own.trace_function_infos.length; i += 6) scripts.add(own.strings[own.trace_function_infos[i + 2]]);
+  for (const o of JSON.parse(fs.readFileSync(file, 'utf8')).files[0].objects) {
+    const of = native.has(o.id) ? o.class : '', link = o.detached === undefined ? 0 : o.detached ? 2 : 1;
+    if (!of && !o.source && !o.stack && !link) continue;
+    const stack = o.stack?.map(f => {
+      const [, name, at = ''] = f.match(/^(.*?)(?: \((.*)\))?$/), script = at.replace(/:\d+:\d+$/, '');
+      return (name === '(anonymous)' ? '' : name) + (at && scripts.has(script) ? ` (${at})` : '');
+    });
+    console.log(o.id, of, link, o.source ? place(o.source) : '-', stack ? stack.join(' < ') : '-');
+  }
 }
 
 async function parser() {
@@ -98,4 +142,24 @@ function take() {
   v8.writeHeapSnapshot(dir);
 }
 
-await { build, devtools, parser, memlab, take }[what]();
+// Objects by a constructor, by a function that calls itself, and by a method; closures. A thread of its own takes the
+// snapshot: what this one allocated meanwhile would come into it.
+const taker = `
+  const { Session } = require('node:inspector'), { parentPort, workerData } = require('node:worker_threads'), fs = require('node:fs');
+  const session = new Session(), out = fs.openSync(workerData, 'w');
+  session.connectToMainThread();
+  session.on('HeapProfiler.addHeapSnapshotChunk', m => fs.writeSync(out, m.params.chunk));
+  session.post('HeapProfiler.startTrackingHeapObjects', { trackAllocations: true }, () => parentPort.postMessage('tracking'));
+  parentPort.on('message', () => session.post('HeapProfiler.stopTrackingHeapObjects', { reportProgress: false }, () => process.exit()));`;
+async function tracked() {
+  const worker = new Worker(taker, { eval: true, workerData: dir });
+  await new Promise(resolve => worker.once('message', resolve));
+  class Widget { constructor(i) { this.label = 'widget ' + i; } twin() { return new Widget(this.label); } }
+  const nest = n => n ? [nest(n - 1)] : [];
+  function fill(n) { return Array.from({ length: n }, (_, i) => { const w = new Widget(i); return [w, w.twin(), () => w, nest(i % 5)]; }); }
+  globalThis.kept = fill(30);
+  worker.postMessage('stop');
+  await new Promise(resolve => worker.once('exit', resolve));
+}
+
+await { build, devtools, origins, ours, parser, memlab, take, tracked }[what]();

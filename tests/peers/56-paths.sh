@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Why objects are alive, as a programmer knows it: variables, properties and classes on a screen, every object where no
+# screen limits it. Ways begin at what the program holds. Detached nodes, source locations and allocation stacks.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must python3 jq xz-utils
+command -v node > /dev/null || need nodejs || skip "nodejs cannot be installed here"
+root=$PWD work=$PWD/build/peers/paths
+rm -rf "$work" && mkdir -p "$work"
+cp tests/data/detached.heapsnapshot tests/data/small.dartheap "$work"
+cp fuzz/seeds/fuzz_v8/tracked.heapsnapshot "$work"
+cd "$work"
+env -i PATH="$PATH" node "$root/tests/peers/v8_leak.js" leak.heapsnapshot
+
+# screen COLUMNS ARGS...: what the tool shows on a terminal, without its styles.
+screen() { PYTHONPATH=$root/tests/peers python3 - "$tool" "$@" << 'P'
+import os, re, sys, on_terminal
+tool, columns, *arguments = sys.argv[1:]
+out, _ = on_terminal.run([tool, *arguments], int(columns), 24, env={**os.environ, "HEAPDUMP_PAGER": "cat", "TERM": "xterm"})
+print(re.sub("\033\\[[0-9;?]*[a-zA-Z=>]|\033[=>]|\r", "", out.decode()))
+P
+}
+check "path --class names the variable" "put: put() › cache: Map › [] Session" \
+  "$(screen 80 path --class Session leak.heapsnapshot | grep -o 'put: .*Session')"
+check "... wider, from the root on" "global › app: Object › sessions: Object › put: put() › cache: Map › [] Session" \
+  "$(screen 140 path --class Session leak.heapsnapshot | grep -o 'global ›.*')"
+check "... narrower, the variable stays" "cache: Map › [] Session" \
+  "$(screen 64 path --class Session leak.heapsnapshot | grep -o 'cache: .*')"
+for how in "140 path --wide" "80 path --wide" "80 path --all"; do
+  check "$how leaves nothing out" "context: system / Context › cache: Map › table: (array) › []: Session" \
+    "$(screen $how --class Session leak.heapsnapshot | grep -o 'context: .*')"
+done
+"$tool" path --class Session leak.heapsnapshot > out
+check "nor does a pipe" "context: system / Context › cache: Map › table: (array) › []: Session" "$(grep -o 'context: .*' out)"
+check "... anything" 0 "$(grep -c '…' out || true)"
+check "a linked list is one step" "global › queue: Object › head: list of 50 Item (next)" \
+  "$(screen 100 path --class Item leak.heapsnapshot | grep -o 'global ›.*')"
+last=$("$tool" objects --class Item --json leak.heapsnapshot | jq -r '.files[0].objects[-1].id')
+check "path --id: the same" "global,queue: Object,head: list of 50 Item (next)" \
+  "$(screen 100 path --id "$last" leak.heapsnapshot | sed -n 's/^  \(.*\)  id .*/\1/p' | paste -sd,)"
+check "... as JSON, beside every object" "global,queue: Object,head: list of 50 Item (next) 53" \
+  "$("$tool" path --json --id "$last" leak.heapsnapshot | jq -r '.files[0].paths[0] | "\(.steps | join(",")) \(.objects | length)"')"
+check "... --wide has every object" 53 "$(screen 80 path --wide --id "$last" leak.heapsnapshot | grep -c '  id ')"
+check "... --all too" 53 "$(screen 80 path --all --id "$last" leak.heapsnapshot | grep -c '  id ')"
+
+# Distances, and user roots before system roots.
+python3 "$root/tests/peers/v8_paths.py" "$tool" leak.heapsnapshot "$root/tests/data/chromium-small.heapsnapshot" || failed=1
+
+# Detached nodes.
+check "classes of detached nodes" "Detached <li> 3,<li> 2" \
+  "$("$tool" classes --json detached.heapsnapshot | jq -r '.files[0].classes[] | select(.class | endswith("<li>")) | "\(.class) \(.live_objects)"' | paste -sd,)"
+"$tool" objects --where detached --json detached.heapsnapshot > out
+check "objects --where detached" "3 300 true true true" "$(jq -r '.files[0] | "\(.count) \(.retained) \([.objects[].detached | tostring] | join(" "))"' out)"
+check "... with another condition" 3 "$("$tool" objects --where detached --where 'size>=100' --json detached.heapsnapshot | jq '.files[0].count')"
+check "... that no detached node has" 0 "$("$tool" objects --where detached --where 'size>100' --json detached.heapsnapshot | jq '.files[0].count')"
+check "... of Dart" 1 "$(status "$tool" objects --where detached small.dartheap)"
+check "... says why" "heapdump: small.dartheap: only snapshots of V8 say which objects are detached" "$(cat err)"
+check "object says it" 1 "$("$tool" object detached.heapsnapshot 15 | grep -c 'detached: not in the document')"
+check "... of an attached one" false "$("$tool" object --json detached.heapsnapshot 11 | jq '.files[0].detached')"
+check "suspects count them" "  3 nodes (3 <li>), retain 300 B|      held by global › leakedItems: Array" \
+  "$("$tool" suspects detached.heapsnapshot | grep -A2 '^detached DOM nodes' | tail -n 2 | paste -sd'|')"
+check "... as JSON" '3 300 3 global,leakedItems: Array' \
+  "$("$tool" suspects --json detached.heapsnapshot | jq -r '.graphs[0].detached | "\(.nodes) \(.retained) \(.classes["Detached <li>"]) \(.path | join(","))"')"
+check "no section without any" 0 "$("$tool" suspects leak.heapsnapshot | grep -c '^detached' || true)"
+
+# Locations and stacks.
+check "object: source and stack" "      source script 5:2:2|allocated by Widget (b.js)|             make (a.js:3:4)" \
+  "$("$tool" object tracked.heapsnapshot 3 | grep -A2 ' source ' | paste -sd'|')"
+check "... as JSON" '{"script":"","script_id":5,"line":2,"column":2} ["Widget (b.js)","make (a.js:3:4)"]' \
+  "$("$tool" object --json tracked.heapsnapshot 3 | jq -c '.files[0] | .source, .stack' | paste -sd' ')"
+check "objects: in a column each" "5 2 2" "$("$tool" objects --csv --class 'Detached Widget' tracked.heapsnapshot | python3 -c '
+import csv, sys
+for r in csv.DictReader(sys.stdin): print(r["source.script_id"], r["source.line"], r["source.column"])')"
+sed 's/"trace_tree":\[1,0/"trace_tree":[1,9/' tracked.heapsnapshot > bad.heapsnapshot
+check "a damaged tree is a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
+  "$("$tool" object bad.heapsnapshot 3 2>&1 > /dev/null)"
+check "... and with --strict an error" 1 "$(status "$tool" object --strict bad.heapsnapshot 3)"
+exit $failed
