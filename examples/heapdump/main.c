@@ -132,7 +132,8 @@ static const command commands[] = {
               "The last line states the bytes that are not listed. If a program freed everything, the heap at its peak\n"
               "is shown.\n"
               "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
-              "that hold as much are alive; of several snapshots of a process, which objects hold more each time.",
+              "that hold as much are alive; of several snapshots of a process, which objects hold more each time.\n"
+              "Detached DOM nodes (removed from a page's document, still held) have a section of their own.",
       .options = "top sort frames bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
@@ -258,28 +259,36 @@ static const command commands[] = {
     { .name = "path", .run = run_path,
       .summary = "why an object is alive: who holds it, from a root",
       .usage = "(--id ID | --class NAME) [OPTIONS] FILE",
-      .help = "Tells why an object is alive: a shortest way to it from a root that is not weak. With --class why all\n"
-              "objects of a class are: a shortest way to each, those by the same fields and classes as one, with the\n"
-              "bytes and the number of objects at their ends. A list of like elements is one step.",
+      .help = "Shows why an object is alive: the shortest path from a GC root that is not weak (its retainers). In V8\n"
+              "snapshots paths from the program's own roots come before paths from the engine's, as in DevTools. With\n"
+              "--class, shows why all objects of a class are alive: the shortest path to each, merged by field and\n"
+              "class, with the bytes and number of objects at its end. A linked list is one step.\n"
+              "On a terminal, paths in V8 snapshots show variables, properties and classes; objects of the engine are\n"
+              "folded. --wide, --all and pipes show every object.",
       .options = "id paths class subclasses all wide bytes json csv" FILES,
       .examples = "heapdump path --id 60384 app.dartheap\n"
-                  "heapdump path --class Script app.dartheap         # who keeps all of them" },
+                  "heapdump path --class Script app.dartheap         # who keeps all of them\n"
+                  "heapdump path --paths 5 --id 15 page.heapsnapshot" },
     { .name = "objects", .run = run_objects,
       .summary = "the objects of a class: sizes, fields, values; or those that a condition holds for",
       .usage = "(--class NAME | --where CONDITION) [OPTIONS] FILE...",
       .help = "Lists the objects of a class that a root holds, those that retain the most first: id, sizes, and what the\n"
               "format tells of them: values and fields of Dart, strings and properties of V8. Lengths are those of\n"
-              "strings and, of Dart, lists, maps and sets.",
+              "strings and, of Dart, lists, maps and sets. For V8, the source location of closures and constructors is\n"
+              "listed, and the function that allocated an object while allocations were tracked. --where detached\n"
+              "lists DOM nodes that a page removed from its document and still holds (detached nodes).",
       .options = "class subclasses where garbage top all wide bytes json csv" FILES,
       .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
-                  "heapdump objects --where 'retained>1M' game.log" },
+                  "heapdump objects --where 'retained>1M' game.log\n"
+                  "heapdump objects --where detached page.heapsnapshot" },
     { .name = "object", .run = run_object,
       .summary = "all about one: values, sizes, what it refers to, who refers to it",
       .usage = "[OPTIONS] FILE ID",
       .help = "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
               "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
-              "id, to go on from.",
+              "id, to go on from. For V8, also whether a DOM node is detached, the source location, and the call\n"
+              "stack that allocated the object (of snapshots taken while allocations were tracked).",
       .options = "id top all bytes json csv" FILES,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
                   "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"

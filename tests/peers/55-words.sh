@@ -53,6 +53,7 @@ heapdump record -o trace.json -- sqlite3 app.db .schema > /dev/null 2> err
 gzip -k trace.json
 cp "$data/trace-viewer/two-dumps.json" server.json
 for f in before between after; do cp "$data/node-small.heapsnapshot" $f.heapsnapshot; done
+cp "$data/detached.heapsnapshot" page.heapsnapshot
 for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
 mkdir host3 && cp trace.json host3
 cp "$data/pprof-go.pb" host1a.pb
