@@ -1,0 +1,150 @@
+"""The referee for objects: figures, names and paths that the tool prints of V8, Dart and .NET CF, against brute force.
+
+graph_referee.py TOOL WORK [--random N] [--first SEED] [--files PATH...] [--series A,B,C...] [--full]"""
+import argparse, collections, lzma, os, random, sys, time
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
+sys.dont_write_bytecode = True
+import dart, lists, netcf, random_graphs, v8
+from graph import Unreadable
+from referee import Report, Tool
+from told import Asked
+
+SMALL = 3000                     # objects up to which all is done by removal
+
+
+def read(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    if path.endswith(".xz"):
+        data = lzma.decompress(data)
+    if data.startswith(b"dartheap"):
+        return dart.read(data)
+    return v8.read(data) if data.lstrip()[:1] == b"{" else netcf.read(data)
+
+
+class Turns:
+    """Which screens of a short run are looked at: each kind in its turn, at another width each time."""
+
+    def __init__(self, full):
+        self.full, self.turn = full, 0
+
+    def widths(self):
+        self.turn += 1
+        return (None, 80, 140) if self.full else ((None, 80, 140)[self.turn % 3],)
+
+    def take(self, one_of):
+        self.turn += 1
+        return self.full or self.turn % one_of == 0
+
+
+def some_objects(g, r, most):
+    """Objects to ask about: what retains most, garbage, what has no record, and others."""
+    order = [o for o in lists.largest(g)]
+    picked = order[:2] + [o for o in range(len(g.ids)) if not g.live[o]][:1] + list(range(g.described, len(g.ids)))[:1]
+    rest = [o for o in range(len(g.ids)) if o not in picked]
+    picked += r.sample(rest, min(len(rest), most))
+    return [o for o in dict.fromkeys(picked) if g.find(g.id_text(o))[0] == o]
+
+
+def some_classes(g, r, most):
+    names = sorted({g.class_of(o)[0] for o in range(g.described)} - {""})
+    return [n for n in r.sample(names, min(len(names), most)) if not n.startswith("-")]
+
+
+def list_screens(a, turns, r):
+    g = a.g
+    lists.info(a)
+    if len(g.ids) <= SMALL:
+        for columns in turns.widths():
+            lists.classes(a, columns, ["--bytes"] if not columns else [])
+        lists.classes_json(a)
+    for columns in turns.widths():
+        lists.retained(a, columns, [["--bytes"], ["--all"]][turns.turn % 2] if not columns else [])
+    lists.retained_json(a)
+    for name in some_classes(g, r, 8 if turns.full else 2):
+        for columns in turns.widths():
+            lists.retained_class(a, name, columns)
+        members = g.members(name)
+        for options in (["--class", name], ["--class", name, "--garbage"]):
+            for columns in turns.widths():
+                lists.objects(a, members, options + ([] if columns else ["--bytes"]), columns)
+            if turns.take(2):
+                lists.objects_json(a, members, options)
+    size = sorted(g.sizes)[len(g.sizes) * 2 // 3] if g.sizes else 0
+    if g.described:
+        for columns in turns.widths():
+            lists.objects(a, [o for o in range(g.described) if g.sizes[o] > size and g.cls[o]], ["--where", f"size>{size}"], columns)
+    if g.format != "netcf":
+        for columns in turns.widths():
+            lists.strings(a, ["--garbage"] if columns == 80 else [], columns)
+        lists.strings_json(a)
+    for o in some_objects(g, r, 12 if turns.full else 2):
+        for columns in turns.widths():
+            lists.object_screen(a, o, ["--all"] if not columns else [], columns)
+        if turns.take(2):
+            lists.object_json(a, o)
+
+
+def file_screens(tool, report, path, turns, g=None):
+    g = g or read(path)
+    r = random.Random(os.path.basename(path))
+    report.by, report.command = "referee", path
+    some = range(len(g.ids)) if len(g.ids) < 400 else r.sample(range(len(g.ids)), 60 if len(g.ids) < 20000 else 3)
+    for o, removed in g.check_dominators(some):
+        report.bad("its own dominators are not what removal says", (g.id_text(o), removed))
+    list_screens(Asked(report, tool, g, path), turns, r)
+    return g
+
+
+def inputs(root):
+    out = []
+    for folder in ("tests/data", "fuzz/seeds/fuzz_v8", "fuzz/seeds/fuzz_dart", "fuzz/seeds/fuzz_netcf"):
+        folder = os.path.join(root, folder)
+        out += [os.path.join(folder, n) for n in sorted(os.listdir(folder))
+                if "seeds" in folder or n.endswith((".heapsnapshot", ".dartheap", ".netcf.txt"))]
+    return out
+
+
+def print_report(report, read_, most):
+    print("inputs: " + ", ".join(f"{n} {c}" for c, n in sorted(read_.items())))
+    print("screens: " + ", ".join(f"{n} {c}" for c, n in sorted(report.screens.items())))
+    print(f"figures compared: {report.count}")
+    for kinds, word in (report.notes, "note"), (report.kinds, "VIOLATION"):
+        for kind, found in sorted(kinds.items()):
+            print(f"{word}: {kind}: {len(found)}")
+            for command, raw in sorted(found, key=lambda x: len(x[0]) + len(x[1]))[:most]:
+                print(f"    {command}\n      {raw[:600]}")
+    print("no violation" if not report.kinds else f"{sum(map(len, report.kinds.values()))} violations of {len(report.kinds)} kinds")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("tool"), p.add_argument("work")
+    p.add_argument("--random", type=int, default=0), p.add_argument("--first", type=int, default=0)
+    p.add_argument("--files", nargs="*", default=[]), p.add_argument("--data")
+    p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
+    a = p.parse_args()
+    report, seen = Report(), collections.Counter()
+    tool, turns = Tool(a.tool, report), Turns(a.full)
+    os.makedirs(a.work, exist_ok=True)
+    for seed in range(a.first, a.first + a.random):
+        names = random_graphs.write(a.work, seed)
+        for path in names if a.full else [names[seed % 3]]:
+            file_screens(tool, report, path, turns)
+            seen["random"] += 1
+    for path in a.files + (inputs(a.data) if a.data else []):
+        begun = time.time()
+        try:
+            file_screens(tool, report, path, turns)
+            seen["files"] += 1
+        except Unreadable as why:
+            seen["not well-formed"] += 1
+        if os.environ.get("TIMES"):
+            print(f"{time.time() - begun:.1f} s {path}")
+    print_report(report, seen, a.most)
+    return 1 if report.kinds or not seen["files"] + seen["random"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""How names, values and figures of objects are printed, and what a program says of a graph: rows against what is right."""
+import re
+from text import INVISIBLE, is_share, is_size, like
+
+SIZE = r"\d+(?:\.\d+)?(?: (?:B|KiB|MiB|GiB|TiB|PiB|EiB)\b)?"
+LISTS = "classes", "retained", "objects", "strings"
+NEXT = re.compile(r"next: heapdump ")
+
+
+def clean(text):
+    return INVISIBLE.sub("?", text)
+
+
+def judge(report, what, raw, facts, right=None):
+    """facts: [(what of it, whether it is right)]."""
+    report.count += len(facts)
+    for label, good in facts:
+        if not good:
+            report.bad(f"{what}: {label}", str(raw) + (f"   (right: {str(right)[:300]})" if right is not None else ""))
+    return all(good for _, good in facts)
+
+
+def quoted(text):
+    """As put_quoted."""
+    out = ""
+    for c in text:
+        if c in '"\\':
+            out += "\\" + c
+        elif c == "\n":
+            out += "\\n"
+        elif c == "\t":
+            out += "\\t"
+        elif INVISIBLE.match(c):
+            out += f"\\u{ord(c):04x}" if ord(c) < 0xd800 or ord(c) > 0xdfff else c
+        else:
+            out += c
+    return f'"{out}"'
+
+
+def is_quoted(shown, text):
+    """Whether what stands in quotes is a text, or its beginning: an end in "…" or "..." says so."""
+    if not shown.startswith('"'):
+        return False
+    for whole in (quoted(text), '"' + clean(text) + '"'):
+        if shown == whole or shown == whole + "...":
+            return True
+        body = re.sub(r'(\.\.\.|…|"\.\.\.|…"|"\.\.\.…|…"\.\.\.)$', "", shown)
+        if body != shown and (whole.startswith(body) or whole.startswith(body[:-1])):
+            return True
+    return False
+
+
+def spelled(number):
+    """A double, in as few digits of 15 to 17 as bring it back."""
+    for digits in 15, 16, 17:
+        text = f"%.{digits}g" % number
+        if float(text) == number or number != number:
+            return text
+    return text
+
+
+def value_text(g, o, units=None):
+    """What an object is by itself, as text: None is nothing."""
+    if g.values is None:
+        return g.name_of(o) or None
+    v = g.values[o]
+    if v.tag == 0:
+        return None
+    return {1: lambda: "null", 2: lambda: str(v.value).lower(), 3: lambda: str(v.value), 4: lambda: spelled(v.value),
+            7: lambda: f"length {v.length}"}.get(v.tag, lambda: v.text)()
+
+
+def is_value(g, shown, o):
+    """Whether this is how the value of an object is shown, whole or shortened."""
+    want = value_text(g, o)
+    if want is None:
+        return shown == ""
+    if g.values is not None and g.values[o].tag not in (5, 6, 8):
+        return shown == want or like(shown, want)
+    return is_quoted(shown, want)
+
+
+def is_class(shown, g, c, columns):
+    """A class as it stands in a list: whole, or shortened to a terminal."""
+    name, scope = (clean(x) for x in g.classes[c])
+    whole = name + (f"  ({scope})" if scope else "")
+    if shown.rstrip() == whole.rstrip():
+        return True
+    if scope and shown.endswith(f"  ({scope})"):
+        shown = shown[:-len(scope) - 4]
+    return bool(columns) and like(shown.rstrip(), name.rstrip())
+
+
+def is_object(shown, g, o, columns, value=False):
+    """A class, and behind it a name or value in quotes."""
+    c = g.cls[o]
+    beside = value_text(g, o) if value else g.name_of(o)
+    if is_class(shown, g, c, columns):
+        return not beside or bool(columns)
+    for at in [m.start() for m in re.finditer("  ", shown)]:
+        if is_class(shown[:at], g, c, columns) and beside and \
+                (is_value(g, shown[at + 2:], o) if value else is_quoted(shown[at + 2:], beside)):
+            return True
+    return False
+
+
+def is_id(g, text, o):
+    return g.id_text(o) == text.strip()
+
+
+def is_bytes(shown, n):
+    return is_size(shown.strip(), n)
+
+
+def shares(shown, part, whole):
+    return is_share(shown, part, whole)
+
+
+class Asked:
+    """A file whose graph we have, and the tool that is asked of it."""
+
+    def __init__(self, report, tool, g, path):
+        self.report, self.tool, self.g, self.path = report, tool, g, path
+
+    def lines(self, arguments, columns=None, fails=False):
+        """What a command prints, without what to do next; None: it failed."""
+        self.report.by = arguments[0]
+        out, status = self.tool.run([*arguments, self.path], columns)
+        self.report.screens[arguments[0]] += 1
+        if status:
+            if not fails:
+                self.report.bad("no answer", f"status {status}")
+            return None
+        rows = out.split("\n")
+        if columns:
+            for r in rows:
+                if len(r) > columns and not NEXT.match(r) and arguments[0] in LISTS and "would go with all" not in r:
+                    self.report.bad("a line wider than the terminal", r)
+        for r in rows:
+            if NEXT.match(r):
+                self.check_next(r)
+        return [r for r in rows if r.strip() and not NEXT.match(r)]
+
+    def check_next(self, raw):
+        m = re.match(r"next: heapdump (?:path .*--id|object \S+) (\S+)", raw)
+        if m and not m[1].startswith("-"):
+            judge(self.report, "next", raw, [("id", bool(self.g.find(m[1].strip("'"))))])
+
+    def json(self, arguments):
+        """The answer about the file, as an object."""
+        import json
+        self.report.by = arguments[0]
+        out, status = self.tool.run([*arguments, "--json", self.path])
+        self.report.screens[arguments[0]] += 1
+        if status:
+            self.report.bad("no answer", f"status {status}")
+            return None
+        try:
+            return json.loads(out)["files"][0]
+        except (ValueError, LookupError) as why:
+            self.report.bad("JSON", f"{why!r} {out[:200]}")
+            return None
