@@ -5,7 +5,7 @@ import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
 sys.dont_write_bytecode = True
-import dart, lists, netcf, random_graphs, v8
+import changes, dart, lists, netcf, random_graphs, v8
 from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
@@ -97,6 +97,18 @@ def file_screens(tool, report, path, turns, g=None):
     return g
 
 
+def series_screens(tool, report, paths, graphs, turns):
+    """Several files of one process."""
+    pairs = [(0, 1), (0, len(paths) - 1)] if turns.full else [(0, len(paths) - 1)]
+    for i, k in pairs:
+        two, a, b = [paths[i], paths[k]], graphs[i], graphs[k]
+        for columns in turns.widths():
+            changes.diff(tool, report, two, a, b, False, columns)
+        if turns.take(2):
+            changes.diff(tool, report, two, a, b, True, None)
+        changes.diff_json(tool, report, two, a, b)
+
+
 def inputs(root):
     out = []
     for folder in ("tests/data", "fuzz/seeds/fuzz_v8", "fuzz/seeds/fuzz_dart", "fuzz/seeds/fuzz_netcf"):
@@ -122,6 +134,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("tool"), p.add_argument("work")
     p.add_argument("--random", type=int, default=0), p.add_argument("--first", type=int, default=0)
+    p.add_argument("--series", action="append", default=[], help="files of one process, by commas")
     p.add_argument("--files", nargs="*", default=[]), p.add_argument("--data")
     p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
     a = p.parse_args()
@@ -130,9 +143,11 @@ def main():
     os.makedirs(a.work, exist_ok=True)
     for seed in range(a.first, a.first + a.random):
         names = random_graphs.write(a.work, seed)
-        for path in names if a.full else [names[seed % 3]]:
-            file_screens(tool, report, path, turns)
-            seen["random"] += 1
+        graphs = [read(n) for n in names]
+        for path, g in list(zip(names, graphs))[slice(None) if a.full else slice(seed % 3, seed % 3 + 1)]:
+            file_screens(tool, report, path, turns, g)
+        series_screens(tool, report, names, graphs, turns)
+        seen["random"] += 3
     for path in a.files + (inputs(a.data) if a.data else []):
         begun = time.time()
         try:
@@ -142,6 +157,10 @@ def main():
             seen["not well-formed"] += 1
         if os.environ.get("TIMES"):
             print(f"{time.time() - begun:.1f} s {path}")
+    for names in a.series:
+        names = names.split(",")
+        series_screens(tool, report, names, [read(n) for n in names], turns)
+        seen["series"] += 1
     print_report(report, seen, a.most)
     return 1 if report.kinds or not seen["files"] + seen["random"] else 0
 

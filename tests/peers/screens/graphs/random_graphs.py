@@ -128,7 +128,8 @@ class Heap:
             for _ in range(r.randint(1, 6)):
                 gone = r.random() < .5
                 li = self.node("native", r.choice(("<li>", "<li class=a b>", "<div id='x'>")), 100, None, 2 if gone else r.choice((0, 1)))
-                self.edge(*((self.nodes[held][4][0][2], "element", li, li) if gone else (d, "element", li, li)))
+                above = self.nodes[held][4][0][2] if gone else d
+                self.edge(above, "element", len(self.nodes[above][4]), li)
                 if r.random() < .3:
                     self.edge(li, "internal", "child", self.node("native", "Text", 40))
         for type, name in ("code", "(code)"), ("hidden", "system / Map"), ("object shape", "system / Map"), ("hidden", "system / WeakCell"):
