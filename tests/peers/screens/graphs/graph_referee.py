@@ -10,7 +10,6 @@ from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
 
-SMALL = 3000                     # objects up to which all is done by removal
 
 
 def read(path):
@@ -55,10 +54,9 @@ def some_classes(g, r, most):
 def list_screens(a, turns, r):
     g = a.g
     lists.info(a)
-    if len(g.ids) <= SMALL:
-        for columns in turns.widths():
-            lists.classes(a, columns, ["--bytes"] if not columns else [])
-        lists.classes_json(a)
+    for columns in turns.widths():
+        lists.classes(a, columns, ["--bytes"] if not columns else [])
+    lists.classes_json(a)
     for columns in turns.widths():
         lists.retained(a, columns, [["--bytes"], ["--all"]][turns.turn % 2] if not columns else [])
     lists.retained_json(a)

@@ -4,7 +4,7 @@ from graph import KINDS, ROOTS, STRONG
 from text import like
 from told import clean, is_bytes, is_class, is_id, is_object, is_quoted, is_value, judge, quoted, shares, SIZE, value_text
 
-WIDE = 110                       # columns from which classes shows garbage, too
+SMALL = 3000                     # objects up to which all is done by removal
 
 
 # info --------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def info(a):
 # classes -----------------------------------------------------------------------------------------
 
 def class_table(g):
-    """{class: (retained, live bytes, live, bytes, objects)} by (name, scope)."""
+    """{class: [retained, live bytes, live, bytes, objects]}; of large graphs what few classes retain is found out."""
     if "classes" in g.cache:
         return g.cache["classes"]
     table = {}
@@ -112,8 +112,9 @@ def class_table(g):
         if g.live[o]:
             row[1] += g.sizes[o]
             row[2] += 1
-    for c, row in table.items():
-        row[0] = g.removed([o for o in range(g.described) if g.cls[o] == c and g.live[o]])[1] if row[2] else 0
+    for i, (c, row) in enumerate(sorted(table.items())):
+        known = len(g.ids) <= SMALL or i % 37 == 5
+        row[0] = None if not known else g.removed([o for o in range(g.described) if g.cls[o] == c and g.live[o]])[1] if row[2] else 0
     g.cache["classes"] = table
     return table
 
@@ -141,8 +142,9 @@ def classes(a, columns, options=()):
         best = None
         for c in found:
             t = table[c]
-            facts = [("retained", is_bytes(m["retained"], t[0]) or (m["less"] == ">")), ("share", shares(m["share"], t[0], g.bytes)),
-                     ("live bytes", is_bytes(m["live_bytes"], t[1])), ("live objects", int(m["live"]) == t[2])]
+            facts = [] if t[0] is None or m["less"] == ">" else [("retained", is_bytes(m["retained"], t[0])),
+                                                                 ("share", shares(m["share"], t[0], g.bytes))]
+            facts += [("live bytes", is_bytes(m["live_bytes"], t[1])), ("live objects", int(m["live"]) == t[2])]
             if m["objects"]:
                 facts += [("bytes", is_bytes(m["bytes"], t[3])), ("objects", int(m["objects"]) == t[4])]
             wrong = sum(not good for _, good in facts)
@@ -164,7 +166,8 @@ def classes_json(a):
         c = [c for c in class_table(a.g) if a.g.classes[c] == (row["class"], row.get("scope", ""))]
         want = [class_table(a.g)[k] for k in c]
         told = [row[k] for k in ("retained", "live_bytes", "live_objects", "bytes", "objects")]
-        judge(a.report, "json", row, [("a row", told in want or not row["exact"])], want)
+        known = row["exact"] and all(w[0] is not None for w in want)
+        judge(a.report, "json", row, [("a row", told in want if known else told[1:] in [w[1:] for w in want])], want)
     if got:
         judge(a.report, "json", "", [("how many", len(got["classes"]) == len(class_table(a.g)))], len(class_table(a.g)))
 
