@@ -5,7 +5,7 @@ import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
 sys.dont_write_bytecode = True
-import changes, dart, lists, netcf, random_graphs, v8
+import changes, dart, lists, netcf, random_graphs, suspects, v8
 from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
@@ -92,7 +92,15 @@ def file_screens(tool, report, path, turns, g=None):
     for o, removed in g.check_dominators(some):
         report.bad("its own dominators are not what removal says", (g.id_text(o), removed))
     list_screens(Asked(report, tool, g, path), turns, r)
+    suspect_screens(tool, report, [path], [g], turns)
     return g
+
+
+def suspect_screens(tool, report, paths, graphs, turns):
+    s = suspects.Series(graphs)
+    got = suspects.suspects_json(tool, report, paths, s)
+    for columns in turns.widths():
+        suspects.suspects_text(tool, report, paths, s, got, columns)
 
 
 def series_screens(tool, report, paths, graphs, turns):
@@ -105,6 +113,7 @@ def series_screens(tool, report, paths, graphs, turns):
         if turns.take(2):
             changes.diff(tool, report, two, a, b, True, None)
         changes.diff_json(tool, report, two, a, b)
+    suspect_screens(tool, report, paths, graphs, turns)
 
 
 def inputs(root):

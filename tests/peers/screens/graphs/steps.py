@@ -85,9 +85,12 @@ class Step:
 class Walk:
     """A search for ways on which the steps are, over states (object, steps matched, names since the last one, in a list).
 
-    In a list: (elements to come, its fields, which field comes next, class), else None; "more" within "… N more"."""
+    In a list: (elements to come, its fields, which field comes next, class, names that led to the one before), else None;
+    "more" within "… N more"."""
 
-    def __init__(self, g, texts, loose):
+    def __init__(self, g, texts, loose, upto=False, wild=False):
+        self.wild = wild                       # anything may be between two steps
+        self.upto = upto                       # many ways as one: of a list any element, of "[]" any name
         self.g, self.steps, self.loose = g, [Step(t) for t in texts], loose
         self.queue, self.seen, self.ends = collections.deque(), set(), set()
 
@@ -111,27 +114,43 @@ class Walk:
                 self.put(o, at, names, mode)
             return
         if mode and mode != "more":
-            left, fields, k, shown = mode
-            if not fields and shows_object(g, shown, o):
-                self.put(o, at, (), (left - 1, fields, 0, shown))
-            elif fields and any(shows(fields[k], n) for n in names):
-                last = k + 1 == len(fields)
-                if not last or shows_object(g, shown, o):
-                    self.put(o, at, (), (left - last, fields, (k + 1) % len(fields), shown))
-            if is_engine(g, o):
+            if not self.next_of_list(o, at, names, mode) and is_engine(g, o) and not shows_object(g, mode[3], o):
                 self.put(o, at, names, mode)
             return
         for label, shown, *of in self.steps[at].readings:
-            if (label and not any(shows(label, n) for n in names)) or not shows_object(g, shown, o):
+            if (label and not any(self.called(label, n) for n in names)) or not shows_object(g, shown, o):
                 continue
             if of[0]:
-                self.put(o, at, (), (of[0] - 1, of[1], 0, shown))
+                self.element(o, at)
+                self.put(o, at, (), (of[0] - 1, of[1], 0, shown, None))
             else:
                 if at + 1 == len(self.steps) and not self.loose:
                     self.ends.add(o)
                 self.put(o, at + 1, (), None)
-        if is_engine(g, o) or mode:
+        if is_engine(g, o) or mode or self.wild:
             self.put(o, at, names, mode)
+
+    def called(self, label, name):
+        """Whether a reference is called so; many objects' ways as one have "[]" where names differ."""
+        return shows(label, name) or (self.upto and label == "[]")
+
+    def element(self, o, at):
+        if self.upto and at + 1 == len(self.steps):
+            self.ends.add(o)
+
+    def next_of_list(self, o, at, names, mode):
+        left, fields, k, shown, by = mode
+        if not fields and by in (None, names) and shows_object(self.g, shown, o):
+            self.element(o, at)
+            self.put(o, at, (), (left - 1, fields, 0, shown, names))
+            return True
+        if fields and any(shows(fields[k], n) for n in names):
+            last = k + 1 == len(fields)
+            if not last or shows_object(self.g, shown, o):
+                self.element(o, at)
+                self.put(o, at, (), (left - last, fields, (k + 1) % len(fields), shown, None))
+                return True
+        return False
 
     def run(self, starts):
         for o, names in starts:
@@ -160,11 +179,13 @@ def starts(g, users):
             yield o, ("",)
 
 
-def ends_of(g, texts, loose=False):
+def ends_of(g, texts, loose=False, upto=False):
     """Objects to which a way with these steps leads; loose: one reference behind the last step. What a program's own
     roots reach is reached from these."""
-    all = Walk(g, texts, loose).run(starts(g, False))
+    if upto and not Walk(g, texts, loose).run(starts(g, False)) and "[]" not in " ".join(texts):
+        return set()                           # no list is that long
+    all = Walk(g, texts, loose, upto).run(starts(g, False))
     if g.format != "heapsnapshot":
         return all
     far = g.user_far()
-    return {o for o in all if o not in far} | {o for o in Walk(g, texts, loose).run(starts(g, True)) if o in far}
+    return {o for o in all if o not in far} | {o for o in Walk(g, texts, loose, upto).run(starts(g, True)) if o in far}

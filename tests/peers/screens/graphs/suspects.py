@@ -1,0 +1,318 @@
+"""suspects of objects: figures, growth, what is below, and the ways that are shown."""
+import json, re
+from changes import by_ids, pairs, run
+from graph import STRONG
+from lists import largest
+from steps import ends_of, is_engine, label_of, split, Walk
+from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
+
+TENTH = 10
+
+
+def is_user(g, o):
+    """A program's own object: neither the engine's nor what others are made of."""
+    if o >= g.described:
+        return False
+    if g.format != "heapsnapshot":
+        return True
+    return g.types[o] in ("object", "closure", "regexp", "native") and not is_engine(g, o) and \
+        not g.names[o].startswith("Node / ") and o not in (0,)
+
+
+class Series:
+    """Snapshots of one process, in turn; old: objects that are in all, by their numbers in the last one."""
+
+    def __init__(self, graphs):
+        self.graphs, self.last, self.old = graphs, graphs[-1], {}
+        self.known = len(graphs) > 1 and all(g.format == "heapsnapshot" for g in graphs) and \
+            all(by_ids(a, b) for a, b in zip(graphs, graphs[1:]))
+        if not self.known:
+            return
+        chains = {o: [o] for o in range(self.last.described)}
+        for a, b in list(zip(graphs, graphs[1:]))[::-1]:
+            then = {p: o for o, p in pairs(a, b)[0].items()}
+            chains = {o: [then[c[0]]] + c for o, c in chains.items() if c[0] in then}
+        self.old = chains
+
+    def kept(self, o):
+        return o in self.old and all(g.live[n] for g, n in zip(self.graphs, self.old[o]))
+
+    def fresh(self, o):
+        """Bytes of an object that are new since the first snapshot."""
+        if not self.last.live[o]:
+            return 0
+        before = self.graphs[0].sizes[self.old[o][0]] if o in self.old else self.first_size(o)
+        return max(0, self.last.sizes[o] - before)
+
+    def first_size(self, o):
+        if not hasattr(self, "direct"):
+            self.direct = {p: a for a, p in pairs(self.graphs[0], self.last)[0].items()}
+        return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
+
+    def below(self, o):
+        """What an object retains but for old objects and what these retain."""
+        down, out, stack = children(self.last), [], [o]
+        while stack:
+            for c in down.get(stack.pop(), ()):
+                if c not in self.old:
+                    out.append(c)
+                    stack.append(c)
+        return out
+
+    def reached_fresh(self, o):
+        """New bytes of all that an object leads to."""
+        g, seen, stack = self.last, {o}, [o]
+        while stack:
+            for _, _, t in g.steps(stack.pop()):
+                if t not in seen:
+                    seen.add(t)
+                    stack.append(t)
+        return sum(self.fresh(t) for t in seen)
+
+    def held(self):
+        """By object of the last snapshot and snapshot: bytes for which it is the nearest old dominator."""
+        out = []
+        for k, g in enumerate(self.graphs):
+            number = {c[k]: o for o, c in self.old.items() if self.kept(o)}
+            up, sums, owner = g.dominators()[0], {}, {}
+            for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
+                owner[o] = number.get(o, owner.get(up[o]) if up[o] is not None else None)
+                sums[owner[o]] = sums.get(owner[o], 0) + g.sizes[o]
+            out.append(sums)
+        return out
+
+
+def children(g):
+    if "children" not in g.cache:
+        down = {}
+        for o, p in enumerate(g.dominators()[0]):
+            if p is not None:
+                down.setdefault(p, []).append(o)
+        g.cache["children"] = down
+    return g.cache["children"]
+
+
+def depth(g, o):
+    if "depth" not in g.cache:
+        far, up = {}, g.dominators()[0]
+        for o_ in range(len(g.ids)):
+            way = []
+            while o_ is not None and o_ not in far:
+                way.append(o_)
+                o_ = up[o_]
+            for w in reversed(way):
+                far[w] = 0 if up[w] is None else far[up[w]] + 1
+        g.cache["depth"] = far
+    return g.cache["depth"][o]
+
+
+# JSON --------------------------------------------------------------------------------------------
+
+def suspect_json(report, s, row, others):
+    g, r = s.last, s.last.dominators()[1]
+    found = g.find(row["id"])
+    if not found:
+        report.bad("suspect: id of no object", row["id"])
+        return
+    o = found[0]
+    facts = [("class", row["class"] == g.class_of(o)[0]), ("retains", row["retained"] == r[o]), ("it is garbage", bool(g.live[o]))]
+    if "in_no_other" in row:
+        inner = [p for p in others if p != o and o in set(g.ancestors(p))]
+        top = [p for p in inner if not any(q in inner for q in g.ancestors(p))]
+        facts.append(("bytes in no other suspect", row["in_no_other"] == r[o] - sum(r[p] for p in top)))
+    judge(report, "suspect", row, facts, (g.class_of(o), r[o]))
+    below = s.below(o) if s.known else [p for p in range(g.described) if g.live[p] and o in set(g.ancestors(p))] \
+        if len(g.ids) < 3000 else s.below(o)
+    counts = {}
+    for p in below:
+        counts[g.class_of(p)] = counts.get(g.class_of(p), 0) + 1
+    for b in row["below"]:
+        n = counts.get((b["class"], b.get("scope", "")))
+        named = [p for p in below if g.class_of(p)[0] == b["class"] and g.name_of(p) == b.get("name")]
+        judge(report, "suspect", b, [("objects below it", b["objects"] == n),
+                                     ("the name of those below it is of no majority", "name" not in b or 2 * len(named) > (n or 0))], n)
+    way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
+    if row["within"]:
+        inside = Walk(g, row["within"], False, wild=True)
+        ends = inside.run([(r.to, (label_of(g, o, i, r.to),)) for i, r in enumerate(g.refs[o]) if r.kind == STRONG])
+        judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends))])
+
+
+def way(report, g, what, steps, want, raw, loose=False, least=1, cut=False, upto=False):
+    """Whether enough of the objects are at the end of such a way from a root."""
+    if not steps:
+        report.bad(f"{what}: no way is shown", str(raw)[:300])
+        return
+    if not cut and any(re.fullmatch(r"… \d+ more", s) for s in steps):
+        report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
+    ends = ends_of(g, steps, loose, upto)
+    judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
+          f"{len(ends & want)} of {len(want)} objects, at least {least}; {[g.id_text(o) for o in list(want)[:3]]}")
+
+
+def growth_json(report, s, row):
+    """Growth is no more than what is new below; by the nearest old dominator it is what a sum of sizes says."""
+    g, o = s.last, s.last.find(row["id"])[0]
+    n = len(s.graphs)
+    bound = s.reached_fresh(o)
+    judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
+                                  ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
+                                  ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
+                                  ("of an object that is not in all snapshots", s.kept(o))], bound)
+
+
+def class_json(report, s, row):
+    g = s.last
+    c = [k for k, named in enumerate(g.classes) if named == (row["class"], row.get("scope", ""))]
+    live = [o for o in range(g.described) if g.live[o] and g.cls[o] in c]
+    total = g.removed(live)[1]
+    facts = [("objects", row["objects"] == len(live)), ("bytes", row["bytes"] == sum(g.sizes[o] for o in live)),
+             ("retains", row["retained"] == total)]
+    if "growth" in row:
+        a = s.graphs[0]
+        before = [o for o in range(a.described) if a.live[o] and a.class_of(o) == (row["class"], row.get("scope", ""))]
+        facts.append(("growth", row["growth"] == sum(g.sizes[o] for o in live) - sum(a.sizes[o] for o in before)))
+    judge(report, "class", row, facts, (len(live), sum(g.sizes[o] for o in live), total))
+    of = [o for o in live if o not in s.old] if s.known else live
+    if row["path"]:
+        told, all_ = row.get("path_objects"), row.get("path_of")
+        if told is not None:
+            judge(report, "class", {k: row[k] for k in ("class", "path_objects", "path_of")}, [
+                ("held by: of how many", all_ == len(of)), ("held by: no majority", 2 * told > all_)], len(of))
+        else:
+            told = -(-row["path_percent"] * len(of) // 100)
+            judge(report, "class", row, [("held by: no majority", row["path_percent"] > 50)])
+        way(report, g, "class", row["path"], set(of), row, least=told, loose="path_objects" not in row, upto=True)
+
+
+def largest_holder(report, s, ids):
+    """No object of the program that has nothing to do with the suspects retains more than these do."""
+    g, r = s.last, s.last.dominators()[1]
+    listed = [g.find(i)[0] for i in ids if g.find(i)]
+    users = [o for o in largest(g) if is_user(g, o) and r[o]]
+    if not users:
+        return
+    judge(report, "suspects", ids, [("nothing, though objects of the program have the bytes", bool(listed))],
+          [(g.id_text(o), g.class_of(o)[0], r[o]) for o in users[:3]])
+    if not listed:
+        return
+    related = set(listed)
+    for o in listed:
+        related.update(g.ancestors(o))
+    for o in users:
+        if o in related or any(p in listed for p in g.ancestors(o)):
+            continue
+        more = r[o] > max(r[p] for p in listed) or r[o] > min(r[p] for p in listed) and r[o] * TENTH >= g.bytes
+        judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [("a larger holder is left out", not more)],
+              [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
+        break                                  # those that follow are smaller
+    engine = [k for k, p in enumerate(listed) if not is_user(g, p)]
+    judge(report, "suspects", [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed], [
+        ("the engine's own comes first", not engine or engine[0] > 0 or all(not is_user(g, p) for p in listed))])
+
+
+def suspects_json(tool, report, paths, s):
+    report.by = "suspects"
+    out, beside, status = run(tool, report, ["suspects", "--json", *paths])
+    if status:
+        report.bad("no answer", beside[:200])
+        return None
+    try:
+        got = json.loads(out)["graphs"][0]
+    except (ValueError, LookupError) as why:
+        report.bad("JSON", f"{why!r} {out[:200]}")
+        return None
+    judge(report, "json", got["live_bytes"], [("live bytes", got["live_bytes"] == s.last.bytes),
+                                              ("snapshots", got["snapshots"] == len(s.graphs))], s.last.bytes)
+    rows = got["suspects"]
+    listed = [s.last.find(row["id"])[0] for row in rows if s.last.find(row["id"])]
+    for row in rows:
+        suspect_json(report, s, row, listed)
+        if len(paths) > 1:
+            growth_json(report, s, row)
+    for row in got["classes"]:
+        class_json(report, s, row)
+    if len(paths) == 1:
+        largest_holder(report, s, [row["id"] for row in rows])
+    elif s.known:
+        new = sum(s.fresh(o) for o in range(s.last.described))
+        told = sum(row["growth"] for row in rows)
+        judge(report, "growth", [(row["id"], row["growth"]) for row in rows], [("together more than is new or larger", told <= new)], new)
+    else:
+        judge(report, "suspects", [row["id"] for row in rows], [("growth of objects though ids say nothing", not rows)])
+        if s.last.format == "heapsnapshot":
+            judge(report, "suspects", beside[:300], [("it does not say why by class", "ids" in beside + out)])
+    return got
+
+
+# Text --------------------------------------------------------------------------------------------
+
+HEAD = re.compile(rf".*?: (?:(\d+) snapshots, ({SIZE}) to )?({SIZE}) alive")
+PILE = re.compile(r"\s*(\d+)  (.*), id ([0-9a-f]+)")
+GROWTH = re.compile(rf"\s+([+-]?{SIZE}); ([+-]?{SIZE}) a step; grew in (\d+) of (\d+) steps(.*)")
+RETAINS = re.compile(rf"retains ({SIZE}), (> ?100%|[\d.]+%) of all(?:; ({SIZE}) of it in no other suspect)?")
+CLASS = re.compile(rf"\s*(\d+)  (.*): (\d+) objects?, ({SIZE}), retain ({SIZE})(?:; ([+-]?{SIZE}), ([+-]\d+) objects.*)?")
+HELD = re.compile(r"\s+held by (.*?)(?:  \((?:(\d+)%|(\d+)) of( the new)? (\d+)\))?")
+
+
+def signed(shown, n):
+    return is_bytes(shown.lstrip("+-"), abs(n)) and (shown[0] == "-") == (n < 0)
+
+
+def suspects_text(tool, report, paths, s, got, columns):
+    """The same on a screen: JSON was checked."""
+    report.by = "suspects"
+    if columns:
+        out, status = tool.run(["suspects", *paths], columns)
+        report.screens["suspects"] += 1
+    else:
+        out, beside, status = run(tool, report, ["suspects", *paths])
+    if status or got is None:
+        return
+    g, now, kind = s.last, None, None
+    for raw in out.split("\n"):
+        head, pile, growth, retains, cls, held = (p.fullmatch(raw) if p is not RETAINS else p.search(raw)
+                                                  for p in (HEAD, PILE, GROWTH, RETAINS, CLASS, HELD))
+        if re.match(r"\s*\d+  ", raw) and not (pile or cls):
+            now = None                         # cut off
+        if head:
+            judge(report, "head", raw, [("bytes", is_bytes(head[3], g.bytes)), ("before", not head[2] or is_bytes(head[2], s.graphs[0].bytes))],
+                  (s.graphs[0].bytes, g.bytes))
+        elif pile:
+            k, kind = int(pile[1]) - 1, "suspect"
+            now = got["suspects"][k] if k < len(got["suspects"]) else None
+            o = g.find(pile[3])[0] if g.find(pile[3]) else None
+            judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
+                ("name", is_named(g, re.sub(r"^list of \d+ ", "", pile[2]), o, columns)),
+                ("list", ("list of" in pile[2]) <= ("list_of" in now))]), now)
+        elif cls:
+            kind, k = "class", int(cls[1]) - 1
+            now = got["classes"][k] if k < len(got["classes"]) else None
+            judge(report, "class", raw, [("order", now is not None)] + ([] if not now else [
+                ("objects", int(cls[3]) == now["objects"]), ("bytes", is_bytes(cls[4], now["bytes"])),
+                ("retains", is_bytes(cls[5], now["retained"])), ("growth", not cls[6] or signed(cls[6], now["growth"])),
+                ("name", is_class(cls[2], g, g.classes.index((now["class"], now.get("scope", ""))), columns))]), now)
+        elif retains and now and kind == "suspect":
+            facts = [("retains", is_bytes(retains[1], now["retained"])), ("share", shares(retains[2], now["retained"], g.bytes))]
+            if retains[3]:
+                facts.append(("in no other", is_bytes(retains[3], now["in_no_other"])))
+            if growth:
+                facts += [("growth", signed(growth[1], now["growth"])), ("a step", signed(growth[2], now["per_step"])),
+                          ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
+            judge(report, "suspect", raw, facts, now)
+        elif held and now:
+            steps = split(re.sub(r"  \(\d+ of[^()]*…$", "", held[1]))
+            told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
+            if kind == "suspect":
+                way(report, g, "suspect", steps, {g.find(now["id"])[0]}, raw, cut=bool(columns), upto="list_of" in now)
+            elif "path_objects" in now:
+                of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
+                way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
+                judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])
+
+
+def is_named(g, shown, o, columns):
+    if is_class(shown, g, g.cls[o], columns):
+        return not g.name_of(o) or bool(columns)
+    at = shown.rfind('  "')
+    return at > 0 and is_class(shown[:at], g, g.cls[o], columns) and is_quoted(shown[at + 2:], g.name_of(o))
