@@ -26,15 +26,14 @@ class NetCF(Graph):
             self.cls.append(self.class_of_type(t))
         self.described = len(self.ids)
 
-        def object_of(i):
-            if i not in number:
-                number[i] = len(self.ids)
-                self.ids.append(i)
-                self.sizes.append(0)
-                self.cls.append(0)
-            return number[i]
-        self.refs = [[Ref(object_of(i), STRONG, "", None) for i in refs] for _, _, refs in self.records.values()]
-        self.roots = [Root(object_of(i), kind, flags, self.class_of_type(c) if c is not None else None)
+        named = {i for _, _, refs in self.records.values() for i in refs} | {r[0] for r in self.root_records}
+        for i in sorted(named - set(number)):
+            number[i] = len(self.ids)
+            self.ids.append(i)
+            self.sizes.append(0)
+            self.cls.append(0)
+        self.refs = [[Ref(number[i], STRONG, "", None) for i in refs] for _, _, refs in self.records.values()]
+        self.roots = [Root(number[i], kind, flags, self.class_of_type(c) if c is not None else None)
                       for i, kind, flags, c in self.root_records]
         self.refs += [[] for _ in self.ids[self.described:]]
         self.pair_up()
@@ -102,15 +101,16 @@ def united(parts):
             g.cls.append(names[p.cls[o]])
     g.ids, g.sizes, g.described = [s[0] for s, _, _ in made], [s[2] for s, _, _ in made], len(made)
 
+    named = {p.ids[r.to] for _, p, o in made for r in p.refs[o] if r.to >= p.described} | \
+        {p.ids[r.object] for p in parts for r in p.roots if r.object >= p.described}
+    for i in sorted(named - set(first)):
+        first[i] = len(g.ids)
+        g.ids.append(i)
+        g.sizes.append(0)
+        g.cls.append(0)
+
     def target(p, o):
-        if o < p.described:
-            return numbers[parts.index(p)][0][o]
-        if p.ids[o] not in first:
-            first[p.ids[o]] = len(g.ids)
-            g.ids.append(p.ids[o])
-            g.sizes.append(0)
-            g.cls.append(0)
-        return first[p.ids[o]]
+        return numbers[parts.index(p)][0][o] if o < p.described else first[p.ids[o]]
     g.refs = [[r._replace(to=target(p, r.to)) for r in p.refs[o]] for _, p, o in made]
     roots = [r._replace(object=target(p, r.object), container=r.container and numbers[k][1][r.container])
              for k, p in enumerate(parts) for r in p.roots]

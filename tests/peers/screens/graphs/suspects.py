@@ -228,7 +228,7 @@ def suspects_json(tool, report, paths, s):
     listed = [s.last.find(row["id"])[0] for row in rows if s.last.find(row["id"])]
     for row in rows:
         suspect_json(report, s, row, listed)
-        if len(paths) > 1:
+        if len(paths) > 1 and s.last.find(row["id"]):
             growth_json(report, s, row)
     for row in got["classes"]:
         class_json(report, s, row)
@@ -303,9 +303,9 @@ def suspects_text(tool, report, paths, s, got, columns):
         elif held and now:
             steps = split(re.sub(r"  \(\d+ of[^()]*…$", "", held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
-            if kind == "suspect":
+            if kind == "suspect" and g.find(now["id"]):
                 way(report, g, "suspect", steps, {g.find(now["id"])[0]}, raw, cut=bool(columns), upto="list_of" in now)
-            elif "path_objects" in now:
+            elif kind == "class" and "path_objects" in now:
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
                 judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])

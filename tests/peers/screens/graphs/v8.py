@@ -63,9 +63,10 @@ class V8(Graph):
         if e != len(edges):
             raise ValueError("edges are left over")
         self.described = count
-        self.raw_names = list(self.names)
+        self.raw_names = list(self.names)      # names are so in the file; classes tell that elements are detached
         self.mark_detached()
         self.cls = [self.class_number(class_name(t, n)) for t, n in zip(self.types, self.names)]
+        self.names = self.raw_names
         self.described_classes = set(range(1, len(self.classes)))
 
     def mark_detached(self):
