@@ -70,8 +70,9 @@ class Graph:
         return self.classes[self.cls[o]]
 
     def name_of(self, o):
-        """What an object is called beside its class."""
-        return self.names[o] if self.names and self.names[o] != self.class_of(o)[0] else ""
+        """What an object is called beside its class, which says of an element whether it is detached."""
+        name = self.names[o] if self.names else ""
+        return "" if self.class_of(o)[0] in (name, "Detached " + name) else name
 
     # Reachability and removal --------------------------------------------------------------------
 

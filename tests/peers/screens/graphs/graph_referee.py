@@ -5,7 +5,7 @@ import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
 sys.dont_write_bytecode = True
-import changes, dart, lists, netcf, random_graphs, suspects, v8
+import changes, dart, lists, netcf, random_graphs, suspects, v8, ways
 from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
@@ -63,6 +63,10 @@ def list_screens(a, turns, r):
     for name in some_classes(g, r, 8 if turns.full else 2):
         for columns in turns.widths():
             lists.retained_class(a, name, columns)
+        if len(g.ids) <= lists.SMALL:
+            for columns in turns.widths():
+                ways.class_screen(a, name, columns)
+            ways.class_ways(a, name)
         members = g.members(name)
         for options in (["--class", name], ["--class", name, "--garbage"]):
             for columns in turns.widths():
@@ -80,8 +84,10 @@ def list_screens(a, turns, r):
     for o in some_objects(g, r, 12 if turns.full else 2):
         for columns in turns.widths():
             lists.object_screen(a, o, ["--all"] if not columns else [], columns)
+            ways.path_screen(a, o, columns, ["--all"] if columns and turns.take(3) else [])
         if turns.take(2):
             lists.object_json(a, o)
+        ways.path_json(a, o, turns.turn % 3 + 1)
 
 
 def file_screens(tool, report, path, turns, g=None):

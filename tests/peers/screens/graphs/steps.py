@@ -171,6 +171,8 @@ class Walk:
 def starts(g, users):
     """Where ways begin: (object, names of what holds it)."""
     if users:
+        if g.types[0] != "synthetic":
+            yield 0, ("",)
         for o in g.users:
             if g.live[o]:
                 yield o, tuple(r.name if r.index is None else "[]" for r in g.refs[0] if r.to == o) + ("",)

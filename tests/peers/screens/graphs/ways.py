@@ -1,0 +1,271 @@
+"""path: every object, reference and figure of the ways to an object, and the tree of ways to a class."""
+import re
+from graph import ROOTS
+from steps import ends_of, shows, split, starts, Walk
+from told import clean, is_bytes, is_object, judge, shares, SIZE
+
+LINE = re.compile(rf"  (?P<what>.*?)  id (?P<id>\S+?)(?: to (?P<last>\S+?))?, retains (?P<retained>{SIZE})"
+                  rf"(?:, (?P<by>by .*|as key of .*?))?(?: \(\+(?P<folded>\d+) of V8\))?")
+
+
+def shortest(g, o):
+    """How many objects the shortest way has, a program's own roots before others; None: nothing holds it."""
+    if not g.live[o]:
+        return None
+    if g.format == "heapsnapshot" and o in g.user_far() and o != 0:
+        return g.user_far()[o] + 2
+    return g.root_far()[o] + 1
+
+
+def begins_well(g, objects, o):
+    """Whether a way begins at a root, at one of the program's if these lead there."""
+    if objects[0] not in g.starts:
+        return False
+    if g.format != "heapsnapshot" or o not in g.user_far() or o == 0:
+        return True
+    return objects[0] == 0 and len(objects) > 1 and objects[1] in g.users
+
+
+def path_json(a, o, most=1):
+    g, r = a.g, a.g.dominators()[1]
+    text = g.id_text(o)
+    got = a.json(["path", "--id", text] + (["--paths", str(most)] if most > 1 else []))
+    if not got:
+        return
+    o = g.find(text)[0]
+    paths = got["paths"]
+    judge(a.report, "json", text, [("a way", bool(paths) == bool(g.live[o])), ("how many", len(paths) <= most)], g.live[o])
+    used = set()
+    for n, p in enumerate(paths):
+        rows = p["objects"]
+        ids = [[x for x in g.find(row["id"]) if g.class_of(x) == (row["class"], row.get("scope", g.class_of(x)[1]))] for row in rows]
+        objects = real_objects(g, ids, rows)
+        judge(a.report, "way", rows[:6], [("no such way", objects is not None)], text)
+        if objects is None:
+            continue
+        root = [x for x in g.roots if x.object == objects[0] and (ROOTS[x.kind] if x.kind < 6 else "unknown") == p["root"] and x.flags == p["flags"]]
+        facts = [("its root", bool(root)), ("its end", objects[-1] == o), ("begins at a root, a program's first", begins_well(g, objects, o) or n > 0),
+                 ("retains", all(row["retained"] == r[x] for row, x in zip(rows, objects))),
+                 ("class", all(row["class"] == g.class_of(x)[0] for row, x in zip(rows, objects)))]
+        if not n:
+            facts.append(("length", len(objects) == shortest(g, o)))
+        facts.append(("objects of another way", not used & set(objects[1 if g.format == "heapsnapshot" else 0:-1])))
+        used |= set(objects[:-1])
+        judge(a.report, "way", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
+        if p.get("steps"):
+            ends = ends_of(g, p["steps"]) if not n else {o}
+            judge(a.report, "way", " › ".join(p["steps"]), [("steps: no such way", o in ends)], [row["id"] for row in rows])
+
+
+def real_objects(g, ids, rows):
+    """The objects, each held by the one before in the way that is told; ids may be of several objects."""
+    ways = [[x] for x in ids[0]]
+    for row, next_ids in zip(rows, ids[1:]):
+        ways = [w + [t] for w in ways for i, e, t in g.steps(w[-1]) if t in next_ids and is_reference(g, w[-1], row, i, e)]
+        ways = list({w[-1]: w for w in ways}.values())
+    return ways[0] if ways else None
+
+
+def is_reference(g, o, row, i, e):
+    if i is None:
+        return "reference" not in row and ("ephemeron" not in row or str(row["ephemeron"].get("id") if isinstance(row["ephemeron"], dict)
+                                                                         else row["ephemeron"]) == g.id_text(e))
+    r = g.refs[o][i]
+    return row.get("reference") == i and row.get("field", "") in (r.name, clean(r.name)) and (r.index is None or row.get("index") == r.index)
+
+
+def path_screen(a, o, columns, options=()):
+    g, r = a.g, a.g.dominators()[1]
+    text = g.id_text(o)
+    lines = a.lines(["path", "--id", text, *options], columns)
+    if lines is None:
+        return
+    o = g.find(text)[0]
+    if not g.live[o]:
+        judge(a.report, "path", lines, [("garbage", any("no root holds it" in l for l in lines))])
+        return
+    folds = columns and "--all" not in options and "--wide" not in options
+    shown, count, texts = [], 0, []
+    for raw in lines:
+        m = LINE.fullmatch(raw)
+        if raw.startswith("root: "):
+            kind = raw[6:].split(",")[0]
+            judge(a.report, "path", raw, [("root", any((ROOTS[x.kind] if x.kind < 6 else "unknown") == kind.split(" of ")[0] for x in g.roots))])
+            continue
+        if not m:
+            if not re.search(r"more ways|longer", raw):
+                a.report.bad("unparsed", raw)
+            continue
+        found = g.find(m["id"])
+        judge(a.report, "step", raw, [("id", bool(found))])
+        if not found:
+            continue
+        judge(a.report, "step", raw, [("retains", any(is_bytes(m["retained"], r[x]) for x in found))], [r[x] for x in found])
+        what = m["what"]
+        if not folds:
+            judge(a.report, "step", raw, [("name", any(is_object(what, g, x, columns) for x in found))], [g.class_of(x) for x in found])
+        listed = re.search(r"list of (\d+) ", what)
+        count += 1 + int(m["folded"] or 0)
+        if listed and m["last"]:
+            judge(a.report, "step", raw, [("the last of a list", bool(g.find(m["last"])))])
+        texts.append(what)
+        shown.append((found, m["by"], bool(listed), g.find(m["last"]) if m["last"] else found))
+    if not shown:
+        a.report.bad("path: no steps", lines[:3])
+        return
+    judge(a.report, "path", lines[:9], [("its end", o in shown[-1][3])], text)
+    if folds:
+        ends = ends_of(g, texts)
+        judge(a.report, "path", lines[:9], [("no such way from a root", o in ends)], text)
+        if not any(s[2] for s in shown):
+            judge(a.report, "path", lines[:9], [("how many are folded", count == shortest(g, o))], shortest(g, o))
+    else:
+        ways = [[x] for x in shown[0][0]]
+        for (_, by, _, _), (found, _, _, _) in zip(shown, shown[1:]):
+            ways = [w + [t] for w in ways for i, e, t in g.steps(w[-1]) if t in found and is_by(g, w[-1], by, i, e)]
+            ways = list({w[-1]: w for w in ways}.values())
+        judge(a.report, "path", lines[:9], [("no such way", bool(ways))] + ([] if not ways else [
+            ("begins at a root, a program's first", begins_well(g, ways[0], o)), ("length", len(ways[0]) == shortest(g, o))]), shortest(g, o))
+
+
+def is_by(g, o, by, i, e):
+    """", by field", ", by [7]", ", by reference 2", ", as key of ephemeron Class id 9"."""
+    if i is None:
+        return bool(by) and by.startswith("as key of") and by.endswith(g.id_text(e))
+    r = g.refs[o][i]
+    want = clean(r.name) if r.name else f"[{r.index}]" if r.index is not None else f"reference {i}"
+    return by == "by " + want or bool(by) and "…" in by and shows(by[3:], want)
+
+
+# Of a class --------------------------------------------------------------------------------------
+
+class Tree(Walk):
+    """Ways with a step for each object, like elements of a list being one: the engine's objects are steps too."""
+
+    def come(self, o, at, names, mode):
+        label, shown = names[-1], self.steps[at] if at < len(self.steps) else None
+        if at and mode and mode[0] == label and mode[1] == self.g.cls[o]:
+            self.add(o, at, mode)              # the list goes on
+        if shown and shows_raw(self.g, shown, label, o):
+            self.add(o, at + 1, (label, self.g.cls[o]))
+
+    def add(self, o, at, mode):
+        if at == len(self.steps):
+            self.ends.add(o)
+        if (o, at, mode) not in self.seen:
+            self.seen.add((o, at, mode))
+            self.queue.append((o, at, mode))
+
+    def run(self, starts):
+        for o, names in starts:
+            self.come(o, 0, names, None)
+        while self.queue:
+            o, at, mode = self.queue.popleft()
+            for i, _, t in self.g.steps(o):
+                self.come(t, at, (label_raw(self.g, o, i),), mode)
+        return self.ends
+
+
+def label_raw(g, o, i):
+    if i is None:
+        return "as key"
+    r = g.refs[o][i]
+    return "[]" if r.index is not None or re.fullmatch(r"\d+", r.name) else r.name
+
+
+def shows_raw(g, step, label, o):
+    """"field: Class", "[]: Class", "local root: Class", "Class"."""
+    name = g.names[o] if g.names and g.types[o] == "synthetic" and g.names[o] else g.class_of(o)[0]
+    return clean(step) in (clean(f"{label}: {name}"), clean(name) if not label else None)
+
+
+def raw_ends(g, names):
+    t = Tree(g, [], False)
+    t.steps = names
+    return t.run([(x.object, ((ROOTS[x.kind] if x.kind < 6 else "unknown") + " root",)) for x in g.roots if not x.flags & 2])
+
+
+def class_ways(a, name):
+    """JSON: sums, and whether there are such ways to so many objects."""
+    g = a.g
+    got = a.json(["path", "--all", "--class", name])
+    if not got:
+        return
+    members = [o for o in g.members(name) if o < g.described]
+    live = [o for o in members if g.live[o]]
+    count, total = g.class_removed(name)
+    judge(a.report, "class json", {k: v for k, v in got.items() if k != "rows"}, [
+        ("objects", got["objects"] == len(live)), ("bytes", got["bytes"] == sum(g.sizes[o] for o in live)),
+        ("retained", got["retained"] == total), ("unheld", got["unheld"] == len(members) - len(live))],
+        (len(live), sum(g.sizes[o] for o in live), total, len(members) - len(live)))
+    rows, path = got["rows"], []
+    for k, row in enumerate(rows):
+        del path[row["depth"]:]
+        path.append(row["name"])
+        kids = []
+        for other in rows[k + 1:]:
+            if other["depth"] <= row["depth"]:
+                break
+            if other["depth"] == row["depth"] + 1:
+                kids.append(other)
+        if kids:
+            judge(a.report, "class json", row, [(f"{w} of the parts", sum(x[w] for x in kids) == row[w]) for w in ("bytes", "objects")],
+                  [(x["bytes"], x["objects"]) for x in kids])
+        if row["depth"] and "<other>" not in path and "<self>" not in path:
+            ends = raw_ends(g, path[1:])
+            within = [o for o in live if o in below_of(g, ends)]
+            judge(a.report, "class json", (path[1:], row["objects"]), [
+                ("no such ways to so many", len(within) >= row["objects"] and sum(g.sizes[o] for o in within) >= row["bytes"])],
+                (len(ends), len(within)))
+
+
+def below_of(g, ends):
+    seen, stack = set(ends), list(ends)
+    while stack:
+        for _, _, t in g.steps(stack.pop()):
+            if t not in seen:
+                seen.add(t)
+                stack.append(t)
+    return seen
+
+
+ROW = re.compile(rf"\s*(?P<bytes>{SIZE})\s+(?P<share>[\d.]+%)\s+(?P<objects>\d+)  (?:[█▉▊▋▌▍▎▏ ]{8}  )?(?P<pad> *)(?P<text>\S.*)")
+
+
+def class_screen(a, name, columns):
+    """Lines of the tree: figures within those that ways can explain; each chain is on a way from a root."""
+    g = a.g
+    lines = a.lines(["path", "--class", name], columns)
+    if lines is None:
+        return
+    live = [o for o in g.members(name) if g.live[o]]
+    total, all_ = g.class_removed(name)[1], sum(g.sizes[o] for o in live)
+    m = re.match(rf"(\d+) objects? of class .*, which retain ({SIZE})", lines[0])
+    if m:
+        judge(a.report, "class head", lines[0], [("objects", int(m[1]) == len(live)), ("retained", is_bytes(m[2], total))], (len(live), total))
+    path = []
+    for raw in lines[1:]:
+        m = ROW.fullmatch(raw)
+        if not m:
+            if not re.search(r"not listed|left out|not shown|hidden", raw):
+                a.report.bad("unparsed", raw)
+            continue
+        depth = len(m["pad"]) // 2
+        number, _, unit = m["bytes"].partition(" ")
+        facts = [("share", unit not in ("", "B") or shares(m["share"], int(number), all_))]
+        del path[depth:]
+        while len(path) < depth:
+            path.append("…")
+        path.append(m["text"])
+        if depth and "<other>" not in path and "<self>" not in path:
+            chain = [s for p in path[1:] for s in split(p)]
+            if columns:
+                ends = Walk(g, chain, False, upto=True).run(starts(g, False))
+            else:
+                ends = raw_ends(g, chain)
+            within = [o for o in live if o in below_of(g, ends)]
+            facts.append(("no such ways to so many", len(within) >= int(m["objects"])))
+        if not depth:
+            facts += [("objects", int(m["objects"]) == len(live)), ("bytes", is_bytes(m["bytes"], all_))]
+        judge(a.report, "class", raw, facts, (len(live), all_))
+
