@@ -28,6 +28,9 @@ def split(text):
         else:
             out.append(piece)
         last = out[-1]
+        m = re.fullmatch(r"(.*) ×(\d+)", last)
+        if m:
+            out[-1:] = [m[1]] * min(int(m[2]), 99)
         depth = 1 if re.search(r"list of \d+ ", last) and last.count("(") > last.count(")") else 0
     return out
 
@@ -135,8 +138,11 @@ class Walk:
         return shows(label, name) or (self.upto and label == "[]")
 
     def element(self, o, at):
+        """Of many ways as one the number of a list is that of the longest."""
         if self.upto and at + 1 == len(self.steps):
             self.ends.add(o)
+        elif self.upto:
+            self.put(o, at + 1, (), None)
 
     def next_of_list(self, o, at, names, mode):
         left, fields, k, shown, by = mode
@@ -154,7 +160,8 @@ class Walk:
 
     def run(self, starts):
         for o, names in starts:
-            self.come(o, 0, names, "more" if self.steps and self.steps[0].more else None)
+            skip = bool(self.steps) and self.steps[0].more > 0
+            self.come(o, int(skip), names, "more" if skip else None)
         looked = 0
         while self.queue and looked < MOST:
             looked += 1

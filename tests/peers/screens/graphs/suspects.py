@@ -301,7 +301,7 @@ def suspects_text(tool, report, paths, s, got, columns):
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
         elif held and now:
-            steps = split(re.sub(r"  \(\d+ of[^()]*…$", "", held[1]))
+            steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
             if kind == "suspect" and g.find(now["id"]):
                 way(report, g, "suspect", steps, {g.find(now["id"])[0]}, raw, cut=bool(columns), upto="list_of" in now)

@@ -123,9 +123,10 @@ def path_screen(a, o, columns, options=()):
         ways = [[x] for x in shown[0][0]]
         for (_, by, _, _), (found, _, _, _) in zip(shown, shown[1:]):
             ways = [w + [t] for w in ways for i, e, t in g.steps(w[-1]) if t in found and is_by(g, w[-1], by, i, e)]
-            ways = list({w[-1]: w for w in ways}.values())
+            ways = list({(w[0], w[-1]): w for w in ways}.values())
         judge(a.report, "path", lines[:9], [("no such way", bool(ways))] + ([] if not ways else [
-            ("begins at a root, a program's first", begins_well(g, ways[0], o)), ("length", len(ways[0]) == shortest(g, o))]), shortest(g, o))
+            ("begins at a root, a program's first", any(begins_well(g, w, o) for w in ways)),
+            ("length", len(ways[0]) == shortest(g, o))]), shortest(g, o))
 
 
 def is_by(g, o, by, i, e):
@@ -229,7 +230,9 @@ def below_of(g, ends):
     return seen
 
 
-ROW = re.compile(rf"\s*(?P<bytes>{SIZE})\s+(?P<share>[\d.]+%)\s+(?P<objects>\d+)  (?:[█▉▊▋▌▍▎▏ ]{8}  )?(?P<pad> *)(?P<text>\S.*)")
+BAR = "[█▉▊▋▌▍▎▏ ]{8}"
+ROW = re.compile(rf"\s*(?P<bytes>{SIZE})\s+(?P<share>[\d.]+%)\s+(?P<objects>\d+)  (?:{BAR}  )?(?P<pad> *)(?P<text>\S.*)")
+BARE = re.compile(rf"\s*(?P<bytes>{SIZE})\s+(?P<share>[\d.]+%)\s+(?P<objects>\d+)  (?P<pad> *)(?P<text>\S.*)")
 
 
 def class_screen(a, name, columns):
@@ -245,7 +248,7 @@ def class_screen(a, name, columns):
         judge(a.report, "class head", lines[0], [("objects", int(m[1]) == len(live)), ("retained", is_bytes(m[2], total))], (len(live), total))
     path = []
     for raw in lines[1:]:
-        m = ROW.fullmatch(raw)
+        m = (ROW if columns and columns > 80 else BARE).fullmatch(raw)
         if not m:
             if not re.search(r"not listed|left out|not shown|hidden", raw):
                 a.report.bad("unparsed", raw)
