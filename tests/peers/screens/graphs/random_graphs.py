@@ -33,7 +33,7 @@ class Heap:
         self.nodes[a][4].append((type, name, b))
 
     def some(self, types=None):
-        return self.r.choice([i for i, n in self.nodes.items() if i > 5 and (not types or n[0] in types)] or [5])
+        return self.r.choice([i for i, n in self.nodes.items() if i > 5 and (n[0] in types if types else n[0] != "synthetic")] or [5])
 
     def size(self):
         return self.r.choice((0, 16, 24, 56, self.r.randint(8, 400), self.r.randint(400, 9000)))

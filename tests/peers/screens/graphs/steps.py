@@ -100,8 +100,8 @@ class Walk:
     def put(self, o, at, names, mode):
         if mode and mode != "more" and not mode[0] and not mode[2]:
             at, names, mode = at + 1, (), None  # the list is whole
-        if mode is None and at < len(self.steps) and self.steps[at].more:
-            at, mode = at + 1, "more"
+        while mode is None and at < len(self.steps) and self.steps[at].more:
+            at, mode = at + 1, "more" if at + 1 == len(self.steps) or not self.steps[at + 1].more else None
         state = o, at, names[-5:], mode
         if state not in self.seen:
             self.seen.add(state)
@@ -160,8 +160,10 @@ class Walk:
 
     def run(self, starts):
         for o, names in starts:
-            skip = bool(self.steps) and self.steps[0].more > 0
-            self.come(o, int(skip), names, "more" if skip else None)
+            skip = 0
+            while skip < len(self.steps) and self.steps[skip].more:
+                skip += 1
+            self.come(o, skip, names, "more" if skip else None)
         looked = 0
         while self.queue and looked < MOST:
             looked += 1

@@ -262,6 +262,7 @@ def class_screen(a, name, columns):
         path.append(m["text"])
         if depth and "<other>" not in path and "<self>" not in path:
             chain = [s for p in path[1:] for s in split(p)]
+            facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
                 ends = Walk(g, chain, False, upto=True).run(starts(g, False))
             else:
