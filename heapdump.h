@@ -91,6 +91,7 @@
        >>folded              folded stacks, what flame graphs are drawn from
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
        >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
+       >>v8.distance         distances from the roots, as DevTools has them
        >>v8.values           values of nodes: strings, numbers, lengths, names
        >>v8.origins          source locations of objects, call stacks that allocated them
        >>v8.write            snapshots from documents or from any graph
@@ -3251,6 +3252,13 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
+/* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
+   there is none. */
+HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
+
+/* ============================================================================ >>v8.distance
+   Distances from the roots, as DevTools has them. */
+
 /* How far each node is from what a program or page holds, as DevTools tells it: 1 is what node 0 leads to and is not
    synthetic. What only other roots reach counts from node 0 on, which is at HD_V8_SYSTEM then, and at 0 if there is
    nothing of the former. HD_NONE: not reached. `distances` has room for each of the graph's objects. Linear in
@@ -3258,10 +3266,6 @@ HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t 
 #define HD_V8_SYSTEM 100000000u
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err);
-/* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
-   there is none. */
-HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
-
 /* ============================================================================== >>v8.values
    Values of nodes: strings, numbers, lengths, names. */
 
@@ -34970,7 +34974,35 @@ static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, c
     return kinds ? g->weak->name + (row - g->weak->target) : g->name + (row - g->target.low);
 }
 
-/* Distances. ------------------------------------------------------------------------------------- */
+/* What the file says of itself: the numbers of "snapshot", and how long what the graph has no column for is. */
+static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
+    static const char *const members[] = { "trace_function_infos", "trace_tree", "samples", "locations", "scopes" };
+    const hd_v8 *doc = (const hd_v8 *)document;
+    hd_str header = hd_v8_member(doc, "snapshot"), key;
+    hd__mem mem = hd__mem_rest(&doc->mem);
+    hd_status status = HD_OK;
+    hd__pull p;
+    HD__TRY(hd__pull_open(&p, &mem, hd_in_memory(header.data, header.len), 0, err));
+    hd__pull_next(&p);
+    while (!status && hd__pull_next(&p) == HD__T_KEY && hd__pull_key(&p, &key)) {
+        char name[64];
+        hd_fact fact = { hd__text(name, sizeof name, "%S", key).data, NULL, 0, { NULL, 0 } };
+        hd__token token = hd__pull_next(&p);
+        if (token != HD__T_NUMBER) hd__pull_skip(&p, token);
+        else if ((fact.value = hd__v8_count(&p)) != HD_UNKNOWN) status = each(user, &fact);
+    }
+    hd__pull_close(&p);
+    if (p.status) status = p.status;
+    for (size_t i = 0; i < sizeof members / sizeof *members && !status; i++) {
+        hd_fact fact = { members[i], "bytes of JSON", hd_v8_member(doc, members[i]).len, { NULL, 0 } };
+        if (fact.value > 2) status = each(user, &fact);
+    }
+    return status;
+}
+
+/* ============================================================================ >>v8.distance
+   A walk breadth first from the roots of the program or page, then from all others: linear in the edges. It allocates
+   its queue and nothing an edge. */
 
 /* Nodes whose edges are not all followed. */
 enum { HD__V8_ANY, HD__V8_CONTEXT, HD__V8_DESCRIPTORS };
@@ -35108,32 +35140,6 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
     status = hd__v8_walk_open(&w) ? hd__v8_walk_run(&w, err) : hd__no_memory(&w.mem, err);
     hd__strings_free(&w.mem, &w.parts);
     hd__arena_free(&w.mem, &w.arena);
-    return status;
-}
-
-/* What the file says of itself: the numbers of "snapshot", and how long what the graph has no column for is. */
-static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
-    static const char *const members[] = { "trace_function_infos", "trace_tree", "samples", "locations", "scopes" };
-    const hd_v8 *doc = (const hd_v8 *)document;
-    hd_str header = hd_v8_member(doc, "snapshot"), key;
-    hd__mem mem = hd__mem_rest(&doc->mem);
-    hd_status status = HD_OK;
-    hd__pull p;
-    HD__TRY(hd__pull_open(&p, &mem, hd_in_memory(header.data, header.len), 0, err));
-    hd__pull_next(&p);
-    while (!status && hd__pull_next(&p) == HD__T_KEY && hd__pull_key(&p, &key)) {
-        char name[64];
-        hd_fact fact = { hd__text(name, sizeof name, "%S", key).data, NULL, 0, { NULL, 0 } };
-        hd__token token = hd__pull_next(&p);
-        if (token != HD__T_NUMBER) hd__pull_skip(&p, token);
-        else if ((fact.value = hd__v8_count(&p)) != HD_UNKNOWN) status = each(user, &fact);
-    }
-    hd__pull_close(&p);
-    if (p.status) status = p.status;
-    for (size_t i = 0; i < sizeof members / sizeof *members && !status; i++) {
-        hd_fact fact = { members[i], "bytes of JSON", hd_v8_member(doc, members[i]).len, { NULL, 0 } };
-        if (fact.value > 2) status = each(user, &fact);
-    }
     return status;
 }
 
