@@ -2,6 +2,7 @@
 
 #include "suspects_detached.h"
 
+#include "dart.h"
 #include "frames.h"
 
 /* Snapshots. ----------------------------------------------------------------------------------- */
@@ -72,24 +73,25 @@ static void shot_free(shot *s) {
     free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
 }
 
-/* By object of the last snapshot its number in each. */
+/* By object of the last snapshot its number in each; no numbers where ids name other objects from one to the next. */
 static int match_all(const arguments *a, matched *m) {
     uint32_t count = m->count, n = hd_graph_object_count(m->shots[count - 1].o.graph);
-    hd_error err;
     m->ids = needed(malloc(((size_t)n * count + 1) * sizeof *m->ids));
     for (uint32_t o = 0; o < n; o++) m->ids[(size_t)o * count + count - 1] = o;
     for (uint32_t t = count - 1; t-- > 0;) {
+        const char *const file[2] = { a->files[t], a->files[t + 1] };
         hd_identity_change *change;
-        if (hd_graph_match(m->shots[t].o.graph, m->shots[t + 1].o.graph, NULL, NULL, &change, &err))
-            return failed(a->files[t], &err);
-        m->other_ids |= change->by_chance;
+        int status = identity_of_v8(file, m->shots[t].o.dump, m->shots[t + 1].o.dump, NULL, &change);
+        if (status || !change) {
+            free(m->ids), m->ids = NULL;
+            return status;
+        }
         for (uint32_t o = 0; o < n; o++) {
             uint32_t after = m->ids[(size_t)o * count + t + 1];
             m->ids[(size_t)o * count + t] = after == HD_NONE ? HD_NONE : change->then[after];
         }
         hd_identity_change_free(change);
     }
-    if (m->other_ids) free(m->ids), m->ids = NULL;
     return DONE;
 }
 

@@ -61,7 +61,6 @@ typedef struct matched {
     const shot *shots;
     uint32_t count;
     uint32_t *ids;
-    bool other_ids;              /* of two inspector sessions: ids say nothing */
     uint32_t *owner;             /* by object of the last: the pile that it is of, beside those below its object */
 } matched;
 
