@@ -35235,6 +35235,7 @@ static void hd__v8_get_value(const void *document, uint32_t object, hd_value *va
     hd_str class_name = g->classes[g->class_of[object]].name;
     bool is_array = hd__is(type, "array") || hd__is(class_name, "Array");
     uint64_t length = is_array || hd__is(type, "string") ? hd__v8_length_of(doc, object) : HD_UNKNOWN;
+    if (hd_v8_name_lost(doc, object)) return;
     if (hd__is(type, "string")) {
         value->kind = HD_VALUE_STRING;
         value->text = name;
@@ -35249,7 +35250,7 @@ static void hd__v8_get_value(const void *document, uint32_t object, hd_value *va
     if (hd__v8_number_of(doc, object, value) || hd__v8_constant(type, name, value)) return;
     if (hd__is(type, "symbol")) {
         uint32_t called = hd__v8_follow(doc, object, "name");
-        if (called != HD_NONE) name = hd_v8_name(doc, called);
+        if (called != HD_NONE && !hd_v8_name_lost(doc, called)) name = hd_v8_name(doc, called);
     }
     if (!name.len || hd_str_equal(name, class_name)) return;
     value->kind = HD_VALUE_NAME;

@@ -27,6 +27,12 @@ check "ids: .NET CF" "Item" "$("$tool" object --json ids.netcf "$(printf %x $id)
 "$tool" convert --to heapsnapshot -o back.heapsnapshot ids.netcf 2> /dev/null
 check "ids: and back, as they were" "id $id  Item" "$("$tool" object back.heapsnapshot $id | head -1)"
 
+# A text that is lost is no string of what is written.
+size=$(grep -abo '"strings"' "$data/node-small.heapsnapshot" | cut -d: -f1)
+head -c $((size + 200)) "$data/node-small.heapsnapshot" > lost.heapsnapshot
+"$tool" convert --to dart -o lost.dart lost.heapsnapshot 2> /dev/null
+check "lost texts are not written" 0 "$("$tool" strings --all --json lost.dart | grep -c 'name lost' || true)"
+
 # More types than a byte counts.
 julia=$data/v8-julia300.heapsnapshot
 check "300 types: info" "86 objects of 44 classes, 46288 bytes" "$("$tool" info "$julia" | sed -n 2p | sed 's/^ *//')"
