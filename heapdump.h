@@ -3309,10 +3309,10 @@ HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, 
 /* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load: node 0, below it "(GC roots)", which
    holds what roots that are not weak do; then the graph's objects in their order, of type "object" and called as
    their class. Objects that no root holds are left out, and weak references to them: readers of V8 snapshots take
-   every node for alive. A warning reports their number and bytes. So each object keeps its retained size. Ids are kept if
-   all are unique, not 0 and less than 2^53 (exact as numbers of JavaScript); otherwise objects are numbered. The value
-   of an ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. Memory: 5 bytes an
-   object. */
+   every node for alive. A warning reports their number and bytes. So each object keeps its retained size. References to
+   the object without a record of a numbered graph, a sentinel, are left out too. Ids are kept if all are unique, not 0
+   and less than 2^53 (exact as numbers of JavaScript); otherwise objects are numbered. The value of an ephemeron hangs
+   from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. Memory: 5 bytes an object. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* The snapshot of a dump of this format, else NULL. Owned by the dump. */
@@ -35758,7 +35758,7 @@ typedef struct hd__v8_graph_out {
     const hd_options *options;
     hd__holding rows;
     hd__arena arena;
-    const uint32_t *node;        /* by object: its node, HD_NONE of garbage; NULL: there is no garbage */
+    const uint32_t *node;        /* by object: its node, HD_NONE: left out; NULL: no object is */
     uint32_t nodes;              /* in all */
     bool own_ids;                /* the graph's would not do */
     uint64_t node_id[HD__V8_NODES_FIXED]; /* of the nodes that are added */
@@ -35808,7 +35808,7 @@ static void hd__v8_find_ids(hd__v8_graph_out *o) {
     }
 }
 
-/* The node of an object; HD_NONE: it is garbage. */
+/* The node of an object; HD_NONE: it is left out. */
 static uint32_t hd__v8_node_of(const hd__v8_graph_out *o, uint32_t object) {
     return o->node ? o->node[object] : object + HD__V8_NODES_FIXED;
 }
@@ -35818,18 +35818,21 @@ static uint32_t hd__v8_values_of(const hd__v8_graph_out *o, uint32_t object) {
     return o->rows.first[object + 1] - o->rows.first[object] - (o->g->first[object + 1] - o->g->first[object]);
 }
 
-/* How many edges an object gets. Only weak references lead to garbage. */
+/* How many edges an object gets. */
 static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
     const uint8_t *kinds;
-    uint32_t n, edges = hd__v8_values_of(o, object);
-    const uint32_t *row = hd__graph_row(o->g, object, &n, &kinds);
-    if (!o->node || !kinds) return (uint64_t)n + edges;
+    uint32_t n, more = hd__v8_values_of(o, object);
+    const uint32_t *row = hd__graph_row(o->g, object, &n, &kinds), *values = o->rows.target + o->rows.first[object + 1];
+    uint64_t edges = 0;
+    if (!o->node) return (uint64_t)n + more;
     for (uint32_t i = 0; i < n; i++) edges += o->node[row[i]] != HD_NONE;
+    for (; more; more--) edges += o->node[values[-(ptrdiff_t)more]] != HD_NONE;
     return edges;
 }
 
 /* Numbers the nodes of objects that a root holds, and reports the garbage left out. All nodes of a snapshot are
-   alive: a garbage node would take retained size from live ones. */
+   alive: a garbage node would take retained size from live ones. The object without a record of a numbered graph
+   is left out too: it is a sentinel. */
 static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error *err) {
     const hd_graph *g = o->g;
     hd_total live = { 0, 0 };
@@ -35839,7 +35842,8 @@ static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error 
     HD__TRY(hd__reach_run(m, &o->arena, g, NULL, 0, o->options, &mark, &live, err));
     node = hd__array(uint32_t, m, &o->arena, g->count);
     if (!node) return hd__no_memory(m, err);
-    for (uint32_t i = 0; i < g->count; i++) node[i] = mark[i] ? o->nodes++ : HD_NONE;
+    for (uint32_t i = 0; i < g->count; i++)
+        node[i] = mark[i] && (i < g->described || !g->numbered) ? o->nodes++ : HD_NONE;
     if (o->nodes - HD__V8_NODES_FIXED < g->count) o->node = node;
     if (live.objects < g->described)
         hd__warn(o->options, HD_UNSUPPORTED,
@@ -35873,10 +35877,17 @@ static void hd__v8_put_references(hd__v8_graph_out *o, uint32_t object) {
         else if (string != HD_NONE) hd__v8_put_edge(o, HD__V8_PROPERTY_EDGE, string, node);
         else hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, name == HD_NONE ? i : name - HD__INDEX, node);
     }
-    for (; values > roots; values--)
-        hd__v8_put_edge(o, HD__V8_INTERNAL_EDGE, HD__V8_VALUE_STRING, hd__v8_node_of(o, o->rows.target[end - values]));
-    for (; values; values--)
-        hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, n + roots - values, hd__v8_node_of(o, o->rows.target[end - values]));
+    for (; values; values--) {
+        uint32_t node = hd__v8_node_of(o, o->rows.target[end - values]);
+        if (node == HD_NONE) continue;
+        if (values > roots) hd__v8_put_edge(o, HD__V8_INTERNAL_EDGE, HD__V8_VALUE_STRING, node);
+        else hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, n + roots - values, node);
+    }
+}
+
+/* Whether "(GC roots)" gets an edge for a root. */
+static bool hd__v8_lists(const hd__v8_graph_out *o, const hd_root *root) {
+    return hd__holding_lists(&o->rows, root) && hd__v8_node_of(o, root->object) != HD_NONE;
 }
 
 static hd_status hd__v8_put_objects(hd__v8_graph_out *o, uint64_t roots, hd_error *err) {
@@ -35901,7 +35912,7 @@ static hd_status hd__v8_put_all_references(hd__v8_graph_out *o, hd_error *err) {
     o->first = true;
     hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, 1, 1);
     for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__holding_lists(&o->rows, &g->roots[i]))
+        if (hd__v8_lists(o, &g->roots[i]))
             hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, place++, hd__v8_node_of(o, g->roots[i].object));
     for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
         HD__TRY(hd__tick(o->options, i, g->count, err));
@@ -35919,7 +35930,7 @@ static hd_status hd__v8_put_graph(hd__v8_graph_out *o, hd_error *err) {
     const hd_graph *g = o->g;
     hd_sink *s = &o->json.sink;
     uint64_t roots = 0, references = 1;
-    for (size_t i = 0; i < hd__len(g->roots); i++) roots += hd__holding_lists(&o->rows, &g->roots[i]);
+    for (size_t i = 0; i < hd__len(g->roots); i++) roots += hd__v8_lists(o, &g->roots[i]);
     for (uint32_t i = 0; i < g->count; i++)
         if (hd__v8_node_of(o, i) != HD_NONE) references += hd__v8_edges_of(o, i);
     hd__sink_str(s, hd_cstr(hd__v8_parts[0]));
@@ -35947,7 +35958,7 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     o.g = g;
     o.options = options;
     hd__v8_find_ids(&o);
-    HD__TRY(hd__holding_rooted(&m, g, true, options, &o.rows, err));
+    HD__TRY(hd__holding_rooted(&m, g, !g->numbered, options, &o.rows, err));
     hd_json_begin(&o.json, out);
     status = hd__v8_leave_garbage(&o, &m, err);
     if (!status) status = hd__v8_put_graph(&o, err);

@@ -181,20 +181,20 @@ static void same_objects(run *r, hd_total kept, hd_status status, hd_buffer *byt
     hd_buffer_free(bytes);
 }
 
-/* A V8 snapshot has what roots hold, also without a record. */
-static bool alive(run *r, const hd_graph *g, hd_total *total) {
+/* A V8 snapshot has what roots hold, also without a record, unless that is a sentinel. */
+static bool alive(run *r, const hd_graph *g, bool has_sentinel, hd_total *total) {
     uint32_t n = hd_graph_object_count(g);
     uint8_t *reached = malloc(n + 1);
     bool ok;
     CHECK(reached);
     ok = went(r, hd_graph_reach(g, NULL, 0, &r->options, reached, total, NULL));
     total->objects = 0;
-    for (uint32_t o = 0; ok && o < n; o++) total->objects += reached[o];
+    for (uint32_t o = 0; ok && o < n; o++) total->objects += reached[o] && (hd_graph_object(g, o).class_index || !has_sentinel);
     free(reached);
     return ok;
 }
 
-static void ask_graph(run *r, const hd_graph *g, hd_values values) {
+static void ask_graph(run *r, const hd_graph *g, hd_values values, bool is_dart) {
     hd_graph_change *change;
     hd_buffer text = nothing(r), snapshot = nothing(r), v8 = nothing(r);
     hd_graph_summary s = hd_graph_summarize(g);
@@ -210,7 +210,7 @@ static void ask_graph(run *r, const hd_graph *g, hd_values values) {
     }
     same_objects(r, all, hd_netcf_write_graph(g, NULL, &r->options, hd_out_memory(&text), NULL), &text, 0);
     same_objects(r, all, hd_dart_write_graph(g, hd_cstr("x"), &with_values, hd_out_memory(&snapshot), NULL), &snapshot, 1);
-    if (alive(r, g, &live)) same_objects(r, live, hd_v8_write_graph(g, &r->options, hd_out_memory(&v8), NULL), &v8, 2);
+    if (alive(r, g, is_dart, &live)) same_objects(r, live, hd_v8_write_graph(g, &r->options, hd_out_memory(&v8), NULL), &v8, 2);
 }
 
 /* Documents: written as they were read, and read again. ------------------------------------------------- */
@@ -285,7 +285,7 @@ static uint64_t try_all(run *r, const uint8_t *data, size_t size, uint64_t fail_
     CHECK(!d == !!status);
     if (went(r, status)) {
         ask_heaps(r, d);
-        if (hd_dump_graph(d)) ask_graph(r, hd_dump_graph(d), hd_dump_values(d));
+        if (hd_dump_graph(d)) ask_graph(r, hd_dump_graph(d), hd_dump_values(d), hd_dump_dart(d) != NULL);
         ask_document(r, d);
     }
     hd_dump_free(d);
