@@ -3269,9 +3269,9 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 /* ============================================================================== >>v8.values
    Values of nodes: strings, numbers, lengths, names. */
 
-/* Values of nodes, for writers of graphs (hd_options.values); valid as long as the document. A string has its text, of
-   which V8 keeps the beginning. A number has its value if V8 was asked for numeric values; so have arrays and strings
-   their length. Any other node has a name where that is not its class's: functions, symbols, elements of a page. */
+/* Values of nodes, for writers of graphs (hd_options.values); valid as long as the document. A string has its text,
+   of which V8 keeps the beginning. A number has its value if V8 was asked for numeric values; so have arrays and
+   strings their length. Any other node has a name where that is not its class's: functions, symbols, elements of a page. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
@@ -12762,10 +12762,11 @@ static bool hd__holding_lists(const hd__holding *h, const hd_root *root) {
     return hd__root_holds(root) && (h->all == HD_NONE || root->object == h->all);
 }
 
-/* Goes through what writers put at the ends of rows: the roots that the object of the first root holds, behind it, and
-   where keys without a record have no row, their values behind the ephemeron. Moves what is there already to
-   `target`, where end[o] is the end of row o; NULL: counts what is put, in end[o]. */
-static void hd__holding_put(const hd_graph *g, const hd__holding *h, uint32_t moved, uint32_t *end, uint32_t *target) {
+/* Appends references to rows: the object of the first root gets the roots that it holds. An ephemeron gets the
+   value of a key that has no record and so no row; `moved` such values are the last targets. end[o] is the end of
+   row o in `target`; NULL: counts in end[o] only. */
+static void hd__holding_put(const hd_graph *g, const hd__holding *h, uint32_t moved, uint32_t *end,
+                            uint32_t *target) {
     uint32_t from = h->first[g->count] - moved;
     const uint32_t *through = moved ? h->through + (from - hd__len(g->target.low)) : NULL;
     for (uint32_t i = 0; i < moved; i++) {
@@ -35822,7 +35823,8 @@ static uint32_t hd__v8_values_of(const hd__v8_graph_out *o, uint32_t object) {
 static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
     const uint8_t *kinds;
     uint32_t n, more = hd__v8_values_of(o, object);
-    const uint32_t *row = hd__graph_row(o->g, object, &n, &kinds), *values = o->rows.target + o->rows.first[object + 1];
+    const uint32_t *row = hd__graph_row(o->g, object, &n, &kinds);
+    const uint32_t *values = o->rows.target + o->rows.first[object + 1];
     uint64_t edges = 0;
     if (!o->node) return (uint64_t)n + more;
     for (uint32_t i = 0; i < n; i++) edges += o->node[row[i]] != HD_NONE;
