@@ -101,12 +101,14 @@ def addresses(source, directory):
 
 
 def mappings(count, path):
-    p = Profile()
+    p, parts = Profile(), []
     for i in range(1, int(count) + 1):
         p.strings += [path.replace('%d', str(i)), '%040x' % i]
-        p.data += message(3, number(1, i), number(2, i * 4096), number(3, i * 4096 + 4096), number(5, 2 * i + 3), number(6, 2 * i + 4))
-        p.data += message(4, number(1, i), number(2, i), number(3, i * 4096 + 16))
-        p.sample([i], 100)
+        parts.append(message(3, number(1, i), number(2, i * 4096), number(3, i * 4096 + 4096), number(5, 2 * i + 3), number(6, 2 * i + 4)))
+        parts.append(message(4, number(1, i), number(2, i), number(3, i * 4096 + 16)))
+        parts.append(message(2, message(1, varint(i)), message(2, varint(1), varint(100))))
+    p.data += b''.join(parts + [message(6, text.encode()) for text in p.strings])
+    p.strings = []
     p.write('mappings%s.pb' % count)
 
 
