@@ -239,7 +239,8 @@ static bool take_record_format(const option_row *o, arguments *a, const char *te
 /* Rows of one name stand together: forms of the option, or the words that commands have for it. Values are taken as
    the first of them says that is of the command. */
 static const option_row rows[] = {
-    { "", "output", "FILE", take_text, AT(output), "write here instead of standard output; packed, where the name ends in .gz,\n"
+    { "", "output", "FILE", take_text, AT(output),
+      "write here instead of standard output; packed, where the name ends in .gz,\n"
       ".zst or .xz" }, /* -o, too */
     { "record", "output", "FILE", take_text, AT(output),
       "the file, packed at its end where the name ends in .gz, .zst or .xz\n[heapdump.PROGRAM.PID.json]" },
@@ -283,7 +284,8 @@ static const option_row rows[] = {
     { "object", "top", "K", take_count, AT(cutoff.top), "so many of each [10]" },
     { "suspects", "top", "K", take_count, AT(cutoff.top), "so many [10]" },
     { "watch", "top", "K", take_count, AT(cutoff.top), "with --json: so many sites [20]" },
-    { "objects", "top", "K", take_count, AT(cutoff.top), "so many [20; on a terminal, what fits it; all in --json and --csv]" },
+    { "objects", "top", "K", take_count, AT(cutoff.top),
+      "so many [20; on a terminal, what fits it; all in --json and --csv]" },
     { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20; on a terminal, what fits it]" },
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
     { "report", "pages", "RECORDING", take_text, AT(pages),
@@ -294,21 +296,26 @@ static const option_row rows[] = {
       "so many entries of all heaps together, or objects: those that hold most [100000]" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
       "list what explains most in so many bytes of a trace" },
-    { "pages", "top", "K", take_count, AT(cutoff.top), "so many sites [20; on a terminal, what fits it; all in --json and --csv]" },
+    { "pages", "top", "K", take_count, AT(cutoff.top),
+      "so many sites [20; on a terminal, what fits it; all in --json and --csv]" },
     { "pages", "all", NULL, take_flag, AT(all), "all of them" },
-    { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest]; and however little\n"
+    { "tree", "all", NULL, take_flag, AT(all),
+      "every dump [the last of each process, and of more than ten heaps the largest]; and however little\n"
       "it holds" },
-    { "top", "all", NULL, take_flag, AT(all), "every dump [the last of each process, and of more than ten heaps the largest], and\n"
+    { "top", "all", NULL, take_flag, AT(all),
+      "every dump [the last of each process, and of more than ten heaps the largest], and\n"
       "every name" },
     { "merge", "all", NULL, take_flag, AT(all), "every dump counts" },
     { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
-    { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each], and every heap [of more than\n"
+    { "diff", "all", NULL, take_flag, AT(all),
+      "every object that is new, gone, or changed [10 of each], and every heap [of more than\n"
       "ten those that changed most]" },
     { "object", "all", NULL, take_flag, AT(all), "all of them, and strings as far as the file has them" },
     { "classes", "all", NULL, take_flag, AT(all), "all of them, on a terminal too" },
     { "retained", "all", NULL, take_flag, AT(all), "all of them" },
     { "objects", "all", NULL, take_flag, AT(all), "all of them" },
-    { "path", "all", NULL, take_flag, AT(all), "of --class also ways that few objects are held by; of --id every step, on a\n"
+    { "path", "all", NULL, take_flag, AT(all),
+      "of --class also ways that few objects are held by; of --id every step, on a\n"
       "terminal too" },
     { "strings", "all", NULL, take_flag, AT(all), "all of them" },
     { "validate", "all", NULL, take_flag, AT(all), "all findings [100 of a file]" },
@@ -326,7 +333,8 @@ static const option_row rows[] = {
       "whose blocks are told apart: those of each function, each call stack (stack), or\n"
       "each executable, library or type that asked for them (type) [function]" },
     { "pages", "pid", "N", take_pid, AT(pid), "only this process [all of a file; of PID that one]" },
-    { "pages", "page-size", "BYTES", take_some_bytes, AT(page_size), "of pages, a power of two: 2M as huge pages [this machine's]" },
+    { "pages", "page-size", "BYTES", take_some_bytes, AT(page_size),
+      "of pages, a power of two: 2M as huge pages [this machine's]" },
     { "top", "by", "backtrace|type|...", take_text, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
       "heat, binary; of pprof's a label, by its key; of recordings age, thread" },
@@ -340,7 +348,8 @@ static const option_row rows[] = {
     { "", "metric", "FIELD", take_metric, AT(field),
       "of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
       "TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation" },
-    { "", "kind", "KIND", take_kind, AT(kind), "only heaps of this kind: live, peak, total or temporary [live, of files that\n"
+    { "", "kind", "KIND", take_kind, AT(kind),
+      "only heaps of this kind: live, peak, total or temporary [live, of files that\n"
       "have it, where tree, top, diff and check look at them]" },
     { "", "keep", "REGEX", take_pattern, AT(keep), "only what has a frame (type=REGEX: a type) that matches" },
     { "record", "keep", "FILE", take_text, AT(region),
@@ -620,7 +629,8 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         if (!o->take(o, a, optarg))
             return usage("--%s does not take '%s'%s%s", o->name, optarg,
                          o->take == take_format  ? " (--format help lists what it takes)"
-                         : o->take == take_prune ? " (cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between)"
+                         : o->take == take_prune ? " (cold=P% with P from 0 to 100, min-bytes=N, or both with a comma "
+                                                     "between)"
                          : o->take == take_base  ? " (counters of one file)"
                          : *pattern_error        ? ": "
                                                  : "",
