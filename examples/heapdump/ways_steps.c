@@ -6,12 +6,13 @@
 
 enum { FOLDED = 1, JOINS = 2, SHOWN_ROOT = 4 };
 enum { MOST_NAME = 60, MOST_FOLDED = 64 };
+enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an object, its closure */
 
 /* A node before lists have their lengths. */
 typedef struct draft_node {
     uint32_t parent, longest;    /* longest: elements of the longest list */
     char *label, *what;
-    hd_str next;                 /* by which elements of a list hold the next one; borrowed */
+    char *next;                  /* by which elements of a list hold the next one */
     known known;
 } draft_node;
 
@@ -22,6 +23,9 @@ typedef struct screen_tree {
     uint8_t *flags;              /* by object */
     uint32_t *shown;             /* by object: itself, or the nearest shown one before it; HD_NONE: none */
     uint32_t *node, *length;     /* by object: its node; its place in a list */
+    uint32_t *key;               /* by object: a hash of its class and of what it is held by */
+    uint8_t *repeats;            /* by object and period, from 2 on: steps in a row that are as those a period before */
+    uint8_t *period;             /* by object: it goes on as so many steps before, twice; else 0 */
     hd_profile *names;           /* numbers nodes */
     draft_node *nodes;
     uint32_t count;
@@ -50,28 +54,61 @@ static bool is_alike(const screen_tree *t, uint32_t a, uint32_t b) {
            (!hd_dump_v8(t->o->dump) || hd_str_equal(name_of(t->o, a), name_of(t->o, b)));
 }
 
-/* Which objects are folded, and which go on as those before them: so does the second of a list that has a third. */
+/* The shown object before one; HD_NONE: there is none. */
+static uint32_t before_it(const screen_tree *t, uint32_t object) {
+    uint32_t holder = object == HD_NONE ? HD_NONE : t->w->held_by[object];
+    return holder == HD_NONE ? HD_NONE : t->shown[holder];
+}
+
+static uint32_t key_of(const screen_tree *t, uint32_t object, hd_str label) {
+    uint32_t key = 2166136261u ^ hd_graph_object(t->o->graph, object).class_index;
+    for (size_t i = 0; i < label.len; i++) key = (key ^ (uint8_t)label.data[i]) * 16777619u;
+    return key;
+}
+
+static bool is_repeated(const screen_tree *t, uint32_t object, uint32_t before) {
+    return t->key[object] == t->key[before] && is_alike(t, object, before) &&
+           hd_str_equal(best_label(t, object).name, best_label(t, before).name);
+}
+
+/* Whether an object goes on as the one before it; then the second of a list that has a third does so, too. */
+static void find_list(screen_tree *t, uint32_t object, uint32_t before) {
+    uint32_t first = before_it(t, before);
+    t->flags[object] |= JOINS;
+    if (first != HD_NONE && is_alike(t, before, first)) t->flags[before] |= JOINS;
+}
+
+/* Steps that repeat by twos and more: closures that hold each other over an object. */
+static void find_period(screen_tree *t, uint32_t object) {
+    uint32_t before = before_it(t, object), far = before;
+    uint8_t *own = &t->repeats[(size_t)object * MOST_PERIOD];
+    for (uint8_t p = 2; p <= MOST_PERIOD && far != HD_NONE; p++) {
+        if ((far = before_it(t, far)) == HD_NONE || !is_repeated(t, object, far)) continue;
+        own[p - 1] = t->repeats[(size_t)before * MOST_PERIOD + p - 1];
+        if (own[p - 1] < UINT8_MAX) own[p - 1]++;
+        if (own[p - 1] >= p && !t->period[object]) t->period[object] = p;
+    }
+}
+
+/* Which objects are folded, and which go on as those before them. */
 static void mark_steps(screen_tree *t) {
     for (uint32_t i = 0; i < t->w->count; i++) {
-        uint32_t object = t->w->order[i], holder = t->w->held_by[object], before;
+        uint32_t object = t->w->order[i], before;
         step_label label;
         if (!t->marks[object]) continue;
-        before = holder == HD_NONE ? HD_NONE : t->shown[holder];
+        before = before_it(t, object);
         label = best_label(t, object);
         t->shown[object] = before;
         if (!t->asked[hd_graph_object(t->o->graph, object).class_index] &&
             (is_root_of_engine(t, object) || (label.known < PROPERTY && is_of_engine(t->o, object)))) {
             t->flags[object] = FOLDED;
-        } else {
-            t->shown[object] = object;
-            if (before == HD_NONE || t->shown[before] != before || !is_alike(t, object, before) ||
-                !hd_str_equal(label.name, best_label(t, before).name) || !label.name.len)
-                continue;
-            t->flags[object] |= JOINS;
-            holder = t->w->held_by[before];
-            if (holder != HD_NONE && t->shown[holder] != HD_NONE && is_alike(t, before, t->shown[holder]))
-                t->flags[before] |= JOINS;
+            continue;
         }
+        t->shown[object] = object;
+        t->key[object] = key_of(t, object, label.name);
+        if (before == HD_NONE || !label.name.len) continue;
+        if (is_repeated(t, object, before)) find_list(t, object, before);
+        else find_period(t, object);
     }
 }
 
@@ -120,20 +157,40 @@ static char *text_of(const screen_tree *t, uint32_t object) {
     return whole;
 }
 
+/* "y › x": the names that lead to an object from the one so many steps before. To be freed. */
+static char *names_between(const screen_tree *t, uint32_t object, uint32_t period) {
+    char *text = needed(strdup("")), *longer;
+    for (uint32_t n = 0; n < period; n++, object = before_it(t, object)) {
+        hd_str name = best_label(t, object).name;
+        int most = (int)(name.len < MOST_NAME ? name.len : MOST_NAME);
+        if (asprintf(&longer, "%.*s%s%s", most, name.data, n ? CALLS : "", text) < 0) needed(NULL);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* An object that goes on as the one so many steps before is of the same node. */
+static void join_list(screen_tree *t, uint32_t object, uint32_t period) {
+    uint32_t before = object;
+    draft_node *d;
+    for (uint32_t n = 0; n < period; n++) before = before_it(t, before);
+    t->node[object] = t->node[before];
+    t->length[object] = t->length[before] + 1;
+    d = &t->nodes[t->node[object]];
+    if (d->longest <= t->length[object]) d->longest = t->length[object] + 1;
+    if (!d->next) d->next = names_between(t, object, period);
+}
+
 static void make_nodes(screen_tree *t) {
     for (uint32_t i = 0; i < t->w->count; i++) {
-        uint32_t object = t->w->order[i], holder = t->w->held_by[object], before;
+        uint32_t object = t->w->order[i], holder = t->w->held_by[object];
         if (!t->marks[object]) continue;
         if (t->flags[object] & FOLDED) {
             t->node[object] = is_root_of_engine(t, object) ? holder == HD_NONE ? 0 : t->node[holder]
                                                            : node_above(t, holder);
-        } else if (t->flags[object] & JOINS) {
-            before = t->shown[holder];
-            t->node[object] = t->node[before];
-            t->length[object] = t->length[before] + 1;
-            t->nodes[t->node[object]].next = best_label(t, object).name;
-            if (t->nodes[t->node[object]].longest <= t->length[object])
-                t->nodes[t->node[object]].longest = t->length[object] + 1;
+        } else if ((t->flags[object] & JOINS) || t->period[object]) {
+            join_list(t, object, t->flags[object] & JOINS ? 1 : t->period[object]);
         } else {
             t->node[object] = node_of(t, node_above(t, holder), best_label(t, object), text_of(t, object));
         }
@@ -147,9 +204,7 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
         char *text;
-        int next = (int)(d->next.len < MOST_NAME ? d->next.len : MOST_NAME);
-        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%.*s)", d->label, d->longest, d->what, next,
-                                               d->next.data)
+        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
                                     : asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
@@ -171,16 +226,18 @@ hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t
     hd_profile_desc desc = { .axis_count = 1, .axis_name = { "path" } };
     screen_tree t = { .o = o, .w = w, .asked = asked, .marks = marks, .flags = needed(calloc(n, 1)),
                       .shown = needed(malloc(n * sizeof *t.shown)), .node = needed(calloc(n, sizeof *t.node)),
-                      .length = needed(calloc(n, sizeof *t.length)), .names = hd_profile_create(&desc, err) };
+                      .length = needed(calloc(n, sizeof *t.length)), .key = needed(calloc(n, sizeof *t.key)),
+                      .repeats = needed(calloc(n, MOST_PERIOD)), .period = needed(calloc(n, 1)), .names = hd_profile_create(&desc, err) };
     hd_status status;
     if (!t.names) needed(NULL);
     memset(t.shown, 0xff, n * sizeof *t.shown);
     mark_steps(&t);
     make_nodes(&t);
     status = add_all(&t, profile, worth, err);
-    for (uint32_t i = 0; i < t.count; i++) free(t.nodes[i].label), free(t.nodes[i].what);
+    for (uint32_t i = 0; i < t.count; i++) free(t.nodes[i].label), free(t.nodes[i].what), free(t.nodes[i].next);
     hd_profile_free(t.names);
     free(t.flags), free(t.shown), free(t.node), free(t.length), free(t.nodes);
+    free(t.key), free(t.repeats), free(t.period);
     return status;
 }
 
@@ -227,10 +284,12 @@ static uint32_t least_known(const chain *c) {
 }
 
 static void shorten_chain(chain *c, int room) {
-    enum { BETWEEN_NAMES = 3, MORE_COLUMNS = 12 };
-    int used = -BETWEEN_NAMES;
+    enum { BETWEEN_NAMES = 3, MORE_COLUMNS = 12, MOST_WEIGHED = 64, KEPT_AT_END = 32 };
+    int64_t used = -BETWEEN_NAMES;
     uint32_t left_out = 0, i;
-    for (i = 0; i < c->count; i++) used += c->columns[i] + BETWEEN_NAMES;
+    for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0, left_out++;
+    for (i = 0; i < c->count; i++) used += c->columns[i] ? c->columns[i] + BETWEEN_NAMES : 0;
+    if (left_out) used += MORE_COLUMNS;
     while (used > room && (i = least_known(c)) < c->count) {
         used += left_out ? 0 : MORE_COLUMNS;
         used -= c->columns[i] + BETWEEN_NAMES;
