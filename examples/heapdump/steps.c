@@ -24,25 +24,11 @@ static bool is_one_of(hd_str text, const char *const *list) {
     return false;
 }
 
-/* Classes of Dart's machine have no library. */
-static bool is_of_dart(const objects *o, uint32_t object) {
-    static const char *const classes[] = {
-        "Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code",
-        "Script", "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors",
-        "CodeSourceMap", "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope",
-        "TypeArguments", "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel",
-        "FfiTrampolineData", "LoadingUnit", NULL
-    };
-    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
-    return !c.scope.len && is_one_of(c.name, classes);
-}
-
 bool is_of_engine(const objects *o, uint32_t object) {
     static const char *const types[] = { "hidden", "array", "code", "synthetic", "object shape", NULL };
     const hd_v8 *v8 = hd_dump_v8(o->dump);
-    if (!v8) return hd_dump_dart(o->dump) && is_of_dart(o, object);
-    return is_one_of(hd_v8_type(v8, object), types) || begins_with(hd_v8_name(v8, object), "system / ") ||
-           hd_str_equal(hd_v8_name(v8, object), hd_cstr("system"));
+    return v8 && (is_one_of(hd_v8_type(v8, object), types) || begins_with(hd_v8_name(v8, object), "system / ") ||
+           hd_str_equal(hd_v8_name(v8, object), hd_cstr("system")));
 }
 
 static bool is_synthetic(const objects *o, uint32_t object) {
@@ -109,7 +95,7 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
 typedef struct draft {
     uint32_t object, folded;
     step_label label;
-    bool root, unnamed, middle;
+    bool root, unnamed, list;
 } draft;
 
 static bool same_class(const objects *o, uint32_t a, uint32_t b) {
@@ -127,17 +113,17 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
     for (uint32_t i = 0; i < count; i++) {
         const chain_link *l = &links[i];
         bool root = is_synthetic(o, l->object);
-        step_label label = l->holder == HD_NONE || l->flags & LINK_MIDDLE ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
+        step_label label = l->holder == HD_NONE ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
         if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
-        bool can_fold = !(l->flags & LINK_SHOWN) && (i || hd_dump_v8(o->dump));
+        bool can_fold = i && !(l->flags & LINK_SHOWN); /* nothing led to the first, but for a root */
         folded++;
         if (label.known >= best.known && !root) best = label;
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
                  : i + 1 < count && can_fold && best.known < PROPERTY && is_of_engine(o, l->object))
             continue;
         if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
-        out[n] = (draft){ l->object, folded, best, !i && !(l->flags & LINK_MIDDLE),
-                            (l->flags & LINK_ANY_NAME) != 0, (links->flags & LINK_MIDDLE) && !n };
+        out[n] = (draft){ l->object, folded, best, !i && l->holder == HD_NONE && l->reference != HD_NONE,
+                            (l->flags & LINK_ANY_NAME) != 0, (l->flags & LINK_LIST) != 0 };
         best = (step_label){ UNNAMED, { "", 0 } }, folded = 0, n++;
     }
     return n;
@@ -150,11 +136,11 @@ static bool is_like(const objects *o, const draft *d, uint32_t first, uint32_t a
 
 /* Steps from here on that repeat with the shortest period, ending with what they begin with; 0: fewer than three times. */
 static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t first, uint32_t *period) {
-    for (uint32_t p = 1; p <= MOST_PERIOD && first + 2 * p < n; p++) {
+    for (uint32_t p = 1; p <= MOST_PERIOD && first + p < n; p++) {
         uint32_t at = first + p;
         while (at < n && is_like(o, d, first, at, p)) at++;
         *period = p;
-        if (at - first > 2 * p) return (at - first - 1) / p * p + 1;
+        if (at - first > 2 * p || (at - first > p && d[first + p].list)) return (at - first - 1) / p * p + 1;
     }
     return 0;
 }
@@ -181,7 +167,7 @@ static char *step_text(const objects *o, const draft *d, const char *what, size_
     int n;
     if (d->root && !engine)
         n = asprintf(&text, "%s root: %s", hd_root_kind_name(hd_graph_root(o->graph, root).kind), what);
-    else n = asprintf(&text, "%s%s%s%s", d->middle ? "\xe2\x80\xa6" CALLS : "", label, element ? " " : *label ? ": " : "", what);
+    else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
     free(label);
     return n < 0 ? needed(NULL) : text;
 }

@@ -40,11 +40,10 @@ enum {
     LINK_ANY_FIELD = 1,          /* the link stands for others too, by other fields: "[]" */
     LINK_ANY_NAME = 2,           /* ... with other names: a closure by its class */
     LINK_SHOWN = 4,              /* never folded away */
-    LINK_MIDDLE = 8              /* the first link, where what holds it differs: "… › Map" */
+    LINK_LIST = 8                /* a later element of a list, of which two are enough */
 };
 
-/* Whether an object is the engine's own: of V8 hidden, code, array, synthetic, "system / ..."; of Dart classes of the
-   machine. */
+/* Whether an object is the engine's own: hidden, code, array, synthetic, "system / ...". False but for V8. */
 bool is_of_engine(const objects *o, uint32_t object);
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference);
 /* "Map", "onDone()", "(Stack roots)": an object without the reference to it, in at most so many bytes; 0: any number.

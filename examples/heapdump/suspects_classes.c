@@ -205,8 +205,7 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
     for (uint32_t o = object; o != end; o = s->ways.held_by[o]) n++;
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
-        links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, 0 };
-    if (links->holder != HD_NONE) links->flags = LINK_MIDDLE;
+        links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, c->head[at] == at ? 0 : LINK_LIST };
     links[n - 1].flags |= LINK_ANY_NAME;
     at = c->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
@@ -217,6 +216,13 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
     way = steps_of_links(&s->o, links, n, MOST_NAME);
     free(links);
     return way;
+}
+
+/* Whether both are roots of one kind. */
+static bool same_root(const shot *s, uint32_t x, uint32_t y) {
+    const ways *w = &s->ways;
+    if (w->held_by[x] != HD_NONE || w->held_by[y] != HD_NONE) return false;
+    return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
 steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing) {
@@ -233,37 +239,39 @@ steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t
         if (s->class_of[o] == class_index && !is_old(m, o)) crowd_add(&c, c.head[o], 1, o), ++*all;
     }
     while (back < MOST_BACK && (how[back] = step_back(s, &c, *all)) != NOT_ALIKE) back++;
-    for (uint32_t i = 0; i < c.count; i++) {
-        *sharing += c.weight[i];
+    for (uint32_t i = 0; i < c.count; i++)
         if (c.weight[i] > c.weight[best]) best = i;
-    }
-    if (back) way = steps_from(s, &c, c.farthest[best], how, back);
+    for (uint32_t i = 0; back && i < c.count; i++)
+        if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
+    if (2 * *sharing > *all) way = steps_from(s, &c, c.farthest[best], how, back);
     crowd_free(&c);
     return way;
 }
 
 /* In a pile. ----------------------------------------------------------------------------------- */
 
-/* Goes through the objects of a pile in the order of the dominator tree: of one snapshot those below its object, of
-   several the new ones that are its own. */
-static bool next_of(const matched *m, const pile *p, uint32_t *at, uint32_t *found) {
-    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
-    for (; *at < d->reached; ++*at) {
+/* Goes through objects of a pile in the order of the dominator tree, below its object but for old ones and what these
+   retain; or `own`: those that are counted for it, wherever they are. */
+static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uint32_t *found) {
+    const shot *s = &m->shots[m->count - 1];
+    const hd_dominators *d = s->o.dominators;
+    uint32_t first = d->position[p->object] + 1, end = own ? d->reached : first + d->below[p->object] - 1;
+    if (!own && *at < first) *at = first;
+    for (; *at < end; ++*at) {
         uint32_t o = *found = d->order[*at];
-        bool under = *at > d->position[p->object] && *at < d->position[p->object] + d->below[p->object];
-        bool own = m->owner && m->owner[o] == p->owner && p->owner != HD_NONE;
-        if (m->count == 1 ? under || own : own && !is_old(m, o) && m->shots[m->count - 1].role[o] != MACHINE)
+        if (!own && is_old(m, o)) *at += d->below[o] - 1;
+        else if (!own || (m->owner && m->owner[o] == p->owner && !is_old(m, o) && (m->count == 1 || s->role[o] != MACHINE)))
             return ++*at, true;
     }
     return false;
 }
 
 /* The name that more than half of them have, found by a vote. */
-static hd_str common_name(const matched *m, const pile *p, uint32_t class_index, uint64_t all) {
+static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all) {
     const shot *s = &m->shots[m->count - 1];
     uint64_t votes = 0, equal = 0;
     hd_str chosen = hd_cstr("");
-    for (uint32_t at = 0, o; next_of(m, p, &at, &o);) {
+    for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         hd_str name;
         if (s->class_of[o] != class_index) continue;
         name = name_of(&s->o, o);
@@ -271,7 +279,7 @@ static hd_str common_name(const matched *m, const pile *p, uint32_t class_index,
         if (hd_str_equal(name, chosen)) votes++;
         else votes--;
     }
-    for (uint32_t at = 0, o; chosen.len && next_of(m, p, &at, &o);)
+    for (uint32_t at = 0, o; chosen.len && next_of(m, p, own, &at, &o);)
         equal += s->class_of[o] == class_index && hd_str_equal(name_of(&s->o, o), chosen);
     return all > 1 && 2 * equal > all ? chosen : hd_cstr("");
 }
@@ -288,7 +296,7 @@ static int tier_of(const shot *s, uint32_t object) {
     return s->role[object] == OF_PROGRAM && name.len && *name.data != '(' ? NAMED : COMMON;
 }
 
-uint32_t classes_below(const matched *m, const pile *p, below found[MOST_BELOW]) {
+uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]) {
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
@@ -296,7 +304,7 @@ uint32_t classes_below(const matched *m, const pile *p, below found[MOST_BELOW])
     uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
     uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
     uint8_t *tier = needed(calloc((size_t)all + 1, 1));
-    for (uint32_t at = 0, o; next_of(m, p, &at, &o);) {
+    for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         uint32_t c = s->class_of[o];
         if (!number[c]++) tier[c] = (uint8_t)tier_of(s, o);
         if (d->position[o] < end[c]) continue;
@@ -309,7 +317,7 @@ uint32_t classes_below(const matched *m, const pile *p, below found[MOST_BELOW])
             for (uint32_t c = 1; c < all; c++)
                 if (bytes[c] > bytes[best] && tier[c] == t) best = c;
             if (!best) break;
-            found[n++] = (below){ best, number[best], common_name(m, p, best, number[best]) };
+            found[n++] = (below){ best, number[best], common_name(m, p, own, best, number[best]) };
             bytes[best] = 0;
         }
     free(bytes), free(number), free(end), free(tier);

@@ -7,13 +7,28 @@
 
 /* Snapshots. ----------------------------------------------------------------------------------- */
 
+/* Classes of Dart's machine have no library. */
+static bool is_of_dart(hd_class c) {
+    static const char *const classes[] = {
+        "Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code",
+        "Script", "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors",
+        "CodeSourceMap", "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope",
+        "TypeArguments", "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel",
+        "FfiTrampolineData", "LoadingUnit", NULL
+    };
+    for (size_t i = 0; !c.scope.len && classes[i]; i++)
+        if (hd_str_equal(c.name, hd_cstr(classes[i]))) return true;
+    return false;
+}
+
 static role role_in_dart(const shot *s, uint32_t object) {
-    hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
+    hd_class c = hd_graph_class(s->o.graph, s->class_of[object]);
+    hd_str name = c.name;
     if (hd_str_equal(name, hd_cstr("Root")) || hd_str_equal(name, hd_cstr("Isolate"))) return ROOTS;
     if (hd_str_equal(name, hd_cstr("Context"))) return SCOPE;
     if (hd_str_equal(name, hd_cstr("_List"))) return TABLE;
     if (hd_str_equal(name, hd_cstr("_OneByteString")) || hd_str_equal(name, hd_cstr("_TwoByteString"))) return DATA;
-    return is_of_engine(&s->o, object) ? MACHINE : OF_PROGRAM;
+    return is_of_dart(c) ? MACHINE : OF_PROGRAM;
 }
 
 static role role_of(const shot *s, uint32_t object) {
@@ -111,30 +126,45 @@ static void put_growth(FILE *out, const arguments *a, const trend *t, uint32_t c
     display(out, "; ");
 }
 
-static void put_below(FILE *out, const matched *m, const pile *p) {
+static void put_classes(FILE *out, const matched *m, const pile *p, bool own, const char *what) {
     const shot *s = &m->shots[m->count - 1];
     below classes[MOST_BELOW];
-    uint32_t kinds = classes_below(m, p, classes);
+    uint32_t kinds = classes_below(m, p, own, classes);
     for (uint32_t i = 0; i < kinds; i++) {
         char *text = short_name(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
-        display(out, "%s%llu %s", i ? ", " : m->ids ? "      new below it: " : "      below it: ",
-                (unsigned long long)classes[i].objects, text);
+        display(out, "%s%llu %s", i ? ", " : what, (unsigned long long)classes[i].objects, text);
         if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, 24);
         free(text);
     }
     if (kinds) fputc('\n', out);
 }
 
-static void put_pile(FILE *out, const arguments *a, const matched *m, const pile *p, uint32_t number) {
+/* What it retains beside other suspects. */
+static uint64_t in_no_other(const shot *s, const pile *piles, uint32_t n, const pile *p) {
+    const hd_dominators *d = s->o.dominators;
+    uint64_t bytes = d->retained[p->object];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = piles[i].object == p->object ? HD_NONE : d->parent[piles[i].object];
+        bool below_other = false;
+        for (; at != HD_NONE && at != p->object; at = d->parent[at])
+            for (uint32_t k = 0; k < n; k++) below_other |= piles[k].object == at;
+        if (at == p->object && !below_other) bytes -= d->retained[piles[i].object];
+    }
+    return bytes;
+}
+
+static void put_pile(FILE *out, const arguments *a, const matched *m, const pile *piles, uint32_t n, uint32_t i) {
+    const pile *p = &piles[i];
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
-    uint64_t retained = d->retained[p->object];
+    uint64_t retained = d->retained[p->object], alone = in_no_other(s, piles, n, p);
     steps way = steps_to(s, p, MOST_NAME), within = steps_within(s, p, MOST_NAME);
-    display(out, "%3u  ", number);
+    display(out, "%3u  ", i + 1);
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
     put_short(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
+    if (p->variable.len) display(out, ", variable "), put_name(out, p->variable);
     display(out, "\n      ");
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
@@ -143,11 +173,12 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
         double with = (double)retained + p->shared;
         display(out, "; "), put_bytes(out, a, (uint64_t)with, 0);
         display(out, ", %.1f%%, with objects that others hold too", 100 * with / (double)(d->bytes ? d->bytes : 1));
-    } else if (m->count == 1 && p->bytes < 0.9 * (double)retained) {
-        display(out, "; "), put_bytes(out, a, (uint64_t)p->bytes, 0), display(out, " of it in no other suspect");
+    } else if (m->count == 1 && alone < retained) {
+        display(out, "; "), put_bytes(out, a, alone, 0), display(out, " of it in no other suspect");
     }
     fputc('\n', out);
-    put_below(out, m, p);
+    if (m->count == 1) put_classes(out, m, p, false, "      below it: ");
+    if (p->owner != HD_NONE) put_classes(out, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     if (within.count) put_way(out, a, "most of it is in", &within), fputc('\n', out);
     put_way(out, a, "held by", &way), fputc('\n', out);
     steps_free(&way), steps_free(&within);
@@ -188,7 +219,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     display(out, " alive\n%s\n",
             m->count > 1 ? "where it piled up, the likeliest leak first:"
                          : "where it piles up, the largest first:");
-    for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, &piles[i], i + 1);
+    for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, m->count > 1 && !m->ids
                          ? "  not known: these are no snapshots of one process that tell who is who\n"
@@ -210,27 +241,35 @@ static void json_trend(hd_json *j, const trend *t, uint32_t count) {
     json_u64(j, "steady_percent", (uint64_t)(100 * t->steady));
 }
 
-static void json_pile(hd_json *j, const matched *m, const pile *p) {
+static void json_classes(hd_json *j, const matched *m, const pile *p, bool own, const char *key) {
     const shot *s = &m->shots[m->count - 1];
     below classes[MOST_BELOW];
-    uint32_t kinds = classes_below(m, p, classes);
-    steps way = steps_to(s, p, 0), within = steps_within(s, p, 0);
-    json_line(j);
-    json_class(j, s->o.graph, s->class_of[p->object]);
-    json_str(j, "name", name_of(&s->o, p->object));
-    json_id(j, &s->o, p->object);
-    json_u64(j, "retained", s->o.dominators->retained[p->object]);
-    if (m->count == 1) json_u64(j, "in_no_other", (uint64_t)p->bytes);
-    if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
-    if (p->elements) json_u64(j, "list_of", p->elements);
-    json_trend(j, &p->trend, m->count);
-    json_array(j, "below");
+    uint32_t kinds = classes_below(m, p, own, classes);
+    json_array(j, key);
     for (uint32_t i = 0; i < kinds; i++) {
         json_line(j), json_class(j, s->o.graph, classes[i].class_index);
         if (classes[i].name.len) json_str(j, "name", classes[i].name);
         json_u64(j, "objects", classes[i].objects), hd_json_end(j);
     }
     hd_json_end(j);
+}
+
+static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t n, uint32_t i) {
+    const pile *p = &piles[i];
+    const shot *s = &m->shots[m->count - 1];
+    steps way = steps_to(s, p, 0), within = steps_within(s, p, 0);
+    json_line(j);
+    json_class(j, s->o.graph, s->class_of[p->object]);
+    json_str(j, "name", name_of(&s->o, p->object));
+    json_id(j, &s->o, p->object);
+    if (p->variable.len) json_str(j, "variable", p->variable);
+    json_u64(j, "retained", s->o.dominators->retained[p->object]);
+    if (m->count == 1) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
+    if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
+    if (p->elements) json_u64(j, "list_of", p->elements);
+    json_trend(j, &p->trend, m->count);
+    json_classes(j, m, p, false, "below");
+    if (p->owner != HD_NONE) json_classes(j, m, p, true, m->ids ? "new" : "shared_objects");
     steps_json(j, "within", &within, 0);
     steps_json(j, "path", &way, 0);
     hd_json_end(j);
@@ -262,7 +301,7 @@ static void answer_json(const matched *m, const pile *piles, uint32_t n, const c
     json_u64(j, "snapshots", m->count);
     json_u64(j, "live_bytes", s->o.dominators->bytes);
     json_array(j, "suspects");
-    for (uint32_t i = 0; i < n; i++) json_pile(j, m, &piles[i]);
+    for (uint32_t i = 0; i < n; i++) json_pile(j, m, piles, n, i);
     hd_json_end(j);
     json_array(j, "classes");
     for (uint32_t i = 0; i < class_count; i++) json_class_suspect(j, m, &classes[i]);

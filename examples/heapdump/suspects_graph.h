@@ -31,9 +31,10 @@ typedef struct pile {
     uint32_t object;             /* of the last snapshot: the program's own object that is shown */
     uint32_t point;              /* below it or the same: where it fans out, or the first element of a list */
     uint32_t elements;           /* of the list; else 0 */
-    double bytes;                /* that it explains: retained, less what other piles explain */
+    double bytes;                /* that it explains */
     double shared;               /* of these, in objects that others hold too, so that it does not retain them */
-    uint32_t owner;              /* as in matched.owner */
+    uint32_t owner;              /* as in matched.owner; HD_NONE: no object is */
+    hd_str variable;             /* of its object, by which what is new is held; empty: any */
     trend trend;                 /* of several snapshots */
     bool engine;                 /* no object of the program has these bytes */
 } pile;
@@ -123,14 +124,14 @@ void owners_free(owners *w);
 /* By object of a snapshot its owner; HD_NONE: none. */
 uint32_t *owners_in(const owners *w, uint32_t t);
 bool is_user_owner(const owners *w, uint32_t owner);
-uint32_t object_of_owner(const owners *w, uint32_t owner);
 
 /* suspects_classes.c */
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n);
 /* What holds all objects of a class, or all that are new: the way that more than half of `all` share, up to the
    objects themselves. */
 steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing);
-uint32_t classes_below(const matched *m, const pile *p, below found[MOST_BELOW]);
+/* Those that its object retains, but for old objects and what these retain; or its own in matched.owner. */
+uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]);
 /* Whether an object of the last snapshot was in all before. */
 static inline bool is_old(const matched *m, uint32_t object) {
     return m->ids && m->ids[(size_t)object * m->count] != HD_NONE;

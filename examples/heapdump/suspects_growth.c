@@ -48,13 +48,21 @@ static uint32_t shrunk_scope(const owners *w, const held *h, uint32_t owner) {
     return scope == HD_NONE || scope == owner || h->bytes[m->count - 1][scope] >= h->bytes[0][scope] ? HD_NONE : scope;
 }
 
+static pile pile_of_owner(const owners *w, uint32_t owner) {
+    pile one = { .object = owner, .point = owner, .owner = owner, .engine = !is_user_owner(w, owner) };
+    if (owner < w->count) return one;
+    one.object = w->variables[owner - w->count].scope, one.point = w->variables[owner - w->count].value;
+    one.variable = w->variables[owner - w->count].name;
+    return one;
+}
+
 static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *found) {
     const matched *m = w->m;
     const shot *last = &m->shots[m->count - 1];
     uint64_t *turn = step_times(m->count);
     double *v = needed(malloc(m->count * sizeof *v));
     for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
-        pile one = { .object = object_of_owner(w, o), .owner = o, .engine = !is_user_owner(w, o) };
+        pile one = pile_of_owner(w, o);
         uint32_t scope = shrunk_scope(w, h, o);
         if (h->bytes[m->count - 1][o] <= h->bytes[0][o] || !last->o.dominators->below[one.object]) continue;
         for (uint32_t t = 0; t < m->count; t++)
@@ -86,7 +94,7 @@ uint32_t find_growing(matched *m, pile *piles) {
     }
     find_trends(&w, &h, piles, &found);
     while (found && piles[found - 1].engine && !piles[0].engine) found--;
-    for (uint32_t i = 0; i < found; i++) find_point(last, piles[i].object, &piles[i].point, &piles[i].elements);
+    for (uint32_t i = 0; i < found; i++) find_point(last, piles[i].point, &piles[i].point, &piles[i].elements);
     for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]);
     free(h.bytes), free(h.fresh), free(h.objects);
     owners_free(&w);

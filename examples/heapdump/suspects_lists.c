@@ -97,24 +97,23 @@ static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
     return s->class_of[x] == s->class_of[y] && s->label[x] == s->label[y] && s->closure[x] == s->closure[y];
 }
 
-/* Whether the last `period` objects on the way repeat those before; the first of all may be held otherwise. */
-static bool repeats(const shot *s, uint32_t object, uint32_t period, uint32_t *first) {
-    uint32_t like = object;
-    for (uint32_t i = 0; i < period && like != HD_NONE; i++) like = s->ways.held_by[like];
-    for (uint32_t i = 0; like != HD_NONE; i++, object = s->ways.held_by[object], like = s->ways.held_by[like]) {
-        *first = like;
-        if (i == period) return s->class_of[object] == s->class_of[like];
-        if (!is_held_like(s, object, like)) return false;
-    }
-    return false;
+/* Whether the way to an object ends with three times the same: `part` gets the objects, the last first. What holds the
+   first of all may be another. */
+static bool repeats(const shot *s, uint32_t object, uint32_t period, uint32_t part[3 * MOST_PERIOD]) {
+    uint32_t n = 0;
+    for (; object != HD_NONE && n < 3 * period; object = s->ways.held_by[object]) part[n++] = object;
+    if (n < 3 * period || s->class_of[part[2 * period - 1]] != s->class_of[part[n - 1]]) return false;
+    for (uint32_t i = 0; i + 1 < 2 * period; i++)
+        if (!is_held_like(s, part[i], part[i + period])) return false;
+    return true;
 }
 
 uint32_t *way_heads(const shot *s) {
-    uint32_t n = hd_graph_object_count(s->o.graph);
+    uint32_t n = hd_graph_object_count(s->o.graph), part[3 * MOST_PERIOD];
     uint32_t *head = needed(malloc(((size_t)n + 1) * sizeof *head));
     uint8_t *period = needed(calloc((size_t)n + 1, 1));
     for (uint32_t i = 0; i < s->ways.count; i++) {
-        uint32_t o = s->ways.order[i], h = s->ways.held_by[o], like = o, first;
+        uint32_t o = s->ways.order[i], h = s->ways.held_by[o], like = o;
         head[o] = o;
         if (h == HD_NONE) continue;
         for (uint32_t k = 0; k < period[h] && like != HD_NONE; k++) like = s->ways.held_by[like];
@@ -123,11 +122,9 @@ uint32_t *way_heads(const shot *s) {
             continue;
         }
         for (uint32_t p = 1; p <= MOST_PERIOD && !period[o]; p++) {
-            if (!repeats(s, o, p, &first)) continue;
-            period[o] = (uint8_t)p, head[o] = first;
-            for (like = o; p--;) like = s->ways.held_by[like];
-            head[like] = first;  /* the second element */
-            break;
+            if (!repeats(s, o, p, part)) continue;
+            period[o] = (uint8_t)p;
+            for (uint32_t k = 0; k < 2 * p; k++) head[part[k]] = part[2 * p + k % p];
         }
     }
     free(period);

@@ -100,10 +100,6 @@ bool is_user_owner(const owners *w, uint32_t owner) {
     return owner != HD_NONE && (owner >= w->count || is_user(&w->m->shots[w->m->count - 1], owner));
 }
 
-uint32_t object_of_owner(const owners *w, uint32_t owner) {
-    return owner < w->count ? owner : w->variables[owner - w->count].value;
-}
-
 /* Whose a new object is that an old one holds by a reference of it in a snapshot: `old` is its number in the last. */
 static uint32_t owner_by(const owners *w, const shot *s, uint32_t old, uint32_t holder, uint32_t reference) {
     uint32_t user = w->user[old], v = user == old ? w->first_variable[old] : HD_NONE;

@@ -133,7 +133,7 @@ static int by_pile(const void *a, const void *b) {
 
 void put_pile_in(pile *piles, uint32_t *n, pile one) {
     for (uint32_t i = 0; i < *n; i++) {
-        if (piles[i].object != one.object) continue;
+        if (piles[i].object != one.object || one.variable.len || piles[i].variable.len) continue;
         if (one.shared <= 0) return;
         piles[i].shared += one.shared, piles[i].trend.score += one.trend.score, piles[i].owner = one.owner;
         qsort(piles, *n, sizeof *piles, by_pile);
@@ -285,14 +285,43 @@ static uint32_t *owners_of_shared(walk *w) {
     return owner;
 }
 
-/* Where no object of the program is large: the one that retains most. */
-static void add_largest(walk *w) {
+/* Whether an object is on the way to a suspect in the dominator tree, or below one. */
+static bool is_related(const walk *w, uint32_t object) {
+    const hd_dominators *d = w->s->o.dominators;
+    for (uint32_t i = 0; i < w->found; i++) {
+        uint32_t p = d->position[w->piles[i].object], o = d->position[object];
+        if ((o >= p && o < p + d->below[w->piles[i].object]) || (p >= o && p < o + d->below[object])) return true;
+    }
+    return false;
+}
+
+/* The object of the program that retains most of those that have nothing to do with the suspects. */
+static uint32_t largest_left_out(const walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t best = HD_NONE;
-    for (uint32_t i = 0; i < d->reached; i++)
-        if (w->s->role[d->order[i]] == OF_PROGRAM && !is_global(w->s, d->order[i]) &&
-            (best == HD_NONE || d->retained[d->order[i]] > d->retained[best])) best = d->order[i];
-    if (best != HD_NONE) add_pile(w, best, 0, (double)d->retained[best], false);
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i];
+        if (w->s->role[o] <= (hd_dump_v8(w->s->o.dump) ? OF_PROGRAM : MACHINE) && (best == HD_NONE || d->retained[o] > d->retained[best]) && !is_related(w, o))
+            best = o;
+    }
+    return best;
+}
+
+/* No object of the program that is left out retains more than all suspects, or a tenth and more than one: these may
+   explain more by what they share, or be the engine's. */
+static void add_left_out(walk *w) {
+    const hd_dominators *d = w->s->o.dominators;
+    while (w->found < MOST_PILES) {
+        uint32_t o = largest_left_out(w);
+        uint64_t most = 0, least = UINT64_MAX;
+        for (uint32_t i = 0; i < w->found; i++) {
+            uint64_t retained = d->retained[w->piles[i].object];
+            if (!w->piles[i].engine && retained > most) most = retained;
+            if (retained < least) least = retained;
+        }
+        if (o == HD_NONE || (d->retained[o] <= most && (d->retained[o] <= least || d->retained[o] < d->bytes / 10))) return;
+        add_pile(w, o, 0, (double)d->retained[o], false);
+    }
 }
 
 /* Objects of a fiftieth are looked at; those of a twentieth are listed, and in any case the largest. */
@@ -317,12 +346,12 @@ uint32_t find_piles(matched *m, pile *piles) {
     while (w.count) look_at(&w, w.waiting[--w.count]);
     m->owner = owners_of_shared(&w);
     for (uint32_t k = 0; k < w.rest_count; k++)
-        if (w.rest[k].bytes >= (double)w.least) add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, true);
-    if (!w.found || piles[0].engine) add_largest(&w);
+        if (w.rest[k].bytes >= (double)w.least) add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, !s->closure[w.rest[k].point]);
     for (uint32_t i = 0; i < w.found && !piles[i].engine; i++) explained += piles[i].bytes;
     while (w.found > 1 && (piles[w.found - 1].trend.score < (double)d->bytes / 20 ||
                            (piles[w.found - 1].engine && 2 * explained > (double)d->bytes)))
         w.found--;
+    add_left_out(&w);
     free(w.waiting), free(w.rest), free(w.direct), free(w.weight);
     return w.found;
 }

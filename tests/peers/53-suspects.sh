@@ -82,8 +82,8 @@ objects() {
   "$tool" suspects "$1".?.heapsnapshot > "$1.txt"
   [ "$(wc -c < "$1.txt")" -le 8192 ] || fail "$1: more than 8 KB"
   one "$1" "$2" "$(jq -r --arg want "$2" '.graphs[0].suspects[0] |
-    if [.path[], .within[], .class, .name, (.below[] | .class, .name // "")] | any(test("(^|[^A-Za-z_])" + $want + "($|[^A-Za-z_])")) then "yes" else "no" end' "$1.suspects")" \
-    "$(jq -r '.graphs[0].suspects[0] | "\(.path[-3:] | join(" > ")); \([.below[].class] | join(", "))"' "$1.suspects" | cut -c 1-120)"
+    if [.path[], .within[], .class, .name, ((.below + (.new // []))[] | .class, .name // "")] | any(test("(^|[^A-Za-z_])" + $want + "($|[^A-Za-z_])")) then "yes" else "no" end' "$1.suspects")" \
+    "$(jq -r '.graphs[0].suspects[0] | "\(.path[-3:] | join(" > ")); \([(.new // .below)[].class] | join(", "))"' "$1.suspects" | cut -c 1-120)"
   beside_memlab "$2" "$1"
 }
 

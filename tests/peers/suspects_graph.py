@@ -199,7 +199,7 @@ by_id, recent = h.variable("sessions", h.array()), h.variable("recent", h.map([(
 h.elements(by_id, shared)
 s = answer(h)["suspects"][0]
 check("what two hold counts for the nearer one", ("global › sessions: Array", 816, 100000, [("Session", 100)]),
-      (path(s), s["retained"], s.get("shared"), [(b["class"], b["objects"]) for b in s["below"] if b["class"] == "Session"]))
+      (path(s), s["retained"], s.get("shared"), [(b["class"], b["objects"]) for b in s["shared_objects"]]))
 
 h = Heap()
 code = h.node("code", "(shared function info)", 70000)
@@ -286,7 +286,7 @@ def buffers(n):
 
 s = growth(buffers(10), buffers(20), buffers(30))["suspects"]
 check("Buffers count in every snapshot", [("global › pending: Array", 2 * 10 * (20184 + 8), 10 * (20184 + 8), 2)], [(path(x), x["growth"], x["per_step"], x["steps_grown"]) for x in s])
-check("... what is new", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["below"][:3]])
+check("... what is new", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["new"][:3]])
 
 def replaced(n):
     """The newest scope holds the one before, which was the outermost in the snapshot before."""
@@ -305,7 +305,7 @@ def replaced(n):
     return h
 
 s = growth(replaced(400), replaced(800), replaced(1200))["suspects"]
-check("old objects below new ones", ([32000], "(Stack roots) › thing: list of 1200 system / Context (original)"), ([x["growth"] for x in s], path(s[0])))
+check("old objects below new ones", ([32000], "(Stack roots) › system / Context", ["thing: list of 1200 system / Context (original)"]), ([x["growth"] for x in s], path(s[0]), s[0]["within"]))
 
 def lru(t, way):
     """A list of 200 that drops as much as it gets, at either end; and a leak of 1,000 bytes a step."""
@@ -338,7 +338,8 @@ def grows(t, way):
 
 for way in ("head", "tail"):
     s = growth(*(grows(t, way) for t in range(3)))["suspects"]
-    check("a list that grows at the " + way, [("global › head: list of 300 Node (next)", 20000)], [(path(x), x["growth"]) for x in s])
+    check("a list that grows at the " + way, [(["head: list of 300 Node (next)"] if way == "head" else [], 20000)], [(x["within"], x["growth"]) for x in s])
+    check("... its path", "global" if way == "head" else "global › head: list of 300 Node (next)", path(s[0]))
 
 def copied(t):
     """An array that is made anew for every entry."""
@@ -350,7 +351,8 @@ def copied(t):
     return h
 
 s = growth(*(copied(t) for t in range(3)))["suspects"]
-check("a variable that gets a new array each time", [("global › serve: serve() › log: Array", 80 * 208)], [(path(x), x["growth"]) for x in s])
+check("a variable that gets a new array each time", [("global › serve: serve() › context: system / Context", "log", ["log: Array"], 80 * 208)],
+      [(path(x), x["variable"], x["within"], x["growth"]) for x in s])
 
 def both(t):
     """Two hold the same new objects, so that neither dominates them."""
