@@ -131,8 +131,9 @@ static const command commands[] = {
               "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
               "The last line states the bytes that are not listed. If a program freed everything, the heap at its peak\n"
               "is shown.\n"
-              "Of objects: what holds a tenth of the heap or more, down to where it fans out, and why the classes\n"
-              "that hold as much are alive; of several snapshots of a process, which objects hold more each time.\n"
+              "In a snapshot of objects: the largest holders (retained size), down to where each fans out, with a path\n"
+              "from a GC root; then large classes, with the path that most of their objects share. In several\n"
+              "snapshots of a process: the objects that hold more each time, and by how much.\n"
               "Detached DOM nodes (removed from a page's document, still held) have a section of their own.",
       .options = "top sort frames bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"

@@ -1,4 +1,4 @@
-/* Chains of objects as steps: objects of the engine fold away, a run of one class by one field is a list. */
+/* Chains of objects as steps: objects of the engine are folded away, a run of one class by one field is a list. */
 
 #include "steps.h"
 #include "frames.h"
@@ -44,7 +44,7 @@ static bool is_pair(hd_str field) {
     return i && field.len - i >= sizeof part && !memcmp(field.data + i, part, sizeof part - 1);
 }
 
-/* One text for all, since users of labels compare where these are. */
+/* One string for all elements: suspects compare labels by pointer. */
 static const char any_element[] = "[]";
 
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
@@ -65,7 +65,7 @@ step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     return (step_label){ OF_ENGINE, field };
 }
 
-/* A name in at most so many bytes, cut between characters. */
+/* A name cut to `most` bytes, between characters, with `end` behind it. */
 static char *cut(hd_str name, size_t most, const char *end) {
     size_t n = name.len;
     char *text;
@@ -91,7 +91,7 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
 
 /* Folding. ------------------------------------------------------------------------------------- */
 
-/* A step before runs are put together. */
+/* A step before lists are found. */
 typedef struct draft {
     uint32_t object, folded;
     step_label label;
@@ -104,18 +104,19 @@ static bool same_class(const objects *o, uint32_t a, uint32_t b) {
             hd_str_equal(name_of(o, a), name_of(o, b)));
 }
 
-/* Leaves out what the engine has between two objects of the program, and gives its best name to what comes next. What a
-   variable or property holds is the program's in any case; so is the last object. Of roots only the last is left: it
-   says which kind it is. */
+/* Folds away the engine's objects between two objects of the program. The best label among their references goes to
+   the second one. The value of a variable or property is always shown, and so is the last object. Only the last of
+   several synthetic roots is shown: it names the kind of root. */
 static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, draft *out) {
     step_label best = { UNNAMED, { "", 0 } };
     uint32_t n = 0, folded = 0;
     for (uint32_t i = 0; i < count; i++) {
         const chain_link *l = &links[i];
         bool root = is_synthetic(o, l->object);
-        step_label label = l->holder == HD_NONE ? (step_label){ UNNAMED, { "", 0 } } : label_of(o, l->holder, l->reference);
+        step_label label = { UNNAMED, { "", 0 } };
+        if (l->holder != HD_NONE) label = label_of(o, l->holder, l->reference);
         if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
-        bool can_fold = i && !(l->flags & LINK_SHOWN); /* nothing led to the first, but for a root */
+        bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first */
         folded++;
         if (label.known >= best.known && !root) best = label;
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
@@ -134,7 +135,7 @@ static bool is_like(const objects *o, const draft *d, uint32_t first, uint32_t a
            (at - period == first || hd_str_equal(d[at].label.name, d[at - period].label.name));
 }
 
-/* Steps from here on that repeat with the shortest period, ending with what they begin with; 0: fewer than three times. */
+/* Length of the list that begins here, from its first to its last element; 0: no list. Three elements make a list. */
 static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t first, uint32_t *period) {
     for (uint32_t p = 1; p <= MOST_PERIOD && first + p < n; p++) {
         uint32_t at = first + p;
@@ -145,7 +146,7 @@ static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t 
     return 0;
 }
 
-/* "list of 300 Object (someMethod › originalThing)": the fields lead from one element to the next. */
+/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. */
 static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
@@ -228,7 +229,7 @@ void steps_free(steps *s) {
 
 int steps_columns(const arguments *a, int otherwise) { return !screen_of(a).columns || a->all ? 0 : otherwise; }
 
-/* What is left out first: what has no name of the program, then what is far from the end. */
+/* The step to leave out first: the least known label, and of these the farthest from the end. */
 static uint32_t least_worth(const steps *s, const bool *out, uint32_t n) {
     uint32_t worst = HD_NONE;
     for (uint32_t i = 1; i + 1 < n; i++)

@@ -28,42 +28,42 @@ typedef struct steps {
     uint32_t count;
 } steps;
 
-/* An object of a chain, and what leads to it. */
+/* An object of a chain with the reference that leads to it. */
 typedef struct chain_link {
     uint32_t object;
-    uint32_t holder, reference;  /* this reference of the holder; holder HD_NONE: the root of that number */
-    uint32_t ephemeron;          /* reference HD_NONE: the ephemeron whose key holds it; HD_NONE: not known */
+    uint32_t holder, reference;  /* holder HD_NONE: `reference` is the number of a root */
+    uint32_t ephemeron;          /* the ephemeron whose key is the holder, for reference HD_NONE; or HD_NONE */
     unsigned flags;
 } chain_link;
 
 enum {
-    LINK_ANY_FIELD = 1,          /* the link stands for others too, by other fields: "[]" */
-    LINK_ANY_NAME = 2,           /* ... with other names: a closure by its class */
+    LINK_ANY_FIELD = 1,          /* the link stands for several fields: "[]" */
+    LINK_ANY_NAME = 2,           /* the link stands for several names: a closure is shown by its class */
     LINK_SHOWN = 4,              /* never folded away */
-    LINK_LIST = 8                /* a later element of a list, of which two are enough */
+    LINK_LIST = 8                /* later element of a list: two elements are enough for a list */
 };
 
 /* Whether an object is the engine's own: hidden, code, array, synthetic, "system / ...". False but for V8. */
 bool is_of_engine(const objects *o, uint32_t object);
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference);
-/* "Map", "onDone()", "(Stack roots)": an object without the reference to it, in at most so many bytes; 0: any number.
-   To be freed. */
+/* "Map", "onDone()", "(Stack roots)": an object without its label, cut to `most` bytes unless that is 0. Freed by the
+   caller. */
 char *object_text(const objects *o, uint32_t object, size_t most);
 
-/* Links of a chain, the root's first, as steps; names have at most so many bytes. The last object is always shown. To be
-   freed with steps_free. */
+/* The steps of a chain, the root first; the last object is always shown.
+   Names are cut to `most` bytes unless that is 0. */
 steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most);
 steps steps_of_path(const objects *o, const hd_path *path, size_t most);
-/* The shortest way to an object; only its last `count` objects, HD_NONE: all. */
+/* The shortest path to an object, cut to its last `count` objects unless that is HD_NONE. */
 steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t count, size_t most);
 void steps_free(steps *s);
 
-/* "global › cache: Map › [] Session", without the last so many steps. In at most so many columns, steps with names kept
-   longest; 0: whole. To be freed. */
+/* "global › cache: Map › [] Session". Leaves out the last `without` steps, and steps in the middle until the text
+   fits into `columns`, unnamed ones first; columns 0: never. Freed by the caller. */
 char *steps_text(const steps *s, uint32_t without, int columns);
-/* The columns for that: 0 for --wide, --all and what is no terminal. */
+/* The columns for steps_text: 0 for --wide, --all, JSON and output that is not a terminal. */
 int steps_columns(const arguments *a, int otherwise);
-/* The same as an array of texts. */
+/* An array of texts, without the last `without` steps. */
 void steps_json(hd_json *j, const char *key, const steps *s, uint32_t without);
 
 #endif

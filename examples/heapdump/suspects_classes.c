@@ -1,4 +1,4 @@
-/* suspects by class: which classes are large or grew, and what holds most of their objects. */
+/* suspects by class: large or grown classes, and the path that most of their objects share. */
 
 #include "suspects_graph.h"
 
@@ -16,22 +16,23 @@ static void put_class_in(class_suspect *found, uint32_t *n, class_suspect one) {
     qsort(found, *n, sizeof *found, by_class);
 }
 
-/* Whether all objects of a class are the engine's; only those of V8 are looked at. */
+/* By class: whether all its objects belong to the engine. Freed by the caller. */
 static uint8_t *classes_of_engine(const shot *s) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *engine = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
     memset(engine, 1, (size_t)hd_graph_class_count(s->o.graph) + 1);
     for (uint32_t o = 0; o < n; o++)
-        if (s->role[o] <= DATA) engine[s->class_of[o]] = 0;
+        if (s->role[o] <= DATA && !is_of_engine(&s->o, o)) engine[s->class_of[o]] = 0;
     return engine;
 }
 
-/* V8's synthetic objects stand for roots, and hold nothing themselves. */
+/* V8's synthetic objects stand for roots. */
 static bool is_of_roots(const shot *s, uint32_t class_index) {
-    return hd_dump_v8(s->o.dump) && hd_str_equal(hd_graph_class(s->o.graph, class_index).name, hd_cstr("(synthetic)"));
+    hd_str name = hd_graph_class(s->o.graph, class_index).name;
+    return hd_dump_v8(s->o.dump) && hd_str_equal(name, hd_cstr("(synthetic)"));
 }
 
-/* Exact figures, as `classes` has them, for the first classes of a histogram. */
+/* The first classes of a histogram with their exact retained size, as in `classes`. */
 static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row **rows, uint32_t *n) {
     enum { EXACT = 2 * 63 };
     uint32_t classes[EXACT];
@@ -40,7 +41,7 @@ static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row *
     *n = 0;
     *rows = needed(malloc(EXACT * sizeof **rows));
     for (uint32_t i = 0; i < h->count && *n < EXACT; i++)
-        if (h->rows[i].live_objects > 1) /* one object is a pile or none */
+        if (h->rows[i].live_objects > 1) /* one object is a suspect itself, or none */
             classes[*n] = h->rows[i].class_index, (*rows)[(*n)++] = h->rows[i];
     if (hd_graph_classes_retained(s->o.graph, classes, *n, NULL, totals, &err))
         return free(*rows), failed(s->o.file, &err);
@@ -48,7 +49,8 @@ static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row *
     return DONE;
 }
 
-static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found, uint32_t *n) {
+static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
+                      uint32_t *n) {
     uint64_t least = s->o.dominators->bytes / 10;
     uint32_t count;
     hd_class_row *rows;
@@ -64,7 +66,7 @@ static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engin
     return DONE;
 }
 
-/* Live bytes of a class that is called so. */
+/* The class of this name in a histogram; NULL: none. */
 static const hd_class_row *row_named(const hd_graph *graph, const hd_histogram *h, hd_class c) {
     for (uint32_t i = 0; i < h->count; i++) {
         hd_class other = hd_graph_class(graph, h->rows[i].class_index);
@@ -73,8 +75,9 @@ static const hd_class_row *row_named(const hd_graph *graph, const hd_histogram *
     return NULL;
 }
 
-/* Those that grew in every step. */
-static void find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found, uint32_t *n) {
+/* Classes whose live bytes grew in every step. */
+static void find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found,
+                       uint32_t *n) {
     const shot *last = &m->shots[m->count - 1];
     double *v = needed(malloc(m->count * sizeof *v));
     uint64_t *turn = step_times(m->count), least = last->o.dominators->bytes / 2000;
@@ -121,13 +124,14 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
     return status;
 }
 
-/* What holds them. ----------------------------------------------------------------------------- */
+/* Common paths. -------------------------------------------------------------------------------- */
 
-/* Objects on the way back to the roots, each with how many of the class come by it, and the farthest of these. */
+/* A step back towards the roots: objects, each with the number of the class's objects behind it (weight), and the
+   farthest of them. */
 typedef struct crowd {
     uint32_t *object, *weight, *farthest, count;
-    uint32_t *place;             /* by object: its place here and 1; 0: none */
-    uint32_t *head, *distance;   /* by object: the first element of the list that it is in, or itself; from the roots */
+    uint32_t *place;             /* by object: its index here, plus 1; 0: none */
+    uint32_t *head, *distance;   /* by object: way_heads; steps from the root */
 } crowd;
 
 static void crowd_add(crowd *c, uint32_t object, uint32_t weight, uint32_t farthest) {
@@ -157,7 +161,7 @@ static void crowd_free(crowd *c) {
     free(c->object), free(c->weight), free(c->farthest), free(c->place), free(c->head), free(c->distance);
 }
 
-/* How much alike objects are held: by one class, field and name; of closures with any name; by any field. */
+/* How much the holders of objects are alike: class, field and closure name; class and field; class only. */
 typedef enum likeness { ALL_ALIKE, ANY_NAME, ANY_FIELD, NOT_ALIKE } likeness;
 
 static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
@@ -167,7 +171,8 @@ static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     return how > ALL_ALIKE || s->closure[h] == s->closure[k];
 }
 
-/* One that is held as more than half of all are, found by a vote; HD_NONE: no more than half are held alike. */
+/* An object whose holder is like that of more than half of all, by Boyer and Moore's vote and a count; HD_NONE: no
+   majority. */
 static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness how) {
     uint64_t votes = 0, counted = 0;
     uint32_t chosen = HD_NONE;
@@ -181,7 +186,7 @@ static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness h
     return 2 * counted > all ? chosen : HD_NONE;
 }
 
-/* Goes one step back with those that are held as most are. */
+/* Goes one step back with the majority. */
 static likeness step_back(const shot *s, crowd *c, uint32_t all) {
     uint32_t n = c->count, one = HD_NONE;
     likeness how = ALL_ALIKE;
@@ -196,7 +201,7 @@ static likeness step_back(const shot *s, crowd *c, uint32_t all) {
     return how;
 }
 
-/* The way to the farthest object from where it begins to be common, so many steps back. */
+/* The shared path to the farthest object. how[i] tells how much alike the holders are i steps back. */
 static steps steps_from(const shot *s, const crowd *c, uint32_t object, const likeness *how, uint32_t back) {
     uint32_t n = 1, end = c->head[object], at = object;
     chain_link *links;
@@ -205,7 +210,8 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
     for (uint32_t o = object; o != end; o = s->ways.held_by[o]) n++;
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
-        links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, c->head[at] == at ? 0 : LINK_LIST };
+        links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
+                                 c->head[at] == at ? 0 : LINK_LIST };
     links[n - 1].flags |= LINK_ANY_NAME;
     at = c->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
@@ -248,25 +254,29 @@ steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t
     return way;
 }
 
-/* In a pile. ----------------------------------------------------------------------------------- */
+/* Classes of a suspect. ------------------------------------------------------------------------ */
 
-/* Goes through objects of a pile in the order of the dominator tree, below its object but for old ones and what these
-   retain; or `own`: those that are counted for it, wherever they are. */
+/* Whether matched.owner gives an object to a suspect. Growth counts new objects of the program only. */
+static bool is_own(const matched *m, const pile *p, uint32_t object) {
+    if (!m->owner || m->owner[object] != p->owner || is_old(m, object)) return false;
+    return m->count == 1 || m->shots[m->count - 1].role[object] != MACHINE;
+}
+
+/* The next object of a suspect, in the order of the dominator tree: below its object, without old objects and their
+   subtrees; `own`: given to it by matched.owner. */
 static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uint32_t *found) {
-    const shot *s = &m->shots[m->count - 1];
-    const hd_dominators *d = s->o.dominators;
+    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
     uint32_t first = d->position[p->object] + 1, end = own ? d->reached : first + d->below[p->object] - 1;
     if (!own && *at < first) *at = first;
     for (; *at < end; ++*at) {
         uint32_t o = *found = d->order[*at];
         if (!own && is_old(m, o)) *at += d->below[o] - 1;
-        else if (!own || (m->owner && m->owner[o] == p->owner && !is_old(m, o) && (m->count == 1 || s->role[o] != MACHINE)))
-            return ++*at, true;
+        else if (!own || is_own(m, p, o)) return ++*at, true;
     }
     return false;
 }
 
-/* The name that more than half of them have, found by a vote. */
+/* The name of more than half of them, found by a vote and counted; empty: none. */
 static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all) {
     const shot *s = &m->shots[m->count - 1];
     uint64_t votes = 0, equal = 0;
@@ -284,7 +294,7 @@ static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t cl
     return all > 1 && 2 * equal > all ? chosen : hd_cstr("");
 }
 
-/* Names that a programmer gave come first, then those of every program, then the engine's. */
+/* The program's own class names come first, then common ones, then the engine's. */
 enum { NAMED, COMMON, INTERNAL, TIERS };
 
 static int tier_of(const shot *s, uint32_t object) {
@@ -302,7 +312,7 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
     uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
     uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
     uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
-    uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* of what is counted already */
+    uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* position behind the last counted subtree */
     uint8_t *tier = needed(calloc((size_t)all + 1, 1));
     for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         uint32_t c = s->class_of[o];

@@ -1,4 +1,4 @@
-/* suspects, of objects that hold each other: where they pile up, and why they are alive. */
+/* suspects of object graphs: the largest or growing holders, and the paths that keep them alive. */
 
 #include "suspects_detached.h"
 
@@ -7,14 +7,14 @@
 
 /* Snapshots. ----------------------------------------------------------------------------------- */
 
-/* Classes of Dart's machine have no library. */
+/* Classes of Dart's virtual machine have no library. */
 static bool is_of_dart(hd_class c) {
     static const char *const classes[] = {
         "Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code",
         "Script", "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors",
         "CodeSourceMap", "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope",
-        "TypeArguments", "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel",
-        "FfiTrampolineData", "LoadingUnit", NULL
+        "TypeArguments", "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray",
+        "Sentinel", "FfiTrampolineData", "LoadingUnit", NULL
     };
     for (size_t i = 0; !c.scope.len && classes[i]; i++)
         if (hd_str_equal(c.name, hd_cstr(classes[i]))) return true;
@@ -32,7 +32,8 @@ static role role_in_dart(const shot *s, uint32_t object) {
 }
 
 static role role_of(const shot *s, uint32_t object) {
-    static const char *const data[] = { "string", "concatenated string", "sliced string", "number", "bigint", "symbol" };
+    static const char *const data[] = { "string", "concatenated string", "sliced string", "number", "bigint",
+                                        "symbol" };
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     hd_str type, name;
     if (!v8) return hd_dump_dart(s->o.dump) ? role_in_dart(s, object) : OF_PROGRAM;
@@ -62,7 +63,7 @@ static int shot_open(const char *file, hd_dump *dump, shot *s) {
     return DONE;
 }
 
-/* Only the last snapshot's are asked for. */
+/* The columns that only the last snapshot has. */
 static void shot_prepare(shot *s) {
     const hd_dominators *d = s->o.dominators;
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
@@ -88,7 +89,7 @@ static void shot_free(shot *s) {
     free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
 }
 
-/* By object of the last snapshot its number in each; no numbers where ids name other objects from one to the next. */
+/* Finds the objects of the last snapshot in all others; none if ids name other objects from one to the next. */
 static int match_all(const arguments *a, matched *m) {
     uint32_t count = m->count, n = hd_graph_object_count(m->shots[count - 1].o.graph);
     m->ids = needed(malloc(((size_t)n * count + 1) * sizeof *m->ids));
@@ -139,7 +140,7 @@ static void put_classes(FILE *out, const matched *m, const pile *p, bool own, co
     if (kinds) fputc('\n', out);
 }
 
-/* What it retains beside other suspects. */
+/* Bytes that a suspect retains, without the listed suspects below it. */
 static uint64_t in_no_other(const shot *s, const pile *piles, uint32_t n, const pile *p) {
     const hd_dominators *d = s->o.dominators;
     uint64_t bytes = d->retained[p->object];
@@ -178,7 +179,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     }
     fputc('\n', out);
     if (m->count == 1) put_classes(out, m, p, false, "      below it: ");
-    if (p->owner != HD_NONE) put_classes(out, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
+    if (p->owner != HD_NONE)
+        put_classes(out, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     if (within.count) put_way(out, a, "most of it is in", &within), fputc('\n', out);
     put_way(out, a, "held by", &way), fputc('\n', out);
     steps_free(&way), steps_free(&within);
@@ -217,16 +219,16 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     }
     put_bytes(out, a, s->o.dominators->bytes, 0);
     display(out, " alive\n%s\n",
-            m->count > 1 ? "where it piled up, the likeliest leak first:"
-                         : "where it piles up, the largest first:");
+            m->count > 1 ? "objects that hold more than before, the likeliest leak first:"
+                         : "the largest holders, down to the point where each fans out:");
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, m->count > 1 && !m->ids
                          ? "  not known: these are no snapshots of one process that tell who is who\n"
                          : "  nothing\n");
     display(out, "%s\n",
-            m->count > 1 ? "classes that grew in every step, and what holds them:"
-                         : "classes that hold a tenth or more, and what holds them:");
+            m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"
+                         : "classes that hold a tenth or more, with the path to most of their objects:");
     for (uint32_t i = 0; i < class_count && i < fit; i++) put_class_suspect(out, a, m, &classes[i], i + 1);
     if (!class_count) display(out, "  none\n");
 }

@@ -1,51 +1,52 @@
-/* What the files suspects_graph.c, suspects_piles.c, suspects_growth.c and suspects_classes.c share. */
+/* Declarations shared by the files of suspects that read object graphs: suspects_graph.c, _piles, _paths, _lists,
+   _growth, _owners and _classes. */
 #ifndef HEAPDUMP_SUSPECTS_GRAPH_H
 #define HEAPDUMP_SUSPECTS_GRAPH_H
 
 #include "steps.h"
 #include "suspects.h"
 
-/* Whose an object is. Those before OF_ENGINE make a suspect. */
+/* The part that an object plays. Objects of the program and scopes make a suspect. */
 typedef enum role {
     OF_PROGRAM,
     SCOPE,                       /* a context: the variables that a closure keeps */
-    DATA,                        /* what another object is made of: text, the bytes of a Buffer */
-    TABLE,                       /* elements and tables of the engine */
+    DATA,                        /* text, numbers, the bytes of a Buffer */
+    TABLE,                       /* elements of arrays, tables of Maps */
     MACHINE,                     /* code, maps, feedback */
     ROOTS                        /* synthetic */
 } role;
 
-/* A snapshot, with its dominators and shortest ways, and by object: */
+/* A snapshot with dominators and shortest paths. Columns are by object; only the last snapshot has the last three. */
 typedef struct shot {
     objects o;
     ways ways;
     uint8_t *role;
     uint32_t *class_of;
-    const char **closure;        /* its name; of others NULL */
-    const char **label;          /* by which its holder on the shortest way holds it; of a reference the name */
+    const char **closure;        /* name of a closure; else NULL */
+    const char **label;          /* name of the reference to it on the shortest path; equal names are one pointer */
     uint32_t *heaviest;          /* the child in the dominator tree that retains most; HD_NONE: none */
 } shot;
 
-/* Objects that something piles up in. */
+/* A suspect: an object that holds many bytes, or more bytes than before. */
 typedef struct pile {
-    uint32_t object;             /* of the last snapshot: the program's own object that is shown */
-    uint32_t point;              /* below it or the same: where it fans out, or the first element of a list */
-    uint32_t elements;           /* of the list; else 0 */
-    double bytes;                /* that it explains */
-    double shared;               /* of these, in objects that others hold too, so that it does not retain them */
-    uint32_t owner;              /* as in matched.owner; HD_NONE: no object is */
-    hd_str variable;             /* of its object, by which what is new is held; empty: any */
-    trend trend;                 /* of several snapshots */
-    bool engine;                 /* no object of the program has these bytes */
+    uint32_t object;             /* the shown object, of the last snapshot */
+    uint32_t point;              /* the object below it, or itself, that fans out; or the first element of a list */
+    uint32_t elements;           /* length of that list; 0: no list */
+    double bytes;                /* bytes that the suspect explains */
+    double shared;               /* the part of them in objects that have other holders too; not retained */
+    uint32_t owner;              /* value of matched.owner for its objects; HD_NONE: none */
+    hd_str variable;             /* variable of the object that holds the new objects; empty: any */
+    trend trend;                 /* growth over several snapshots */
+    bool engine;                 /* the bytes belong to the engine, not to an object of the program */
 } pile;
 
 enum { MOST_PILES = 6, MOST_CLASSES = 6, MOST_BELOW = 4, MOST_NAME = 60 };
 
-/* A class of objects below a pile. */
+/* A class of objects below a suspect. */
 typedef struct below {
     uint32_t class_index;
     uint64_t objects;
-    hd_str name;                 /* that most of them have beside it: of V8 a function's */
+    hd_str name;                 /* name of most objects, a function's for example; empty: none */
 } below;
 
 typedef struct class_suspect {
@@ -53,66 +54,69 @@ typedef struct class_suspect {
     hd_class_row last;
     trend trend;                 /* of live bytes */
     double grown_objects;
-    bool engine;                 /* all its objects are the engine's */
+    bool engine;                 /* all its objects belong to the engine */
 } class_suspect;
 
-/* By object of the last snapshot, its number in each of `count`: ids[object * count + shot]; HD_NONE if it is not in all
-   of them. NULL: one snapshot, or they do not tell which object is which. */
+/* Snapshots of one process. ids[object * count + t] is the number in snapshot t of an object of the last snapshot;
+   HD_NONE: it is not there. ids is NULL for one snapshot, and for snapshots whose ids say nothing. */
 typedef struct matched {
     const shot *shots;
     uint32_t count;
     uint32_t *ids;
-    uint32_t *owner;             /* by object of the last: the pile that it is of, beside those below its object */
+    uint32_t *owner;             /* by object of the last snapshot: pile.owner; NULL: not known */
 } matched;
 
-/* A variable or property of an old object that is in all snapshots, with a new value. */
+/* A variable with a new value; its scope and the variable are in all snapshots. */
 typedef struct variable {
-    uint32_t scope, value;       /* objects of the last snapshot */
+    uint32_t scope, value;       /* objects, of the last snapshot */
     hd_str name;
 } variable;
 
-/* Owners of new objects, numbered: old objects of the last snapshot by their numbers, behind `count` the variables. */
+/* Owners of new objects. An owner below `count` is an old object of the last snapshot; count + v is variable v. */
 typedef struct owners {
     const matched *m;
-    uint32_t count;              /* objects of the last snapshot, by which: */
-    uint8_t *kept;               /* it is old */
-    uint32_t *user;              /* the old object that it, if it is old, counts for */
+    uint32_t count;              /* objects of the last snapshot; the columns are by object: */
+    uint8_t *kept;               /* old: in all snapshots, and alive in all */
+    uint32_t *user;              /* owner that an old object counts for */
     uint32_t *first;             /* list_firsts */
-    uint32_t *first_variable;    /* its variables begin there; HD_NONE: it has none */
-    variable *variables;         /* in the order of scopes */
+    uint32_t *first_variable;    /* index of its first variable; HD_NONE: no variable */
+    variable *variables;         /* sorted by scope */
     uint32_t variable_count;
 } owners;
 
 /* suspects_lists.c */
-/* One class after the other by one field, along the dominator tree: a linked list, or with a period a chain of closures
-   and their scopes. */
+/* Objects of one class that hold each other by one field, along the dominator tree: a linked list. With a period, a
+   few classes alternate: objects, closures and their scopes. */
 typedef struct chain {
     struct chain_part {
         uint32_t object;
-        hd_str field;            /* by which the part before it holds it; empty: it does not, or is none */
-    } *part;                     /* to be freed */
+        hd_str field;            /* field of the part before that holds this one; empty: none */
+    } *part;                     /* freed by the caller */
     uint32_t count, period, elements;
 } chain;
-/* False: none begins here. */
+/* Finds the list that begins with an object; false: no list begins there. */
 bool chain_from(const shot *s, uint32_t object, chain *c);
-/* Which of its references leads from an object to one; HD_NONE: none. */
+/* Number of the reference from one object to another; HD_NONE: no strong reference. */
 uint32_t reference_to(const shot *s, uint32_t from, uint32_t to);
-/* By object, the first element of the list that it is in, in the dominator tree; HD_NONE: it is in none. */
+/* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
-/* By object, the first element of the list that the shortest way to it goes along at last; else itself. */
+/* By object: first element of the list at the end of its shortest path; itself: no list. Freed by the caller. */
 uint32_t *way_heads(const shot *s);
 
 /* suspects_piles.c */
+/* Whether an object can be a suspect. */
 bool is_user(const shot *s, uint32_t object);
+/* Inserts a suspect into a sorted list of at most MOST_PILES. */
 void put_pile_in(pile *piles, uint32_t *n, pile one);
 uint32_t find_piles(matched *m, pile *piles);
-/* Goes on from an object to where what it holds fans out. */
+/* Descends from an object to the point where its retained bytes fan out. */
 void find_point(const shot *s, uint32_t object, uint32_t *point, uint32_t *elements);
-/* The way to a pile's object, and from there on to its point; a list is one step. */
+/* Whether an object is the global object, which holds the builtins of every program. */
+bool is_global(const shot *s, uint32_t object);
+
+/* suspects_paths.c: the path from a root to a suspect's object, and the path from there to its point. */
 steps steps_to(const shot *s, const pile *p, size_t most);
 steps steps_within(const shot *s, const pile *p, size_t most);
-/* The global object, which holds what every program has. */
-bool is_global(const shot *s, uint32_t object);
 
 /* suspects_growth.c */
 uint64_t *step_times(uint32_t count);
@@ -121,18 +125,19 @@ uint32_t find_growing(matched *m, pile *piles);
 /* suspects_owners.c */
 void owners_open(const matched *m, owners *w);
 void owners_free(owners *w);
-/* By object of a snapshot its owner; HD_NONE: none. */
+/* By object of snapshot t: its owner; HD_NONE: none. Freed by the caller. */
 uint32_t *owners_in(const owners *w, uint32_t t);
 bool is_user_owner(const owners *w, uint32_t owner);
 
 /* suspects_classes.c */
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n);
-/* What holds all objects of a class, or all that are new: the way that more than half of `all` share, up to the
-   objects themselves. */
+/* The path that more than half of a class's objects share, or of its new objects; no steps: no such path. *sharing of
+   *all objects share it. */
 steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing);
-/* Those that its object retains, but for old objects and what these retain; or its own in matched.owner. */
+/* Classes with most bytes below a suspect's object, without old objects and their subtrees; `own`: among the objects
+   that matched.owner gives to the suspect. */
 uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]);
-/* Whether an object of the last snapshot was in all before. */
+/* Whether an object of the last snapshot is in the first one too. */
 static inline bool is_old(const matched *m, uint32_t object) {
     return m->ids && m->ids[(size_t)object * m->count] != HD_NONE;
 }

@@ -1,15 +1,15 @@
-/* suspects of several snapshots: what each owner of new objects holds, and how that grew. */
+/* suspects of several snapshots: the bytes of each owner of new objects, and their growth. */
 
 #include "suspects_graph.h"
 
-/* What owners hold beyond what others do, by owner. */
+/* Columns by owner. */
 typedef struct held {
-    double **bytes;              /* by snapshot */
-    double *fresh;               /* in objects that are new since the first snapshot, or by which they became larger */
-    double *objects;             /* new ones */
+    double **bytes;              /* by snapshot: bytes of the owner and its objects */
+    double *fresh;               /* bytes that are new since the first snapshot: of new and of larger objects */
+    double *objects;             /* new objects */
 } held;
 
-/* Code that was compiled, and shapes and feedback of objects, are the engine at work and not what a program keeps. */
+/* New compiled code, shapes and feedback do not count: they show the engine at work, not a leak. */
 static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
     const matched *m = w->m;
     const shot *s = &m->shots[t];
@@ -31,21 +31,22 @@ static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held 
     free(old);
 }
 
-/* Snapshots do not say when they were taken: as if each step, the one to the first too, had been as long. */
+/* Snapshots have no time: all steps count as equally long, the one to the first snapshot too. */
 uint64_t *step_times(uint32_t count) {
     uint64_t *turn = needed(malloc(count * sizeof *turn));
     for (uint32_t t = 0; t < count; t++) turn[t] = 1 + t;
     return turn;
 }
 
-/* The scope that has a list, if it holds less than before: the list may have lost elements that counted for it. */
+/* The scope with a list, if the scope shrank: elements that the list lost counted for the scope. HD_NONE: none. */
 static uint32_t shrunk_scope(const owners *w, const held *h, uint32_t owner) {
     const matched *m = w->m;
     uint32_t scope = HD_NONE;
     if (owner < w->count && w->first[owner] != HD_NONE)
         scope = m->shots[m->count - 1].o.dominators->parent[w->first[owner]];
     if (scope != HD_NONE) scope = w->user[scope];
-    return scope == HD_NONE || scope == owner || h->bytes[m->count - 1][scope] >= h->bytes[0][scope] ? HD_NONE : scope;
+    if (scope == HD_NONE || scope == owner) return HD_NONE;
+    return h->bytes[m->count - 1][scope] < h->bytes[0][scope] ? scope : HD_NONE;
 }
 
 static pile pile_of_owner(const owners *w, uint32_t owner) {

@@ -1,8 +1,8 @@
-/* suspects: lists, along the dominator tree and along the shortest ways. */
+/* suspects: linked lists, in the dominator tree and on the shortest paths. */
 
 #include "suspects_graph.h"
 
-enum { MOST_PERIOD = 6 };        /* objects that repeat together: an object, its closure, and the scope of that */
+enum { MOST_PERIOD = 6 };        /* objects that alternate in a list: an object, its closure, the closure's context */
 
 uint32_t reference_to(const shot *s, uint32_t from, uint32_t to) {
     hd_object o = hd_graph_object(s->o.graph, from);
@@ -17,14 +17,15 @@ static void chain_push(chain *c, uint32_t object, hd_str field) {
     c->part[c->count++] = (struct chain_part){ object, field };
 }
 
-/* Whether such a part goes on as the one `period` before it did. The first one of all is held by something else. */
+/* Whether a part continues the list: it has class and field of the part `period` before it. The first part may have
+   another field. */
 static bool is_like(const shot *s, const struct chain_part *part, uint32_t at, uint32_t period) {
     const struct chain_part *x = &part[at], *y = &part[at - period];
     return s->class_of[x->object] == s->class_of[y->object] && x->field.len &&
            (at == period || hd_str_equal(x->field, y->field));
 }
 
-/* The next part of a chain: what the last one holds and dominates, by the field and of the class that are next. */
+/* Appends the next part: an object that the last part holds and dominates, of the expected class and field. */
 static bool chain_grow(const shot *s, chain *c) {
     const hd_dominators *d = s->o.dominators;
     uint32_t last = c->part[c->count - 1].object, like = c->count - c->period, best = HD_NONE;
@@ -41,7 +42,7 @@ static bool chain_grow(const shot *s, chain *c) {
     return best != HD_NONE;
 }
 
-/* Three times the same along the heaviest children make a list. It goes on where an element is heavier than the rest. */
+/* Three elements along the heaviest children make a list. Later elements need not be the heaviest child. */
 bool chain_from(const shot *s, uint32_t object, chain *c) {
     memset(c, 0, sizeof *c);
     chain_push(c, object, hd_cstr(""));
@@ -56,7 +57,7 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
         while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
         if (n > 2 * p) c->period = p, c->count = n;
     }
-    for (uint32_t i = 1; i < c->period; i++) /* it begins with what a program sees of it */
+    for (uint32_t i = 1; i < c->period; i++) /* the first part is an object of the program */
         if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&
                                                              s->role[c->part[i].object] == OF_PROGRAM))
             c->period = 0;
@@ -67,7 +68,7 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
     return true;
 }
 
-/* Whether a list may begin here, as far as classes say; cheap. */
+/* A cheap test by class whether a list may begin here. */
 static bool may_repeat(const shot *s, uint32_t object) {
     uint32_t at = object;
     for (uint32_t p = 1; p <= MOST_PERIOD && (at = s->heaviest[at]) != HD_NONE; p++)
@@ -90,15 +91,15 @@ uint32_t *list_firsts(const shot *s) {
     return first;
 }
 
-/* Along the shortest ways. ---------------------------------------------------------------------- */
+/* On the shortest paths. ------------------------------------------------------------------------ */
 
-/* Whether an object is held as another one is, by its class and field. */
+/* Whether two objects have one class and field. */
 static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
     return s->class_of[x] == s->class_of[y] && s->label[x] == s->label[y] && s->closure[x] == s->closure[y];
 }
 
-/* Whether the way to an object ends with three times the same: `part` gets the objects, the last first. What holds the
-   first of all may be another. */
+/* Whether the path to an object ends with three equal periods; `part` gets their objects, the last first. The first
+   object may have another field. */
 static bool repeats(const shot *s, uint32_t object, uint32_t period, uint32_t part[3 * MOST_PERIOD]) {
     uint32_t n = 0;
     for (; object != HD_NONE && n < 3 * period; object = s->ways.held_by[object]) part[n++] = object;

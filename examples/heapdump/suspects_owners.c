@@ -1,9 +1,9 @@
-/* suspects of several snapshots: whose a new object is. That is the nearest old object, one that is in all snapshots; of
-   a scope one of its variables, whose value changes. */
+/* suspects of several snapshots: the owners of new objects. The owner is the nearest object that is in all snapshots;
+   for a scope it is one of its variables. */
 
 #include "suspects_graph.h"
 
-enum { MOST_VARIABLES = 256 };   /* references of an object that has any; a table of more is a collection */
+enum { MOST_VARIABLES = 256 };   /* most references of a scope with variables */
 
 static uint32_t *column(size_t n) {
     uint32_t *list = needed(malloc((n + 1) * sizeof *list));
@@ -11,7 +11,7 @@ static uint32_t *column(size_t n) {
     return list;
 }
 
-/* Old is what is in all snapshots, and alive in all. */
+/* Whether an object is alive in all snapshots. */
 static bool is_kept(const matched *m, uint32_t object) {
     for (uint32_t t = 0; t < m->count; t++) {
         uint32_t own = m->ids[(size_t)object * m->count + t];
@@ -20,12 +20,12 @@ static bool is_kept(const matched *m, uint32_t object) {
     return true;
 }
 
-/* Tables and texts count for the program's object that has them, in the last snapshot, and elements of a list for the
-   object that has the list: it may drop some at one end while it grows at the other. */
+/* Old tables and texts count for the object above them, and elements of a list for the holder of the list: a list may
+   lose elements at one end while it grows at the other. */
 static void find_users(owners *w) {
     const shot *last = &w->m->shots[w->m->count - 1];
     const hd_dominators *d = last->o.dominators;
-    uint32_t *list = column(d->count); /* by first element: the user of all */
+    uint32_t *list = column(d->count); /* by first element: owner of the list */
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o], of = above == HD_NONE ? HD_NONE : w->user[above];
         bool good = of != HD_NONE && is_user(last, of);
@@ -51,7 +51,7 @@ static bool has_variable(const shot *s, uint32_t object, hd_str name) {
     return false;
 }
 
-/* A variable is there in all snapshots; what is added under a new name is an entry of its object. */
+/* A variable is in all snapshots; a name in only some of them is an entry of a table. */
 static bool is_lasting(const matched *m, uint32_t object, hd_str name) {
     for (uint32_t t = 0; t + 1 < m->count; t++)
         if (!has_variable(&m->shots[t], m->ids[(size_t)object * m->count + t], name)) return false;
@@ -82,7 +82,7 @@ static void find_variables(owners *w) {
     }
 }
 
-/* A variable that has the newest element of a list has the whole list. */
+/* A list whose newest element is the value of a variable belongs to the variable. */
 static void give_lists(owners *w) {
     uint32_t *variable_of = column(w->count);
     for (uint32_t v = 0; v < w->variable_count; v++) variable_of[w->variables[v].value] = v;
@@ -100,7 +100,7 @@ bool is_user_owner(const owners *w, uint32_t owner) {
     return owner != HD_NONE && (owner >= w->count || is_user(&w->m->shots[w->m->count - 1], owner));
 }
 
-/* Whose a new object is that an old one holds by a reference of it in a snapshot: `old` is its number in the last. */
+/* The owner of a new object that an old holder has by this reference. `old`: the holder in the last snapshot. */
 static uint32_t owner_by(const owners *w, const shot *s, uint32_t old, uint32_t holder, uint32_t reference) {
     uint32_t user = w->user[old], v = user == old ? w->first_variable[old] : HD_NONE;
     step_label label;
@@ -111,12 +111,12 @@ static uint32_t owner_by(const owners *w, const shot *s, uint32_t old, uint32_t 
     return user;
 }
 
-/* The one of them that is the program's, if any is. */
+/* Prefers an owner of the program. */
 static uint32_t better(const owners *w, uint32_t one, uint32_t other) {
     return !is_user_owner(w, one) && is_user_owner(w, other) ? other : one;
 }
 
-/* The reference by which its dominator holds an object; HD_NONE: several objects below that do. */
+/* By object: the reference from its dominator; HD_NONE: several objects below the dominator share it. */
 static uint32_t *held_directly(const shot *s) {
     const hd_dominators *d = s->o.dominators;
     uint32_t *by = column(d->count);
@@ -129,7 +129,7 @@ static uint32_t *held_directly(const shot *s) {
     return by;
 }
 
-/* Whose each object would be by its shortest way. A list goes on in an element that is held by the same field. */
+/* By object: the owner on its shortest path. Old elements of a list are skipped: the list's holder is the owner. */
 static uint32_t *owners_on_way(const owners *w, const shot *s, const uint32_t *old) {
     uint32_t *of = column(s->o.dominators->count);
     for (uint32_t i = 0; i < s->ways.count; i++) {

@@ -1,10 +1,10 @@
-/* suspects of one snapshot: the dominator tree is walked down to where what an object holds fans out. */
+/* suspects of one snapshot: walks the dominator tree down to the points where retained bytes fan out. */
 
 #include "suspects_graph.h"
 
-/* A child that retains more than this of its parent has what its parent holds: the walk goes on there. */
+/* The walk goes on to a child that retains more than this share of its parent. */
 #define MOST_OF_IT 0.7
-enum { ALIKE = 6 };           /* large entries of one class are a collection's, whatever their names are */
+enum { ALIKE = 6 };           /* so many large children of one class make a collection, whatever their names */
 
 bool is_user(const shot *s, uint32_t object) { return s->role[object] <= SCOPE; }
 
@@ -31,7 +31,7 @@ static uint32_t next_child(children *c) {
 }
 
 
-/* The child that retains most beside a chain. */
+/* The largest child of a list that is not an element. */
 static uint32_t heaviest_beside(const shot *s, const chain *c) {
     const hd_dominators *d = s->o.dominators;
     uint32_t best = HD_NONE;
@@ -46,18 +46,18 @@ static uint32_t heaviest_beside(const shot *s, const chain *c) {
 
 /* The walk. ------------------------------------------------------------------------------------ */
 
-/* Objects that are large by themselves and wait to be looked at. */
+/* The state of the walk. */
 typedef struct walk {
     const shot *s;
     uint64_t least;
     uint32_t *waiting, count;
     pile *piles;
     uint32_t found;
-    struct scope_rest { uint32_t point; double bytes; } *rest; /* what no large child of a scope has */
+    struct scope_rest { uint32_t point; double bytes; } *rest; /* scopes: bytes outside of their large children */
     uint32_t rest_count;
-    uint8_t *direct;             /* by object: its dominator holds it itself */
-    double *weight;              /* by object that several below a scope share: what it retains */
-    double spread;               /* lost on the way to a point, little by little */
+    uint8_t *direct;             /* by object: its dominator refers to it */
+    double *weight;              /* by small object below a scope that several objects share: retained bytes */
+    double spread;               /* bytes in small children along the way to a point */
 } walk;
 
 static void wait(walk *w, uint32_t object) {
@@ -66,7 +66,7 @@ static void wait(walk *w, uint32_t object) {
     w->waiting[w->count++] = object;
 }
 
-/* All large children wait, but for one. Returns the bytes that they retain. */
+/* Queues all large children but one. Returns the bytes that they retain. */
 static uint64_t wait_for_large(walk *w, uint32_t object, uint32_t but) {
     const hd_dominators *d = w->s->o.dominators;
     children all = children_of(d, object);
@@ -82,15 +82,16 @@ bool is_global(const shot *s, uint32_t object) {
            hd_str_equal(hd_v8_edge_type(v8, 0, s->ways.by[object]), hd_cstr("shortcut"));
 }
 
-/* Scopes of all programs and of modules, whose variables have little to do with each other. */
+/* Whether the children of an object are unrelated: variables of a module, builtins, roots. */
 static bool is_loose(const shot *s, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
-    return s->role[object] == ROOTS || s->role[object] == SCOPE || s->role[object] == MACHINE || is_global(s, object) ||
+    role r = (role)s->role[object];
+    return r == ROOTS || r == SCOPE || r == MACHINE || is_global(s, object) ||
            (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
 }
 
-/* Whether what an object holds is there for different reasons: variables of a scope, or fields that have names. A
-   collection is one thing, as are many alike. */
+/* Whether each large child of an object is a suspect of its own: named fields of a scope or object. A collection is
+   one suspect, and so are many children of one class. */
 static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
     const hd_dominators *d = s->o.dominators;
     children all = children_of(d, object);
@@ -106,11 +107,11 @@ static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
         large++, bytes += d->retained[o], named += r != HD_NONE && label_of(&s->o, object, r).known >= PROPERTY;
     }
     if (2 * named > large) return alike < large || large < ALIKE;
-    return large > 1 && alike == 1 && 2 * bytes > d->retained[object]; /* a few that have nothing in common */
+    return large > 1 && alike == 1 && 2 * bytes > d->retained[object]; /* a few of different classes */
 }
 
-/* The program's own object that has what is held at a point: the Map of a table, the object that holds a text. It has
-   to retain about the same. */
+/* The object of the program that owns a point and retains about the same: the
+   Map of a table, the object with a text. */
 static uint32_t owner_of(const shot *s, uint32_t point) {
     const hd_dominators *d = s->o.dominators;
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
@@ -145,22 +146,24 @@ void put_pile_in(pile *piles, uint32_t *n, pile one) {
     qsort(piles, *n, sizeof *piles, by_pile);
 }
 
-/* Whether the engine has an object for itself: no object of the program is near on the way to its tables and texts. */
+/* Whether the engine uses an object itself: the shortest path leads from the engine to its tables and texts. */
 static bool is_engines(const shot *s, uint32_t object) {
-    while (object != HD_NONE && (s->role[object] == DATA || s->role[object] == TABLE)) object = s->ways.held_by[object];
+    while (object != HD_NONE && (s->role[object] == DATA || s->role[object] == TABLE))
+        object = s->ways.held_by[object];
     return object == HD_NONE ? hd_dump_v8(s->o.dump) || hd_dump_dart(s->o.dump) : !is_user(s, object);
 }
 
 static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
     const shot *s = w->s;
-    pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes, .trend = { .score = bytes } };
+    pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes };
+    one.trend.score = bytes;
     one.object = owner_of(s, point);
     one.engine = is_engines(s, one.object);
-    if (scope) one.trend.score /= 4; /* of what every program has, too */
+    if (scope) one.trend.score /= 4; /* most of these bytes are in every program */
     put_pile_in(w->piles, &w->found, one);
 }
 
-/* The bytes of an object that none of its large children has. A scope's small children may be others' too. */
+/* Adds the bytes of an object outside of its large children. Small children of a scope may be shared. */
 static void add_rest(walk *w, uint32_t object, uint64_t bytes) {
     const hd_dominators *d = w->s->o.dominators;
     children all = children_of(d, object);
@@ -175,7 +178,7 @@ static void add_rest(walk *w, uint32_t object, uint64_t bytes) {
     w->rest[w->rest_count++] = (struct scope_rest){ object, (double)bytes };
 }
 
-/* Goes on from an object to the child that has most of it. */
+/* Passes an object on the way to the child that retains most of it. */
 static void pass_by(walk *w, uint32_t object, uint32_t next) {
     const hd_dominators *d = w->s->o.dominators;
     uint64_t left = d->retained[object] - d->retained[next] - wait_for_large(w, object, next);
@@ -183,7 +186,7 @@ static void pass_by(walk *w, uint32_t object, uint32_t next) {
     else w->spread += (double)left;
 }
 
-/* From an object to where it fans out. What is large beside that way waits, if there is a walk. */
+/* Descends to the point where an object fans out. With a walk, large children beside the way are queued. */
 static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, walk *w) {
     const hd_dominators *d = s->o.dominators;
     for (*elements = 0;;) {
@@ -204,7 +207,7 @@ static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, 
     }
 }
 
-/* Most was lost on a long way that is no list, say a chain of promises: that is where it piles up. */
+/* Most bytes are in small children along a way that is no list, a chain of promises for example. */
 static void add_way(walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     while (w->s->heaviest[object] != HD_NONE && (double)d->retained[w->s->heaviest[object]] >= 0.85 * w->spread)
@@ -212,7 +215,7 @@ static void add_way(walk *w, uint32_t object) {
     add_pile(w, object, 0, w->spread, is_global(w->s, object));
 }
 
-/* One object on its own: the point below it is a pile. A scope is one by what its large children do not hold. */
+/* Looks at one queued object: adds the point below it. For a scope, only bytes outside of its large children count. */
 static void look_at(walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t elements, point;
@@ -228,17 +231,17 @@ static void look_at(walk *w, uint32_t object) {
 
 /* Shared objects. ------------------------------------------------------------------------------- */
 
-/* The program's object on the way to where shared objects fan out; HD_NONE: none but the global object. */
+/* The object of the program that holds a group of shared objects; HD_NONE: only the global object. */
 static uint32_t holder_of(const shot *s, uint32_t object) {
     uint32_t above;
     while (object != HD_NONE && !is_user(s, object)) object = s->ways.held_by[object];
     if (object == HD_NONE || is_global(s, object)) return HD_NONE;
-    above = s->ways.held_by[object]; /* a builtin function, if that is the global object */
+    above = s->ways.held_by[object]; /* a builtin function */
     return above != HD_NONE && is_global(s, above) && s->closure[object] ? HD_NONE : object;
 }
 
-/* What several hold is below none of them in the dominator tree. It is where it fans out along the shortest ways, on
-   which a list counts for its first element. By object, where it counts; HD_NONE: nowhere. */
+/* Shared objects are below none of their holders in the dominator tree. They count where the shortest paths to them
+   fan out; a list counts for its first element. By object: that place; HD_NONE: none. */
 static uint32_t *group_shared(walk *w) {
     const shot *s = w->s;
     size_t n = (size_t)s->o.dominators->count + 1;
@@ -266,7 +269,7 @@ static uint32_t *group_shared(walk *w) {
     return group;
 }
 
-/* By object, the group of it or of what dominates it. What is grouped is no scope's rest. */
+/* By object: its group, or the group of its dominator. Grouped bytes are taken from the rest of scopes. */
 static uint32_t *owners_of_shared(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t *group = group_shared(w), *owner = needed(malloc(((size_t)d->count + 1) * sizeof *owner));
@@ -285,7 +288,7 @@ static uint32_t *owners_of_shared(walk *w) {
     return owner;
 }
 
-/* Whether an object is on the way to a suspect in the dominator tree, or below one. */
+/* Whether an object is above or below a suspect in the dominator tree. */
 static bool is_related(const walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     for (uint32_t i = 0; i < w->found; i++) {
@@ -295,20 +298,21 @@ static bool is_related(const walk *w, uint32_t object) {
     return false;
 }
 
-/* The object of the program that retains most of those that have nothing to do with the suspects. */
+/* The largest object of the program that is not related to a suspect. */
 static uint32_t largest_left_out(const walk *w) {
     const hd_dominators *d = w->s->o.dominators;
+    role last = hd_dump_v8(w->s->o.dump) ? OF_PROGRAM : MACHINE;
     uint32_t best = HD_NONE;
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i];
-        if (w->s->role[o] <= (hd_dump_v8(w->s->o.dump) ? OF_PROGRAM : MACHINE) && (best == HD_NONE || d->retained[o] > d->retained[best]) && !is_related(w, o))
-            best = o;
+        if (w->s->role[o] > last || (best != HD_NONE && d->retained[o] <= d->retained[best])) continue;
+        if (!is_related(w, o)) best = o;
     }
     return best;
 }
 
-/* No object of the program that is left out retains more than all suspects, or a tenth and more than one: these may
-   explain more by what they share, or be the engine's. */
+/* Adds objects that retain more than each suspect, or a tenth of the heap and more than some suspect. Suspects with
+   shared objects, and the engine's, may retain little. */
 static void add_left_out(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     while (w->found < MOST_PILES) {
@@ -319,17 +323,18 @@ static void add_left_out(walk *w) {
             if (!w->piles[i].engine && retained > most) most = retained;
             if (retained < least) least = retained;
         }
-        if (o == HD_NONE || (d->retained[o] <= most && (d->retained[o] <= least || d->retained[o] < d->bytes / 10))) return;
+        if (o == HD_NONE || d->retained[o] <= least) return;
+        if (d->retained[o] <= most && d->retained[o] < d->bytes / 10) return;
         add_pile(w, o, 0, (double)d->retained[o], false);
     }
 }
 
-/* Objects of a fiftieth are looked at; those of a twentieth are listed, and in any case the largest. */
+/* Looks at objects with 2 % of the heap. Lists those with 5 %, and always the largest. */
 uint32_t find_piles(matched *m, pile *piles) {
     const shot *s = &m->shots[0];
     const hd_dominators *d = s->o.dominators;
     walk w = { .s = s, .least = d->bytes / 50 + 1, .piles = piles };
-    double explained = 0;        /* by the program's */
+    double explained = 0;        /* bytes in suspects of the program */
     w.direct = needed(calloc((size_t)d->count + 1, 1));
     w.weight = needed(calloc((size_t)d->count + 1, sizeof *w.weight));
     for (uint32_t i = 0; i < d->reached; i++) {
@@ -346,7 +351,8 @@ uint32_t find_piles(matched *m, pile *piles) {
     while (w.count) look_at(&w, w.waiting[--w.count]);
     m->owner = owners_of_shared(&w);
     for (uint32_t k = 0; k < w.rest_count; k++)
-        if (w.rest[k].bytes >= (double)w.least) add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, !s->closure[w.rest[k].point]);
+        if (w.rest[k].bytes >= (double)w.least)
+            add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, !s->closure[w.rest[k].point]);
     for (uint32_t i = 0; i < w.found && !piles[i].engine; i++) explained += piles[i].bytes;
     while (w.found > 1 && (piles[w.found - 1].trend.score < (double)d->bytes / 20 ||
                            (piles[w.found - 1].engine && 2 * explained > (double)d->bytes)))
@@ -359,70 +365,3 @@ uint32_t find_piles(matched *m, pile *piles) {
 void find_point(const shot *s, uint32_t object, uint32_t *point, uint32_t *elements) {
     *point = point_below(s, object, elements, NULL);
 }
-
-/* Paths. --------------------------------------------------------------------------------------- */
-
-typedef struct links {
-    chain_link *list;
-    uint32_t count;
-} links;
-
-static void link_push(links *l, chain_link one) {
-    if (!(l->count & (l->count - 1)))
-        l->list = needed(realloc(l->list, (l->count ? 2 * (size_t)l->count : 1) * sizeof *l->list));
-    l->list[l->count++] = one;
-}
-
-static void links_turn(links *l) {
-    for (uint32_t i = 0; i < l->count / 2; i++) {
-        chain_link t = l->list[i];
-        l->list[i] = l->list[l->count - 1 - i], l->list[l->count - 1 - i] = t;
-    }
-}
-
-/* The elements of a list behind the first. */
-static void push_elements(const shot *s, links *l, uint32_t first) {
-    chain c;
-    if (!chain_from(s, first, &c)) return;
-    for (uint32_t i = 1; i < c.count; i++) {
-        uint32_t before = c.part[i - 1].object, at = c.part[i].object;
-        link_push(l, (chain_link){ at, before, reference_to(s, before, at), HD_NONE, i % c.period ? 0 : LINK_SHOWN });
-    }
-    free(c.part);
-}
-
-static steps steps_and_free(const shot *s, links *l, size_t most) {
-    steps all = steps_of_links(&s->o, l->list, l->count, most);
-    free(l->list);
-    return all;
-}
-
-steps steps_to(const shot *s, const pile *p, size_t most) {
-    links l = { NULL, 0 };
-    for (uint32_t at = p->object; at != HD_NONE; at = s->ways.held_by[at])
-        link_push(&l, (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE, at == p->object ? LINK_SHOWN : 0 });
-    links_turn(&l);
-    if (p->elements && p->object == p->point) push_elements(s, &l, p->point);
-    return steps_and_free(s, &l, most);
-}
-
-/* Nothing where an object is its own point, or that is a table of the engine's. */
-steps steps_within(const shot *s, const pile *p, size_t most) {
-    const hd_dominators *d = s->o.dominators;
-    links l = { NULL, 0 };
-    steps all;
-    if (p->object != p->point && (p->elements || s->role[p->point] < TABLE))
-        for (uint32_t at = p->point; at != HD_NONE; at = at == p->object ? HD_NONE : d->parent[at]) {
-            uint32_t above = at == p->object ? HD_NONE : d->parent[at];
-            uint32_t r = above == HD_NONE ? HD_NONE : reference_to(s, above, at);
-            link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE, above == HD_NONE ? LINK_SHOWN : 0 });
-        }
-    links_turn(&l);
-    if (l.count && p->elements) push_elements(s, &l, p->point);
-    all = steps_and_free(s, &l, most);
-    if (!all.count) return all;
-    free(all.list[0].text);      /* the object's own */
-    memmove(all.list, all.list + 1, --all.count * sizeof *all.list);
-    return all;
-}
-

@@ -23,7 +23,8 @@ static void wait_for(ways *w, uint32_t count, uint32_t key, uint32_t value) {
 }
 
 /* Takes what an object holds. The first value of an ephemeron belongs to its first key, and so on; the value is held
-   by the key, once both are walked through. With distances, only references to what is one further are followed. */
+   by the key, once both are walked through. With distances, only references to
+   objects one step further are followed. */
 static void walk_through(ways *w, const hd_graph *graph, uint32_t object, const uint32_t *distance) {
     hd_object o = hd_graph_object(graph, object);
     uint32_t key = 0;            /* of its references, the next that may be one */
@@ -50,7 +51,7 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
-/* Roots that hold temporaries: the stack with its handles, and the tables of whoever walks the heap. */
+/* Roots that hold temporaries: the stack, handles, and tables of the snapshot writer. */
 static bool is_stack(const hd_v8 *v8, uint32_t object) {
     hd_str name = hd_v8_name(v8, object);
     return hd_str_equal(name, hd_cstr("(Stack roots)")) || hd_str_equal(name, hd_cstr("(Handle scope)")) ||
@@ -65,7 +66,7 @@ static bool is_temporary(const objects *o, uint32_t root, uint32_t reference) {
     return field.len >= sizeof table && !memcmp(field.data + field.len - (sizeof table - 1), table, sizeof table - 1);
 }
 
-/* `scopes`: only those of what they hold. */
+/* `scopes`: takes only contexts, which name their variables. */
 static void take_from_stack(ways *w, const objects *o, uint32_t root, bool temporary, bool scopes) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_object x = hd_graph_object(o->graph, root);
@@ -84,8 +85,8 @@ static void take_from_stacks(ways *w, const objects *o, bool scopes) {
     walk_all(w, o->graph, 1, NULL);
 }
 
-/* As hd_v8_distances: first what node 0 holds and is not the engine's, with all that is behind it; then what only other
-   roots hold. Stacks come last, and of what they hold scopes first, which know their variables' names. */
+/* The order of hd_v8_distances: user roots (held by node 0 and not synthetic) with all objects behind them, then the
+   other roots. Stacks come last, their contexts first: a context names its variables. */
 static void walk_v8(ways *w, const objects *o) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_object top = hd_graph_object(o->graph, 0);
