@@ -15,8 +15,12 @@ def is_user(g, o):
         return False
     if g.format != "heapsnapshot":
         return True
-    return g.types[o] in ("object", "closure", "regexp", "native") and not is_engine(g, o) and \
-        not g.names[o].startswith("Node / ") and o not in (0,)
+    return g.types[o] in ("object", "closure", "regexp", "native") and not is_engine(g, o) and not g.names[o].startswith("Node / ")
+
+
+def is_owner(g, o):
+    """What growth is attributed to: also the variables that closures keep."""
+    return is_user(g, o) or g.format == "heapsnapshot" and g.names[o] == "system / Context"
 
 
 class Series:
@@ -50,36 +54,58 @@ class Series:
         return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
 
     def below(self, o):
-        """What an object retains but for old objects and what these retain."""
-        down, out, stack = children(self.last), [], [o]
+        """Objects, new ones of several snapshots, that are below it: those that surely are, and those that may be, which
+        it leads to but shares with others."""
+        g, down, sure, stack = self.last, children(self.last), set(), [o]
         while stack:
             for c in down.get(stack.pop(), ()):
                 if c not in self.old:
-                    out.append(c)
+                    sure.add(c)
+                if c not in self.old or not is_owner(g, c):
                     stack.append(c)
-        return out
+        may = {t for t in self.leads_to(o) if t not in self.old} - {o}
+        return sure, may
 
-    def reached_fresh(self, o):
-        """New bytes of all that an object leads to."""
-        g, seen, stack = self.last, {o}, [o]
+    def leads_to(self, o):
+        seen, stack = {o}, [o]
         while stack:
-            for _, _, t in g.steps(stack.pop()):
+            for _, _, t in self.last.steps(stack.pop()):
                 if t not in seen:
                     seen.add(t)
                     stack.append(t)
-        return sum(self.fresh(t) for t in seen)
+        return seen
+
+    def reached_fresh(self, o):
+        """New bytes of all that an object leads to."""
+        return sum(self.fresh(t) for t in self.leads_to(o))
 
     def held(self):
-        """By object of the last snapshot and snapshot: bytes for which it is the nearest old dominator."""
-        out = []
+        """By old object of the program and snapshot: bytes of what is not old and has it for the nearest such dominator.
+        None: what no object of the program dominates, and the engine's global object."""
+        if hasattr(self, "sums"):
+            return self.sums
+        user, up = {}, self.last.dominators()[0]
+        for o in sorted((o for o in self.old if self.kept(o)), key=lambda o: depth(self.last, o)):
+            x = o
+            while x is not None and not (is_owner(self.last, x) and self.kept(x)):
+                x = up[x]
+            user[o] = None if x is None or x in (self.last.users or ()) else x
+        self.sums = []
         for k, g in enumerate(self.graphs):
-            number = {c[k]: o for o, c in self.old.items() if self.kept(o)}
-            up, sums, owner = g.dominators()[0], {}, {}
+            number, up, sums, owner = {self.old[o][k]: o for o in user}, g.dominators()[0], {}, {}
             for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
-                owner[o] = number.get(o, owner.get(up[o]) if up[o] is not None else None)
-                sums[owner[o]] = sums.get(owner[o], 0) + g.sizes[o]
-            out.append(sums)
-        return out
+                owner[o] = user[number[o]] if o in number else owner.get(up[o]) if up[o] is not None else None
+                if o in number or not is_machine(g, o):
+                    at = sums.setdefault(owner[o], [0, 0])
+                    at[0] += g.sizes[o]
+                    at[1] += 0 if o in number else g.sizes[o]
+            self.sums.append(sums)
+        return self.sums
+
+
+def is_machine(g, o):
+    """Compiled code, shapes of objects: the engine at work."""
+    return is_engine(g, o) and g.types[o] not in ("array", "synthetic", "native") and g.names[o] != "system / Context"
 
 
 def children(g):
@@ -121,16 +147,16 @@ def suspect_json(report, s, row, others):
         top = [p for p in inner if not any(q in inner for q in g.ancestors(p))]
         facts.append(("bytes in no other suspect", row["in_no_other"] == r[o] - sum(r[p] for p in top)))
     judge(report, "suspect", row, facts, (g.class_of(o), r[o]))
-    below = s.below(o) if s.known else [p for p in range(g.described) if g.live[p] and o in set(g.ancestors(p))] \
-        if len(g.ids) < 3000 else s.below(o)
-    counts = {}
-    for p in below:
-        counts[g.class_of(p)] = counts.get(g.class_of(p), 0) + 1
+    sure, may = s.below(o)
+    exact = "shared" not in row and not s.known
     for b in row["below"]:
-        n = counts.get((b["class"], b.get("scope", "")))
-        named = [p for p in below if g.class_of(p)[0] == b["class"] and g.name_of(p) == b.get("name")]
-        judge(report, "suspect", b, [("objects below it", b["objects"] == n),
-                                     ("the name of those below it is of no majority", "name" not in b or 2 * len(named) > (n or 0))], n)
+        c = b["class"], b.get("scope", "")
+        least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
+        named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
+        least = 0 if s.known and (not s.kept(o) or in_list(g, o) or o in g.users) else least
+        judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
+                                                  ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
+              (least, most))
     way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
     if row["within"]:
         inside = Walk(g, row["within"], False, wild=True)
@@ -142,6 +168,13 @@ def way(report, g, what, steps, want, raw, loose=False, least=1, cut=False, upto
     """Whether enough of the objects are at the end of such a way from a root."""
     if not steps:
         report.bad(f"{what}: no way is shown", str(raw)[:300])
+        return
+    if steps[0].startswith("…") and not re.fullmatch(r"… \d+ more", steps[0]):  # from the middle on: of many objects
+        steps = split(" › ".join(steps))
+        mine = [(r.to, (label_of(g, p, i, r.to),)) for p in range(len(g.ids)) if g.live[p] for i, r in enumerate(g.refs[p])
+                if r.kind == STRONG and g.live[r.to]] + [(o, ("",)) for o in range(len(g.ids)) if g.live[o]]
+        ends = Walk(g, steps[1:], loose, upto).run(mine)
+        judge(report, what, " › ".join(steps), [("no such way", len(ends & want) >= least)], f"{len(ends & want)} of {len(want)}, at least {least}")
         return
     if not cut and any(re.fullmatch(r"… \d+ more", s) for s in steps):
         report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
@@ -158,7 +191,21 @@ def growth_json(report, s, row):
     judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
                                   ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
-                                  ("of an object that is not in all snapshots", s.kept(o))], bound)
+                                  ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
+                                      s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
+    if not s.kept(o) or in_list(g, o) or o in g.users:
+        return                                 # elements of a list count for what holds the list
+    sums = s.held()
+    want = sums[-1].get(o, [0, 0])[0] - sums[0].get(o, [0, 0])[0]
+    shared = sums[-1].get(None, [0, 0])[1] + sums[0].get(None, [0, 0])[1]
+    judge(report, "growth", row, [("not what is new below its nearest old object", abs(row["growth"] - want) <= shared)],
+          (want, f"{shared} of several holders"))
+
+
+def in_list(g, o):
+    """Whether an object is held by, or holds, another of its class."""
+    up = g.dominators()[0]
+    return any(up[p] == q and g.cls[p] == g.cls[q] for p, q in [(o, up[o])] + [(p, o) for p in children(g).get(o, ())] if q is not None)
 
 
 def class_json(report, s, row):
