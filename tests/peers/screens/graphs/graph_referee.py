@@ -1,11 +1,11 @@
 """The referee for objects: figures, names and paths that the tool prints of V8, Dart and .NET CF, against brute force.
 
-graph_referee.py TOOL WORK [--random N] [--first SEED] [--files PATH...] [--series A,B,C...] [--full]"""
+graph_referee.py TOOL WORK [--random N] [--first SEED] [--data ROOT] [--leaks N] [--files PATH...] [--series A,B,C...] [--full]"""
 import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
 sys.dont_write_bytecode = True
-import changes, dart, lists, netcf, random_graphs, suspects, v8, ways
+import changes, dart, lists, netcf, node_leaks, random_graphs, suspects, v8, ways
 from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
@@ -107,6 +107,7 @@ def suspect_screens(tool, report, paths, graphs, turns):
     got = suspects.suspects_json(tool, report, paths, s)
     for columns in turns.widths():
         suspects.suspects_text(tool, report, paths, s, got, columns)
+    return got
 
 
 def series_screens(tool, report, paths, graphs, turns):
@@ -119,7 +120,14 @@ def series_screens(tool, report, paths, graphs, turns):
         if turns.take(2):
             changes.diff(tool, report, two, a, b, True, None)
         changes.diff_json(tool, report, two, a, b)
-    suspect_screens(tool, report, paths, graphs, turns)
+    return suspect_screens(tool, report, paths, graphs, turns)
+
+
+def leak_screens(tool, report, program, work, turns):
+    names, leak = node_leaks.snapshots(program, work)
+    graphs = [read(n) for n in names]
+    node_leaks.check_named(report, series_screens(tool, report, names, graphs, turns), leak, names)
+    file_screens(tool, report, names[-1], turns, graphs[-1])
 
 
 def inputs(root):
@@ -147,6 +155,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("tool"), p.add_argument("work")
     p.add_argument("--random", type=int, default=0), p.add_argument("--first", type=int, default=0)
+    p.add_argument("--leaks", type=int, default=0, help="so many programs of Node; -1: all")
     p.add_argument("--series", action="append", default=[], help="files of one process, by commas")
     p.add_argument("--files", nargs="*", default=[]), p.add_argument("--data")
     p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
@@ -174,8 +183,11 @@ def main():
         names = names.split(",")
         series_screens(tool, report, names, [read(n) for n in names], turns)
         seen["series"] += 1
+    for program in node_leaks.programs(a.data or ".", None if a.leaks < 0 else a.leaks, a.first + int(time.time()) // 86400):
+        leak_screens(tool, report, program, a.work, turns)
+        seen["leaks"] += 1
     print_report(report, seen, a.most)
-    return 1 if report.kinds or not seen["files"] + seen["random"] else 0
+    return 1 if report.kinds or not sum(seen.values()) else 0
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Series:
                     sure.add(c)
                 if c not in self.old or not is_owner(g, c):
                     stack.append(c)
-        may = {t for t in self.leads_to(o) if t not in self.old} - {o}
+        may = {t for t in self.leads_to(o) if t not in self.old}
         return sure, may
 
     def leads_to(self, o):

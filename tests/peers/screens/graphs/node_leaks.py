@@ -1,0 +1,29 @@
+"""Programs with one leak each, three snapshots of each by Node: the leak is named first, and every figure is right."""
+import os, re, shutil, subprocess
+
+
+def programs(root, some, turn):
+    """So many of tests/peers/leaks/node, others each time; all if some is None."""
+    folder = os.path.join(root, "tests/peers/leaks/node")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) and shutil.which("node") else []
+    names = [os.path.join(folder, n) for n in names if n.endswith(".js")]
+    return names if some is None or not names else [names[(turn + k) % len(names)] for k in range(min(some, len(names)))]
+
+
+def snapshots(program, work):
+    """Files of a run, in turn, and the name that is leaked to."""
+    out = os.path.join(work, os.path.basename(program)[:-3])
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    subprocess.run(["node", program, out], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    leak = re.search(r"^// leak: (\S+)", open(program).read(), re.M)[1]
+    return sorted(os.path.join(out, n) for n in os.listdir(out) if n.endswith(".heapsnapshot")), leak
+
+
+def check_named(report, got, leak, names):
+    """Of several snapshots the first suspect is called so, is of a class called so, or is held by what is."""
+    report.by, first = "suspects", (got or {}).get("suspects", [])[:1]
+    told = [first[0]["class"], first[0]["name"], *first[0]["path"], *first[0]["within"]] if first else []
+    report.count += 1
+    if not any(re.search(rf"(^|\W){re.escape(leak)}(\W|$)", t) for t in told):
+        report.bad("leak: it is not named first", f"{names[-1]}: {leak} expected, found {told}")
