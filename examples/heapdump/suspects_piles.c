@@ -153,13 +153,28 @@ static bool is_engines(const shot *s, uint32_t object) {
     return object == HD_NONE ? hd_dump_v8(s->o.dump) || hd_dump_dart(s->o.dump) : !is_user(s, object);
 }
 
+static bool is_closure(const shot *s, uint32_t object, const char *name) {
+    return s->closure[object] && hd_str_equal(hd_v8_name(hd_dump_v8(s->o.dump), object), hd_cstr(name));
+}
+
+/* Node's own tables: of its modules, and of the classes of its errors. */
+static bool is_of_node(const shot *s, uint32_t object) {
+    hd_object o = hd_graph_object(s->o.graph, object);
+    uint32_t holder = s->ways.held_by[object];
+    if (holder == HD_NONE || is_closure(s, holder, "BuiltinModule")) return holder != HD_NONE;
+    for (uint32_t r = 0; r < o.reference_count && r < 8; r++)
+        if (is_closure(s, o.references[r], "NodeError")) return true;
+    return false;
+}
+
 static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
     const shot *s = w->s;
     pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes };
     one.trend.score = bytes;
     one.object = owner_of(s, point);
     one.engine = is_engines(s, one.object);
-    if (scope) one.trend.score /= 4; /* most of these bytes are in every program */
+    if (scope || is_global(s, one.object) || is_of_node(s, one.object))
+        one.trend.score /= 4;    /* most of these bytes are in every program */
     put_pile_in(w->piles, &w->found, one);
 }
 
@@ -260,7 +275,7 @@ static uint32_t *group_shared(walk *w) {
         uint32_t o = s->ways.order[i], above = head[o] == o ? s->ways.held_by[o] : head[o];
         if (own[o] >= (double)w->least && holder_of(s, o) != HD_NONE) {
             pile one = { .object = holder_of(s, o), .point = o, .owner = o, .bytes = own[o], .shared = own[o] };
-            one.point = one.object, one.trend.score = own[o];
+            one.point = one.object, one.trend.score = is_of_node(s, one.object) ? own[o] / 4 : own[o];
             put_pile_in(w->piles, &w->found, one);
             group[o] = o;
         } else if (above != HD_NONE && all[o] < (double)w->least) group[o] = group[above];
