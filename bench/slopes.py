@@ -108,6 +108,34 @@ def nmissing(n): return dom('t 1 A\no 1 1 8 '+' '.join('%x'%(i*7919+2) for i in 
 def nbad(n): return 'q\n'*n
 @gen
 def nrefs1(n): return dom('t 1 A\no 1 1 8 '+'1 '*n+'\nr 1 0 0\n')
+def v8(nodes): # nodes: (type, name, bytes, [(edge type, name or index, to)]); node 0 holds node 1, the global object
+    S={}; at=lambda t: S.setdefault(t,len(S)); N=[]; E=[]
+    for k,(type,name,size,refs) in enumerate(nodes):
+        N+=[type,at(name),2*k+1,size,len(refs)]; E+=[x for t,f,to in refs for x in (t,f if isinstance(f,int) else at(f),5*to)]
+    meta='{"node_fields":["type","name","id","self_size","edge_count"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic"],"string","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"]}'
+    import json
+    return '{"snapshot":{"meta":%s,"node_count":%d,"edge_count":%d},"nodes":[%s],"edges":[%s],"strings":%s}'%(meta,len(nodes),len(E)//3,','.join(map(str,N)),','.join(map(str,E)),json.dumps(list(S)))
+V8_TOP=(9,'',0,[(5,'1',1)])
+@gen
+def v8list(n): # a linked list
+    return v8([V8_TOP,(3,'global',32,[(2,'head',2)])]+[(3,'Node',100,[(2,'next',k+3)] if k+1<n else []) for k in range(n)])
+@gen
+def v8both(n): # a list in both directions
+    return v8([V8_TOP,(3,'global',32,[(2,'head',2),(2,'tail',n+1)])]+[(3,'Node',100,([(2,'next',k+3)] if k+1<n else [])+([(2,'prev',k+1)] if k else [])) for k in range(n)])
+@gen
+def v8shared(n): # two collections with the same objects
+    return v8([V8_TOP,(3,'global',32,[(2,'a',2),(2,'b',3)])]+[(3,'Array',16,[(1,k,4+k) for k in range(n)])]*2+[(3,'Item',100,[])]*n)
+@gen
+def v8nest(n): # arrays in arrays, each with a wide one beside
+    k=int(n**.5); nodes=[V8_TOP,(3,'global',32,[(2,'a',2)])]
+    for i in range(k): nodes.append((3,'Array',16,[(1,0,2+i+1)]*(i+1<k)+[(1,j,2+k) for j in range(1,k)]))
+    return v8(nodes+[(3,'Array',1000,[])])
+@gen
+def v8names(n): # an object with a property each
+    return v8([V8_TOP,(3,'global',32,[(2,'map',2)])]+[(3,'Object',16,[(2,'user %d'%k,3+k) for k in range(n)])]+[(3,'User',100,[])]*n)
+@gen
+def v8promises(n): # a chain of two classes in turn
+    return v8([V8_TOP,(3,'global',32,[(2,'pending',2)])]+[(3,'Promise',40,[(3,'reaction',k+3)] if k+1<n else []) if k%2==0 else (0,'system / PromiseReaction',48,[(3,'promise',k+3)] if k+1<n else []) for k in range(n)])
 def size_of(n,g): # in a process of its own: what this one has held counts as memory of its children
     pid=os.fork()
     if pid==0:
@@ -140,6 +168,8 @@ CASES=[('v2chain',['tree'],[16000,60000]),('chain',['tree'],[16000,60000]),
  *[(g,['convert','--to','chrome','-o','@o'],[8000,32000]) for g in ('chain','grid','types','v2chain','procs','allocs')],
  *[(g,['suspects'],[8000,64000]) for g in ('dumps','dumpsnew','procs','allocs','samedump')],
  *[(g,['suspects','@in'],[8000,32000]) for g in ('chain','comb','dumpsnew','procs','allocs')],
+ *[(g,['suspects'],[30000,1000000 if g=='v8list' else 120000]) for g in ('v8list','v8both','v8shared','v8nest','v8names','v8promises')],
+ *[(g,['suspects','@in','@in'],[30000,120000]) for g in ('v8list','v8both','v8shared','v8nest','v8names','v8promises')],
  *[(g,['tree'],[8000,64000]) for g in ('cyc','sameid','escs','longname','badevents','samedump')],
  *[(g,['info'],[20000,80000]) for g in ('ndoms','nempty','ndomsame','ndomclash','nstar','nladder','nsameobj','nclasses','nsameclass','nmissing','nbad','nrefs1')]]
 if len(sys.argv)>2:

@@ -326,11 +326,21 @@ static uint32_t largest_left_out(const walk *w) {
     return best;
 }
 
+/* Makes room for another suspect: the one that retains least goes, but never the first. */
+static void drop_least(walk *w) {
+    const hd_dominators *d = w->s->o.dominators;
+    uint32_t least = 1;
+    if (w->found < MOST_PILES) return;
+    for (uint32_t i = 1; i < w->found; i++)
+        if (d->retained[w->piles[i].object] < d->retained[w->piles[least].object]) least = i;
+    memmove(&w->piles[least], &w->piles[least + 1], (--w->found - least) * sizeof *w->piles);
+}
+
 /* Adds objects that retain more than each suspect, or a tenth of the heap and more than some suspect. Suspects with
    shared objects, and the engine's, may retain little. */
 static void add_left_out(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
-    while (w->found < MOST_PILES) {
+    for (int turn = 0; turn < MOST_PILES; turn++) {
         uint32_t o = largest_left_out(w);
         uint64_t most = 0, least = UINT64_MAX;
         for (uint32_t i = 0; i < w->found; i++) {
@@ -340,6 +350,7 @@ static void add_left_out(walk *w) {
         }
         if (o == HD_NONE || d->retained[o] <= least) return;
         if (d->retained[o] <= most && d->retained[o] < d->bytes / 10) return;
+        drop_least(w);
         add_pile(w, o, 0, (double)d->retained[o], false);
     }
 }
