@@ -303,11 +303,12 @@ static uint32_t *owners_of_shared(walk *w) {
     return owner;
 }
 
-/* Whether an object is above or below a suspect in the dominator tree. */
+/* Whether an object is above or below a suspect of the program in the dominator tree. */
 static bool is_related(const walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     for (uint32_t i = 0; i < w->found; i++) {
         uint32_t p = d->position[w->piles[i].object], o = d->position[object];
+        if (w->piles[i].engine) continue;
         if ((o >= p && o < p + d->below[w->piles[i].object]) || (p >= o && p < o + d->below[object])) return true;
     }
     return false;
@@ -342,17 +343,30 @@ static void add_left_out(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     for (int turn = 0; turn < MOST_PILES; turn++) {
         uint32_t o = largest_left_out(w);
-        uint64_t most = 0, least = UINT64_MAX;
+        uint64_t most = 0, least = UINT64_MAX; /* of suspects of the program */
         for (uint32_t i = 0; i < w->found; i++) {
             uint64_t retained = d->retained[w->piles[i].object];
-            if (!w->piles[i].engine && retained > most) most = retained;
+            if (w->piles[i].engine) continue;
+            if (retained > most) most = retained;
             if (retained < least) least = retained;
         }
-        if (o == HD_NONE || d->retained[o] <= least) return;
+        if (o == HD_NONE || (most && d->retained[o] <= least)) return;
         if (d->retained[o] <= most && d->retained[o] < d->bytes / 10) return;
         drop_least(w);
         add_pile(w, o, 0, (double)d->retained[o], false);
     }
+}
+
+/* Drops suspects with less than 5 % of the heap but the first, and the engine's if the program's have most bytes. */
+static void drop_small(walk *w) {
+    double all = (double)w->s->o.dominators->bytes, explained = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->found && !w->piles[i].engine; i++) explained += w->piles[i].bytes;
+    for (uint32_t i = 0; i < w->found; i++) {
+        const pile *p = &w->piles[i];
+        if (!i || (p->trend.score >= all / 20 && !(p->engine && 2 * explained > all))) w->piles[kept++] = *p;
+    }
+    w->found = kept;
 }
 
 /* Looks at objects with 2 % of the heap. Lists those with 5 %, and always the largest. */
@@ -360,7 +374,6 @@ uint32_t find_piles(matched *m, pile *piles) {
     const shot *s = &m->shots[0];
     const hd_dominators *d = s->o.dominators;
     walk w = { .s = s, .least = d->bytes / 50 + 1, .piles = piles };
-    double explained = 0;        /* bytes in suspects of the program */
     w.direct = needed(calloc((size_t)d->count + 1, 1));
     w.weight = needed(calloc((size_t)d->count + 1, sizeof *w.weight));
     for (uint32_t i = 0; i < d->reached; i++) {
@@ -379,10 +392,7 @@ uint32_t find_piles(matched *m, pile *piles) {
     for (uint32_t k = 0; k < w.rest_count; k++)
         if (w.rest[k].bytes >= (double)w.least)
             add_pile(&w, w.rest[k].point, 0, w.rest[k].bytes, !s->closure[w.rest[k].point]);
-    for (uint32_t i = 0; i < w.found && !piles[i].engine; i++) explained += piles[i].bytes;
-    while (w.found > 1 && (piles[w.found - 1].trend.score < (double)d->bytes / 20 ||
-                           (piles[w.found - 1].engine && 2 * explained > (double)d->bytes)))
-        w.found--;
+    drop_small(&w);
     add_left_out(&w);
     free(w.waiting), free(w.rest), free(w.direct), free(w.weight);
     return w.found;
