@@ -35267,7 +35267,8 @@ HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
    Members that stay text in a document are read when they are asked about: lists of numbers whose fields `meta` names,
    and the tree of call stacks, which is nested arrays. Each record costs a few numbers, less than its text. Scripts
    have names in three places: beside traced functions, at the node that a location leads to, and at the node that the
-   function of a closure leads to. */
+   function of a closure leads to. Of a file that was damaged, and told so when it was read, nodes and strings that are
+   missing are no second finding. */
 
 /* A member, the list of `meta` with its fields, and those that are of use. */
 enum { HD__V8_LOCATIONS, HD__V8_FUNCTIONS, HD__V8_TRACES, HD__V8_LAYOUTS };
@@ -35457,7 +35458,7 @@ static hd_status hd__v8_take_location(hd__v8_origin *x, const uint32_t *values) 
     hd__v8_located l = { values[role[HD__V8_AT_OBJECT]], values[role[HD__V8_AT_SCRIPT]], values[role[HD__V8_AT_LINE]],
                          values[role[HD__V8_AT_COLUMN]] };
     if (l.object % width || l.object / width >= doc->graph->described)
-        return hd__v8_wrong(x, "locations", "the beginning of a node");
+        return doc->warnings ? HD_OK : hd__v8_wrong(x, "locations", "the beginning of a node");
     l.object /= width;
     if (!hd__push(&x->o->mem, x->o->located, l)) return hd__v8_origin_full(x);
     script = role[HD__V8_AT_NODE] < HD__V8_FIELDS ? values[role[HD__V8_AT_NODE]] : 1;
@@ -35471,10 +35472,10 @@ static hd_status hd__v8_take_function(hd__v8_origin *x, const uint32_t *values) 
     hd__v8_function f = { values[role[HD__V8_IN_FUNCTION]], values[role[HD__V8_IN_SCRIPT]], values[role[HD__V8_IN_LINE]],
                           values[role[HD__V8_IN_COLUMN]] };
     uint32_t script = values[role[HD__V8_IN_NAME]];
-    if (f.name >= hd__len(names) || script >= hd__len(names))
+    if ((f.name >= hd__len(names) || script >= hd__len(names)) && !x->o->doc->warnings)
         return hd__v8_wrong(x, "trace_function_infos", "the number of a string");
     if (!hd__push(&x->o->mem, x->o->functions, f)) return hd__v8_origin_full(x);
-    return hd__v8_add_script(x, f.script, names[script]);
+    return script < hd__len(names) ? hd__v8_add_script(x, f.script, names[script]) : HD_OK;
 }
 
 /* Reads a list of records. */
@@ -35636,7 +35637,7 @@ HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *o, uint32_t object, hd_v8
         const hd__v8_function *f = o->traces[t].function == HD_NONE ? NULL : &o->functions[o->traces[t].function];
         hd_v8_place *place = &frames[depth];
         if (depth >= room) continue;
-        place->function = f ? o->doc->graph->names[f->name] : hd_cstr("");
+        place->function = f && f->name < hd__len(o->doc->graph->names) ? o->doc->graph->names[f->name] : hd_cstr("");
         place->script = f ? hd__v8_script_name(o, f->script) : hd_cstr("");
         place->script_id = f ? f->script : 0;
         place->line = f ? f->line : 0;

@@ -853,6 +853,28 @@ static void wrong_origins_are_told(void **state) {
     }
 }
 
+/* Nodes and strings that a damaged file has lost were told when it was read: its places and stacks say nothing new. */
+static void origins_of_damaged_files_add_no_warning(void **state) {
+    (void)state;
+    char *whole = tracked(USUAL, "[12,9,10,4, 60,9,1,1]", "[0,7,0,0,0,0, 3,2,0,9,3,4, 5,99,98,4,0,7]", "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]]]]");
+    char *text = changed(whole, "\"node_count\":5", "\"node_count\":6");
+    hd_options lenient = { .lenient = true, .warning = count_warning };
+    hd_v8_origins *o = NULL;
+    hd_v8_place frames[3];
+    hd_v8 *doc;
+    told = 0;
+    doc = read_size(text, strlen(text), &lenient);
+    assert_int_equal(told, 1);
+    assert_int_equal(hd_v8_origins_read(doc, &lenient, &o, NULL), HD_OK);
+    assert_int_equal(told, 1);
+    assert_true(hd_v8_location(o, 2, &frames[0]));
+    assert_int_equal(hd_v8_stack(o, 1, frames, 3), 3);
+    place_is(frames[0], "", "", 4, 0, 7);
+    hd_v8_origins_free(o);
+    hd_v8_free(doc);
+    free(whole), free(text);
+}
+
 static void trees_of_any_shape_take_linear_room(void **state) {
     (void)state;
     enum { DEPTH = 500, WIDTH = 20000 };
@@ -975,6 +997,7 @@ int main(void) {
         cmocka_unit_test(detached_classes_are_those_of_devtools),
         cmocka_unit_test(origins_have_these_values),
         cmocka_unit_test(wrong_origins_are_told),
+        cmocka_unit_test(origins_of_damaged_files_add_no_warning),
         cmocka_unit_test(trees_of_any_shape_take_linear_room),
         cmocka_unit_test(every_allocation_for_origins_may_fail),
         cmocka_unit_test(numbers_of_all_lengths_are_read),

@@ -172,6 +172,14 @@ static void check_graph(findings *f, const hd_dump *dump) {
         inconsistent(f, NULL, "%llu objects, and no root that holds any of them", (unsigned long long)s.objects);
 }
 
+/* Source locations and call stacks, which other commands read when they need them. */
+static void check_origins(findings *f, const hd_v8 *v8, const hd_options *options) {
+    hd_v8_origins *origins;
+    hd_error err;
+    if (hd_v8_origins_read(v8, options, &origins, &err)) found(f, "unreadable", &err, NULL);
+    else hd_v8_origins_free(origins);
+}
+
 /* Files. --------------------------------------------------------------------------------------- */
 
 /* All that can be found. `*dump` is NULL when nothing could be read. */
@@ -195,6 +203,7 @@ static void examine(const arguments *a, const char *file, findings *f, hd_dump *
         if (hd_dump_heap(*dump, i)->breakdown) check_breakdown(f, hd_dump_heap(*dump, i));
     check_scalars(f, *dump);
     if (hd_dump_graph(*dump)) check_graph(f, *dump);
+    if (hd_dump_v8(*dump)) check_origins(f, hd_dump_v8(*dump), &options);
 }
 
 static void put_finding(FILE *out, const finding *f) {

@@ -36,6 +36,16 @@ check "nor does a pipe" "context: system / Context › cache: Map › table: (ar
 check "... anything" 0 "$(grep -c '…' out || true)"
 check "a linked list is one step" "global › queue: Object › head: list of 50 Item (next)" \
   "$(screen 100 path --class Item leak.heapsnapshot | grep -o 'global ›.*')"
+PYTHONPATH=$root/tests/peers python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
+last = h.variable("head", h.node("object", "A", 32))
+for i in range(1, 1000):
+    node = h.node("object", "AB"[i % 2], 32)
+    h.edge(last, "property", "xy"[i % 2], node)
+    last = node
+h.write("twos.heapsnapshot")'
+check "a list by twos, too" "y: B › x: list of 499 A (y › x)" "$(screen 100 path --class A twos.heapsnapshot | grep -o 'y: B.*')"
 last=$("$tool" objects --class Item --json leak.heapsnapshot | jq -r '.files[0].objects[-1].id')
 check "path --id: the same" "global,queue: Object,head: list of 50 Item (next)" \
   "$(screen 100 path --id "$last" leak.heapsnapshot | sed -n 's/^  \(.*\)  id .*/\1/p' | paste -sd,)"
@@ -62,6 +72,7 @@ check "suspects count them" "  3 nodes (3 <li>), retain 300 B|      held by glob
   "$("$tool" suspects detached.heapsnapshot | grep -A2 '^detached DOM nodes' | tail -n 2 | paste -sd'|')"
 check "... as JSON" '3 300 3 global,leakedItems: Array' \
   "$("$tool" suspects --json detached.heapsnapshot | jq -r '.graphs[0].detached | "\(.nodes) \(.retained) \(.classes["Detached <li>"]) \(.path | join(","))"')"
+check "... in two snapshots" 1 "$("$tool" suspects detached.heapsnapshot detached.heapsnapshot | grep -c '3 nodes (3 <li>), retain 300 B; 3 in the first snapshot')"
 check "no section without any" 0 "$("$tool" suspects leak.heapsnapshot | grep -c '^detached' || true)"
 
 # Locations and stacks.
@@ -75,5 +86,6 @@ for r in csv.DictReader(sys.stdin): print(r["source.script_id"], r["source.line"
 sed 's/"trace_tree":\[1,0/"trace_tree":[1,9/' tracked.heapsnapshot > bad.heapsnapshot
 check "a damaged tree is a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
   "$("$tool" object bad.heapsnapshot 3 2>&1 > /dev/null)"
+check "... validate finds it" "  offset 739: trace_tree: the number of a function expected" "$("$tool" validate bad.heapsnapshot | tail -n 1)"
 check "... and with --strict an error" 1 "$(status "$tool" object --strict bad.heapsnapshot 3)"
 exit $failed
