@@ -9,16 +9,16 @@ typedef struct origins {
     hd_v8_origins *read;
 } origins;
 
-/* To be closed; returns an exit status. A warning reports what is wrong with places and stacks. */
+/* To be closed; returns an exit status. A malformed location or stack is a warning. */
 int origins_open(const arguments *a, const objects *o, origins *x);
 void origins_close(origins *x);
 
 bool is_detached(const objects *o, uint32_t object);
-/* As lines of all that is known of one object. */
+/* Lines for the command object. */
 void put_origins(FILE *out, const arguments *a, const origins *x, uint32_t object);
-/* As the end of a line. */
+/* The end of a line of objects: source, and the function that allocated it. */
 void put_short_origins(FILE *out, const origins *x, uint32_t object);
-/* As members, those that are known. */
+/* Members; an unknown one is missing. */
 void json_origins(hd_json *j, const origins *x, uint32_t object);
 
 #endif

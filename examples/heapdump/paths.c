@@ -86,7 +86,7 @@ static void put_path(FILE *out, const arguments *a, const screen *s, const objec
     }
 }
 
-/* Which steps are left out so that so many lines are enough: those without names of the program first, and the middle. */
+/* Leaves steps out until `rows` lines are enough: first steps without a name of the program, each time from the middle. */
 static void leave_out(const steps *s, uint32_t rows, bool *out) {
     uint32_t left = s->count, middle = s->count / 2;
     for (int named = 0; named < 2; named++)

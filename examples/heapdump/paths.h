@@ -8,15 +8,15 @@
 void put_root(FILE *out, const objects *o, const hd_root *root);
 void json_index(hd_json *j, const objects *o, uint32_t object, uint32_t reference);
 
-/* Ways to an object, shortest first; of V8 those from the program's roots before those from the engine's. */
+/* Paths to an object, shortest first. In V8 snapshots paths from the program's roots come before the engine's. */
 typedef struct found_paths {
     hd_path *list;
     uint32_t count;
     bool more;                   /* there may be longer ones */
-    hd_paths *found;             /* what the list borrows from; NULL: each way has its own columns */
+    hd_paths *found;             /* owns the columns of the list; NULL: each path owns its columns */
 } found_paths;
 
-/* paths_found.c: as many ways as a->paths. To be freed. */
+/* paths_found.c: at most a->paths paths. To be freed. */
 int paths_find(const arguments *a, const objects *o, uint32_t object, found_paths *found);
 void paths_free(found_paths *found);
 

@@ -1,11 +1,11 @@
-/* Ways to an object; of V8 the shortest is that of suspects and path --class. */
+/* Paths to an object. In V8 snapshots the first one is that of suspects and path --class. */
 
 #include "paths.h"
 
-/* What ways of V8 start from: what the program or page holds, then what the engine's roots hold, then what node 0 does
-   not reach. Node 0, and the engine's root, are put before these. */
+/* Starts of paths in V8 snapshots, in three groups: objects that node 0 holds for the program or page, objects that
+   the engine's roots hold, and objects that node 0 does not reach. A path shows node 0 and the engine's root too. */
 typedef struct v8_starts {
-    uint32_t *objects, *holders, *references; /* holder: HD_NONE of other roots, of which `references` has the number */
+    uint32_t *objects, *holders, *references; /* holder HD_NONE: the start is this root */
     uint32_t count, counts[3];
 } v8_starts;
 
@@ -54,7 +54,7 @@ static uint32_t reference_to(const objects *o, uint32_t holder, uint32_t object)
     return r < x.reference_count ? r : HD_NONE;
 }
 
-/* Room for a way of so many objects; zeroed. */
+/* Adds a path of `length` zeroed objects. */
 static void add_path(found_paths *found, uint32_t root, uint32_t length, uint32_t **nodes, uint32_t **references) {
     uint32_t *both = needed(calloc(2 * (size_t)length, sizeof *both));
     found->list = needed(realloc(found->list, ((size_t)found->count + 1) * sizeof *found->list));
@@ -63,7 +63,7 @@ static void add_path(found_paths *found, uint32_t root, uint32_t length, uint32_
     found->list[found->count++] = (hd_path){ root, length, *nodes, *references, NULL };
 }
 
-/* A way that was found from a start, with what comes before that. */
+/* Adds a path that was found, with the objects before its start. */
 static void add_whole(const objects *o, found_paths *found, const v8_starts *s, const hd_path *p) {
     uint32_t holder = s->holders[p->root], before = holder == HD_NONE ? 0 : holder ? 2 : 1, *nodes, *references;
     add_path(found, before ? 0 : s->references[p->root], before + p->length, &nodes, &references);

@@ -1,4 +1,4 @@
-/* Nodes that a page removed from its document and still holds, in suspects. */
+/* Detached DOM nodes in suspects: a page removed them from its document and still holds them. */
 
 #include "suspects_detached.h"
 
@@ -9,8 +9,8 @@ static bool starts_with(hd_str text, const char *start) {
     return text.len >= n && !memcmp(text.data, start, n);
 }
 
-/* Nodes of the document: neither the browser's own data of them nor native objects of Node, which are called detached when
-   JavaScript does not hold them. */
+/* A DOM node: not the browser's own data of one, and no native object of Node, which is detached when JavaScript does not
+   hold it. */
 static bool is_page_node(const objects *o, uint32_t object) {
     hd_str name = hd_v8_name(hd_dump_v8(o->dump), object);
     return is_detached(o, object) && !starts_with(name, "Node / ") && !starts_with(name, "blink::") &&
@@ -41,7 +41,7 @@ static uint32_t most_frequent(uint32_t *list, uint32_t n, uint32_t *times) {
     return best;
 }
 
-/* What holds nodes from outside: those of a removed tree hold each other. */
+/* Finds the object that holds most nodes, on shortest ways. Nodes of a removed tree that hold each other do not count. */
 static void find_holder(const shot *s, detached *d, const uint32_t *nodes) {
     uint32_t *holders = needed(malloc(((size_t)d->nodes + 1) * sizeof *holders)), n = 0;
     for (uint32_t i = 0; i < d->nodes; i++) {

@@ -1,4 +1,4 @@
-/* Nodes that a page removed from its document and still holds. */
+/* Detached DOM nodes: a page removed them from its document and still holds them. */
 #ifndef HEAPDUMP_SUSPECTS_DETACHED_H
 #define HEAPDUMP_SUSPECTS_DETACHED_H
 
@@ -10,12 +10,12 @@ typedef struct detached {
     below kind[MOST_BELOW];      /* classes with the most nodes */
     uint32_t kinds;
     uint32_t held;               /* nodes that no other detached node holds, on their shortest ways */
-    uint32_t holder, by_holder;  /* what holds the most of these, and how many */
+    uint32_t holder, by_holder;  /* the object that holds most of these, and their number */
 } detached;
 
 /* Returns an exit status. */
 int detached_find(const matched *m, detached *d);
-/* Nothing where there are none. */
+/* Write nothing if there is no detached node. */
 void put_detached(FILE *out, const arguments *a, const matched *m, const detached *d);
 void json_detached(hd_json *j, const matched *m, const detached *d);
 

@@ -23,9 +23,9 @@ typedef struct screen_tree {
     uint8_t *flags;              /* by object */
     uint32_t *shown;             /* by object: itself, or the nearest shown one before it; HD_NONE: none */
     uint32_t *node, *length;     /* by object: its node; its place in a list */
-    uint32_t *key;               /* by object: a hash of its class and of what it is held by */
-    uint8_t *repeats;            /* by object and period, from 2 on: steps in a row that are as those a period before */
-    uint8_t *period;             /* by object: it goes on as so many steps before, twice; else 0 */
+    uint32_t *key;               /* by object: a hash of its class and its best known name */
+    uint8_t *repeats;            /* by object and period - 1: steps in a row that equal the step a period before */
+    uint8_t *period;             /* by object: the period of the list that it continues; else 0 */
     hd_profile *names;           /* numbers nodes */
     draft_node *nodes;
     uint32_t count;
@@ -36,7 +36,7 @@ static bool is_root_of_engine(const screen_tree *t, uint32_t object) {
     return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
 }
 
-/* The best name among those that lead from the shown object before this one to it. */
+/* The best known name on the way from the last shown object to this one. */
 static step_label best_label(const screen_tree *t, uint32_t object) {
     step_label best = { UNNAMED, { "", 0 } };
     for (uint32_t at = object, n = 0; n < MOST_FOLDED && t->w->held_by[at] != HD_NONE; n++) {
@@ -54,7 +54,7 @@ static bool is_alike(const screen_tree *t, uint32_t a, uint32_t b) {
            (!hd_dump_v8(t->o->dump) || hd_str_equal(name_of(t->o, a), name_of(t->o, b)));
 }
 
-/* The shown object before one; HD_NONE: there is none. */
+/* The shown object before one; HD_NONE: the way begins with it. */
 static uint32_t before_it(const screen_tree *t, uint32_t object) {
     uint32_t holder = object == HD_NONE ? HD_NONE : t->w->held_by[object];
     return holder == HD_NONE ? HD_NONE : t->shown[holder];
@@ -135,7 +135,7 @@ static uint32_t node_of(screen_tree *t, uint32_t parent, step_label label, char 
     return node;
 }
 
-/* Roots of the engine have a node only when an object that is none hangs from them. */
+/* The node of a holder. An engine's root gets a node once an object of the program hangs from it. */
 static uint32_t node_above(screen_tree *t, uint32_t holder) {
     if (holder == HD_NONE) return 0;
     if (is_root_of_engine(t, holder) && !(t->flags[holder] & SHOWN_ROOT) && name_of(t->o, holder).len &&
@@ -157,7 +157,7 @@ static char *text_of(const screen_tree *t, uint32_t object) {
     return whole;
 }
 
-/* "y › x": the names that lead to an object from the one so many steps before. To be freed. */
+/* "y › x": the names on the last `period` steps to an object. To be freed. */
 static char *names_between(const screen_tree *t, uint32_t object, uint32_t period) {
     char *text = needed(strdup("")), *longer;
     for (uint32_t n = 0; n < period; n++, object = before_it(t, object)) {
@@ -170,7 +170,7 @@ static char *names_between(const screen_tree *t, uint32_t object, uint32_t perio
     return text;
 }
 
-/* An object that goes on as the one so many steps before is of the same node. */
+/* An object joins the node of the object `period` steps before. */
 static void join_list(screen_tree *t, uint32_t object, uint32_t period) {
     uint32_t before = object;
     draft_node *d;
@@ -265,7 +265,7 @@ static known worth_of(const name_worth *w, hd_str name) {
     return found ? found->known : UNNAMED;
 }
 
-/* A chain of names, and those that stay. */
+/* The names of a row; columns 0: left out. */
 typedef struct chain {
     hd_str **names;
     known *known;
@@ -273,8 +273,8 @@ typedef struct chain {
     uint32_t count;
 } chain;
 
-/* The least known of those that are left, but for the last one; of several the first, but one at the beginning is the
-   last to go. count: none may go. */
+/* The least known name of the row, never the last one. Of equal ones the second goes first and the first goes last.
+   count: all others are left out. */
 static uint32_t least_known(const chain *c) {
     uint32_t worst = c->count;
     for (uint32_t i = 1; i + 1 < c->count; i++)

@@ -17,7 +17,7 @@ void name_worth_free(name_worth *w);
 /* The objects that are asked for, as cells of a profile along the ways to them. */
 hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w,
                            hd_profile *profile, name_worth *worth, hd_error *err);
-/* Leaves names out where a row is longer than so many columns, those that a programmer knows last. */
+/* Leaves names out of rows longer than `columns`. The names that a programmer knows best stay. */
 void ways_shorten(listing *l, name_worth *w, int columns);
 
 #endif
