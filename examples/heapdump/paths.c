@@ -106,7 +106,7 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
     if (x->last != x->object) display(tail, " to "), put_id(tail, o, hd_graph_object(o->graph, x->last).id, 0);
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[x->object], 0);
-    if (folded) display(tail, " (+%u of V8)", folded);
+    if (folded) display(tail, " (+%u of %s)", folded, hd_dump_v8(o->dump) ? "V8" : "the VM");
     closed_text(tail, &rest);
     display(out, "  ");
     put_within(out, x->text, s->columns - 3 - columns_of(hd_cstr(rest)) > 24 ? s->columns - 3 - columns_of(hd_cstr(rest)) : 24);
@@ -135,7 +135,7 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
     screen s = screen_of(a);
     found_paths paths;
     uint32_t object = object_with(o, a->id);
-    bool shown = steps_columns(a, 1) != 0 && hd_dump_v8(o->dump);
+    bool shown = steps_columns(a, 1) != 0;
     if (object == HD_NONE || paths_find(a, o, object, &paths)) return BAD_INPUT;
     if (!paths.count) display(out, "no root holds it: garbage, or held weakly alone\n");
     for (uint32_t p = 0; p < paths.count; p++) {

@@ -42,7 +42,7 @@ static step_label best_label(const screen_tree *t, uint32_t object) {
     for (uint32_t at = object, n = 0; n < MOST_FOLDED && t->w->held_by[at] != HD_NONE; n++) {
         uint32_t holder = t->w->held_by[at];
         step_label label = label_of(t->o, holder, t->w->by[at]);
-        if (label.known > best.known && !(label.known == ELEMENT && is_root_of_engine(t, holder))) best = label;
+        if (label.known > best.known && (label.known >= PROPERTY || !is_root_of_engine(t, holder))) best = label;
         at = holder;
         if (!(t->flags[at] & FOLDED)) break;
     }
@@ -90,6 +90,11 @@ static void find_period(screen_tree *t, uint32_t object) {
     }
 }
 
+/* V8 alone has a root of its own before all others. */
+static bool can_fold(const screen_tree *t, uint32_t object) {
+    return t->w->held_by[object] != HD_NONE || hd_dump_v8(t->o->dump);
+}
+
 /* Which objects are folded, and which go on as those before them. */
 static void mark_steps(screen_tree *t) {
     for (uint32_t i = 0; i < t->w->count; i++) {
@@ -99,7 +104,7 @@ static void mark_steps(screen_tree *t) {
         before = before_it(t, object);
         label = best_label(t, object);
         t->shown[object] = before;
-        if (!t->asked[hd_graph_object(t->o->graph, object).class_index] &&
+        if (!t->asked[hd_graph_object(t->o->graph, object).class_index] && can_fold(t, object) &&
             (is_root_of_engine(t, object) || (label.known < PROPERTY && is_of_engine(t->o, object)))) {
             t->flags[object] = FOLDED;
             continue;
