@@ -36028,11 +36028,13 @@ static hd_str hd__v8_attached(hd_str name) {
                                                            : name;
 }
 
-/* Objects and elements have classes of their own; the rest is called by its type there, so its name says more. */
+/* Objects and elements have classes of their own; the rest is called by its type there, so its name says more. A name
+   that a damaged file has lost says nothing. */
 static hd__sameness hd__v8_judge(const void *user, uint32_t before, uint32_t after, bool same_class) {
     const hd_v8 *const *doc = (const hd_v8 *const *)user;
     hd_str type = hd_v8_type(doc[0], before);
     if (!hd_str_equal(type, hd_v8_type(doc[1], after))) return HD__SAME_NOT;
+    if (hd_v8_name_lost(doc[0], before) || hd_v8_name_lost(doc[1], after)) return HD__SAME;
     if (!same_class && !hd_str_equal(hd__v8_attached(hd__v8_class_of(doc[0], before)->name),
                                      hd__v8_attached(hd__v8_class_of(doc[1], after)->name)))
         return HD__SAME_NOT;

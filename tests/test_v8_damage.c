@@ -198,6 +198,23 @@ static void damage_is_told_in_one_line(void **state) {
     hd_v8_free(from);
 }
 
+/* A lost name is not another name: ids still tell which node is which. */
+static void lost_names_are_no_other_names(void **state) {
+    (void)state;
+    char *text = changed(STRINGS, "[]");
+    hd_v8 *from = read_whole(whole, sizeof whole - 1), *doc = NULL;
+    hd_identity_change *c = NULL;
+    assert_int_equal(read_lenient(text, strlen(text), &doc, NULL), HD_OK);
+    for (int order = 0; order < 2; order++) {
+        assert_int_equal(hd_v8_diff(order ? doc : from, order ? from : doc, NULL, NULL, &c, NULL), HD_OK);
+        assert_false(c->by_chance);
+        assert_true(c->common == 7 && c->renamed == 0 && c->kept == 7);
+        hd_identity_change_free(c);
+    }
+    hd_v8_free(from), hd_v8_free(doc);
+    free(text);
+}
+
 /* A failing allocation during repair is an error, never a smaller graph. */
 static void memory_may_fail_on_the_way(void **state) {
     (void)state;
@@ -219,6 +236,7 @@ int main(void) {
         cmocka_unit_test(files_that_are_cut_off),
         cmocka_unit_test(real_files_that_are_cut_off),
         cmocka_unit_test(damage_is_told_in_one_line),
+        cmocka_unit_test(lost_names_are_no_other_names),
         cmocka_unit_test(memory_may_fail_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
