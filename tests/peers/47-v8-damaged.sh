@@ -78,7 +78,8 @@ def look(what, text):
         if code != (0 if recovered else 1) and not (asked and code == 1): print(what, command, "exit status", code, told)
         code, out, told = run(command, "damaged.heapsnapshot", "--strict")
         if code != 1 or len(told) != 1: print(what, command, "--strict", code, told)
-for n in range(1 if os.environ["FULL"] else 70, len(data), 1 if os.environ["FULL"] else 97): look(f"cut at {n}:", data[:n])
+begin, step = (data.index(b"{", 1) + 1, 1) if os.environ["FULL"] else (70, 97) # before, no format is recognized
+for n in range(begin, len(data), step): look(f"cut at {n}:", data[:n])
 d = json.loads(data)
 def changed(what, f):
     e = json.loads(data); f(e); look(what, json.dumps(e, separators=(",", ":"), ensure_ascii=False).encode())
