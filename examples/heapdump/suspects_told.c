@@ -252,8 +252,8 @@ void put_freed(FILE *out, const arguments *a, double left, bool peak) {
     } else {
         display(out, "the program freed all its memory: no bytes are live");
     }
-    display(out, "; %s\n", peak ? "the heap at its peak:"
-                                : "the file has no peak: heapdump record --at peak,exit keeps one");
+    if (peak) display(out, "; the heap at its peak:\n");
+    else display(out, "\nthe file has no peak: heapdump record --at peak,exit keeps one\n");
 }
 
 void series_text(FILE *out, const arguments *a, const suspects *found) {

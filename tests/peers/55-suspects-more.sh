@@ -196,9 +196,10 @@ check "... its peak" "load (freed.c:2)" "$("$tool" suspects freed.json | sed -n 
 check "... in JSON" "peak load" "$("$tool" suspects --json freed.json | jq -r '.series[0] | "\(.heap.kind) \(.suspects[0].site)"')"
 check "... with --kind live" 0 "$("$tool" suspects --kind live freed.json | grep -c 'at its peak')"
 "$tool" record --at exit -o freed-live.json -- ./freed 2> err
-check "... of a file without the peak" "the program freed all its memory: no bytes are live; the file has no peak: heapdump record --at peak,exit keeps one" \
+check "... of a file without the peak" "the program freed all its memory: no bytes are live
+the file has no peak: heapdump record --at peak,exit keeps one" \
   "$("$tool" suspects freed-live.json)"
-check "... of two such files" 1 "$("$tool" suspects freed-live.json freed-live.json | grep -c '')"
+check "... of two such files" 2 "$("$tool" suspects freed-live.json freed-live.json | grep -c '')"
 
 # --sort
 check "--sort name" "entry,key,other" "$(stacks "main;put;entry" 640/10 1280/20 1920/30 "main;put;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json; "$tool" suspects --json --sort name parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"

@@ -93,6 +93,11 @@ def suspects(report, out, heaps, bounds, sort=None):
         for c in h:
             t = add(t, tuple(c[2:]))
         totals.append(t)
+    freed = re.match(rf"the program freed all its memory: (?:no bytes are|only ({BYTES}) of libraries (?:is|are)) live$", out.split("\n")[0])
+    if freed:                                   # and the file has no peak
+        left = totals[-1][0]
+        report.figures(freed, [] if (is_size(freed[1], left) if freed[1] else left < 1) else ["left"], "suspects", freed[0], left)
+        return
     head = re.search(rf": one dump, ({BYTES})", out)
     grown = re.search(rf": (\d+) dumps(?: in [\d.]+ s)?, ({BYTES}) to ({BYTES})", out)
     if head:
