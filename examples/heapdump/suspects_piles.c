@@ -153,6 +153,20 @@ static bool is_engines(const shot *s, uint32_t object) {
     return object == HD_NONE ? hd_dump_v8(s->o.dump) || hd_dump_dart(s->o.dump) : !is_user(s, object);
 }
 
+/* The nearest object of the program on the shortest path; HD_NONE: only the global object. */
+static uint32_t holder_of(const shot *s, uint32_t object) {
+    uint32_t above;
+    while (object != HD_NONE && !is_user(s, object)) object = s->ways.held_by[object];
+    if (object == HD_NONE || is_global(s, object)) return HD_NONE;
+    above = s->ways.held_by[object]; /* a builtin function */
+    return above != HD_NONE && is_global(s, above) && s->closure[object] ? HD_NONE : object;
+}
+
+static bool dominates(const shot *s, uint32_t object, uint32_t other) {
+    const hd_dominators *d = s->o.dominators;
+    return d->position[other] - d->position[object] < d->below[object];
+}
+
 static bool is_closure(const shot *s, uint32_t object, const char *name) {
     return s->closure[object] && hd_str_equal(hd_v8_name(hd_dump_v8(s->o.dump), object), hd_cstr(name));
 }
@@ -172,6 +186,11 @@ static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, b
     pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes };
     one.trend.score = bytes;
     one.object = owner_of(s, point);
+    if (is_of_engine(&s->o, one.object) && s->role[one.object] != SCOPE && holder_of(s, one.object) != HD_NONE) {
+        one.object = holder_of(s, one.object); /* of several that hold a table or native bytes, the nearest */
+        if (!dominates(s, one.object, point)) one.shared = bytes;
+        one.point = one.object, one.elements = 0;
+    }
     one.engine = is_engines(s, one.object);
     if (scope || is_global(s, one.object) || is_of_node(s, one.object))
         one.trend.score /= 4;    /* most of these bytes are in every program */
@@ -246,15 +265,6 @@ static void look_at(walk *w, uint32_t object) {
 
 /* Shared objects. ------------------------------------------------------------------------------- */
 
-/* The object of the program that holds a group of shared objects; HD_NONE: only the global object. */
-static uint32_t holder_of(const shot *s, uint32_t object) {
-    uint32_t above;
-    while (object != HD_NONE && !is_user(s, object)) object = s->ways.held_by[object];
-    if (object == HD_NONE || is_global(s, object)) return HD_NONE;
-    above = s->ways.held_by[object]; /* a builtin function */
-    return above != HD_NONE && is_global(s, above) && s->closure[object] ? HD_NONE : object;
-}
-
 /* Shared objects are below none of their holders in the dominator tree. They count where the shortest paths to them
    fan out; a list counts for its first element. By object: that place; HD_NONE: none. */
 static uint32_t *group_shared(walk *w) {
@@ -303,11 +313,12 @@ static uint32_t *owners_of_shared(walk *w) {
     return owner;
 }
 
-/* Whether an object is above or below a suspect of the program in the dominator tree. */
+/* Whether an object is a suspect, or above or below one of the program in the dominator tree. */
 static bool is_related(const walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     for (uint32_t i = 0; i < w->found; i++) {
         uint32_t p = d->position[w->piles[i].object], o = d->position[object];
+        if (w->piles[i].object == object) return true;
         if (w->piles[i].engine) continue;
         if ((o >= p && o < p + d->below[w->piles[i].object]) || (p >= o && p < o + d->below[object])) return true;
     }
