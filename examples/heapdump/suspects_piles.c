@@ -328,7 +328,7 @@ static bool is_related(const walk *w, uint32_t object) {
 /* The largest object of the program that is not related to a suspect. */
 static uint32_t largest_left_out(const walk *w) {
     const hd_dominators *d = w->s->o.dominators;
-    role last = hd_dump_v8(w->s->o.dump) ? OF_PROGRAM : MACHINE;
+    role last = hd_dump_v8(w->s->o.dump) ? OF_PROGRAM : TABLE;
     uint32_t best = HD_NONE;
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i];
@@ -361,7 +361,7 @@ static void add_left_out(walk *w) {
             if (retained > most) most = retained;
             if (retained < least) least = retained;
         }
-        if (o == HD_NONE || (most && d->retained[o] <= least)) return;
+        if (o == HD_NONE || (most ? d->retained[o] <= least : turn > 0)) return;
         if (d->retained[o] <= most && d->retained[o] < d->bytes / 10) return;
         drop_least(w);
         add_pile(w, o, 0, (double)d->retained[o], false);
