@@ -213,8 +213,9 @@ def diff_json(tool, report, paths, a, b):
     told = {(r["class"], r.get("scope", "")): ([r["before"], r["objects_before"]], [r["after"], r["objects_after"]]) for r in got["classes"]}
     right = {c: (x[c], y[c]) for c in {*x, *y} if x[c] != y[c]}
     judge(report, "json", {k: v for k, v in told.items() if right.get(k) != v}, [("classes", told == right)], len(right))
-    sizes = [abs(r["after"] - r["before"]) for r in got["classes"]]
-    judge(report, "json", sizes[:9], [("order of classes", sizes == sorted(sizes, reverse=True))])
+    sizes = [r["after"] - r["before"] for r in got["classes"]]
+    judge(report, "json", sizes[:9], [("order of classes: growth first, then the most changed",
+                                       sizes == sorted(sizes, key=lambda n: (n <= 0, -abs(n))))])
     if change.pairs is None:
         judge(report, "json", str(got["identity"])[:200], [("identity of other processes", got["identity"] is None)])
         return

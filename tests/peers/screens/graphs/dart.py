@@ -105,6 +105,7 @@ class Dart(Graph):
             raise Unreadable("more behind the end")
         missing = any(t == 0 for r in rows for t in r)
         if missing:
+            self.left_out = count
             self.ids.append(0)
             self.sizes.append(0)
             self.cls.append(0)

@@ -23,7 +23,7 @@ class Graph:
         self.classes, self.described_classes = [("<not described>", "")], set()
         self.described, self.names, self.types = 0, None, None
         self.values, self.identity, self.users = None, None, None
-        self.known = {}
+        self.known, self.left_out = {}, None   # left_out: stands for what a file leaves out, and is in no list
 
     # Filling -------------------------------------------------------------------------------------
 

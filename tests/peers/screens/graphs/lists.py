@@ -10,7 +10,7 @@ SMALL = 3000                     # objects up to which all is done by removal
 # info --------------------------------------------------------------------------------------------
 
 def summary(g):
-    missing = range(g.described, len(g.ids))
+    missing = [o for o in range(g.described, len(g.ids)) if o != g.left_out]
     refs = [r for rs in g.refs for r in rs]
     return {"objects": g.described, "classes": len(g.described_classes), "bytes": sum(g.sizes),
             "references": len(refs), "weak_references": sum(r.kind != STRONG for r in refs), "roots": len(g.roots),
@@ -30,9 +30,13 @@ def info_text(a, lines):
         want = [rf"\s*{s['objects']} objects of {s['classes']} classes, {s['bytes']} bytes",
                 rf"\s*{s['references']} references, {s['weak_references']} of them weak",
                 rf"\s*{s['roots']} roots, {s['weak_roots']} of them weak"]
-        if s["missing_objects"] or s["missing_classes"]:
-            want += [rf"\s*{s['missing_objects']} objects that no record describes, from {s['missing_references']} "
-                     rf"references and {s['missing_roots']} roots", rf"\s*{s['missing_classes']} classes that no record describes"]
+        if g.left_out is not None:
+            want.append(rf"\s*{s['missing_references']} references to objects that the VM left out \(id 0\)")
+        elif s["missing_objects"]:
+            want.append(rf"\s*{s['missing_objects']} objects that no record describes, from {s['missing_references']} "
+                        rf"references and {s['missing_roots']} roots")
+        if s["missing_classes"]:
+            want.append(rf"\s*{s['missing_classes']} classes that no record describes")
         if hasattr(a.g, "domains"):
             want.insert(0, re.escape(clean(f"application domain {g.domain}, version {g.version}, from {g.begin} to {g.end} ms after boot")))
         for w in want:
@@ -181,7 +185,7 @@ def largest(g):
     """Live objects, those that retain the most first."""
     if "largest" not in g.cache:
         r = g.dominators()[1]
-        g.cache["largest"] = sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: (-r[o], o))
+        g.cache["largest"] = sorted((o for o in range(len(g.ids)) if g.live[o] and o != g.left_out), key=lambda o: (-r[o], o))
     return g.cache["largest"]
 
 
@@ -459,7 +463,7 @@ def neighbours(g, o):
                 into[ref.to].append((p, i))
         down = g.cache["down"] = collections.defaultdict(list)
         for p, d in enumerate(up):
-            if d is not None:
+            if d is not None and p != g.left_out:
                 down[d].append(p)
     out = {"refers to": [(ref.to, reference_text(g, o, i)) for i, ref in enumerate(g.refs[o])],
            "referred to by": [(p, reference_text(g, p, i)) for p, i in g.cache["referrers"][o]]}

@@ -7,6 +7,7 @@ from steps import ends_of, is_engine, label_of, split, Walk
 from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
 
 TENTH = 10
+DATA = "string", "concatenated string", "sliced string", "number", "bigint", "symbol"
 
 
 def is_user(g, o):
@@ -15,7 +16,7 @@ def is_user(g, o):
         return False
     if g.format != "heapsnapshot":
         return True
-    return g.types[o] in ("object", "closure", "regexp", "native") and not is_engine(g, o) and not g.names[o].startswith("Node / ")
+    return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
 
 
 def is_owner(g, o):
@@ -258,6 +259,29 @@ def largest_holder(report, s, ids):
         ("the engine's own comes first", not engine or engine[0] > 0 or all(not is_user(g, p) for p in listed))])
 
 
+def detached_nodes(g):
+    """Nodes of a page that it removed and that are alive; the browser's own objects are none."""
+    return [o for o in range(g.described) if g.live[o] and g.detached[o] == 2 and g.types[o] == "native" and
+            not g.names[o].startswith(("Node / ", "blink::", "system / "))]
+
+
+def detached_json(report, g, told):
+    nodes = detached_nodes(g)
+    if not told:
+        judge(report, "detached", told, [("nodes", not nodes)], len(nodes))
+        return
+    counts = {}
+    for o in nodes:
+        counts[g.class_of(o)[0]] = counts.get(g.class_of(o)[0], 0) + 1
+    judge(report, "detached", told, [("nodes", told["nodes"] == len(nodes)), ("retained", told["retained"] == g.removed(nodes)[1]),
+                                     ("classes", all(counts.get(c) == n for c, n in told["classes"].items()))],
+          (len(nodes), g.removed(nodes)[1], counts))
+    if told.get("path"):
+        ends = ends_of(g, told["path"])
+        held = [o for o in nodes if any(t == o for e in ends for _, _, t in g.steps(e))]
+        judge(report, "detached", told, [("no such way to so many", len(held) >= told["path_nodes"])], len(held))
+
+
 def suspects_json(tool, report, paths, s):
     report.by = "suspects"
     out, beside, status = run(tool, report, ["suspects", "--json", *paths])
@@ -279,6 +303,8 @@ def suspects_json(tool, report, paths, s):
             growth_json(report, s, row)
     for row in got["classes"]:
         class_json(report, s, row)
+    if s.last.format == "heapsnapshot":
+        detached_json(report, s.last, got.get("detached"))
     if len(paths) == 1:
         largest_holder(report, s, [row["id"] for row in rows])
     elif s.known:
@@ -320,6 +346,16 @@ def suspects_text(tool, report, paths, s, got, columns):
     for raw in out.split("\n"):
         head, pile, growth, retains, cls, held = (p.fullmatch(raw) if p is not RETAINS else p.search(raw)
                                                   for p in (HEAD, PILE, GROWTH, RETAINS, CLASS, HELD))
+        if raw.startswith("detached DOM nodes"):
+            now, kind = got.get("detached"), "detached"
+        nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retain ({SIZE})", raw)
+        if nodes and kind == "detached" and now:
+            judge(report, "detached", raw, [("nodes", int(nodes[1]) == now["nodes"]), ("retained", is_bytes(nodes[3], now["retained"]))], now)
+        elif held and kind == "detached" and now:
+            told = split(re.sub(r"  \(\d.*$", "", held[1]))
+            judge(report, "detached", raw, [("another way than in JSON", told == now["path"] or "…" in raw and told[-1:] == now["path"][-1:] or
+                                             bool(columns))], now["path"])
+            continue
         if re.match(r"\s*\d+  ", raw) and not (pile or cls):
             now = None                         # cut off
         if head:

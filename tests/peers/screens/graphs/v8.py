@@ -5,6 +5,7 @@ from graph import Graph, Ref, Root, STRONG, Unreadable, WEAK
 PAIR = re.compile(r"\d+( / part of key \(.*? @\d+\) -> value \(.*? @\d+\) pair in WeakMap \(table @(\d+)\))", re.S)
 BY_NAME = {"object", "native"}
 SYSTEM = 100000000
+UNLISTED = {12: "symbol", 13: "bigint"}
 
 
 def class_name(kind, name):
@@ -43,8 +44,8 @@ class V8(Graph):
         self.detached = [nodes[i * width + at["detachedness"]] if "detachedness" in at else 0 for i in range(count)]
         for n in range(count):
             row = nodes[n * width:(n + 1) * width]
-            number = row[at["type"]]           # old files list a type less than they use: symbols
-            self.types.append(types[number] if number < len(types) else "symbol")
+            number = row[at["type"]]           # old files list fewer types than they use
+            self.types.append(types[number] if number < len(types) else UNLISTED[number])
             self.names.append(strings[row[at["name"]]])
             self.ids.append(row[at["id"]])
             self.sizes.append(row[at["self_size"]])
