@@ -2,7 +2,7 @@
 
 A step is "variable: Class", "[] Class", "Class" or "list of N Class (a › b)"; "… N more" stands for steps left out.
 Objects of the engine between two steps are folded, and names may end in "…"."""
-import collections, re
+import collections, functools, re
 from graph import ROOTS
 from text import like
 from told import clean
@@ -16,7 +16,7 @@ MOST = 60000                     # states that a search looks at
 
 def is_engine(g, o):
     """Whether an object is the engine's own, which steps leave out."""
-    return g.format == "heapsnapshot" and (g.types[o] in ENGINE or re.match(r"system($| /)", g.names[o]) is not None)
+    return g.format == "heapsnapshot" and is_engine_name(g.types[o], g.names[o])
 
 
 def split(text):
@@ -35,20 +35,37 @@ def split(text):
     return out
 
 
+@functools.lru_cache(1 << 16)
+def is_engine_name(kind, name):
+    return kind in ENGINE or re.match(r"system($| /)", name) is not None
+
+
+@functools.lru_cache(1 << 18)
 def shows(shown, name):
     """Whether a name is shown by this text, whole or with its end or beginning cut off."""
     name = clean(name)
-    return shown == name or shown == name + "()" or shown.rstrip() == name.rstrip() or \
+    return shown in (name, name + "()") or shown.rstrip() == name.rstrip() or \
         ("…" in shown and (like(shown, name) or like(shown, name + "()")))
 
 
+@functools.lru_cache(1 << 18)
+def shows_names(shown, cls, scope, own):
+    if shows(shown, cls) or (own is not None and shows(shown, own)):
+        return True
+    return bool(scope) and (shows(shown, f"{cls}  ({scope})") or shows(shown, f"{cls} ({scope})"))
+
+
 def shows_object(g, shown, o):
-    if shows(shown, g.class_of(o)[0]):
-        return True
-    scope = g.class_of(o)[1]
-    if scope and (shows(shown, f"{g.class_of(o)[0]}  ({scope})") or shows(shown, f"{g.class_of(o)[0]} ({scope})")):
-        return True
-    return bool(g.names) and bool(g.names[o]) and (g.types[o] == "closure" or is_engine(g, o)) and shows(shown, g.names[o])
+    cls, scope = g.class_of(o)
+    own = g.names[o] if g.names and g.names[o] and (g.types[o] == "closure" or is_engine(g, o)) else None
+    return shows_names(shown, cls, scope, own)
+
+
+@functools.lru_cache(1 << 16)
+def label_of_name(name):
+    if re.fullmatch(r"\d+", name):
+        return "[]"
+    return "as WeakMap key" if re.match(r"\d+ / part of key \(", name) else name
 
 
 def label_of(g, p, i, o):
@@ -56,124 +73,120 @@ def label_of(g, p, i, o):
     if i is None:
         return "as key"
     r = g.refs[p][i]
-    if r.index is not None or re.fullmatch(r"\d+", r.name):
-        return "[]"
-    if re.match(r"\d+ / part of key \(", r.name):
-        return "as WeakMap key"
-    return r.name
+    return "[]" if r.index is not None else label_of_name(r.name)
 
 
 class Step:
-    """What a printed step asks for: readings as (label, text, elements)."""
+    """What a printed step asks for: readings as (label, text, elements, fields)."""
 
     def __init__(self, text):
         self.text = text
         m, root = MORE.fullmatch(text), ROOT.fullmatch(text)
         self.more = int(m[1]) if m else 0
-        self.root = root and root[1]
         if root:
             text = root[2] or ""
-        self.readings = [("", text, 0)]
+        self.readings = [("", text)]
         if text.startswith("[] "):
-            self.readings.append(("[]", text[3:], 0))
+            self.readings.append(("[]", text[3:]))
         for m in re.finditer(": ", text):
-            self.readings.append((text[:m.start()], text[m.end():], 0))
-        for label, what, _ in list(self.readings):
+            self.readings.append((text[:m.start()], text[m.end():]))
+        self.readings = [r + (0, ()) for r in self.readings]
+        for label, what, _, _ in list(self.readings):
             m = LIST.fullmatch(what)
             if m:
-                fields = m[3].split(" › ") if m[3] else []
-                self.readings.append((label, m[2], int(m[1]), tuple(fields)))
+                self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
+        self.is_list = any(r[2] for r in self.readings)
 
 
 class Walk:
-    """A search for ways on which the steps are, over states (object, steps matched, names since the last one, in a list).
+    """A search for ways on which the steps are, over states (object, steps matched, labels met, in a list).
 
-    In a list: (elements to come, its fields, which field comes next, class, names that led to the one before), else None;
-    "more" within "… N more"."""
+    Labels met: a bit for each reading of the next step whose label was met since the last step. In a list: (elements to
+    come, its fields, which field comes next, class, label that led to the one before), else None; "more" within
+    "… N more". upto: many ways as one: of a list any element, of "[]" any label. wild: anything may be between steps."""
 
-    def __init__(self, g, texts, loose, upto=False, wild=False):
-        self.wild = wild                       # anything may be between two steps
-        self.upto = upto                       # many ways as one: of a list any element, of "[]" any name
-        self.g, self.steps, self.loose = g, [Step(t) for t in texts], loose
-        self.queue, self.seen, self.ends = collections.deque(), set(), set()
+    def __init__(self, g, texts, upto=False, wild=False):
+        self.g, self.steps, self.upto, self.wild = g, [Step(t) for t in texts], upto, wild
+        self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
 
-    def put(self, o, at, names, mode):
+    def bits(self, at, mode, label):
+        """Labels that are met by a reference that is called so."""
+        if mode and mode != "more":
+            return int(shows(mode[1][mode[2]], label)) if mode[1] else int(mode[4] in (None, label))
+        if at == len(self.steps):
+            return 0
+        if (at, label) not in self.known:
+            self.known[at, label] = sum(1 << k for k, r in enumerate(self.steps[at].readings)
+                                        if not r[0] or shows(r[0], label) or (self.upto and r[0] == "[]"))
+        return self.known[at, label]
+
+    def put(self, o, at, met, mode):
         if mode and mode != "more" and not mode[0] and not mode[2]:
-            at, names, mode = at + 1, (), None  # the list is whole
+            at, met, mode = at + 1, 0, None    # the list is whole
+            self.step_ends(o, at)
         while mode is None and at < len(self.steps) and self.steps[at].more:
             at, mode = at + 1, "more" if at + 1 == len(self.steps) or not self.steps[at + 1].more else None
-        state = o, at, names[-5:], mode
-        if state not in self.seen:
-            self.seen.add(state)
-            self.queue.append(state)
+        if (o, at, met, mode) not in self.seen:
+            self.seen.add((o, at, met, mode))
+            self.queue.append((o, at, met, mode))
 
-    def come(self, o, at, names, mode):
-        """What standing on an object can mean, when these names led to it."""
-        g = self.g
+    def step_ends(self, o, at):
         if at == len(self.steps):
-            if self.loose:
-                self.ends.add(o)
-            if is_engine(g, o):
-                self.put(o, at, names, mode)
-            return
-        if mode and mode != "more":
-            if not self.next_of_list(o, at, names, mode) and is_engine(g, o) and not shows_object(g, mode[3], o):
-                self.put(o, at, names, mode)
-            return
-        for label, shown, *of in self.steps[at].readings:
-            if (label and not any(self.called(label, n) for n in names)) or not shows_object(g, shown, o):
-                continue
-            if of[0]:
-                self.element(o, at)
-                self.put(o, at, (), (of[0] - 1, of[1], 0, shown, None))
-            else:
-                if at + 1 == len(self.steps) and not self.loose:
-                    self.ends.add(o)
-                self.put(o, at + 1, (), None)
-        if is_engine(g, o) or mode or self.wild:
-            self.put(o, at, names, mode)
+            self.ends.add(o)
 
-    def called(self, label, name):
-        """Whether a reference is called so; many objects' ways as one have "[]" where names differ."""
-        return shows(label, name) or (self.upto and label == "[]")
+    def come(self, o, at, met, mode, label):
+        """What standing on an object can mean, when these labels led to it."""
+        g = self.g
+        if mode and mode != "more":
+            if not (met and self.next_of_list(o, at, mode, label)) and is_engine(g, o) and not shows_object(g, mode[3], o):
+                self.put(o, at, met, mode)
+            return
+        if at == len(self.steps):
+            return
+        for k, (_, shown, elements, fields) in enumerate(self.steps[at].readings):
+            if not met >> k & 1 or not shows_object(g, shown, o):
+                continue
+            if elements:
+                self.element(o, at)
+                self.put(o, at, 0, (elements - 1, fields, 0, shown, None))
+            else:
+                self.step_ends(o, at + 1)
+                self.put(o, at + 1, 0, None)
+        if mode or self.wild or is_engine(g, o):
+            self.put(o, at, met, mode)
 
     def element(self, o, at):
         """Of many ways as one the number of a list is that of the longest."""
-        if self.upto and at + 1 == len(self.steps):
-            self.ends.add(o)
-        elif self.upto:
-            self.put(o, at + 1, (), None)
+        if self.upto:
+            self.step_ends(o, at + 1)
+            self.put(o, at + 1, 0, None)
 
-    def next_of_list(self, o, at, names, mode):
-        left, fields, k, shown, by = mode
-        if not fields and by in (None, names) and shows_object(self.g, shown, o):
+    def next_of_list(self, o, at, mode, label):
+        left, fields, k, shown, _ = mode
+        last = not fields or k + 1 == len(fields)
+        if last and not shows_object(self.g, shown, o):
+            return False
+        if last:
             self.element(o, at)
-            self.put(o, at, (), (left - 1, fields, 0, shown, names))
-            return True
-        if fields and any(shows(fields[k], n) for n in names):
-            last = k + 1 == len(fields)
-            if not last or shows_object(self.g, shown, o):
-                self.element(o, at)
-                self.put(o, at, (), (left - last, fields, (k + 1) % len(fields), shown, None))
-                return True
-        return False
+        self.put(o, at, 0, (left - last, fields, (k + 1) % len(fields) if fields else 0, shown, None if fields else label))
+        return True
 
-    def run(self, starts):
+    def run(self, starts, want=None):
+        """Objects at the end of such ways; no more of them than it takes to have all that are wanted."""
+        skip = 0
+        while skip < len(self.steps) and self.steps[skip].more:
+            skip += 1
         for o, names in starts:
-            skip = 0
-            while skip < len(self.steps) and self.steps[skip].more:
-                skip += 1
-            self.come(o, skip, names, "more" if skip else None)
+            met = functools.reduce(int.__or__, (self.bits(skip, None, n) for n in names), 0)
+            self.come(o, skip, met, "more" if skip else None, names[0])
         looked = 0
-        while self.queue and looked < MOST:
+        while self.queue and looked < MOST and not (want and looked % 256 == 0 and want <= self.ends):
             looked += 1
-            o, at, names, mode = self.queue.popleft()
-            if at == len(self.steps) and not self.loose:
-                if self.steps and self.steps[-1].readings[-1][2:3] != (0,):
-                    self.ends.add(o)           # the last of a list
-                continue
-            for i, _, t in self.g.steps(o):
-                self.come(t, at, names + (label_of(self.g, o, i, t),), mode)
+            o, at, met, mode = self.queue.popleft()
+            if at < len(self.steps):
+                for i, _, t in self.g.steps(o):
+                    label = label_of(self.g, o, i, t)
+                    self.come(t, at, met | self.bits(at, mode, label), mode, label)
         return self.ends
 
 
@@ -182,21 +195,33 @@ def starts(g, users):
     if users:
         if g.types[0] != "synthetic":
             yield 0, ("",)
-        for o in g.users:
+        for o in dict.fromkeys(g.users):
             if g.live[o]:
-                yield o, tuple(r.name if r.index is None else "[]" for r in g.refs[0] if r.to == o) + ("",)
+                yield o, tuple(label_of(g, 0, i, o) for i, r in enumerate(g.refs[0]) if r.to == o) + ("",)
     else:
         for o in g.starts:
             yield o, ("",)
 
 
-def ends_of(g, texts, loose=False, upto=False):
-    """Objects to which a way with these steps leads; loose: one reference behind the last step. What a program's own
-    roots reach is reached from these."""
-    if upto and not Walk(g, texts, loose).run(starts(g, False)) and "[]" not in " ".join(texts):
+def ends_of(g, texts, upto=False, want=None):
+    """Objects to which a way with these steps leads. What a program's own roots reach is reached from these."""
+    key = "ends", tuple(texts), upto, frozenset(want or ())
+    if key not in g.cache:
+        g.cache[key] = find_ends(g, texts, upto, want)
+    return g.cache[key]
+
+
+def find_ends(g, texts, upto, want):
+    walk = Walk(g, texts)
+    if upto and any(s.is_list for s in walk.steps) and "[]" not in " ".join(texts) and not walk.run(starts(g, False)):
         return set()                           # no list is that long
-    all = Walk(g, texts, loose, upto).run(starts(g, False))
     if g.format != "heapsnapshot":
-        return all
-    far = g.user_far()
-    return {o for o in all if o not in far} | {o for o in Walk(g, texts, loose, upto).run(starts(g, True)) if o in far}
+        return Walk(g, texts, upto).run(starts(g, False), want)
+    far, out = g.user_far(), set()
+    if not want or any(o in far for o in want):
+        mine = {o for o in want if o in far} if want else None
+        out |= {o for o in Walk(g, texts, upto).run(starts(g, True), mine) if o in far}
+    if not want or any(o not in far for o in want):
+        mine = {o for o in want if o not in far} if want else None
+        out |= {o for o in Walk(g, texts, upto).run(starts(g, False), mine) if o not in far}
+    return out

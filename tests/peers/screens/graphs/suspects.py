@@ -160,12 +160,12 @@ def suspect_json(report, s, row, others):
               (least, most))
     way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
     if row["within"]:
-        inside = Walk(g, row["within"], False, wild=True)
+        inside = Walk(g, row["within"], wild=True)
         ends = inside.run([(r.to, (label_of(g, o, i, r.to),)) for i, r in enumerate(g.refs[o]) if r.kind == STRONG])
         judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends))])
 
 
-def way(report, g, what, steps, want, raw, loose=False, least=1, cut=False, upto=False):
+def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
     """Whether enough of the objects are at the end of such a way from a root."""
     if not steps:
         report.bad(f"{what}: no way is shown", str(raw)[:300])
@@ -174,12 +174,12 @@ def way(report, g, what, steps, want, raw, loose=False, least=1, cut=False, upto
         steps = split(" › ".join(steps))
         mine = [(r.to, (label_of(g, p, i, r.to),)) for p in range(len(g.ids)) if g.live[p] for i, r in enumerate(g.refs[p])
                 if r.kind == STRONG and g.live[r.to]] + [(o, ("",)) for o in range(len(g.ids)) if g.live[o]]
-        ends = Walk(g, steps[1:], loose, upto).run(mine)
+        ends = Walk(g, steps[1:], upto).run(mine, want)
         judge(report, what, " › ".join(steps), [("no such way", len(ends & want) >= least)], f"{len(ends & want)} of {len(want)}, at least {least}")
         return
     if not cut and any(re.fullmatch(r"… \d+ more", s) for s in steps):
         report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
-    ends = ends_of(g, steps, loose, upto)
+    ends = ends_of(g, steps, upto, want)
     judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
           f"{len(ends & want)} of {len(want)} objects, at least {least}; {[g.id_text(o) for o in list(want)[:3]]}")
 
@@ -223,14 +223,10 @@ def class_json(report, s, row):
     judge(report, "class", row, facts, (len(live), sum(g.sizes[o] for o in live), total))
     of = [o for o in live if o not in s.old] if s.known else live
     if row["path"]:
-        told, all_ = row.get("path_objects"), row.get("path_of")
-        if told is not None:
-            judge(report, "class", {k: row[k] for k in ("class", "path_objects", "path_of")}, [
-                ("held by: of how many", all_ == len(of)), ("held by: no majority", 2 * told > all_)], len(of))
-        else:
-            told = -(-row["path_percent"] * len(of) // 100)
-            judge(report, "class", row, [("held by: no majority", row["path_percent"] > 50)])
-        way(report, g, "class", row["path"], set(of), row, least=told, loose="path_objects" not in row, upto=True)
+        told, all_ = row["path_objects"], row["path_of"]
+        judge(report, "class", {k: row[k] for k in ("class", "path_objects", "path_of")}, [
+            ("held by: of how many", all_ == len(of)), ("held by: no majority", 2 * told > all_)], len(of))
+        way(report, g, "class", row["path"], set(of), row, least=told, upto=True)
 
 
 def largest_holder(report, s, ids):
@@ -261,7 +257,7 @@ def largest_holder(report, s, ids):
 
 def detached_nodes(g):
     """Nodes of a page that it removed and that are alive; the browser's own objects are none."""
-    return [o for o in range(g.described) if g.live[o] and g.detached[o] == 2 and g.types[o] == "native" and
+    return [o for o in range(g.described) if g.live[o] and g.detached[o] == 2 and
             not g.names[o].startswith(("Node / ", "blink::", "system / "))]
 
 

@@ -53,7 +53,7 @@ def path_json(a, o, most=1):
         used |= set(objects[:-1])
         judge(a.report, "way", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
         if p.get("steps"):
-            ends = ends_of(g, p["steps"]) if not n else {o}
+            ends = ends_of(g, p["steps"], want={o}) if not n else {o}
             judge(a.report, "way", " › ".join(p["steps"]), [("steps: no such way", o in ends)], [row["id"] for row in rows])
 
 
@@ -115,7 +115,7 @@ def path_screen(a, o, columns, options=()):
         return
     judge(a.report, "path", lines[:9], [("its end", o in shown[-1][3])], text)
     if folds:
-        ends = ends_of(g, texts)
+        ends = ends_of(g, texts, want={o})
         judge(a.report, "path", lines[:9], [("no such way from a root", o in ends)], text)
         if not any(s[2] for s in shown):
             judge(a.report, "path", lines[:9], [("how many are folded", count == shortest(g, o))], shortest(g, o))
@@ -143,8 +143,8 @@ def is_by(g, o, by, i, e):
 class Tree(Walk):
     """Ways with a step for each object, like elements of a list being one: the engine's objects are steps too."""
 
-    def come(self, o, at, names, mode):
-        label, shown = names[-1], self.steps[at] if at < len(self.steps) else None
+    def come(self, o, at, mode, label):
+        shown = self.steps[at] if at < len(self.steps) else None
         if at and mode and mode[0] == label and mode[1] == self.g.cls[o]:
             self.add(o, at, mode)              # the list goes on
         if shown and shows_raw(self.g, shown, label, o):
@@ -157,13 +157,13 @@ class Tree(Walk):
             self.seen.add((o, at, mode))
             self.queue.append((o, at, mode))
 
-    def run(self, starts):
+    def run(self, starts, want=None):
         for o, names in starts:
-            self.come(o, 0, names, None)
+            self.come(o, 0, None, names[-1])
         while self.queue:
             o, at, mode = self.queue.popleft()
             for i, _, t in self.g.steps(o):
-                self.come(t, at, (label_raw(self.g, o, i),), mode)
+                self.come(t, at, mode, label_raw(self.g, o, i))
         return self.ends
 
 
@@ -181,7 +181,7 @@ def shows_raw(g, step, label, o):
 
 
 def raw_ends(g, names):
-    t = Tree(g, [], False)
+    t = Tree(g, [])
     t.steps = names
     return t.run([(x.object, ((ROOTS[x.kind] if x.kind < 6 else "unknown") + " root",)) for x in g.roots if not x.flags & 2])
 
@@ -264,7 +264,7 @@ def class_screen(a, name, columns):
             chain = [s for p in path[1:] for s in split(p)]
             facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
-                ends = Walk(g, chain, False, upto=True).run(starts(g, False))
+                ends = Walk(g, chain, upto=True).run(starts(g, False))
             else:
                 ends = raw_ends(g, chain)
             within = [o for o in live if o in below_of(g, ends)]
