@@ -294,7 +294,7 @@ def is_instance(g, o, text, columns):
     if value_text(g, o) is not None:
         rest += "  " + short_value(g, o)
     rest = squeezed(rest + ("  " + fields_text(g, o) if fields_text(g, o) else "") + ("" if g.live[o] else "  (garbage)"))
-    text = re.sub(r"  \((?:detached|at |allocated).*?\)", "", text)
+    text = re.sub(r"  (?:source|allocated by) .*", "", text)
     if text == name + rest:
         return True
     for at in range(len(text) + 1) if columns else ():

@@ -24,6 +24,12 @@ def is_owner(g, o):
     return is_user(g, o) or g.format == "heapsnapshot" and g.names[o] == "system / Context"
 
 
+def object_of(g, row):
+    """The object of a row; ids may be of several. None: there is none."""
+    found = g.find(row["id"])
+    return next((o for o in found if g.class_of(o) == (row["class"], row.get("scope", "")) and g.live[o]), found[0] if found else None)
+
+
 class Series:
     """Snapshots of one process, in turn; old: objects that are in all, by their numbers in the last one."""
 
@@ -137,11 +143,10 @@ def depth(g, o):
 
 def suspect_json(report, s, row, others):
     g, r = s.last, s.last.dominators()[1]
-    found = g.find(row["id"])
-    if not found:
+    o = object_of(g, row)
+    if o is None:
         report.bad("suspect: id of no object", row["id"])
         return
-    o = found[0]
     facts = [("class", row["class"] == g.class_of(o)[0]), ("retains", row["retained"] == r[o]), ("it is garbage", bool(g.live[o]))]
     if "in_no_other" in row:
         inner = [p for p in others if p != o and o in set(g.ancestors(p))]
@@ -186,7 +191,7 @@ def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
 
 def growth_json(report, s, row):
     """Growth is no more than what is new below; by the nearest old dominator it is what a sum of sizes says."""
-    g, o = s.last, s.last.find(row["id"])[0]
+    g, o = s.last, object_of(s.last, row)
     n = len(s.graphs)
     bound = s.reached_fresh(o)
     judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
@@ -194,11 +199,12 @@ def growth_json(report, s, row):
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
                                   ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
                                       s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
-    if not s.kept(o) or in_list(g, o) or o in g.users:
+    if not s.kept(o) or in_list(g, o) or o in g.users or not is_owner(g, o):
         return                                 # elements of a list count for what holds the list
     sums = s.held()
     want = sums[-1].get(o, [0, 0])[0] - sums[0].get(o, [0, 0])[0]
     shared = sums[-1].get(None, [0, 0])[1] + sums[0].get(None, [0, 0])[1]
+    shared += max(256, abs(want) // 20)        # the shortest way may say otherwise of what dominators say
     judge(report, "growth", row, [("not what is new below its nearest old object", abs(row["growth"] - want) <= shared)],
           (want, f"{shared} of several holders"))
 
@@ -229,10 +235,10 @@ def class_json(report, s, row):
         way(report, g, "class", row["path"], set(of), row, least=told, upto=True)
 
 
-def largest_holder(report, s, ids):
+def largest_holder(report, s, listed):
     """No object of the program that has nothing to do with the suspects retains more than these do."""
     g, r = s.last, s.last.dominators()[1]
-    listed = [g.find(i)[0] for i in ids if g.find(i)]
+    ids = [g.id_text(o) for o in listed]
     users = [o for o in largest(g) if is_user(g, o) and r[o]]
     if not users:
         return
@@ -292,7 +298,7 @@ def suspects_json(tool, report, paths, s):
     judge(report, "json", got["live_bytes"], [("live bytes", got["live_bytes"] == s.last.bytes),
                                               ("snapshots", got["snapshots"] == len(s.graphs))], s.last.bytes)
     rows = got["suspects"]
-    listed = [s.last.find(row["id"])[0] for row in rows if s.last.find(row["id"])]
+    listed = [object_of(s.last, row) for row in rows if s.last.find(row["id"])]
     for row in rows:
         suspect_json(report, s, row, listed)
         if len(paths) > 1 and s.last.find(row["id"]):
@@ -302,7 +308,7 @@ def suspects_json(tool, report, paths, s):
     if s.last.format == "heapsnapshot":
         detached_json(report, s.last, got.get("detached"))
     if len(paths) == 1:
-        largest_holder(report, s, [row["id"] for row in rows])
+        largest_holder(report, s, listed)
     elif s.known:
         new = sum(s.fresh(o) for o in range(s.last.described))
         told = sum(row["growth"] for row in rows)
@@ -360,7 +366,7 @@ def suspects_text(tool, report, paths, s, got, columns):
         elif pile:
             k, kind = int(pile[1]) - 1, "suspect"
             now = got["suspects"][k] if k < len(got["suspects"]) else None
-            o = g.find(pile[3])[0] if g.find(pile[3]) else None
+            o = object_of(g, now) if now else None
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
                 ("name", is_named(g, re.sub(r"^list of \d+ ", "", pile[2]), o, columns)),
                 ("list", ("list of" in pile[2]) <= ("list_of" in now))]), now)
@@ -383,7 +389,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
             if kind == "suspect" and g.find(now["id"]):
-                way(report, g, "suspect", steps, {g.find(now["id"])[0]}, raw, cut=bool(columns), upto="list_of" in now)
+                way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto="list_of" in now)
             elif kind == "class" and "path_objects" in now:
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)

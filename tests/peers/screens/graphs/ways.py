@@ -5,16 +5,19 @@ from steps import ends_of, shows, split, starts, Walk
 from told import clean, is_bytes, is_object, judge, shares, SIZE
 
 LINE = re.compile(rf"  (?P<what>.*?)  id (?P<id>\S+?)(?: to (?P<last>\S+?))?, retains (?P<retained>{SIZE})"
-                  rf"(?:, (?P<by>by .*|as key of .*?))?(?: \(\+(?P<folded>\d+) of V8\))?")
+                  rf"(?:, (?P<by>by .*?|as key of .*?))?(?: \(\+(?P<folded>\d+) of (?:V8|the VM)\))?")
 
 
 def shortest(g, o):
-    """How many objects the shortest way has, a program's own roots before others; None: nothing holds it."""
+    """How many objects the shortest way has, a program's own roots before others; None: nothing holds it. As DevTools
+    has it the value of a WeakMap is as far as the farther of its table and its key."""
     if not g.live[o]:
-        return None
+        return ()
     if g.format == "heapsnapshot" and o in g.user_far() and o != 0:
-        return g.user_far()[o] + 2
-    return g.root_far()[o] + 1
+        if "devtools" not in g.cache:
+            g.cache["devtools"] = g.devtools_distances()
+        return g.user_far()[o] + 2, (g.cache["devtools"][o] or 0) + 1
+    return (g.root_far()[o] + 1,)
 
 
 def begins_well(g, objects, o):
@@ -48,7 +51,7 @@ def path_json(a, o, most=1):
                  ("retains", all(row["retained"] == r[x] for row, x in zip(rows, objects))),
                  ("class", all(row["class"] == g.class_of(x)[0] for row, x in zip(rows, objects)))]
         if not n:
-            facts.append(("length", len(objects) == shortest(g, o)))
+            facts.append(("length", len(objects) in shortest(g, o)))
         facts.append(("objects of another way", not used & set(objects[1 if g.format == "heapsnapshot" else 0:-1])))
         used |= set(objects[:-1])
         judge(a.report, "way", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
@@ -118,7 +121,7 @@ def path_screen(a, o, columns, options=()):
         ends = ends_of(g, texts, want={o})
         judge(a.report, "path", lines[:9], [("no such way from a root", o in ends)], text)
         if not any(s[2] for s in shown):
-            judge(a.report, "path", lines[:9], [("how many are folded", count == shortest(g, o))], shortest(g, o))
+            judge(a.report, "path", lines[:9], [("how many are folded", count in shortest(g, o))], shortest(g, o))
     else:
         ways = [[x] for x in shown[0][0]]
         for (_, by, _, _), (found, _, _, _) in zip(shown, shown[1:]):
@@ -126,7 +129,7 @@ def path_screen(a, o, columns, options=()):
             ways = list({(w[0], w[-1]): w for w in ways}.values())
         judge(a.report, "path", lines[:9], [("no such way", bool(ways))] + ([] if not ways else [
             ("begins at a root, a program's first", any(begins_well(g, w, o) for w in ways)),
-            ("length", len(ways[0]) == shortest(g, o))]), shortest(g, o))
+            ("length", len(ways[0]) in shortest(g, o))]), shortest(g, o))
 
 
 def is_by(g, o, by, i, e):
