@@ -25383,7 +25383,8 @@ static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool librar
     uint32_t *node = hd__array(uint32_t, a->mem, &a->scratch, n);
     for (uint32_t i = 0; i < n && node; i++) {
         hd_dart_class_info c = hd_dart_class(doc, i);
-        const hd_str path[3] = { c.library_uri, c.library, c.name };
+        const hd_str path[3] = { c.library_uri, c.library,
+                                 i == doc->no_class ? hd_graph_class(doc->graph, i).name : c.name };
         node[i] = HD_NONE;
         for (int k = 0; k < (libraries ? 2 : 3); k++)
             if (hd__tree_child(a->mem, NULL, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL))

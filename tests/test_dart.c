@@ -1063,6 +1063,22 @@ static void objects_are_followed_by_identity(void **state) {
     hd_dart_free(a);
 }
 
+static void objects_of_no_class_have_its_name(void **state) {
+    (void)state;
+    static const uint64_t before[][2] = { { 0, 5 } }, after[][2] = { { 0, 5 }, { 0, 7 } };
+    hd_dart *a = with_codes(1, before, false), *b = with_codes(2, after, false);
+    hd_graph_change *classes;
+    hd_identity_change *c;
+    assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_graph_diff(hd_dart_graph(a), hd_dart_graph(b), NULL, NULL, &classes, NULL), HD_OK);
+    assert_true(c->count == 1 && classes->count == 1);
+    is(c->rows[0].name, "<no class>");
+    is(classes->rows[0].name, "<no class>");
+    assert_int_equal(c->rows[0].kept, 1);
+    hd_identity_change_free(c), hd_graph_change_free(classes);
+    hd_dart_free(a), hd_dart_free(b);
+}
+
 /* Codes of another process are others: what agrees does so by chance, and says nothing. */
 static void snapshots_of_two_processes_are_told(void **state) {
     (void)state;
@@ -1381,6 +1397,7 @@ int main(void) {
         cmocka_unit_test(strings_are_counted),
         cmocka_unit_test(tables_agree_with_brute_force),
         cmocka_unit_test(objects_are_followed_by_identity),
+        cmocka_unit_test(objects_of_no_class_have_its_name),
         cmocka_unit_test(snapshots_of_two_processes_are_told),
         cmocka_unit_test(weak_references_hold_nothing),
         cmocka_unit_test(writers_keep_alive_what_is),
