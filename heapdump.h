@@ -1077,7 +1077,8 @@ HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
 /* What the `reference`th reference of an object is called, by itself or else by its class; empty when it has
    no name. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
-/* The place that the `reference`th reference has in an array or table, where the file tells it; else HD_NONE. */
+/* The place that the `reference`th reference has in an array or table, where the file tells it and it is less than
+   2^31 - 1; else HD_NONE. */
 HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *graph, uint32_t object, uint32_t reference);
 
 typedef struct hd_graph_summary {
@@ -3252,6 +3253,9 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
+/* Index of the `reference`th reference of an object in an array, where the file gives it; else HD_UNKNOWN. Unlike
+   hd_graph_index, also one of 2^31 - 1 and more: sparse arrays have such. O(64 nodes). */
+HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t reference);
 /* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
    there is none. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
@@ -34953,14 +34957,30 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
     return 0;
 }
 
-HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+/* The edge of a reference; HD_UNKNOWN: there is none. */
+static uint64_t hd__v8_edge_of(const hd_v8 *doc, uint32_t object, uint32_t reference) {
     const uint8_t *kinds;
     uint32_t n, at = object - object % HD__V8_STEP;
     uint64_t e;
-    if (object >= hd__len(doc->name)) return hd_cstr("");
+    if (object >= hd__len(doc->name)) return HD_UNKNOWN;
     for (e = doc->edge_at[object / HD__V8_STEP]; at < object; at++, e += n) hd__graph_row(doc->graph, at, &n, &kinds);
     hd__graph_row(doc->graph, object, &n, &kinds);
-    return reference < n ? doc->edges.types[doc->edge_type[e + reference]] : hd_cstr("");
+    return reference < n ? e + reference : HD_UNKNOWN;
+}
+
+HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+    uint64_t e = hd__v8_edge_of(doc, object, reference);
+    return e != HD_UNKNOWN ? doc->edges.types[doc->edge_type[e]] : hd_cstr("");
+}
+
+HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+    uint32_t name = object < hd__len(doc->name) ? hd__graph_name(doc->graph, object, reference) : 0;
+    size_t i, n = hd__len(doc->stray);
+    uint64_t e;
+    if (name != HD_NONE) return name < HD__INDEX ? HD_UNKNOWN : name - HD__INDEX;
+    e = hd__v8_edge_of(doc, object, reference);
+    HD__LOWER_BOUND(i, n, doc->stray[i].edge < e);
+    return i < n && doc->stray[i].edge == e ? doc->stray[i].place : HD_UNKNOWN;
 }
 
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key) {

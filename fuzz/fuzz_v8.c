@@ -49,8 +49,11 @@ static void look(const hd_v8 *doc) {
         CHECK(!hd_v8_name_lost(doc, o) || hd_v8_warning_count(doc));
         CHECK(hd_v8_type(doc, o).data && hd_v8_name(doc, o).data && hd_v8_value(doc, o, "detachedness") + 1);
         CHECK(hd_v8_detachedness(doc, o) <= HD_V8_DETACHED);
-        for (uint32_t i = 0; i < x.reference_count && i < 9; i++)
-            CHECK(hd_v8_edge_type(doc, o, i).data && (!hd_graph_field(g, o, i).len || hd_graph_index(g, o, i) == HD_NONE));
+        for (uint32_t i = 0; i < x.reference_count && i < 9; i++) {
+            uint32_t index = hd_graph_index(g, o, i);
+            CHECK(hd_v8_edge_type(doc, o, i).data && (!hd_graph_field(g, o, i).len || index == HD_NONE));
+            CHECK(hd_v8_index(doc, o, i) == index || (index == HD_NONE && hd_v8_index(doc, o, i) >= HD_NONE / 2));
+        }
     }
 }
 

@@ -115,6 +115,12 @@ static void the_sample_has_these_values(void **state) {
     assert_true(is(hd_graph_field(g, 1, 1), ""));
     assert_int_equal(hd_graph_index(g, 1, 1), 2);
     assert_int_equal(hd_graph_index(g, 3, 1), HD_NONE); /* too far out to be kept in the graph */
+    assert_int_equal(hd_v8_index(doc, 3, 1), UINT32_C(4294967294));
+    assert_int_equal(hd_v8_index(doc, 3, 0), 0);
+    assert_int_equal(hd_v8_index(doc, 1, 1), 2);
+    assert_int_equal(hd_v8_index(doc, 2, 0), HD_UNKNOWN); /* a property */
+    assert_int_equal(hd_v8_index(doc, 3, 9), HD_UNKNOWN);
+    assert_int_equal(hd_v8_index(doc, HD_NONE, 0), HD_UNKNOWN);
     assert_true(is(hd_v8_edge_type(doc, 3, 1), "hidden"));
     assert_true(is(hd_v8_edge_type(doc, 3, 2), "weak"));
     assert_true(is(hd_v8_edge_type(doc, 3, 3), ""));

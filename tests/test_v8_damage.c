@@ -55,6 +55,7 @@ static uint64_t same_references(const hd_v8 *doc, const hd_v8 *from, uint32_t ob
         hd_str field = hd_graph_field(g, object, i);
         assert_int_equal(a.references[i], b.references[i]);
         assert_int_equal(hd_graph_index(g, object, i), hd_graph_index(h, object, i));
+        assert_true(hd_v8_index(doc, object, i) == hd_v8_index(from, object, i));
         if (!hd_str_equal(field, hd_cstr("(name lost)"))) assert_true(hd_str_equal(field, hd_graph_field(h, object, i)));
         assert_true(hd_str_equal(hd_v8_edge_type(doc, object, i), hd_v8_edge_type(from, object, i)));
     }
