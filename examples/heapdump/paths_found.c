@@ -7,6 +7,7 @@
 typedef struct v8_starts {
     uint32_t *objects, *holders, *references; /* holder HD_NONE: the start is this root */
     uint32_t count, counts[3];
+    uint32_t object, last_holder; /* the target; its holder in the latest path that ends here at once */
 } v8_starts;
 
 static bool is_strong(const hd_object *x, uint32_t reference) {
@@ -18,13 +19,18 @@ static bool is_engine_root(const hd_v8 *v8, uint32_t object) {
            !hd_str_equal(hd_v8_name(v8, object), hd_cstr("(Document DOM trees)"));
 }
 
+/* Leaves out the target itself if the same holder has led to it: the two paths would read the same. */
 static void add_start(v8_starts *s, uint32_t group, uint32_t object, uint32_t holder, uint32_t reference) {
-    uint32_t n = s->count++;
+    uint32_t n = s->count;
+    if (object == s->object && holder == s->last_holder) return;
+    if (object == s->object) s->last_holder = holder;
+    s->count++;
     s->objects[n] = object, s->holders[n] = holder, s->references[n] = reference;
     s->counts[group]++;
 }
 
-static void starts_find(const objects *o, v8_starts *s) {
+/* `known`: the first path to the target. */
+static void starts_find(const objects *o, const hd_path *known, v8_starts *s) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_object top = hd_graph_object(o->graph, 0);
     size_t room = hd_graph_root_count(o->graph);
@@ -32,7 +38,9 @@ static void starts_find(const objects *o, v8_starts *s) {
         room += 1 + (size_t)hd_graph_object(o->graph, top.references[r]).reference_count;
     *s = (v8_starts){ .objects = needed(malloc(room * sizeof *s->objects)),
                       .holders = needed(malloc(room * sizeof *s->holders)),
-                      .references = needed(malloc(room * sizeof *s->references)) };
+                      .references = needed(malloc(room * sizeof *s->references)),
+                      .object = known->objects[known->length - 1],
+                      .last_holder = known->length > 1 ? known->objects[known->length - 2] : HD_NONE };
     for (uint32_t r = 0; r < top.reference_count; r++)
         if (is_strong(&top, r) && !is_engine_root(v8, top.references[r])) add_start(s, 0, top.references[r], 0, r);
     for (uint32_t r = 0; r < top.reference_count; r++) {
@@ -99,7 +107,7 @@ static hd_status find_v8(const objects *o, uint32_t object, uint32_t most, const
     hd_paths *more;
     hd_status status;
     if (!add_way(o, found, object) || most < 2) return HD_OK;
-    starts_find(o, &s);
+    starts_find(o, &found->list[0], &s);
     status = hd_graph_paths_from(o->graph, &(hd_path_starts){ s.objects, s.counts, 3, found->list[0].objects,
                                  found->list[0].length - 1 }, object, most - 1, options, &more, err);
     for (uint32_t i = 0; !status && i < more->count; i++) add_whole(o, found, &s, &more->paths[i]);
