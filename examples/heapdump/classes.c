@@ -138,13 +138,13 @@ static void put_retained(FILE *out, const arguments *a, const screen *s, const o
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t retained = o->dominators->retained[object];
     hd_str name = name_of(o, object);
-    int room = s->columns ? s->columns - 47 : 0;
+    int room = s->columns ? s->columns - 37 - o->id_columns : 0;
     put_style(out, s, retained >= o->dominators->bytes / 10 && retained ? STRONG : PLAIN);
     put_bytes(out, a, retained, 12);
     put_style(out, s, PLAIN);
     put_share(out, retained, o->dominators->bytes);
     display(out, " "), put_bytes(out, a, x.size, 12);
-    display(out, " "), put_id(out, o, x.id, 10), display(out, "  ");
+    display(out, " "), put_id(out, o, x.id, o->id_columns), display(out, "  ");
     room -= put_class_within(out, s, o->graph, x.class_index, name.len ? room / 2 : room);
     if (name.len && (!s->columns || room > 8)) display(out, "  "), put_name_within(out, s, name, room - 2);
     display(out, "\n");
@@ -165,7 +165,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     }
     n = largest(&view, o, &top);
     put_style(out, &s, FAINT);
-    display(out, "%12s %7s %12s %10s  class\n", "retained", "", "shallow", "id");
+    display(out, "%12s %7s %12s %*s  class\n", "retained", "", "shallow", o->id_columns, "id");
     put_style(out, &s, PLAIN);
     for (uint32_t i = 0; i < n; i++) put_retained(out, a, &s, o, top[i]);
     if (n) {

@@ -203,7 +203,7 @@ static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
 }
 
 static void put_string(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_string_row *row) {
-    enum { BEFORE_TEXT = 51 };
+    int room = s->columns - o->id_columns - 41;
     char *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
@@ -212,9 +212,9 @@ static void put_string(FILE *out, const arguments *a, const screen *s, const obj
     put_bytes(out, a, row->wasted, 12);
     fputc(' ', out), put_bytes(out, a, row->bytes, 12);
     display(out, " %10llu ", (unsigned long long)row->objects);
-    put_id(out, o, hd_graph_object(o->graph, row->object).id, 10);
+    put_id(out, o, hd_graph_object(o->graph, row->object).id, o->id_columns);
     display(out, row->cut ? " ? " : "   ");
-    put_within(out, text, !s->columns ? 0 : s->columns > BEFORE_TEXT + 10 ? s->columns - BEFORE_TEXT : 10);
+    put_within(out, text, !s->columns ? 0 : room > 10 ? room : 10);
     fputc('\n', out);
     free(text);
 }
@@ -234,7 +234,7 @@ static int strings_text(const arguments *a, const objects *o, FILE *out) {
     if (cut) display(out, "\nand "), put_bytes(out, a, cut, 0), display(out, " more if those marked ? are alike");
     fputc('\n', out);
     put_style(out, &s, FAINT);
-    display(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
+    display(out, "%12s %12s %10s %*s   text\n", "wasted", "bytes", "objects", o->id_columns, "first id");
     put_style(out, &s, PLAIN);
     for (i = 0; i < n && i < most; i++) put_string(out, a, &s, o, &table->rows[i]);
     put_more(out, n, i);

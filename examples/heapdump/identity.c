@@ -51,14 +51,17 @@ static bool identity_changed(const hd_identity_row *r) {
     return r->objects[0] != r->kept || r->objects[1] != r->kept || r->kept_bytes[0] != r->kept_bytes[1];
 }
 
-static void put_moved(FILE *out, const identity_pair *p, const moved *m) {
+/* The class has this scope in all lists. A Dart library without a name is known by its address. */
+static hd_str scope_of(const hd_identity_row *r) { return r->library.len ? r->library : r->library_uri; }
+
+static void put_moved(FILE *out, const identity_pair *p, const int id_columns[2], const moved *m) {
     int side = m->object[0] == HD_NONE;
     const hd_graph *graph = p->graph[side];
     put_change(out, m->bytes[0], m->bytes[1], 14);
     for (int k = 0; k < 2; k++) {
-        if (m->object[k] == HD_NONE) display(out, " %10s", "-");
+        if (m->object[k] == HD_NONE) display(out, " %*s", id_columns[k], "-");
         else
-            display(out, " %10llu",
+            display(out, " %*llu", id_columns[k],
                     (unsigned long long)hd_graph_object(p->graph[k], m->object[k]).id);
     }
     display(out, "  "), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
@@ -66,6 +69,7 @@ static void put_moved(FILE *out, const identity_pair *p, const moved *m) {
 }
 
 void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
+    const int id_columns[2] = { id_columns_of(p->graph[0], false), id_columns_of(p->graph[1], false) };
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
     display(out, p->side[0] ? "\nobject by object, of those that have an identity hash code\n" : "\nobject by object\n");
     display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
@@ -79,16 +83,16 @@ void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
                 (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
                 (unsigned long long)(r->objects[0] - r->kept));
         put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
-        display(out, " %10llu  ", (unsigned long long)r->kept), put_scoped(out, r->name, r->library);
+        display(out, " %10llu  ", (unsigned long long)r->kept), put_scoped(out, r->name, scope_of(r));
         fputc('\n', out);
     }
     for (int kind = NEW; kind < KINDS; kind++) {
         moved *list;
         size_t n = moved_of(p, kind, &list), i;
         if (n)
-            display(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
-                    "id after", "class");
-        for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, &list[i]);
+            display(out, "\n%zu %s\n%14s %*s %*s  class\n", n, kind_title[kind], "bytes", id_columns[0], "id before",
+                    id_columns[1], "id after");
+        for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, id_columns, &list[i]);
         put_more(out, n, i);
         free(list);
     }

@@ -366,8 +366,8 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
                          uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t retained = o->dominators->retained[object];
-    int room = s->columns ? s->columns > 70 ? s->columns - 45 : 25 : 0;
-    char *name = short_name(hd_graph_class(o->graph, x.class_index).name, room / 2), *rest;
+    int room = s->columns ? s->columns - o->id_columns - 35 > 25 ? s->columns - o->id_columns - 35 : 25 : 0;
+    char *name = cut_within(hd_graph_class(o->graph, x.class_index).name, room / 2), *rest;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
     put_style(out, s, retained >= o->dominators->bytes / 10 ? STRONG : PLAIN);
@@ -375,7 +375,7 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
     put_style(out, s, PLAIN);
     put_share(out, retained, o->dominators->bytes);
     display(out, " "), put_bytes(out, a, x.size, 10);
-    display(out, " "), put_id(out, o, x.id, 10);
+    display(out, " "), put_id(out, o, x.id, o->id_columns);
     display(out, "  %s", name);
     if (has_value(o, object)) display(tail, "  "), put_short_value(tail, o, object);
     put_fields(tail, o, object);
@@ -411,7 +411,7 @@ static int instances_text(const arguments *a, const objects *o, FILE *out) {
     if (instances_find(a, o, &found)) return origins_close(&from), BAD_INPUT;
     put_found(out, a, &s, &found);
     put_style(out, &s, FAINT);
-    display(out, "%12s %7s %10s %10s  class\n", "retained", "", "shallow", "id");
+    display(out, "%12s %7s %10s %*s  class\n", "retained", "", "shallow", o->id_columns, "id");
     put_style(out, &s, PLAIN);
     for (; i < found.count && i < most; i++) put_instance(out, a, &s, o, &from, found.list[i]);
     put_more(out, found.count, i);

@@ -96,13 +96,14 @@ static uint32_t kind_of(const objects *o, uint32_t holder, uint32_t reference) {
 static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint32_t object, uint32_t holder,
                           uint32_t reference) {
     hd_object x = hd_graph_object(o->graph, object);
-    put_id(out, o, x.id, 12), fputc(' ', out);
+    put_id(out, o, x.id, o->id_columns + 2), fputc(' ', out);
     put_retained(out, a, o, object), display(out, "  ");
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
-        uint32_t kind = kind_of(o, holder, reference), index = hd_graph_index(o->graph, holder, reference);
+        uint32_t kind = kind_of(o, holder, reference);
+        uint64_t index = index_of(o, holder, reference);
         if (field.len) put_name(out, field);
-        else display(out, "[%u]", index != HD_NONE ? index : reference);
+        else display(out, "[%llu]", (unsigned long long)(index != HD_UNKNOWN ? index : reference));
         if (kind) display(out, " (%s%s)", kind > HD_REFERENCE_WEAK ? "ephemeron " : "", hd_reference_kind_name(kind));
         display(out, ": ");
     }
@@ -115,9 +116,9 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
     fputc('\n', out);
 }
 
-static void put_list_head(FILE *out, const char *title, uint32_t count) {
+static void put_list_head(FILE *out, const objects *o, const char *title, uint32_t count) {
     display(out, "%s %u\n", title, count);
-    if (count) display(out, "%12s %12s  %s\n", "id", "retained", "class");
+    if (count) display(out, "%*s %12s  %s\n", o->id_columns + 2, "id", "retained", "class");
 }
 
 static void put_size(FILE *out, const arguments *a, const char *name, uint64_t bytes) {
@@ -187,19 +188,19 @@ static int object_text(const arguments *a, const objects *o, FILE *out) {
         return BAD_INPUT;
     }
     put_object(out, a, o, &s);
-    put_list_head(out, "refers to", s.o.reference_count);
+    put_list_head(out, o, "refers to", s.o.reference_count);
     for (i = 0; i < s.o.reference_count && i < most; i++)
         put_neighbour(out, a, o, s.o.references[i], s.object, i);
     put_more(out, s.o.reference_count, i);
-    put_list_head(out, "referred to by", referrer_count(&s));
+    put_list_head(out, o, "referred to by", referrer_count(&s));
     for (i = 0; i < most && next_referrer(o, &s, &r); i++)
         put_neighbour(out, a, o, r.object, r.object, r.reference);
     put_more(out, referrer_count(&s), i);
     if (is_live(o, s.object)) {
         uint32_t parent = o->dominators->parent[s.object];
-        put_list_head(out, "dominated by", parent != HD_NONE);
+        put_list_head(out, o, "dominated by", parent != HD_NONE);
         if (parent != HD_NONE) put_neighbour(out, a, o, parent, 0, HD_NONE);
-        put_list_head(out, "dominates", s.dominated_count);
+        put_list_head(out, o, "dominates", s.dominated_count);
         for (i = 0; i < s.dominated_count && i < most; i++)
             put_neighbour(out, a, o, s.dominated[i], 0, HD_NONE);
         put_more(out, s.dominated_count, i);

@@ -28,6 +28,9 @@ int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators
     return status ? failed(file, &err) : DONE;
 }
 
+/* Ids as the file spells them, in text, in JSON, and to ask by. */
+static bool ids_are_hex(const objects *o) { return hd_dump_netcf(o->dump) != NULL; }
+
 void objects_close(objects *o) {
     hd_dominators_free(o->dominators);
     hd_dump_free(o->dump);
@@ -43,8 +46,9 @@ int objects_open(const arguments *a, const char *file, bool dominators, objects 
         display(stderr, "heapdump: %s (%s) says who allocated, not who holds: see tree and top\n", file,
                 hd_dump_format(o->dump)->name);
         status = BAD_INPUT;
-    } else if (dominators) {
-        status = dominate(file, o->graph, &o->dominators);
+    } else {
+        o->id_columns = id_columns_of(o->graph, ids_are_hex(o));
+        if (dominators) status = dominate(file, o->graph, &o->dominators);
     }
     if (status) objects_close(o);
     return status;
@@ -68,7 +72,7 @@ int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t
     char *name;
     int used;
     if (!s->columns) return put_class(out, graph, class_index), 0;
-    name = short_name(c.name, room > 12 ? room : 12);
+    name = cut_within(c.name, room > 12 ? room : 12);
     display(out, "%s", name);
     used = columns_of(hd_cstr(name));
     free(name);
@@ -123,11 +127,28 @@ void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
     if (c.scope.len) json_str(j, "scope", c.scope);
 }
 
-/* Ids as the file spells them, in text, in JSON, and to ask by. */
-static bool ids_are_hex(const objects *o) { return hd_dump_netcf(o->dump) != NULL; }
-
 void put_id(FILE *out, const objects *o, uint64_t id, int width) {
     display(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
+}
+
+int id_columns_of(const hd_graph *graph, bool hex) {
+    enum { LEAST = 10 };
+    uint64_t most = 0;
+    int columns;
+    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++) {
+        uint64_t id = hd_graph_object(graph, i).id;
+        if (id > most) most = id;
+    }
+    columns = snprintf(NULL, 0, hex ? "%llx" : "%llu", (unsigned long long)most);
+    return columns > LEAST ? columns : LEAST;
+}
+
+uint64_t index_of(const objects *o, uint32_t object, uint32_t reference) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    uint32_t index;
+    if (v8) return hd_v8_index(v8, object, reference);
+    index = hd_graph_index(o->graph, object, reference);
+    return index != HD_NONE ? index : HD_UNKNOWN;
 }
 
 void id_text(const objects *o, uint32_t object, char text[24]) {

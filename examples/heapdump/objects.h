@@ -11,6 +11,7 @@ typedef struct objects {
     hd_dump *dump;
     const hd_graph *graph;
     hd_dominators *dominators;   /* NULL where nobody asked */
+    int id_columns;              /* columns of the longest id, at least 10 */
 } objects;
 
 /* Classes with what would go with all of their objects, the most first; of those behind the first
@@ -41,6 +42,10 @@ void put_change(FILE *out, uint64_t before, uint64_t after, int width);
 void put_share(FILE *out, uint64_t part, uint64_t whole);
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
 void put_id(FILE *out, const objects *o, uint64_t id, int width);
+/* Columns of the longest id of a graph, at least 10. */
+int id_columns_of(const hd_graph *graph, bool hex);
+/* Index of a reference in an array or table; HD_UNKNOWN: it has no index. */
+uint64_t index_of(const objects *o, uint32_t object, uint32_t reference);
 void id_text(const objects *o, uint32_t object, char text[24]);
 void json_id(hd_json *j, const objects *o, uint32_t object);
 hd_str name_of(const objects *o, uint32_t object);

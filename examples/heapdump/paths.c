@@ -32,8 +32,8 @@ void put_root(FILE *out, const objects *o, const hd_root *root) {
 
 /* A reference without a name: its place in an array, or else among the references. */
 static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t reference) {
-    uint32_t index = hd_graph_index(o->graph, object, reference);
-    if (index != HD_NONE) display(out, ", by [%u]", index);
+    uint64_t index = index_of(o, object, reference);
+    if (index != HD_UNKNOWN) display(out, ", by [%llu]", (unsigned long long)index);
     else display(out, ", by reference %u", reference);
 }
 
@@ -99,7 +99,9 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
 
 /* A step on a screen: "kept: Array  id 86200, retains 1.2 KiB". */
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
+    enum { LEAST = 12 };
     uint32_t folded = x->folded - (x->elements ? x->elements : 1);
+    int room = s->columns - 3;
     char *rest;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
@@ -108,8 +110,9 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[x->object], 0);
     if (folded) display(tail, " (+%u of %s)", folded, hd_dump_v8(o->dump) ? "V8" : "the VM");
     closed_text(tail, &rest);
+    room -= columns_of(hd_cstr(rest));
     display(out, "  ");
-    put_within(out, x->text, s->columns - 3 - columns_of(hd_cstr(rest)) > 24 ? s->columns - 3 - columns_of(hd_cstr(rest)) : 24);
+    put_within(out, x->text, room > LEAST ? room : LEAST);
     put_style(out, s, FAINT);
     display(out, "%s\n", rest);
     put_style(out, s, PLAIN);
@@ -152,8 +155,8 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
 }
 
 void json_index(hd_json *j, const objects *o, uint32_t object, uint32_t reference) {
-    uint32_t index = hd_graph_index(o->graph, object, reference);
-    if (index != HD_NONE) json_u64(j, "index", index);
+    uint64_t index = index_of(o, object, reference);
+    if (index != HD_UNKNOWN) json_u64(j, "index", index);
 }
 
 static void json_path(hd_json *j, const objects *o, const hd_path *path) {

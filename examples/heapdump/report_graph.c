@@ -112,11 +112,11 @@ static hd_str cut(hd_str name) {
 }
 
 /* What a reference is called: the number of a name, or else its place as a negative number. */
-static int64_t called(report *r, const hd_graph *graph, uint32_t object, uint32_t reference) {
-    hd_str field = hd_graph_field(graph, object, reference);
-    uint32_t index = hd_graph_index(graph, object, reference);
+static int64_t called(report *r, const objects *o, uint32_t object, uint32_t reference) {
+    hd_str field = hd_graph_field(o->graph, object, reference);
+    uint64_t index = index_of(o, object, reference);
     if (field.len) return report_name(r, cut(field));
-    return -1 - (int64_t)(index != HD_NONE ? index : reference);
+    return -1 - (int64_t)(index != HD_UNKNOWN ? index : reference);
 }
 
 static void put_sizes_of(report *r, const shown *s) {
@@ -177,7 +177,7 @@ static void put_ways(report *r, const shown *s, const ways *w) {
     json_array(&r->json, "by");
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t x = s->object[i];
-        hd_json_i64(&r->json, w->holder[x] == HD_NONE ? 0 : called(r, s->o->graph, w->holder[x], w->reference[x]));
+        hd_json_i64(&r->json, w->holder[x] == HD_NONE ? 0 : called(r, s->o, w->holder[x], w->reference[x]));
     }
     hd_json_end(&r->json);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -210,7 +210,7 @@ static int put_references(report *r, const shown *s) {
         c[i] = 0;
         for (uint32_t k = 0; k < x.reference_count && c[i] < REFERENCES_OF_ONE && n < most; k++) {
             if (s->number[x.references[k]] == HD_NONE || (x.kinds && x.kinds[k] == HD_REFERENCE_WEAK)) continue;
-            hd_json_i64(&r->json, called(r, s->o->graph, s->object[i], k));
+            hd_json_i64(&r->json, called(r, s->o, s->object[i], k));
             to[n++] = s->number[x.references[k]];
             c[i]++;
         }

@@ -44,16 +44,29 @@ uint32_t rows_for(const arguments *a, const screen *s, size_t listings) {
     return !s->terminal || a->all ? 0 : rows < LEAST ? LEAST : (uint32_t)rows;
 }
 
-void put_within(FILE *out, const char *text, int columns) {
+/* Behind so many characters of UTF-8. */
+static size_t behind_characters(const char *text, int count) {
     size_t size = 0;
-    if (!columns || columns_of(hd_cstr(text)) <= columns) {
-        display(out, "%s", text);
-        return;
-    }
-    for (; columns > 1 && text[size]; columns--) /* what is shown is UTF-8 */
+    for (; count > 0 && text[size]; count--)
         do size++;
         while ((text[size] & 0xc0) == 0x80);
-    display(out, "%.*s\xe2\x80\xa6", (int)size, text);
+    return size;
+}
+
+void put_within(FILE *out, const char *text, int columns) {
+    if (!columns || columns_of(hd_cstr(text)) <= columns) display(out, "%s", text);
+    else display(out, "%.*s\xe2\x80\xa6", (int)behind_characters(text, columns - 1), text);
+}
+
+char *cut_within(hd_str text, int columns) {
+    char *whole = short_name(text, 0), *cut;
+    int all = columns_of(hd_cstr(whole)), head = (columns - 1) / 2;
+    if (!columns || all <= columns) return whole;
+    if (asprintf(&cut, "%.*s\xe2\x80\xa6%s", (int)behind_characters(whole, head), whole,
+                 whole + behind_characters(whole, all - (columns - 1 - head))) < 0)
+        cut = needed(NULL);
+    free(whole);
+    return cut;
 }
 
 void put_style(FILE *out, const screen *s, style look) {

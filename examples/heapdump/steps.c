@@ -51,7 +51,7 @@ step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str field, type;
     if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr("as key") };
-    if (hd_graph_index(o->graph, holder, reference) != HD_NONE) return (step_label){ ELEMENT, hd_cstr(any_element) };
+    if (index_of(o, holder, reference) != HD_UNKNOWN) return (step_label){ ELEMENT, hd_cstr(any_element) };
     field = hd_graph_field(o->graph, holder, reference);
     if (!field.len) return (step_label){ UNNAMED, field };
     if (is_number(field)) return (step_label){ ELEMENT, hd_cstr(any_element) };
