@@ -630,6 +630,12 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
 /* Whether names need the columns that numbers of blocks would take. */
 static bool is_narrow(const screen *s) { return s->columns && s->columns < 100; }
 
+int listing_figures(const arguments *a, const screen *s, const listing *l) {
+    const hd_amount *x = &l->lines[0].amount[0];
+    return (a->exact ? digits_of(x->bytes) : 10) + 8 + 2 + digits_of(x->blocks) + 3 +
+           (s->columns >= BAR_FROM ? 2 + BAR : 0);
+}
+
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after) {
     const hd_amount *x = &l->lines[0].amount[0], *y = &l->lines[0].amount[1];

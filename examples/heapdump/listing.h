@@ -52,6 +52,8 @@ void listing_shorten(listing *l);
 void listing_repeat(listing *l, const repeats *again);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after);
+/* Columns in front of the names of a heap without estimates. */
+int listing_figures(const arguments *a, const screen *s, const listing *l);
 void listing_free(listing *l);
 
 /* How much more a line may hold, within brackets that are open or not yet; and what that means, at the end. */

@@ -288,17 +288,30 @@ static uint32_t least_known(const chain *c) {
     return worst;
 }
 
-static void shorten_chain(chain *c, int room) {
-    enum { BETWEEN_NAMES = 3, MORE_COLUMNS = 12, MOST_WEIGHED = 64, KEPT_AT_END = 32 };
+/* Columns of the chain as it is printed: each run of names that are left out is one "… 3 more". */
+static int64_t columns_of_chain(const chain *c) {
+    enum { BETWEEN_NAMES = 3 };
     int64_t used = -BETWEEN_NAMES;
-    uint32_t left_out = 0, i;
-    for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0, left_out++;
-    for (i = 0; i < c->count; i++) used += c->columns[i] ? c->columns[i] + BETWEEN_NAMES : 0;
-    if (left_out) used += MORE_COLUMNS;
-    while (used > room && (i = least_known(c)) < c->count) {
-        used += left_out ? 0 : MORE_COLUMNS;
-        used -= c->columns[i] + BETWEEN_NAMES;
-        c->columns[i] = 0, left_out++;
+    for (uint32_t i = 0, left_out = 0; i < c->count; i++) {
+        left_out = c->columns[i] ? 0 : left_out + 1;
+        if (!c->columns[i] && i + 1 < c->count && !c->columns[i + 1]) continue;
+        used += BETWEEN_NAMES + (left_out ? snprintf(NULL, 0, "- %u more", left_out) : c->columns[i]);
+    }
+    return used;
+}
+
+static void shorten_chain(chain *c, int room) {
+    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32, LEAST = 8 };
+    int64_t over;
+    uint32_t i;
+    for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0;
+    while ((over = columns_of_chain(c) - room) > 0 && (i = least_known(c)) < c->count) c->columns[i] = 0;
+    if (over > 0) {
+        hd_str *last = c->names[c->count - 1];
+        int64_t left = c->columns[c->count - 1] - over;
+        char *cut = cut_within(*last, left > LEAST ? (int)left : LEAST);
+        free((char *)(uintptr_t)last->data);
+        *last = hd_cstr(cut);
     }
     for (i = 0; i + 1 < c->count; i++) {
         uint32_t end = i;
@@ -338,11 +351,12 @@ static void shorten_row(listing *l, const name_worth *w, uint32_t head, int room
     free(c.names), free(c.known), free(c.columns);
 }
 
-void ways_shorten(listing *l, name_worth *w, int columns) {
-    enum { LEAST = 20 };
+void ways_shorten(listing *l, name_worth *w, int columns, int figures) {
+    enum { LEAST = 12 };
     qsort(w->list, w->count, sizeof *w->list, by_name);
     for (uint32_t i = 1; i < l->count; i++) {
-        int room = columns - 2 * (int)(l->lines[i].indent < 100 ? l->lines[i].indent : 100);
+        int indent = 2 * (int)(l->lines[i].indent < 100 ? l->lines[i].indent : 100);
+        int room = columns - figures - (indent < columns / 3 ? indent : columns / 3);
         if (l->lines[i].head == i) shorten_row(l, w, i, room < LEAST ? LEAST : room);
     }
 }

@@ -18,7 +18,7 @@ static hd_str held_as(const objects *o, const ways *w, uint32_t object) {
     hd_str field;
     if (holder == HD_NONE) return hd_cstr(hd_root_kind_name(hd_graph_root(o->graph, by).kind));
     if (by == HD_NONE) return hd_cstr("as key");
-    if (hd_graph_index(o->graph, holder, by) != HD_NONE) return hd_cstr("[]");
+    if (index_of(o, holder, by) != HD_UNKNOWN) return hd_cstr("[]");
     field = hd_graph_field(o->graph, holder, by);
     for (size_t i = 0; i < field.len; i++)
         if (field.data[i] < '0' || field.data[i] > '9') return field;
@@ -154,7 +154,6 @@ static void put_summary(FILE *out, const arguments *a, const screen *s, const me
 }
 
 int ways_text(const arguments *a, const objects *o, FILE *out) {
-    enum { FIGURES = 23 };       /* columns before the names, besides the number of objects */
     screen s = screen_of(a);
     uint32_t rows = rows_for(a, &s, (size_t)a->file_count);
     arguments view = *a;
@@ -171,8 +170,8 @@ int ways_text(const arguments *a, const objects *o, FILE *out) {
     }
     if (m.live) {
         char id[24];
-        l.whole = !steps_columns(a, 1);
-        if (!l.whole) ways_shorten(&l, &m.worth, s.columns - FIGURES - snprintf(NULL, 0, "%u", m.live));
+        l.whole = true;          /* or it is shortened here */
+        if (s.columns && !a->all) ways_shorten(&l, &m.worth, s.columns, listing_figures(a, &s, &l));
         listing_put(out, a, &s, &l, &m.heap, NULL);
         listing_free(&l);
         id_text(o, m.largest, id);

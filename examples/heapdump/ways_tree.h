@@ -17,7 +17,8 @@ void name_worth_free(name_worth *w);
 /* The objects that are asked for, as cells of a profile along the ways to them. */
 hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w,
                            hd_profile *profile, name_worth *worth, hd_error *err);
-/* Leaves names out of rows longer than `columns`. The names that a programmer knows best stay. */
-void ways_shorten(listing *l, name_worth *w, int columns);
+/* Fits rows into lines of `columns`, of which figures take `figures`. Names are left out, those of the engine first.
+   If that is not enough, the last name is cut. */
+void ways_shorten(listing *l, name_worth *w, int columns, int figures);
 
 #endif
