@@ -264,7 +264,7 @@ static const command commands[] = {
               "snapshots paths from the program's own roots come before paths from the engine's, as in DevTools. With\n"
               "--class, shows why all objects of a class are alive: the shortest path to each, merged by field and\n"
               "class, with the bytes and number of objects at its end. A linked list is one step.\n"
-              "On a terminal, paths show variables, properties and classes; objects of the engine (V8, Dart VM) are\n"
+              "On a terminal, paths show variables, properties and classes; in V8 snapshots, objects of the engine are\n"
               "folded. --wide, --all and pipes show every object.",
       .options = "id paths class subclasses all wide bytes json csv" FILES,
       .examples = "heapdump path --id 60384 app.dartheap\n"

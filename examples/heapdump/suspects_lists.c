@@ -42,9 +42,11 @@ static bool chain_grow(const shot *s, chain *c) {
     return best != HD_NONE;
 }
 
-/* Three elements along the heaviest children make a list. Later elements need not be the heaviest child. */
+/* Three elements along the heaviest children make a list. Later elements need not be the heaviest child. Groups of
+   roots that lead to each other are no list. */
 bool chain_from(const shot *s, uint32_t object, chain *c) {
     memset(c, 0, sizeof *c);
+    if (s->role[object] == ROOTS) return false;
     chain_push(c, object, hd_cstr(""));
     while (c->count <= 2 * MOST_PERIOD) {
         uint32_t last = c->part[c->count - 1].object, next = s->heaviest[last];
@@ -116,7 +118,7 @@ uint32_t *way_heads(const shot *s) {
     for (uint32_t i = 0; i < s->ways.count; i++) {
         uint32_t o = s->ways.order[i], h = s->ways.held_by[o], like = o;
         head[o] = o;
-        if (h == HD_NONE) continue;
+        if (h == HD_NONE || s->role[o] == ROOTS) continue;
         for (uint32_t k = 0; k < period[h] && like != HD_NONE; k++) like = s->ways.held_by[like];
         if (period[h] && like != HD_NONE && is_held_like(s, o, like)) {
             period[o] = period[h], head[o] = head[like];
