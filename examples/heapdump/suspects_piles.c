@@ -249,7 +249,7 @@ static void add_way(walk *w, uint32_t object) {
     add_pile(w, object, 0, w->spread, is_global(w->s, object));
 }
 
-/* Looks at one queued object: adds the point below it. For a scope, only bytes outside of its large children count. */
+/* Looks at one queued object: adds the point below it. For a scope, only bytes outside of large children count. */
 static void look_at(walk *w, uint32_t object) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t elements, point;
