@@ -163,10 +163,11 @@ def main():
     report, seen = Report(), collections.Counter()
     tool, turns = Tool(a.tool, report), Turns(a.full)
     os.makedirs(a.work, exist_ok=True)
-    for seed in range(a.first, a.first + a.random):
+    for seed in ["lists", "closures"] * bool(a.random) + list(range(a.first, a.first + a.random)):
         names = random_graphs.write(a.work, seed)
         graphs = [read(n) for n in names]
-        for path, g in list(zip(names, graphs))[slice(None) if a.full else slice(seed % 3, seed % 3 + 1)]:
+        turn = seed % 3 if isinstance(seed, int) else 2
+        for path, g in list(zip(names, graphs))[slice(None) if a.full else slice(turn, turn + 1)]:
             file_screens(tool, report, path, turns, g)
         series_screens(tool, report, names, graphs, turns)
         seen["random"] += 3

@@ -220,6 +220,51 @@ def v8(r):
     return out
 
 
+def lists(r):
+    """A list that grows at its head, one that grows at its tail, and one that drops as many as it takes."""
+    h = Heap(r, False)
+    order, out = {}, []
+    for name in "head", "tail", "lru":
+        order[name] = [h.node("object", name.title() + "Node", 100)]
+        h.edge(5, "property", name, order[name][0])
+    h.keep = set()
+    for _ in range(3):
+        for _ in range(40):
+            for name, list_ in order.items():
+                new = h.node("object", name.title() + "Node", 100)
+                if name == "tail":
+                    h.edge(list_[-1], "property", "next", new)
+                    list_.append(new)
+                else:
+                    h.edge(new, "property", "next", list_[0])
+                    list_.insert(0, new)
+                    h.nodes[5][4] = [(t, n, new) if n == name else (t, n, to) for t, n, to in h.nodes[5][4]]
+        while len(order["lru"]) > 40:
+            del h.nodes[order["lru"].pop()]
+        h.drop(0)
+        out.append(h.snapshot().encode())
+    return out
+
+
+def closures(r):
+    """Meteor's leak: each thing's closure keeps the context that keeps the thing before."""
+    h = Heap(r, False)
+    before, out, h.keep = None, [], set()
+    for _ in range(3):
+        for _ in range(30):
+            thing, text = h.node("object", "Thing", 32), h.node("string", "long" * 20, 2000)
+            method, context = h.node("closure", "someMethod", 64), h.node("object", "system / Context", 40)
+            h.edge(thing, "property", "longStr", text)
+            h.edge(thing, "property", "someMethod", method)
+            h.edge(method, "internal", "context", context)
+            if before:
+                h.edge(context, "context", "originalThing", before)
+            before = thing
+        h.nodes[5][4] = [e for e in h.nodes[5][4] if e[1] != "theThing"] + [("property", "theThing", before)]
+        out.append(h.snapshot().encode())
+    return out
+
+
 # .NET CF -----------------------------------------------------------------------------------------
 
 def netcf_domain(r, name, ids, base):
@@ -326,9 +371,10 @@ def dart(r):
 
 
 def write(folder, seed):
-    """Three files of one process."""
+    """Three files of one process, of a seed or of a kind that is called so."""
     r = random.Random(seed)
-    kind, ext = (((v8, "heapsnapshot"),) * 3 + ((dart, "dartheap"), (netcf, "netcf.txt")))[seed % 5]
+    kinds = ((v8, "heapsnapshot"),) * 3 + ((dart, "dartheap"), (netcf, "netcf.txt"))
+    kind, ext = ({"lists": lists, "closures": closures}[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]
     names = []
     for k, data in enumerate(kind(r)):
         names.append(os.path.join(folder, f"random-{seed}{'abc'[k]}.{ext}"))

@@ -96,6 +96,10 @@ class Step:
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
         self.is_list = any(r[2] for r in self.readings)
+        m = re.match(r"(?:(.*): |(\[\]) )?list of \d+ (.*?)(?: \([^()]*)?…$", text)
+        self.cut = bool(m)                     # a list whose end is cut off: its fields are not known
+        if m:
+            self.readings = [(m[1] or m[2] or "", m[3] + ("" if " (" in text else "…"), 0, ())]
 
 
 class Walk:
@@ -151,7 +155,9 @@ class Walk:
                 self.put(o, at, 0, (elements - 1, fields, 0, shown, None))
             else:
                 self.step_ends(o, at + 1)
-                self.put(o, at + 1, 0, None)
+                self.put(o, at + 1, 0, "more" if self.steps[at].cut else None)
+                if self.steps[at].cut:
+                    self.put(o, at, met, "more")
         if mode or self.wild or is_engine(g, o):
             self.put(o, at, met, mode)
 
