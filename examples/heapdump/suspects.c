@@ -216,6 +216,12 @@ void put_short(FILE *out, const arguments *a, hd_str name) {
     free(text);
 }
 
+void put_short_class(FILE *out, const arguments *a, hd_str name) {
+    char *text = cut_within(name, name_columns(a));
+    display(out, "%s", text);
+    free(text);
+}
+
 /* Shows the first listed sites, in the order of --sort. */
 static void suspects_show(const arguments *a, suspects *found, size_t most) {
     static int (*const orders[])(const void *, const void *) = {

@@ -102,7 +102,7 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
             plural(d->nodes));
     for (uint32_t i = 0; i < d->kinds; i++)
         display(out, "%s%llu ", i ? ", " : "", (unsigned long long)d->kind[i].objects),
-            put_short(out, a, attached_name(s, d->kind[i].class_index));
+            put_short_class(out, a, attached_name(s, d->kind[i].class_index));
     display(out, "), retain "), put_bytes(out, a, d->retained.bytes, 0);
     if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
     fputc('\n', out);

@@ -132,7 +132,7 @@ static void put_classes(FILE *out, const matched *m, const pile *p, bool own, co
     below classes[MOST_BELOW];
     uint32_t kinds = classes_below(m, p, own, classes);
     for (uint32_t i = 0; i < kinds; i++) {
-        char *text = short_name(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
+        char *text = cut_within(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
         display(out, "%s%llu %s", i ? ", " : what, (unsigned long long)classes[i].objects, text);
         if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, 24);
         free(text);
@@ -162,7 +162,7 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     steps way = steps_to(s, p, MOST_NAME), within = steps_within(s, p, MOST_NAME);
     display(out, "%3u  ", i + 1);
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
-    put_short(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
+    put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
     if (p->variable.len) display(out, ", variable "), put_name(out, p->variable);
@@ -191,7 +191,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
     uint32_t all, sharing;
     steps way = common_way(m, c->class_index, &all, &sharing);
     display(out, "%3u  ", number);
-    put_short(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
+    put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
     display(out, ": %llu object%s, ", (unsigned long long)c->last.live_objects, plural(c->last.live_objects));
     put_bytes(out, a, c->last.live_bytes, 0), display(out, ", retain "), put_bytes(out, a, c->last.retained, 0);
     if (m->count > 1) {

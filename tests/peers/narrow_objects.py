@@ -79,6 +79,17 @@ def names_are_whole(first_id):
 for first in 1, 140000000000001, 2 ** 63 - 1001:
     names_are_whole(first)
 
+# Three objects of each class, in the second snapshot only.
+grown = [("synthetic", "", 1, 0, [("property", "store", 1)]), ("object", "Store", 3, 10, [("property", f"p{i}", 2 + i) for i in range(9)])]
+grown += [("object", NAMES[i // 3], 5 + 2 * i, 100, []) for i in range(9)]
+write("before.heapsnapshot", [grown[0], ("object", "Store", 3, 10, [])])
+write("after.heapsnapshot", grown)
+lines = screen(80, "suspects", "before.heapsnapshot", "after.heapsnapshot") + screen(80, "suspects", "after.heapsnapshot")
+found = [part for line in lines for part in re.findall(r"\b3 (.*?)(?=, 3 |$)", line) if "new in it: " in line]
+found += re.findall(r"^ +\d+  (.*): 3 objects", "\n".join(lines), re.M)
+check("suspects: names of classes", (9, []), (len(found), [n for n in found if not any(like(n, name) for name in NAMES)]))
+
+
 
 # Ids of any length stand below their title.
 def ends(lines, title, pattern):
