@@ -151,14 +151,12 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
-    bool any = false;
     display(f, "list of %u %s", elements, class_name);
     for (uint32_t i = 1; (period > 1 || d[1].label.known > ELEMENT) && i <= period; i++) {
         char *name = cut(d[i].label.name, most, "");
-        if (*name) display(f, "%s%s", any ? CALLS : " (", name), any = true;
+        display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
         free(name);
     }
-    if (any) display(f, ")");
     free(class_name);
     closed_text(f, &text);
     return text;

@@ -168,8 +168,7 @@ static char *names_between(const screen_tree *t, uint32_t object, uint32_t perio
     for (uint32_t n = 0; n < period; n++, object = before_it(t, object)) {
         hd_str name = best_label(t, object).name;
         int most = (int)(name.len < MOST_NAME ? name.len : MOST_NAME);
-        if (!most) continue;
-        if (asprintf(&longer, "%.*s%s%s", most, name.data, *text ? CALLS : "", text) < 0) needed(NULL);
+        if (asprintf(&longer, "%.*s%s%s", most, name.data, n ? CALLS : "", text) < 0) needed(NULL);
         free(text);
         text = longer;
     }
@@ -210,9 +209,7 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
         char *text;
-        const char *open = d->longest > 1 && *d->next ? " (" : "";
-        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s%s%s%s", d->label, d->longest, d->what, open,
-                                               d->next, *open ? ")" : "")
+        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
                                     : asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },

@@ -132,14 +132,6 @@ check("... as JSON", 4294967294, answer("path", "--id", "7", "sparse.heapsnapsho
 check("... as a step", ["list: List", "[] B"], answer("path", "--id", "7", "sparse.heapsnapshot")["paths"][0]["steps"])
 
 
-# A list whose references have no names.
-with open("list.log", "w") as f:
-    f.write("a 2 x 1\nt 1 A\nt 2 B\n" + "".join(f"o {i:x} {2 - i % 2} 8 {i + 1:x}\n" for i in range(1, 20)) + "o 14 2 8\nr 1 1 0\nc x 2\n")
-steps = answer("path", "--id", "14", "list.log")["paths"][0]["steps"]
-check("a list without names of fields", [], [s for s in steps if not re.fullmatch(r"(local root: )?(list of 10 A|A|B)", s)])
-check("... as a tree", [], [line for line in screen(80, "path", "--class", "B", "list.log") if re.search(r"\(\)| ›  | \( ", line)])
-
-
 # One class has one name in all lists of a diff; a way is listed once, and omissions side by side are one.
 def whole(row):
     return row["class"], row.get("scope") or row.get("library") or row.get("library_uri") or ""
