@@ -20,9 +20,14 @@ heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata small.
 objects="small.dartheap small.log node-small.heapsnapshot chromium-small.heapsnapshot"
 added='[.files[0].heaps[].bytes] | add'
 bytes() { "$tool" info --json "$@" 2> /dev/null | jq "$added"; }
-# Bytes, and where no root of the format's own is added, objects and references that hold.
-of_graph='.files[0].graph | [.bytes] + if $to == "netcf" then [.objects, .references - .weak_references] else [] end'
-graph() { "$tool" info --json "$1" | jq -c --arg to "$2" "$of_graph"; }
+# Bytes, and where no root of the format's own is added, objects and references that hold. The root of V8 holds all other
+# roots, which takes references elsewhere. In V8 snapshots there is no garbage.
+of_graph='.files[0] | (if .format == "heapsnapshot" then .graph.roots - .graph.weak_roots - 1 else 0 end) as $root |
+  .graph | [.bytes] + if $to == "netcf" then [.objects, .references - .weak_references + $root] else [] end'
+graph() {
+  if [ "$2" = heapsnapshot ]; then "$tool" classes --all --json "$1" | jq -c '[[.. | objects | .live_bytes // empty] | add]'
+  else "$tool" info --json "$1" | jq -c --arg to "$2" "$of_graph"; fi
+}
 # once COMMAND...: what it prints is $answer; the same is not asked twice.
 declare -A known
 once() {
