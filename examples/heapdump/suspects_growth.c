@@ -5,11 +5,11 @@
 /* Columns by owner. */
 typedef struct held {
     double **bytes;              /* by snapshot: bytes of the owner and its objects */
+    double **machine;            /* of these, bytes of new code, shapes and feedback of the engine */
     double *fresh;               /* bytes that are new since the first snapshot: of new and of larger objects */
     double *objects;             /* new objects */
 } held;
 
-/* New compiled code, shapes and feedback do not count: they show the engine at work, not a leak. */
 static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
     const matched *m = w->m;
     const shot *s = &m->shots[t];
@@ -20,12 +20,14 @@ static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held 
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], first;
         uint64_t size = hd_graph_object(s->o.graph, o).size, before = 0;
-        if (owner[o] == HD_NONE || (s->role[o] == MACHINE && !old[o])) continue;
+        bool machine = s->role[o] == MACHINE && !old[o];
+        if (owner[o] == HD_NONE) continue;
         h->bytes[t][owner[o]] += (double)size;
+        if (machine) h->machine[t][owner[o]] += (double)size;
         if (t + 1 < m->count) continue;
         first = m->ids[(size_t)o * m->count];
         if (first != HD_NONE) before = hd_graph_object(m->shots[0].o.graph, first).size;
-        else h->objects[owner[o]]++;
+        else h->objects[owner[o]] += !machine;
         if (size > before) h->fresh[owner[o]] += (double)(size - before);
     }
     free(old);
@@ -57,23 +59,29 @@ static pile pile_of_owner(const owners *w, uint32_t owner) {
     return one;
 }
 
+/* New code, shapes and feedback are part of the growth, but not of the score: they show the engine at work, not a leak. */
 static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *found) {
     const matched *m = w->m;
     const shot *last = &m->shots[m->count - 1];
     uint64_t *turn = step_times(m->count);
-    double *v = needed(malloc(m->count * sizeof *v));
+    double *v = needed(malloc(m->count * sizeof *v)), *lean = needed(malloc(m->count * sizeof *lean));
     for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
         pile one = pile_of_owner(w, o);
         uint32_t scope = shrunk_scope(w, h, o);
-        if (h->bytes[m->count - 1][o] <= h->bytes[0][o] || !last->o.dominators->below[one.object]) continue;
-        for (uint32_t t = 0; t < m->count; t++)
+        double score;
+        for (uint32_t t = 0; t < m->count; t++) {
             v[t] = h->bytes[t][o] + (scope == HD_NONE ? 0 : h->bytes[t][scope]);
+            lean[t] = v[t] - h->machine[t][o] - (scope == HD_NONE ? 0 : h->machine[t][scope]);
+        }
+        if (lean[m->count - 1] <= lean[0] || !last->o.dominators->below[one.object]) continue;
+        score = trend_of(lean, turn, m->count).score;
         one.trend = trend_of(v, turn, m->count);
+        one.trend.score = score;
         if (one.trend.growth > h->fresh[o]) one.trend.growth = h->fresh[o];
         one.trend.score *= occasions(one.trend.growth, h->objects[o]);
         if (one.trend.score > 0 && one.trend.growth > 0) put_pile_in(piles, found, one);
     }
-    free(turn), free(v);
+    free(turn), free(v), free(lean);
 }
 
 uint32_t find_growing(matched *m, pile *piles) {
@@ -84,11 +92,11 @@ uint32_t find_growing(matched *m, pile *piles) {
     held h;
     owners_open(m, &w);
     n = (size_t)w.count + w.variable_count + 1;
-    h.bytes = needed(calloc(m->count, sizeof *h.bytes));
+    h.bytes = needed(calloc(m->count, sizeof *h.bytes)), h.machine = needed(calloc(m->count, sizeof *h.machine));
     h.fresh = needed(calloc(n, sizeof *h.fresh)), h.objects = needed(calloc(n, sizeof *h.objects));
     for (uint32_t t = 0; t < m->count; t++) {
         uint32_t *owner = owners_in(&w, t);
-        h.bytes[t] = needed(calloc(n, sizeof **h.bytes));
+        h.bytes[t] = needed(calloc(n, sizeof **h.bytes)), h.machine[t] = needed(calloc(n, sizeof **h.machine));
         count_held(&w, t, owner, &h);
         if (t + 1 < m->count) free(owner);
         else m->owner = owner;
@@ -96,8 +104,8 @@ uint32_t find_growing(matched *m, pile *piles) {
     find_trends(&w, &h, piles, &found);
     while (found && piles[found - 1].engine && !piles[0].engine) found--;
     for (uint32_t i = 0; i < found; i++) find_point(last, piles[i].point, &piles[i].point, &piles[i].elements);
-    for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]);
-    free(h.bytes), free(h.fresh), free(h.objects);
+    for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]), free(h.machine[t]);
+    free(h.bytes), free(h.machine), free(h.fresh), free(h.objects);
     owners_free(&w);
     return found;
 }

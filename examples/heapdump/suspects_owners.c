@@ -144,6 +144,14 @@ static uint32_t *owners_on_way(const owners *w, const shot *s, const uint32_t *o
     return of;
 }
 
+/* Whether an old object is the owner of what several objects below it share: an instance of the program. The global
+   object, scopes and roots are above too much to tell anything. */
+static bool owns_shared(const owners *w, uint32_t old) {
+    const shot *last = &w->m->shots[w->m->count - 1];
+    uint32_t user = w->user[old];
+    return user < w->count && last->role[user] == OF_PROGRAM && is_user(last, user) && !is_global(last, user);
+}
+
 uint32_t *owners_in(const owners *w, uint32_t t) {
     const shot *s = &w->m->shots[t];
     const hd_dominators *d = s->o.dominators;
@@ -154,7 +162,9 @@ uint32_t *owners_in(const owners *w, uint32_t t) {
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
         if (old[o] != HD_NONE) owner[o] = w->user[old[o]];
-        else if (above == HD_NONE || (old[above] != HD_NONE && by[o] == HD_NONE)) owner[o] = on_way[o];
+        else if (above == HD_NONE) owner[o] = on_way[o];
+        else if (old[above] != HD_NONE && by[o] == HD_NONE)
+            owner[o] = owns_shared(w, old[above]) ? w->user[old[above]] : on_way[o];
         else if (old[above] != HD_NONE) owner[o] = better(w, owner_by(w, s, old[above], above, by[o]), on_way[o]);
         else owner[o] = better(w, owner[above], on_way[o]);
     }
