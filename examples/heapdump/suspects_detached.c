@@ -108,11 +108,10 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
     fputc('\n', out);
     if (d->holder == HD_NONE || !d->held) return;
     steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, MOST_NAME);
-    char *text = steps_text(&way, 0, steps_columns(a, name_columns(a) - 24));
-    display(out, "      held by %s", text);
-    if (d->by_holder < d->held) display(out, "  (%u of %u that are held from outside)", d->by_holder, d->held);
-    fputc('\n', out);
-    free(text);
+    char rest[64] = "";
+    if (d->by_holder < d->held)
+        snprintf(rest, sizeof rest, "  (%u of %u that are held from outside)", d->by_holder, d->held);
+    put_way(out, a, "held by", &way, rest);
     steps_free(&way);
 }
 

@@ -113,9 +113,10 @@ static int match_all(const arguments *a, matched *m) {
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
-static void put_way(FILE *out, const arguments *a, const char *what, const steps *way) {
-    char *text = steps_text(way, 0, steps_columns(a, name_columns(a)));
-    display(out, "      %s %s", what, text);
+void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest) {
+    int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what) - columns_of(hd_cstr(rest));
+    char *text = steps_text(way, 0, steps_columns(a, room < 24 ? 24 : room));
+    display(out, "      %s %s%s\n", what, text, rest);
     free(text);
 }
 
@@ -181,14 +182,15 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count == 1) put_classes(out, m, p, false, "      below it: ");
     if (p->owner != HD_NONE)
         put_classes(out, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
-    if (within.count) put_way(out, a, "most of it is in", &within), fputc('\n', out);
-    put_way(out, a, "held by", &way), fputc('\n', out);
+    if (within.count) put_way(out, a, "most of it is in", &within, "");
+    put_way(out, a, "held by", &way, "");
     steps_free(&way), steps_free(&within);
 }
 
 static void put_class_suspect(FILE *out, const arguments *a, const matched *m, const class_suspect *c,
                               uint32_t number) {
     uint32_t all, sharing;
+    char rest[64] = "";
     steps way = common_way(m, c->class_index, &all, &sharing);
     display(out, "%3u  ", number);
     put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
@@ -200,11 +202,8 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
         if (m->count > 2) display(out, ", %s", trend_words(&c->trend, m->count - 1));
     }
     fputc('\n', out);
-    if (way.count) {
-        put_way(out, a, "held by", &way);
-        if (sharing < all) display(out, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
-        fputc('\n', out);
-    }
+    if (sharing < all) snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
+    if (way.count) put_way(out, a, "held by", &way, rest);
     steps_free(&way);
 }
 

@@ -118,6 +118,9 @@ bool is_global(const shot *s, uint32_t object);
 steps steps_to(const shot *s, const pile *p, size_t most);
 steps steps_within(const shot *s, const pile *p, size_t most);
 
+/* suspects_graph.c: a line "what way rest". On a terminal steps give way to what fits beside the rest. */
+void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest);
+
 /* suspects_growth.c */
 uint64_t *step_times(uint32_t count);
 uint32_t find_growing(matched *m, pile *piles);
