@@ -5,7 +5,7 @@ import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
 sys.dont_write_bytecode = True
-import changes, dart, lists, netcf, node_leaks, random_graphs, suspects, v8, ways
+import changes, dart, lists, netcf, node_leaks, objects, random_graphs, suspects, v8, ways
 from graph import Unreadable
 from referee import Report, Tool
 from told import Asked
@@ -70,23 +70,23 @@ def list_screens(a, turns, r):
         members = g.members(name)
         for options in (["--class", name], ["--class", name, "--garbage"]):
             for columns in turns.widths():
-                lists.objects(a, members, options + ([] if columns else ["--bytes"]), columns)
+                objects.objects(a, members, options + ([] if columns else ["--bytes"]), columns)
             if turns.take(2):
-                lists.objects_json(a, members, options)
+                objects.objects_json(a, members, options)
     size = sorted(g.sizes)[len(g.sizes) * 2 // 3] if g.sizes else 0
     if g.described:
         for columns in turns.widths():
-            lists.objects(a, [o for o in range(g.described) if g.sizes[o] > size and g.cls[o]], ["--where", f"size>{size}"], columns)
+            objects.objects(a, [o for o in range(g.described) if g.sizes[o] > size and g.cls[o]], ["--where", f"size>{size}"], columns)
     if g.format != "netcf":
         for columns in turns.widths():
-            lists.strings(a, ["--garbage"] if columns == 80 else [], columns)
-        lists.strings_json(a)
+            objects.strings(a, ["--garbage"] if columns == 80 else [], columns)
+        objects.strings_json(a)
     for o in some_objects(g, r, 12 if turns.full else 2):
         for columns in turns.widths():
-            lists.object_screen(a, o, ["--all"] if not columns else [], columns)
+            objects.object_screen(a, o, ["--all"] if not columns else [], columns)
             ways.path_screen(a, o, columns, ["--all"] if columns and turns.take(3) else [])
         if turns.take(2):
-            lists.object_json(a, o)
+            objects.object_json(a, o)
         ways.path_json(a, o, turns.turn % 3 + 1)
 
 
