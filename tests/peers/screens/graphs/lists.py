@@ -19,7 +19,6 @@ def summary(g):
             "missing_classes": len(g.classes) - 1 - len(g.described_classes)}
 
 
-
 def info_text(a, lines):
     """Numbers of a graph, in the order in which they are printed."""
     for g in getattr(a.g, "domains", [a.g]):

@@ -21,9 +21,10 @@ def snapshots(program, work):
 
 
 def check_named(report, got, leak, names):
-    """Of several snapshots the first suspect is called so, is of a class called so, or is held by what is."""
+    """Of several snapshots the first suspect is called so, is of a class called so, or is held by what is, or has new objects that are."""
     report.by, first = "suspects", (got or {}).get("suspects", [])[:1]
-    told = [first[0]["class"], first[0]["name"], *first[0]["path"], *first[0]["within"]] if first else []
+    told = [first[0]["class"], first[0]["name"], *first[0]["path"], *first[0]["within"],
+            *(b["class"] for key in ("new", "below") for b in first[0].get(key, []))] if first else []
     report.count += 1
     if not any(re.search(rf"(^|\W){re.escape(leak)}(\W|$)", t) for t in told):
         report.bad("leak: it is not named first", f"{names[-1]}: {leak} expected, found {told}")

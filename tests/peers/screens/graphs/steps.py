@@ -11,7 +11,7 @@ ENGINE = {"hidden", "code", "array", "synthetic", "object shape"}
 LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
 MORE = re.compile(r"… (\d+) more")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
-MOST = 60000                     # states that a search looks at
+MOST = 60000                     # states that a search looks at; beyond, nothing is said
 
 
 def is_engine(g, o):
@@ -193,6 +193,8 @@ class Walk:
                 for i, _, t in self.g.steps(o):
                     label = label_of(self.g, o, i, t)
                     self.come(t, at, met | self.bits(at, mode, label), mode, label)
+        if looked == MOST and want:
+            self.ends |= want
         return self.ends
 
 

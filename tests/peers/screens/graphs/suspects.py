@@ -7,6 +7,7 @@ from steps import ends_of, is_engine, label_of, split, Walk
 from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
 
 TENTH = 10
+MACHINE = "(compiled code)", "(object shape)", "(system)"
 DATA = "string", "concatenated string", "sliced string", "number", "bigint", "symbol"
 
 
@@ -99,9 +100,13 @@ class Series:
             user[o] = None if x is None or x in (self.last.users or ()) else x
         self.sums = []
         for k, g in enumerate(self.graphs):
-            number, up, sums, owner = {self.old[o][k]: o for o in user}, g.dominators()[0], {}, {}
+            number, up, sums, owner, loose = {self.old[o][k]: o for o in user}, g.dominators()[0], {}, {}, set()
             for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
                 owner[o] = user[number[o]] if o in number else owner.get(up[o]) if up[o] is not None else None
+                if o not in number and up[o] is not None and (
+                        up[o] in loose or up[o] in number and all(r.to != o or r.kind != STRONG for r in g.refs[up[o]])):
+                    loose.add(o)               # several objects below its dominator hold it
+                    sums.setdefault(None, [0, 0])[1] += g.sizes[o]
                 if o in number or not is_machine(g, o):
                     at = sums.setdefault(owner[o], [0, 0])
                     at[0] += g.sizes[o]
@@ -159,12 +164,12 @@ def suspect_json(report, s, row, others):
         c = b["class"], b.get("scope", "")
         least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
-        least = 0 if s.known and (not s.kept(o) or in_list(g, o) or o in g.users) else least
+        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in g.users) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
                                                   ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
     way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
-    if row["within"]:
+    if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
         ends = inside.run([(r.to, (label_of(g, o, i, r.to),)) for i, r in enumerate(g.refs[o]) if r.kind == STRONG])
         judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends))])
