@@ -11,6 +11,7 @@ ENGINE = {"hidden", "code", "array", "synthetic", "object shape"}
 LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
 MORE = re.compile(r"… (\d+) more")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
+RANK = 1 << 16                   # above the bits of labels
 MOST = 60000                     # states that a search looks at; beyond, nothing is said
 
 
@@ -74,6 +75,21 @@ def label_of(g, p, i, o):
         return "as key"
     r = g.refs[p][i]
     return "[]" if r.index is not None else label_of_name(r.name)
+
+
+def rank_of(g, p, i, o):
+    """How well a programmer knows a reference: variable, property, element, the engine's own, without a name. References
+    to roots of the engine are known to nobody."""
+    if g.format != "heapsnapshot":
+        return 3 if i is None or g.refs[p][i].name else 0
+    if g.types[o] == "synthetic":
+        return 0
+    if i is None:
+        return 3
+    r, kind = g.refs[p][i], g.edge_types[p][i]
+    if r.index is not None or r.name.isdigit():
+        return 2
+    return {"context": 4, "property": 3, "shortcut": 3}.get(kind, 3 if " / part of key (" in r.name else 1 if r.name else 0)
 
 
 class Step:
@@ -191,8 +207,13 @@ class Walk:
             o, at, met, mode = self.queue.popleft()
             if at < len(self.steps):
                 for i, _, t in self.g.steps(o):
-                    label = label_of(self.g, o, i, t)
-                    self.come(t, at, met | self.bits(at, mode, label), mode, label)
+                    label, rank, bits = label_of(self.g, o, i, t), rank_of(self.g, o, i, t), met & RANK - 1
+                    if mode or self.wild or self.upto:
+                        self.come(t, at, bits | self.bits(at, mode, label), mode, label)
+                    elif rank >= met // RANK:  # the best known of those since the last step, of equals the last
+                        self.come(t, at, rank * RANK + self.bits(at, mode, label), mode, label)
+                    else:
+                        self.come(t, at, met, mode, label)
         if looked == MOST and want:
             self.ends |= want
         return self.ends

@@ -168,6 +168,9 @@ def suspect_json(report, s, row, others):
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
                                                   ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
+    if "list_of" in row:
+        lists = re.findall(r"list of (\d+) ", " ".join((row["path"] + row["within"])[-1:]))
+        judge(report, "suspect", row, [("its list is longer than on the way", any(int(n) >= row["list_of"] for n in lists))], lists)
     way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
     if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
@@ -374,7 +377,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             o = object_of(g, now) if now else None
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
                 ("name", is_named(g, re.sub(r"^list of \d+ ", "", pile[2]), o, columns)),
-                ("list", ("list of" in pile[2]) <= ("list_of" in now))]), now)
+                ("list", "list of" not in pile[2] or pile[2].startswith(f"list of {now.get('list_of')} "))]), now)
         elif cls:
             kind, k = "class", int(cls[1]) - 1
             now = got["classes"][k] if k < len(got["classes"]) else None
