@@ -112,7 +112,7 @@ class Step:
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
         self.is_list = any(r[2] for r in self.readings)
-        m = re.match(r"(?:(.*): |(\[\]) )?list of \d+ (.*?)(?: \([^()]*)?…$", text)
+        m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: \([^()]*)?…$", text)
         self.cut = bool(m)                     # a list whose end is cut off: its fields are not known
         if m:
             self.readings = [(m[1] or m[2] or "", m[3] + ("" if " (" in text else "…"), 0, ())]

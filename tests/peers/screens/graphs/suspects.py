@@ -27,8 +27,9 @@ def is_owner(g, o):
 
 def object_of(g, row):
     """The object of a row; ids may be of several. None: there is none."""
-    found = g.find(row["id"])
-    return next((o for o in found if g.class_of(o) == (row["class"], row.get("scope", "")) and g.live[o]), found[0] if found else None)
+    found, r = g.find(row["id"]), g.dominators()[1]
+    return min(found, default=None, key=lambda o: (g.class_of(o) != (row["class"], row.get("scope", "")), not g.live[o],
+                                                   r[o] != row["retained"]))
 
 
 class Series:
@@ -207,7 +208,7 @@ def growth_json(report, s, row):
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
                                   ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
                                       s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
-    if not s.kept(o) or in_list(g, o) or o in g.users or not is_owner(g, o):
+    if not s.kept(o) or "list_of" in row or in_list(g, o) or o in g.users or not is_owner(g, o):
         return                                 # elements of a list count for what holds the list
     sums = s.held()
     want = sums[-1].get(o, [0, 0])[0] - sums[0].get(o, [0, 0])[0]

@@ -107,7 +107,7 @@ def path_screen(a, o, columns, options=()):
         what = m["what"]
         if not folds:
             judge(a.report, "step", raw, [("name", any(is_object(what, g, x, columns) for x in found))], [g.class_of(x) for x in found])
-        listed = re.search(r"list of (\d+) ", what)
+        listed = re.search(r"list of (\d|…)", what)
         count += 1 + int(m["folded"] or 0)
         if listed and m["last"]:
             judge(a.report, "step", raw, [("the last of a list", bool(g.find(m["last"])))])
