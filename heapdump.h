@@ -33032,11 +33032,13 @@ static hd_status hd__folded_round(hd__folded_in *x, hd_error *err) {
     int64_t rest = 0;
     for (uint32_t i = 0; i < hd__len(x->parts); i++) {
         hd_status status;
+        hd_error found;
         if (!x->parts[i]) continue;
         rest += (int64_t)x->parts[i];
         if (rest < (int64_t)(HD__FOLDED_ONE / 2)) continue;
         rest -= (int64_t)HD__FOLDED_ONE;
-        status = hd_profile_add(x->profile, &i, 1, HD_UNKNOWN, err);
+        status = hd_profile_add(x->profile, &i, 1, HD_UNKNOWN, &found);
+        if (status && status != HD_OVERFLOW && err) *err = found;
         if (status == HD_OVERFLOW)
             status = hd__folded_bad(x, status, x->from, "a sum of at most 2^64 - 2 bytes", err);
         HD__TRY(status);
@@ -33070,7 +33072,7 @@ static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t
     HD__TRY(hd__folded_part(x, node, part, &bytes, err));
     status = hd_profile_add(x->profile, &node, bytes, HD_UNKNOWN, &found);
     if (status == HD_OVERFLOW) return hd__folded_bad(x, status, end + 1, "a sum of at most 2^64 - 2 bytes", err);
-    if (status) *err = found;
+    if (status && err) *err = found;
     return status;
 }
 

@@ -116,6 +116,19 @@ static void decimals_are_rounded_once(void **state) {
     reads("f 0.1\nf 0.1\nf 0.1\nf 0.1\nf 0.1\n", "/f 1 -\n");
 }
 
+/* Rounded up, the decimals do not fit beside the whole numbers: a warning, and no error where reading succeeds. */
+static void decimals_that_overflow_are_a_warning(void **state) {
+    static const char text[] = "main;f 18446744073709551614\nmain;g 5.5\n";
+    hd_options options = { .lenient = true };
+    hd_error err = { 0 };
+    hd_dump *dump;
+    (void)state;
+    assert_int_equal(hd_read(hd_in_memory(text, sizeof text - 1), &options, &dump, &err), HD_OK);
+    assert_int_equal(err.status, HD_OK);
+    assert_true(hd_dump_warning_count(dump) > 0);
+    hd_dump_free(dump);
+}
+
 /* Against sums in whole numbers: lines of random decimals. */
 static void random_decimals_add_up(void **state) {
     (void)state;
@@ -582,6 +595,7 @@ int main(void) {
         cmocka_unit_test(a_line_is_a_stack_and_bytes),
         cmocka_unit_test(tabs_are_spaces),
         cmocka_unit_test(decimals_are_rounded_once),
+        cmocka_unit_test(decimals_that_overflow_are_a_warning),
         cmocka_unit_test(random_decimals_add_up),
         cmocka_unit_test(leading_comments_are_skipped),
         cmocka_unit_test(equal_stacks_add_up),
