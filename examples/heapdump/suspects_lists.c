@@ -42,6 +42,18 @@ static bool chain_grow(const shot *s, chain *c) {
     return best != HD_NONE;
 }
 
+/* Whether an object has two children of one class that retain about the same: a tree. */
+static bool has_twins(const shot *s, uint32_t object, uint32_t child) {
+    const hd_dominators *d = s->o.dominators;
+    hd_object o = hd_graph_object(s->o.graph, object);
+    for (uint32_t r = 0; r < o.reference_count; r++) {
+        uint32_t to = o.references[r];
+        if (to != child && s->class_of[to] == s->class_of[child] && d->parent[to] == object &&
+            2 * d->retained[to] > d->retained[child]) return true;
+    }
+    return false;
+}
+
 /* Three elements along the heaviest children make a list. Later elements need not be the heaviest child. Groups of
    roots that lead to each other are no list. */
 bool chain_from(const shot *s, uint32_t object, chain *c) {
@@ -59,6 +71,8 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
         while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
         if (n > 2 * p) c->period = p, c->count = n;
     }
+    for (uint32_t i = 1; i <= c->period; i++) /* of a long list the second element retains about as much as the first */
+        if (has_twins(s, c->part[i - 1].object, c->part[i].object)) c->period = 0;
     for (uint32_t i = 1; i < c->period; i++) /* the first part is an object of the program */
         if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&
                                                              s->role[c->part[i].object] == OF_PROGRAM))

@@ -4,7 +4,10 @@
 
 /* The walk goes on to a child that retains more than this share of its parent. */
 #define MOST_OF_IT 0.7
-enum { ALIKE = 6 };           /* so many large children of one class make a collection, whatever their names */
+enum {
+    ALIKE = 6,                   /* so many large children of one class make a collection, whatever their names */
+    LISTED = 20                  /* a twentieth of the heap is listed */
+};
 
 bool is_user(const shot *s, uint32_t object) { return s->role[object] <= SCOPE; }
 
@@ -90,23 +93,39 @@ static bool is_loose(const shot *s, uint32_t object) {
            (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
 }
 
+/* The class that more than half of the large children of an object have, if there is one. */
+static uint32_t common_class(const shot *s, uint32_t object, uint64_t least) {
+    children all = children_of(s->o.dominators, object);
+    uint32_t votes = 0, class_index = HD_NONE;
+    for (uint32_t o; (o = next_child(&all)) != HD_NONE;) {
+        if (s->o.dominators->retained[o] < least) continue;
+        if (!votes) class_index = s->class_of[o];
+        if (s->class_of[o] == class_index) votes++;
+        else votes--;
+    }
+    return class_index;
+}
+
 /* Whether each large child of an object is a suspect of its own: named fields of a scope or object. A collection is
-   one suspect, and so are many children of one class. */
+   one suspect, and so are many children of one class, children too small to be listed one by one, or a tree. */
 static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
     const hd_dominators *d = s->o.dominators;
     children all = children_of(d, object);
-    uint32_t large = 0, named = 0, alike = 0, class_index = HD_NONE;
-    uint64_t bytes = 0;
+    uint32_t large = 0, named = 0, alike = 0, class_index;
+    uint64_t bytes = 0, listed = 0;
     if (is_loose(s, object)) return true;
+    class_index = common_class(s, object, least);
     for (uint32_t o; (o = next_child(&all)) != HD_NONE;) {
         uint32_t r;
         if (d->retained[o] < least) continue;
-        if (class_index == HD_NONE) class_index = s->class_of[o];
         alike += s->class_of[o] == class_index;
         r = reference_to(s, object, o);
         large++, bytes += d->retained[o], named += r != HD_NONE && label_of(&s->o, object, r).known >= PROPERTY;
+        if (d->retained[o] >= d->bytes / LISTED) listed += d->retained[o];
     }
-    if (2 * named > large) return alike < large || large < ALIKE;
+    if (3 * listed < d->retained[object] || (alike >= ALIKE && 2 * alike > large)) return false;
+    if (class_index == s->class_of[object] && 2 * alike > large) return false; /* a tree */
+    if (2 * named > large) return true;
     return large > 1 && alike == 1 && 2 * bytes > d->retained[object]; /* a few of different classes */
 }
 
@@ -375,7 +394,7 @@ static void drop_small(walk *w) {
     for (uint32_t i = 0; i < w->found && !w->piles[i].engine; i++) explained += w->piles[i].bytes;
     for (uint32_t i = 0; i < w->found; i++) {
         const pile *p = &w->piles[i];
-        if (!i || (p->trend.score >= all / 20 && !(p->engine && 2 * explained > all))) w->piles[kept++] = *p;
+        if (!i || (p->trend.score >= all / LISTED && !(p->engine && 2 * explained > all))) w->piles[kept++] = *p;
     }
     w->found = kept;
 }

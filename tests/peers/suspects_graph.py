@@ -87,6 +87,29 @@ h.edge(log, "property", "text", h.node("string", "x" * 100, 500000))
 h.variable("rest", h.node("object", "Rest", 30000))
 check("the object that has a text", ("global › logger: Logger", 500040, ["text: (string)"]), first(h))
 
+# An object used as a dictionary: many large values by name, the first of another class.
+h = Heap()
+cache = h.variable("cache", h.node("object", "Object", 40))
+h.edge(cache, "property", "meta", h.node("object", "Meta", 32000))
+for i, entry in enumerate(items(h, 30, 30000, "Entry")):
+    h.edge(cache, "property", "user%d" % i, entry)
+check("a dictionary whose first value is of another class", ("global › cache: Object", 932040, []), first(h))
+
+h = Heap()
+app = h.variable("app", h.node("object", "App", 40))
+for i in range(24):
+    h.edge(app, "property", "service%d" % i, h.node("object", "Service%d" % i, 30000))
+check("an object of many services, each too small to be listed", ("global › app: App", 720040, []), first(h))
+
+h = Heap()
+tree = items(h, 1023, 32, "TreeNode")
+h.variable("root", tree[0])
+for i in range(511):
+    h.edge(tree[i], "property", "left", tree[2 * i + 1])
+    h.edge(tree[i], "property", "right", tree[2 * i + 2])
+h.variable("rest", h.node("object", "Rest", 3000))
+check("a balanced tree is no list", ("global › root: TreeNode", 1023 * 32, []), first(h))
+
 def linked(h, owner, type, name, n, size=100, **more):
     node = None
     for i in range(n):
