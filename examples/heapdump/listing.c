@@ -355,7 +355,7 @@ static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap
     hd_status status = gather(a, heap, after, tree, l, err);
     if (status) return status;
     l->listed = l->count;
-    if (all->count) nest(all, l);
+    if (all->count) nest(all, l), listing_sort(l, tree->order);
     fold(a, l);
     return HD_OK;
 }

@@ -50,6 +50,8 @@ hd_str value_along(hd_str name, const char *axis);
 void listing_shorten(listing *l);
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
+/* listing_order.c: puts lines with one parent in order of the bytes or blocks that they show; other orders stay. */
+void listing_sort(listing *l, hd_order order);
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after);
 /* Columns in front of the names of a heap without estimates. */
