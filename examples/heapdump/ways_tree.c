@@ -25,25 +25,29 @@ static hd_str held_as(const objects *o, const ways *w, uint32_t object) {
     return field.len ? hd_cstr("[]") : field;
 }
 
+static bool is_synthetic(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
+}
+
 /* "field: Class"; of a root "local root: Class". What V8 made up itself is told by its name. To be freed. */
 static hd_str step_name(const objects *o, const ways *w, uint32_t object, hd_str field) {
     hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
-    const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str name = c.name;
     char *text;
     int n;
-    if (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic")) && name_of(o, object).len)
-        name = name_of(o, object);
+    if (is_synthetic(o, object) && name_of(o, object).len) name = name_of(o, object);
     n = asprintf(&text, "%.*s%s%s%.*s", (int)field.len, field.len ? field.data : "",
                  w->held_by[object] == HD_NONE ? " root" : "", field.len ? ": " : "", (int)name.len,
                  name.len ? name.data : "");
     return n < 0 ? (hd_str){ needed(NULL), 0 } : (hd_str){ text, (size_t)n };
 }
 
-/* Whether an object goes on as the one before it began: an element of a list, behind another one. */
+/* Whether an object goes on as the one before it began: an element of a list, behind another one. V8's roots have one
+   class and no names for their references, but each is a root of its own. */
 static bool goes_on(const objects *o, const ways *w, uint32_t object, hd_str field) {
     uint32_t holder = w->held_by[object];
-    return holder != HD_NONE && w->held_by[holder] != HD_NONE &&
+    return holder != HD_NONE && w->held_by[holder] != HD_NONE && !is_synthetic(o, object) &&
            hd_graph_object(o->graph, holder).class_index == hd_graph_object(o->graph, object).class_index &&
            hd_str_equal(held_as(o, w, holder), field);
 }

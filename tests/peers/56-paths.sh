@@ -34,6 +34,15 @@ done
 "$tool" path --class Session leak.heapsnapshot > out
 check "nor does a pipe" "context: system / Context › cache: Map › table: (array) › []: Session" "$(grep -o 'context: .*' out)"
 check "... anything" 0 "$(grep -c '…' out || true)"
+PYTHONPATH=$root/tests/peers python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
+stack = h.node("synthetic", "(Stack roots)", 0)
+h.edge(h.roots, "element", 7, stack)
+h.edge(stack, "element", 0, h.node("object", "Held", 32))
+h.write("stack.heapsnapshot")'
+check "... each root of the engine" "(GC roots) › []: (Stack roots) › []: Held" \
+  "$("$tool" path --class Held stack.heapsnapshot | grep -o '(GC roots).*')"
 check "a linked list is one step" "global › queue: Object › head: list of 50 Item (next)" \
   "$(screen 100 path --class Item leak.heapsnapshot | grep -o 'global ›.*')"
 PYTHONPATH=$root/tests/peers python3 -c '
