@@ -27,6 +27,26 @@ check "... wider, from the root on" "global › app: Object › sessions: Object
   "$(screen 140 path --class Session leak.heapsnapshot | grep -o 'global ›.*')"
 check "... narrower, the variable stays" "cache: Map › [] Session" \
   "$(screen 64 path --class Session leak.heapsnapshot | grep -o 'cache: .*')"
+PYTHONPATH=$root/tests/peers python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
+at = h.variable("application", h.node("object", "Application", 32))
+def held(kind, name, node):
+    global at
+    h.edge(at, kind, name, node)
+    at = node
+for i in range(3): held("property", "subsystem%d" % i, h.node("object", "Subsystem", 32))
+held("internal", "context", h.context())
+held("context", "bus", h.node("object", "EventEmitter", 32))
+held("property", "_events", h.node("object", "Object", 32))
+held("property", "tick", h.array())
+held("element", 0, h.closure("", h.context(widget=h.node("object", "Widget", 32))))
+h.write("bus.heapsnapshot")'
+for how in "66 … 5 › bus › … 3 › widget: Widget" "78 … 5 › bus: EventEmitter › … 3 › widget: Widget" \
+           "88 … 5 more › bus: EventEmitter › … 3 more › widget: Widget"; do
+  check "a variable in the middle stays, at ${how%% *} columns" "${how#* }" \
+    "$(screen "${how%% *}" path --class Widget bus.heapsnapshot | grep -o '… .*widget: .*')"
+done
 for how in "140 path --wide" "80 path --wide" "80 path --all"; do
   check "$how leaves nothing out" "context: system / Context › cache: Map › table: (array) › []: Session" \
     "$(screen $how --class Session leak.heapsnapshot | grep -o 'context: .*')"
