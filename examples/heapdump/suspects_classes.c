@@ -2,6 +2,8 @@
 
 #include "suspects_graph.h"
 
+#include <math.h>
+
 static int by_class(const void *a, const void *b) {
     const class_suspect *x = a, *y = b;
     if (x->engine != y->engine) return x->engine ? 1 : -1;
@@ -16,13 +18,14 @@ static void put_class_in(class_suspect *found, uint32_t *n, class_suspect one) {
     qsort(found, *n, sizeof *found, by_class);
 }
 
-/* By class: whether all its objects belong to the engine. Freed by the caller. */
-static uint8_t *classes_of_engine(const shot *s) {
+/* By class: whether all its objects belong to the engine; `bytes`: unless they are native bytes of the program. Freed
+   by the caller. */
+static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *engine = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
     memset(engine, 1, (size_t)hd_graph_class_count(s->o.graph) + 1);
     for (uint32_t o = 0; o < n; o++)
-        if (s->role[o] <= DATA && !is_of_engine(&s->o, o)) engine[s->class_of[o]] = 0;
+        if (s->role[o] <= DATA && (bytes || !is_of_engine(&s->o, o))) engine[s->class_of[o]] = 0;
     return engine;
 }
 
@@ -32,29 +35,27 @@ static bool is_of_roots(const shot *s, uint32_t class_index) {
     return hd_dump_v8(s->o.dump) && hd_str_equal(name, hd_cstr("(synthetic)"));
 }
 
-/* The first classes of a histogram with their exact retained size, as in `classes`. */
-static int retained_exactly(const shot *s, const hd_histogram *h, hd_class_row **rows, uint32_t *n) {
-    enum { EXACT = 2 * 63 };
-    uint32_t classes[EXACT];
+enum { EXACT = 2 * 63 };         /* classes with an exact retained size: two passes over the graph */
+
+/* Sets the exact retained size of classes, as in `classes`. */
+static int retain_exactly(const shot *s, hd_class_row *rows, uint32_t n) {
+    uint32_t classes[EXACT] = { 0 };
     hd_total totals[EXACT];
     hd_error err;
-    *n = 0;
-    *rows = needed(malloc(EXACT * sizeof **rows));
-    for (uint32_t i = 0; i < h->count && *n < EXACT; i++)
-        if (h->rows[i].live_objects > 1) /* one object is a suspect itself, or none */
-            classes[*n] = h->rows[i].class_index, (*rows)[(*n)++] = h->rows[i];
-    if (hd_graph_classes_retained(s->o.graph, classes, *n, NULL, totals, &err))
-        return free(*rows), failed(s->o.file, &err);
-    for (uint32_t i = 0; i < *n; i++) (*rows)[i].retained = totals[i].bytes;
+    for (uint32_t i = 0; i < n; i++) classes[i] = rows[i].class_index;
+    if (hd_graph_classes_retained(s->o.graph, classes, n, NULL, totals, &err)) return failed(s->o.file, &err);
+    for (uint32_t i = 0; i < n; i++) rows[i].retained = totals[i].bytes;
     return DONE;
 }
 
 static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n) {
     uint64_t least = s->o.dominators->bytes / 10;
-    uint32_t count;
-    hd_class_row *rows;
-    if (retained_exactly(s, h, &rows, &count)) return BAD_INPUT;
+    uint32_t count = 0;
+    hd_class_row rows[EXACT];
+    for (uint32_t i = 0; i < h->count && count < EXACT; i++)
+        if (h->rows[i].live_objects > 1) rows[count++] = h->rows[i]; /* one object is a suspect itself, or none */
+    if (retain_exactly(s, rows, count)) return BAD_INPUT;
     for (uint32_t i = 0; i < count; i++) {
         class_suspect one = { .class_index = rows[i].class_index, .last = rows[i] };
         one.trend.score = (double)rows[i].retained;
@@ -62,7 +63,6 @@ static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engin
         if (is_of_roots(s, rows[i].class_index)) continue;
         if (rows[i].live_bytes >= least || rows[i].retained >= least) put_class_in(found, n, one);
     }
-    free(rows);
     return DONE;
 }
 
@@ -75,50 +75,107 @@ static const hd_class_row *row_named(const hd_graph *graph, const hd_histogram *
     return NULL;
 }
 
-/* Classes whose live bytes grew in every step. */
-static void find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found,
-                       uint32_t *n) {
-    const shot *last = &m->shots[m->count - 1];
+/* The growth of a class in live bytes and, roughly, in retained bytes. *first: its row of the first snapshot. */
+static class_suspect grown_class(const matched *m, hd_histogram *const *h, const hd_class_row *row,
+                                 const uint64_t *turn, hd_class_row *first) {
+    hd_class c = hd_graph_class(m->shots[m->count - 1].o.graph, row->class_index);
+    class_suspect one = { .class_index = row->class_index, .last = *row };
     double *v = needed(malloc(m->count * sizeof *v));
-    uint64_t *turn = step_times(m->count), least = last->o.dominators->bytes / 2000;
-    for (uint32_t i = 0; i < h[m->count - 1]->count; i++) {
-        const hd_class_row *row = &h[m->count - 1]->rows[i];
-        class_suspect one = { .class_index = row->class_index, .last = *row, .engine = engine[row->class_index] };
-        if (row->live_bytes <= least) continue;
-        for (uint32_t t = 0; t < m->count; t++) {
-            const hd_class_row *r =
-                row_named(m->shots[t].o.graph, h[t], hd_graph_class(last->o.graph, row->class_index));
-            v[t] = r ? (double)r->live_bytes : 0;
-            if (!t) one.grown_objects = (double)row->live_objects - (r ? (double)r->live_objects : 0);
-        }
-        one.trend = trend_of(v, turn, m->count);
-        if (one.trend.score > 0 && one.trend.ups + 1 >= m->count) put_class_in(found, n, one);
+    *first = (hd_class_row){ .class_index = HD_NONE };
+    for (uint32_t t = 0; t < m->count; t++) {
+        const hd_class_row *r = row_named(m->shots[t].o.graph, h[t], c);
+        v[t] = r ? (double)r->live_bytes : 0;
+        if (!t && r) *first = *r;
     }
-    free(v), free(turn);
+    one.trend = trend_of(v, turn, m->count);
+    one.grown_objects = (double)row->live_objects - (double)first->live_objects;
+    one.grown_retained = (double)row->retained - (double)first->retained;
+    free(v);
+    return one;
 }
 
-static int retain_exactly(const shot *s, class_suspect *found, uint32_t n) {
-    uint32_t classes[MOST_CLASSES];
-    hd_total totals[MOST_CLASSES];
-    hd_error err;
-    for (uint32_t i = 0; i < n; i++) classes[i] = found[i].class_index;
-    if (hd_graph_classes_retained(s->o.graph, classes, n, NULL, totals, &err)) return failed(s->o.file, &err);
-    for (uint32_t i = 0; i < n; i++) found[i].last.retained = totals[i].bytes;
+/* The classes whose retained bytes grew most, of those that grew in every step. */
+typedef struct candidates {
+    class_suspect list[EXACT];
+    hd_class_row first[EXACT];
+    uint32_t count;
+} candidates;
+
+static void put_candidate_in(candidates *c, class_suspect one, const hd_class_row *first) {
+    uint32_t least = 0;
+    for (uint32_t i = 1; i < c->count; i++)
+        if (c->list[i].grown_retained < c->list[least].grown_retained) least = i;
+    if (c->count < EXACT) least = c->count++;
+    else if (c->list[least].grown_retained >= one.grown_retained) return;
+    c->list[least] = one, c->first[least] = *first;
+}
+
+/* Sets the exact growth of retained bytes. Classes are in order of it, times how steadily they grew. */
+static int judge_candidates(const matched *m, candidates *c) {
+    hd_class_row last[EXACT], first[EXACT];
+    uint32_t n = 0, at = 0;
+    for (uint32_t i = 0; i < c->count; i++) last[i] = c->list[i].last;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->first[i].class_index != HD_NONE) first[n++] = c->first[i];
+    if (retain_exactly(&m->shots[m->count - 1], last, c->count) || retain_exactly(&m->shots[0], first, n))
+        return BAD_INPUT;
+    for (uint32_t i = 0; i < c->count; i++) {
+        class_suspect *one = &c->list[i];
+        one->last.retained = last[i].retained;
+        one->grown_retained = (double)last[i].retained;
+        if (c->first[i].class_index != HD_NONE) one->grown_retained -= (double)first[at++].retained;
+        one->trend.score *= fmax(one->grown_retained, one->trend.growth) / one->trend.growth;
+    }
     return DONE;
 }
 
-int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n) {
+/* Lists the first candidates, and always the one with the largest growth in live bytes. */
+static void list_candidates(const candidates *c, class_suspect *found, uint32_t *n) {
+    const class_suspect *most = c->list;
+    bool listed = false;
+    for (uint32_t i = 0; i < c->count; i++) {
+        put_class_in(found, n, c->list[i]);
+        if (c->list[i].trend.growth > most->trend.growth) most = &c->list[i];
+    }
+    for (uint32_t i = 0; i < *n; i++) listed |= found[i].class_index == most->class_index;
+    if (*n && !listed) found[*n - 1] = *most;
+}
+
+/* Classes whose live bytes grew in every step. */
+static int find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found,
+                      uint32_t *n, grown_classes *all) {
+    const shot *last = &m->shots[m->count - 1];
+    uint64_t *turn = step_times(m->count), least = last->o.dominators->bytes / 2000;
+    candidates *c = needed(calloc(1, sizeof *c));
+    int status;
+    for (uint32_t i = 0; i < h[m->count - 1]->count; i++) {
+        const hd_class_row *row = &h[m->count - 1]->rows[i];
+        hd_class_row first;
+        class_suspect one = grown_class(m, h, row, turn, &first);
+        one.engine = engine[row->class_index];
+        if (one.trend.growth > 0) all->classes++, all->growth += one.trend.growth;
+        if (row->live_bytes <= least && one.grown_retained <= (double)least) continue;
+        if (one.trend.score > 0 && one.trend.ups + 1 >= m->count) put_candidate_in(c, one, &first);
+    }
+    status = judge_candidates(m, c);
+    if (!status) list_candidates(c, found, n);
+    free(turn), free(c);
+    return status;
+}
+
+int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all) {
     const shot *last = &m->shots[m->count - 1];
     hd_histogram **h = needed(calloc(m->count, sizeof *h));
-    uint8_t *engine = classes_of_engine(last);
+    uint8_t *engine = classes_of_engine(last, m->count > 1);
     hd_error err;
     int status = DONE;
     *n = 0;
+    *all = (grown_classes){ 0, 0 };
     for (uint32_t t = 0; t < m->count && !status; t++)
         if (hd_graph_histogram(m->shots[t].o.graph, m->shots[t].o.dominators, NULL, &h[t], &err))
             status = failed(a->files[t], &err);
     if (!status && m->count == 1) status = find_large(last, h[0], engine, found, n);
-    if (!status && m->count > 1) find_grown(m, h, engine, found, n), status = retain_exactly(last, found, *n);
+    if (!status && m->count > 1) status = find_grown(m, h, engine, found, n, all);
     for (uint32_t t = 0; t < m->count; t++) hd_histogram_free(h[t]);
     free(h), free(engine);
     return status;

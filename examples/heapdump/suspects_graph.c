@@ -200,6 +200,8 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
         display(out, "; "), put_signed(out, a, c->trend.growth);
         display(out, ", %+.0f objects", c->grown_objects);
         if (m->count > 2) display(out, ", %s", trend_words(&c->trend, m->count - 1));
+        if (c->grown_retained > c->trend.growth)
+            display(out, "; retain "), put_bytes(out, a, (uint64_t)c->grown_retained, 0), display(out, " more");
     }
     fputc('\n', out);
     if (sharing < all) snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
@@ -207,8 +209,14 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
     steps_free(&way);
 }
 
+/* Classes that grew, without the first `shown` of the list. */
+static grown_classes not_listed(grown_classes all, const class_suspect *classes, uint32_t shown) {
+    for (uint32_t i = 0; i < shown; i++) all.classes--, all.growth -= classes[i].trend.growth;
+    return all;
+}
+
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,
-                        const class_suspect *classes, uint32_t class_count, FILE *out) {
+                        const class_suspect *classes, uint32_t class_count, grown_classes grown, FILE *out) {
     const shot *s = &m->shots[m->count - 1];
     uint32_t fit = suspects_that_fit(a, 6, MOST_PILES); /* of each list */
     display(out, "%s: ", s->o.file);
@@ -230,6 +238,10 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
                          : "classes that hold a tenth or more, with the path to most of their objects:");
     for (uint32_t i = 0; i < class_count && i < fit; i++) put_class_suspect(out, a, m, &classes[i], i + 1);
     if (!class_count) display(out, "  none\n");
+    grown = not_listed(grown, classes, class_count < fit ? class_count : fit);
+    if (!grown.classes || m->count < 2) return;
+    display(out, "     not listed: %u more class%s grew, by ", grown.classes, grown.classes == 1 ? "" : "es");
+    put_bytes(out, a, (uint64_t)grown.growth, 0), fputc('\n', out);
 }
 
 /* JSON. ---------------------------------------------------------------------------------------- */
@@ -286,6 +298,7 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
     json_u64(j, "bytes", c->last.live_bytes);
     json_u64(j, "retained", c->last.retained);
     json_trend(j, &c->trend, m->count);
+    if (m->count > 1) hd_json_key(j, "retained_growth"), hd_json_i64(j, (int64_t)c->grown_retained);
     json_u64(j, "path_percent", all ? 100 * (uint64_t)sharing / all : 0);
     json_u64(j, "path_objects", sharing);
     json_u64(j, "path_of", all);
@@ -295,7 +308,7 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
 }
 
 static void answer_json(const matched *m, const pile *piles, uint32_t n, const class_suspect *classes,
-                        uint32_t class_count, const detached *lost, hd_json *j) {
+                        uint32_t class_count, grown_classes grown, const detached *lost, hd_json *j) {
     const shot *s = &m->shots[m->count - 1];
     json_line(j);
     json_text(j, "file", s->o.file);
@@ -307,6 +320,13 @@ static void answer_json(const matched *m, const pile *piles, uint32_t n, const c
     json_array(j, "classes");
     for (uint32_t i = 0; i < class_count; i++) json_class_suspect(j, m, &classes[i]);
     hd_json_end(j);
+    if (m->count > 1) {
+        grown = not_listed(grown, classes, class_count);
+        json_object(j, "classes_not_listed");
+        json_u64(j, "classes", grown.classes);
+        hd_json_key(j, "growth"), hd_json_i64(j, (int64_t)grown.growth);
+        hd_json_end(j);
+    }
     json_detached(j, m, lost);
     hd_json_end(j);
 }
@@ -316,19 +336,20 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     matched m = { .shots = shots, .count = (uint32_t)count };
     pile piles[MOST_PILES];
     class_suspect classes[MOST_CLASSES];
+    grown_classes grown;
     detached lost;
     uint32_t n = 0, class_count = 0;
     int status = DONE;
     for (int i = 0; i < count && !status; i++) status = shot_open(a->files[i], dumps[i], &shots[i]);
     if (!status) shot_prepare(&shots[count - 1]);
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, &m);
-    if (!status) status = find_classes(a, &m, classes, &class_count);
+    if (!status) status = find_classes(a, &m, classes, &class_count, &grown);
     if (!status) status = detached_find(&m, &lost);
     if (!status) {
         if (count == 1) n = find_piles(&m, piles);
         else if (m.ids) n = find_growing(&m, piles);
-        if (a->json) answer_json(&m, piles, n, classes, class_count, &lost, &r->json);
-        else answer_text(a, &m, piles, n, classes, class_count, r->text), put_detached(r->text, a, &m, &lost);
+        if (a->json) answer_json(&m, piles, n, classes, class_count, grown, &lost, &r->json);
+        else answer_text(a, &m, piles, n, classes, class_count, grown, r->text), put_detached(r->text, a, &m, &lost);
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     free(m.ids), free(m.owner), free(shots);

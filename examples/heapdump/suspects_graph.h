@@ -52,10 +52,16 @@ typedef struct below {
 typedef struct class_suspect {
     uint32_t class_index;        /* of the last snapshot */
     hd_class_row last;
-    trend trend;                 /* of live bytes */
-    double grown_objects;
+    trend trend;                 /* of live bytes; the score is for retained bytes */
+    double grown_objects, grown_retained;
     bool engine;                 /* all its objects belong to the engine */
 } class_suspect;
+
+/* Classes that grew from the first to the last snapshot, listed ones included. */
+typedef struct grown_classes {
+    uint32_t classes;
+    double growth;               /* of their live bytes */
+} grown_classes;
 
 /* Snapshots of one process. ids[object * count + t] is the number in snapshot t of an object of the last snapshot;
    HD_NONE: it is not there. ids is NULL for one snapshot, and for snapshots whose ids say nothing. */
@@ -133,7 +139,7 @@ uint32_t *owners_in(const owners *w, uint32_t t);
 bool is_user_owner(const owners *w, uint32_t owner);
 
 /* suspects_classes.c */
-int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n);
+int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all);
 /* The path that more than half of a class's objects share, or of its new objects; no steps: no such path. *sharing of
    *all objects share it. */
 steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing);

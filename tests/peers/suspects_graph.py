@@ -1,5 +1,6 @@
 """heapdump suspects of V8 snapshots whose answer is known by how they are made. suspects_graph.py TOOL"""
 import json, subprocess, sys
+import on_terminal
 from v8_snapshot import Heap
 
 tool = sys.argv[1]
@@ -23,6 +24,10 @@ def suspects(*files):
 def text(*files):
     return subprocess.run([tool, "suspects", "--bytes", *files], capture_output=True, stdin=subprocess.DEVNULL,
                           encoding="utf-8").stdout
+
+
+def terminal(*arguments):
+    return on_terminal.run([tool, *arguments], 80)[0].decode().replace("\r", "")
 
 
 def answer(heap):
@@ -407,6 +412,40 @@ check("... and its class after the program's", ["Leak", "(compiled code)"], [c["
 
 same = buffers(10)
 check("nothing grew", ([], []), (lambda g: (g["suspects"], g["classes"]))(growth(same, same, same)))
+
+# The list of classes: by what they retain, with the class that got most of the bytes; the rest is said -------------------
+
+def sessions(t, kinds=0):
+    """A Map of Sessions with a Buffer each, and small classes of the program that grow too."""
+    h = Heap()
+    entries = []
+    for i in range(20 * (t + 1)):
+        x = h.node("object", "Session", 100, 100001 + 10 * i)
+        h.edge(x, "property", "data", h.buffer(20000, 100003 + 10 * i))
+        entries.append((h.node("string", "k", 24, 100009 + 10 * i), x))
+    h.variable("cache", h.map(entries, id=7, table_id=9))
+    h.variable("still", h.node("object", "Still", 10000, 11))
+    for i in range(t + 1 if kinds else 0):
+        h.edge(h.roots, "internal", "%d" % i, h.node("code", "(code)", 2000000, 300001 + 2 * i))
+    for k in range(kinds):
+        a = h.variable("v%d" % k, h.array(id=1001 + 2 * k))
+        for i in range(t + 1):
+            h.edge(a, "element", i, h.node("object", "Kind%d" % k, 3000 + 10 * k, 200001 + 20 * i + 2 * k))
+    return h
+
+s = growth(*(sessions(t) for t in range(3)))
+check("classes in the order of what they retain more", ["Session", "Buffer", "ArrayBuffer", "system / JSArrayBufferData"], [c["class"] for c in s["classes"]][:4])
+check("... by how much", [40 * 20284, 40 * 20184, 40 * 20088, 40 * 20000], [c.get("retained_growth") for c in s["classes"]][:4])
+check("... in text", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("; +4000, +40 objects, steadily; retain 811360 more"))
+s = growth(*(sessions(t, 10) for t in range(3)))
+listed = [c["class"] for c in s["classes"]]
+check("the class that got most bytes is in the list, the engine's last", [True, "(compiled code)"], ["Session" in listed, listed[-1]])
+left = {**{"Kind%d" % k: 2 * (3000 + 10 * k) for k in range(10)}, "(string)": 40 * 24, "ArrayBuffer": 40 * 88, "Buffer": 40 * 96,
+        "system / JSArrayBufferData": 40 * 20000}
+left = {c: n for c, n in left.items() if c not in listed}
+lines = text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").splitlines()
+check("classes that are not listed", ["     not listed: %d more classes grew, by %d" % (len(left), sum(left.values()))], [x for x in lines if "not listed" in x])
+check("... in JSON", {"classes": len(left), "growth": sum(left.values())}, s.get("classes_not_listed"))
 
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
