@@ -231,7 +231,9 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, m->count > 1 && !m->ids
-                         ? "  not known: these are no snapshots of one process that tell who is who\n"
+                         ? hd_dump_v8(s->o.dump) ? "  not known: object ids differ between these snapshots (see the "
+                                                   "warning); compared by class\n"
+                                                 : "  not known: objects have no lasting ids; compared by class\n"
                          : "  nothing\n");
     display(out, "%s\n",
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"

@@ -447,6 +447,15 @@ lines = text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").splitlines
 check("classes that are not listed", ["     not listed: %d more classes grew, by %d" % (len(left), sum(left.values()))], [x for x in lines if "not listed" in x])
 check("... in JSON", {"classes": len(left), "growth": sum(left.values())}, s.get("classes_not_listed"))
 
+# Snapshots whose ids name other objects ------------------------------------------------------------------------------
+
+a, b = Heap(), Heap()
+for h, order in ((a, range(50)), (b, reversed(range(60)))):
+    h.variable("all", h.elements(h.array(), [h.node("object", "Class%d" % i, 100, 1001 + 2 * k) for k, i in enumerate(order)]))
+growth(a, b)
+check("ids that name other objects", 1, text("g0.heapsnapshot", "g1.heapsnapshot").count(
+    "\n  not known: object ids differ between these snapshots (see the warning); compared by class\n"))
+
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
 linked(h, h.globals, "property", "head", 200000)
