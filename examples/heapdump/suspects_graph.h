@@ -40,6 +40,9 @@ typedef struct pile {
     bool engine;                 /* the bytes belong to the engine, not to an object of the program */
 } pile;
 
+/* The walk down to the point where an object fans out goes on to a child with more than this share of the bytes. */
+#define MOST_OF_IT 0.7
+
 enum { MOST_PILES = 6, MOST_CLASSES = 6, MOST_BELOW = 4, MOST_NAME = 60 };
 
 /* A class of objects below a suspect. */
@@ -115,8 +118,6 @@ bool is_user(const shot *s, uint32_t object);
 /* Inserts a suspect into a sorted list of at most MOST_PILES. */
 void put_pile_in(pile *piles, uint32_t *n, pile one);
 uint32_t find_piles(matched *m, pile *piles);
-/* Descends from an object to the point where its retained bytes fan out. */
-void find_point(const shot *s, uint32_t object, uint32_t *point, uint32_t *elements);
 /* Whether an object is the global object, which holds the builtins of every program. */
 bool is_global(const shot *s, uint32_t object);
 

@@ -10,6 +10,14 @@ typedef struct held {
     double *objects;             /* new objects */
 } held;
 
+/* Bytes of an object of the last snapshot that are new since the first one. */
+static double fresh_bytes(const matched *m, uint32_t object) {
+    uint32_t first = m->ids[(size_t)object * m->count];
+    uint64_t size = hd_graph_object(m->shots[m->count - 1].o.graph, object).size, before = 0;
+    if (first != HD_NONE) before = hd_graph_object(m->shots[0].o.graph, first).size;
+    return size > before ? (double)(size - before) : 0;
+}
+
 static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
     const matched *m = w->m;
     const shot *s = &m->shots[t];
@@ -18,17 +26,15 @@ static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held 
     for (uint32_t o = 0; o < w->count; o++)
         if (w->kept[o]) old[m->ids[(size_t)o * m->count + t]] = 1;
     for (uint32_t i = 0; i < d->reached; i++) {
-        uint32_t o = d->order[i], first;
-        uint64_t size = hd_graph_object(s->o.graph, o).size, before = 0;
+        uint32_t o = d->order[i];
+        uint64_t size = hd_graph_object(s->o.graph, o).size;
         bool machine = s->role[o] == MACHINE && !old[o];
         if (owner[o] == HD_NONE) continue;
         h->bytes[t][owner[o]] += (double)size;
         if (machine) h->machine[t][owner[o]] += (double)size;
         if (t + 1 < m->count) continue;
-        first = m->ids[(size_t)o * m->count];
-        if (first != HD_NONE) before = hd_graph_object(m->shots[0].o.graph, first).size;
-        else h->objects[owner[o]] += !machine;
-        if (size > before) h->fresh[owner[o]] += (double)(size - before);
+        h->objects[owner[o]] += !machine && !is_old(m, o);
+        h->fresh[owner[o]] += fresh_bytes(m, o);
     }
     free(old);
 }
@@ -84,8 +90,65 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
     free(turn), free(v), free(lean);
 }
 
+/* By object: new bytes of a suspect in its subtree of the dominator tree. *all: all new bytes of the suspect. */
+static double *fresh_below(const matched *m, const pile *p, double *all) {
+    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
+    double *fresh = needed(calloc((size_t)d->count + 1, sizeof *fresh));
+    *all = 0;
+    for (uint32_t i = d->reached; i--;) {
+        uint32_t o = d->order[i];
+        double own = m->owner[o] == p->owner ? fresh_bytes(m, o) : 0;
+        *all += own, fresh[o] += own;
+        if (d->parent[o] != HD_NONE) fresh[d->parent[o]] += fresh[o];
+    }
+    return fresh;
+}
+
+/* The child in the dominator tree with most new bytes, except one; HD_NONE: none has any. */
+static uint32_t freshest_child(const hd_dominators *d, const double *fresh, uint32_t object, uint32_t except) {
+    uint32_t best = HD_NONE, end = d->position[object] + d->below[object];
+    for (uint32_t at = d->position[object] + 1, o; at < end; at += d->below[o]) {
+        o = d->order[at];
+        if (o != except && fresh[o] > (best == HD_NONE ? 0 : fresh[best])) best = o;
+    }
+    return best;
+}
+
+/* Descends to the point where the new bytes of a suspect fan out. Old objects may retain more, but explain nothing. */
+static void find_grown_point(const matched *m, pile *p) {
+    const shot *s = &m->shots[m->count - 1];
+    const hd_dominators *d = s->o.dominators;
+    double all, *fresh = fresh_below(m, p, &all);
+    for (uint32_t next; !p->elements; p->point = next) {
+        chain c;
+        bool list = chain_from(s, p->point, &c);
+        next = list ? HD_NONE : freshest_child(d, fresh, p->point, HD_NONE);
+        for (uint32_t i = 0; list && i < c.count; i++) {
+            uint32_t after = i + 1 < c.count ? c.part[i + 1].object : HD_NONE;
+            uint32_t beside = freshest_child(d, fresh, c.part[i].object, after);
+            if (beside != HD_NONE && (next == HD_NONE || fresh[beside] > fresh[next])) next = beside;
+        }
+        if (list) free(c.part);
+        if (next != HD_NONE && fresh[next] > MOST_OF_IT * fresh[p->point] && 2 * fresh[next] > all) continue;
+        if (list && fresh[p->point] > 0) p->elements = c.elements;
+        break;
+    }
+    free(fresh);
+}
+
+/* Drops suspects with less than 0.1 % of the heap that did not grow in every step, unless all are such. */
+static uint32_t drop_tiny(const matched *m, pile *piles, uint32_t n) {
+    double least = (double)m->shots[m->count - 1].o.dominators->bytes / 1000;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        pile one = piles[i];
+        if (one.trend.growth < least && one.trend.ups + 1 < m->count) continue;
+        piles[i] = piles[kept], piles[kept++] = one;
+    }
+    return kept ? kept : n;
+}
+
 uint32_t find_growing(matched *m, pile *piles) {
-    const shot *last = &m->shots[m->count - 1];
     uint32_t found = 0;
     size_t n;
     owners w;
@@ -103,7 +166,8 @@ uint32_t find_growing(matched *m, pile *piles) {
     }
     find_trends(&w, &h, piles, &found);
     while (found && piles[found - 1].engine && !piles[0].engine) found--;
-    for (uint32_t i = 0; i < found; i++) find_point(last, piles[i].point, &piles[i].point, &piles[i].elements);
+    found = drop_tiny(m, piles, found);
+    for (uint32_t i = 0; i < found; i++) find_grown_point(m, &piles[i]);
     for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]), free(h.machine[t]);
     free(h.bytes), free(h.machine), free(h.fresh), free(h.objects);
     owners_free(&w);

@@ -2,8 +2,6 @@
 
 #include "suspects_graph.h"
 
-/* The walk goes on to a child that retains more than this share of its parent. */
-#define MOST_OF_IT 0.7
 enum {
     ALIKE = 6,                   /* so many large children of one class make a collection, whatever their names */
     LISTED = 20                  /* a twentieth of the heap is listed */
@@ -239,8 +237,9 @@ static void pass_by(walk *w, uint32_t object, uint32_t next) {
     else w->spread += (double)left;
 }
 
-/* Descends to the point where an object fans out. With a walk, large children beside the way are queued. */
-static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, walk *w) {
+/* Descends to the point where an object fans out. Large children beside the way are queued. */
+static uint32_t point_below(walk *w, uint32_t object, uint32_t *elements) {
+    const shot *s = w->s;
     const hd_dominators *d = s->o.dominators;
     for (*elements = 0;;) {
         uint32_t next;
@@ -250,11 +249,11 @@ static uint32_t point_below(const shot *s, uint32_t object, uint32_t *elements, 
             if (next == HD_NONE || !retains_most(d, next, object)) *elements = c.elements;
             free(c.part);
             if (*elements) return object;
-            if (w) w->spread += (double)(d->retained[object] - d->retained[next]);
+            w->spread += (double)(d->retained[object] - d->retained[next]);
         } else {
             next = s->heaviest[object];
             if (next == HD_NONE || !retains_most(d, next, object)) return object;
-            if (w) pass_by(w, object, next);
+            pass_by(w, object, next);
         }
         object = next;
     }
@@ -274,7 +273,7 @@ static void look_at(walk *w, uint32_t object) {
     uint32_t elements, point;
     uint64_t bytes;
     w->spread = 0;
-    point = point_below(w->s, object, &elements, w);
+    point = point_below(w, object, &elements);
     bytes = d->retained[point];
     if (!elements && is_scope(w->s, point, w->least)) bytes -= wait_for_large(w, point, HD_NONE);
     if (bytes >= w->least && elements) add_pile(w, point, elements, (double)bytes, false);
@@ -426,8 +425,4 @@ uint32_t find_piles(matched *m, pile *piles) {
     add_left_out(&w);
     free(w.waiting), free(w.rest), free(w.direct), free(w.weight);
     return w.found;
-}
-
-void find_point(const shot *s, uint32_t object, uint32_t *point, uint32_t *elements) {
-    *point = point_below(s, object, elements, NULL);
 }

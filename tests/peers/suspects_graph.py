@@ -447,6 +447,27 @@ lines = text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").splitlines
 check("classes that are not listed", ["     not listed: %d more classes grew, by %d" % (len(left), sum(left.values()))], [x for x in lines if "not listed" in x])
 check("... in JSON", {"classes": len(left), "growth": sum(left.values())}, s.get("classes_not_listed"))
 
+# Most of a growing suspect is where it grew ---------------------------------------------------------------------------
+
+def moved(t, growing, wrapper=64):
+    """An old object moves below a new one."""
+    h = Heap()
+    holder = h.globals
+    if t == 2:
+        holder = h.variable("wrapper", h.node("object", "Wrapper", wrapper, 5001))
+    h.edge(holder, "property", "big", h.node("object", "Big", 100000, 11))
+    a = h.variable("list", h.array(id=7))
+    for i in range(growing * (t + 1)):
+        h.edge(a, "element", i, h.node("object", "Request", 100, 6001 + 2 * i))
+    return h
+
+s = growth(*(moved(t, 0) for t in range(3)))["suspects"]
+check("an old object that moved below a new one", [("global", ["wrapper: Wrapper"], 64)], [(path(x), x["within"], x["growth"]) for x in s])
+s = growth(*(moved(t, 5) for t in range(3)))["suspects"]
+check("tiny growth in one step is not listed beside others", [("global › list: Array", 1000)], [(path(x), x["growth"]) for x in s])
+s = growth(*(moved(t, 5, 5000) for t in range(3)))["suspects"]
+check("... but larger growth is", ["global", "global › list: Array"], sorted(path(x) for x in s))
+
 # Snapshots whose ids name other objects ------------------------------------------------------------------------------
 
 a, b = Heap(), Heap()
