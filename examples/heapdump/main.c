@@ -135,7 +135,7 @@ static const command commands[] = {
               "from a GC root; then large classes, with the path that most of their objects share. In several\n"
               "snapshots of a process: the objects that hold more each time, and by how much.\n"
               "Detached DOM nodes (removed from a page's document, still held) have a section of their own.",
-      .options = "top sort frames bytes json csv keep drop root" NAMES HEAPS,
+      .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
                   "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },

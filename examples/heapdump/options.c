@@ -318,6 +318,8 @@ static const option_row rows[] = {
       "of --class also ways that few objects are held by; of --id every step, on a\n"
       "terminal too" },
     { "strings", "all", NULL, take_flag, AT(all), "all of them" },
+    { "suspects", "all", NULL, take_flag, AT(all),
+      "of objects, on a terminal too: every suspect, and paths and names whole" },
     { "validate", "all", NULL, take_flag, AT(all), "all findings [100 of a file]" },
     { "memprof", "all", NULL, take_flag, AT(all), "with --hints: call stacks as a whole" },
 

@@ -229,6 +229,8 @@ void steps_free(steps *s) {
 
 int steps_columns(const arguments *a, int otherwise) { return !screen_of(a).columns || a->all ? 0 : otherwise; }
 
+size_t steps_name(const arguments *a, size_t otherwise) { return steps_columns(a, 1) ? otherwise : 0; }
+
 /* The step to leave out first: the least known label, and of these the farthest from the end. */
 static uint32_t least_worth(const steps *s, const bool *out, uint32_t n) {
     uint32_t worst = HD_NONE;

@@ -63,6 +63,8 @@ void steps_free(steps *s);
 char *steps_text(const steps *s, uint32_t without, int columns);
 /* The columns for steps_text: 0 for --wide, --all, JSON and output that is not a terminal. */
 int steps_columns(const arguments *a, int otherwise);
+/* The bytes of a name in a step: 0 where steps_columns is 0. */
+size_t steps_name(const arguments *a, size_t otherwise);
 /* An array of texts, without the last `without` steps. */
 void steps_json(hd_json *j, const char *key, const steps *s, uint32_t without);
 

@@ -201,6 +201,7 @@ static int by_growth(const void *a, const void *b) {
 
 int name_columns(const arguments *a) {
     screen s = screen_of(a);
+    if (a->wide) return INT16_MAX;
     return s.columns && s.columns < NAME_COLUMNS + 28 ? s.columns - 28 : NAME_COLUMNS;
 }
 
@@ -217,7 +218,7 @@ void put_short(FILE *out, const arguments *a, hd_str name) {
 }
 
 void put_short_class(FILE *out, const arguments *a, hd_str name) {
-    char *text = cut_within(name, name_columns(a));
+    char *text = cut_within(name, screen_of(a).columns && !a->all ? name_columns(a) : 0);
     display(out, "%s", text);
     free(text);
 }
@@ -343,7 +344,7 @@ static int suspects_of_heaps(const arguments *a, const chosen *c, int count, ans
 static void put_lines_within(FILE *out, const arguments *a, char *text) {
     screen s = screen_of(a);
     for (char *line; (line = strsep(&text, "\n")) != NULL && (text || *line);)
-        put_within(out, line, s.columns), display(out, "\n");
+        put_within(out, line, a->all ? 0 : s.columns), display(out, "\n");
 }
 
 int run_suspects(const arguments *asked) {

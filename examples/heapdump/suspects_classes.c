@@ -259,7 +259,8 @@ static likeness step_back(const shot *s, crowd *c, uint32_t all) {
 }
 
 /* The shared path to the farthest object. how[i] tells how much alike the holders are i steps back. */
-static steps steps_from(const shot *s, const crowd *c, uint32_t object, const likeness *how, uint32_t back) {
+static steps steps_from(const shot *s, const crowd *c, uint32_t object, const likeness *how, uint32_t back,
+                        size_t most) {
     uint32_t n = 1, end = c->head[object], at = object;
     chain_link *links;
     steps way;
@@ -276,7 +277,7 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
         if (how[i] == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
         if (how[i] >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
     }
-    way = steps_of_links(&s->o, links, n, MOST_NAME);
+    way = steps_of_links(&s->o, links, n, most);
     free(links);
     return way;
 }
@@ -288,7 +289,7 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
-steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t *sharing) {
+steps common_way(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
     enum { MOST_BACK = 256 };
     const shot *s = &m->shots[m->count - 1];
     uint32_t back = 0, best = 0;
@@ -306,7 +307,7 @@ steps common_way(const matched *m, uint32_t class_index, uint32_t *all, uint32_t
         if (c.weight[i] > c.weight[best]) best = i;
     for (uint32_t i = 0; back && i < c.count; i++)
         if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
-    if (2 * *sharing > *all) way = steps_from(s, &c, c.farthest[best], how, back);
+    if (2 * *sharing > *all) way = steps_from(s, &c, c.farthest[best], how, back, most);
     crowd_free(&c);
     return way;
 }

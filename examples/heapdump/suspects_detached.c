@@ -107,7 +107,7 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
     if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
     fputc('\n', out);
     if (d->holder == HD_NONE || !d->held) return;
-    steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, MOST_NAME);
+    steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, steps_name(a, MOST_NAME));
     char rest[64] = "";
     if (d->by_holder < d->held)
         snprintf(rest, sizeof rest, "  (%u of %u that are held from outside)", d->by_holder, d->held);

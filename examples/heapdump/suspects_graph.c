@@ -128,14 +128,18 @@ static void put_growth(FILE *out, const arguments *a, const trend *t, uint32_t c
     display(out, "; ");
 }
 
-static void put_classes(FILE *out, const matched *m, const pile *p, bool own, const char *what) {
+/* A name of a list of classes: cut on a terminal only. */
+static char *listed_name(const arguments *a, hd_str name) { return cut_within(name, steps_columns(a, 24)); }
+
+static void put_classes(FILE *out, const arguments *a, const matched *m, const pile *p, bool own, const char *what) {
     const shot *s = &m->shots[m->count - 1];
     below classes[MOST_BELOW];
     uint32_t kinds = classes_below(m, p, own, classes);
     for (uint32_t i = 0; i < kinds; i++) {
-        char *text = cut_within(hd_graph_class(s->o.graph, classes[i].class_index).name, 24);
+        char *text = listed_name(a, hd_graph_class(s->o.graph, classes[i].class_index).name);
+        size_t most = steps_name(a, 24);
         display(out, "%s%llu %s", i ? ", " : what, (unsigned long long)classes[i].objects, text);
-        if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, 24);
+        if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, most ? most : SIZE_MAX);
         free(text);
     }
     if (kinds) fputc('\n', out);
@@ -160,7 +164,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
     uint64_t retained = d->retained[p->object], alone = in_no_other(s, piles, n, p);
-    steps way = steps_to(s, p, MOST_NAME), within = steps_within(s, p, MOST_NAME);
+    size_t most = steps_name(a, MOST_NAME);
+    steps way = steps_to(s, p, most), within = steps_within(s, p, most);
     display(out, "%3u  ", i + 1);
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
@@ -179,9 +184,9 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
         display(out, "; "), put_bytes(out, a, alone, 0), display(out, " of it in no other suspect");
     }
     fputc('\n', out);
-    if (m->count == 1) put_classes(out, m, p, false, "      below it: ");
+    if (m->count == 1) put_classes(out, a, m, p, false, "      below it: ");
     if (p->owner != HD_NONE)
-        put_classes(out, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
+        put_classes(out, a, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     if (within.count) put_way(out, a, "most of it is in", &within, "");
     put_way(out, a, "held by", &way, "");
     steps_free(&way), steps_free(&within);
@@ -191,7 +196,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
                               uint32_t number) {
     uint32_t all, sharing;
     char rest[64] = "";
-    steps way = common_way(m, c->class_index, &all, &sharing);
+    steps way = common_way(m, c->class_index, steps_name(a, MOST_NAME), &all, &sharing);
     display(out, "%3u  ", number);
     put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
     display(out, ": %llu object%s, ", (unsigned long long)c->last.live_objects, plural(c->last.live_objects));
@@ -218,7 +223,7 @@ static grown_classes not_listed(grown_classes all, const class_suspect *classes,
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,
                         const class_suspect *classes, uint32_t class_count, grown_classes grown, FILE *out) {
     const shot *s = &m->shots[m->count - 1];
-    uint32_t fit = suspects_that_fit(a, 6, MOST_PILES); /* of each list */
+    uint32_t fit = a->all ? MOST_PILES : suspects_that_fit(a, 6, MOST_PILES); /* of each list */
     display(out, "%s: ", s->o.file);
     if (m->count > 1) {
         display(out, "%u snapshots, ", m->count), put_bytes(out, a, m->shots[0].o.dominators->bytes, 0),
@@ -293,7 +298,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
 
 static void json_class_suspect(hd_json *j, const matched *m, const class_suspect *c) {
     uint32_t all, sharing;
-    steps way = common_way(m, c->class_index, &all, &sharing);
+    steps way = common_way(m, c->class_index, 0, &all, &sharing);
     json_line(j);
     json_class(j, m->shots[m->count - 1].o.graph, c->class_index);
     json_u64(j, "objects", c->last.live_objects);

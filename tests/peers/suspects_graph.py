@@ -1,5 +1,5 @@
 """heapdump suspects of V8 snapshots whose answer is known by how they are made. suspects_graph.py TOOL"""
-import json, subprocess, sys
+import json, os, subprocess, sys
 import on_terminal
 from v8_snapshot import Heap
 
@@ -27,7 +27,7 @@ def text(*files):
 
 
 def terminal(*arguments):
-    return on_terminal.run([tool, *arguments], 80)[0].decode().replace("\r", "")
+    return on_terminal.run([tool, *arguments], 80, env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode().replace("\r", "")
 
 
 def answer(heap):
@@ -476,6 +476,25 @@ for h, order in ((a, range(50)), (b, reversed(range(60)))):
 growth(a, b)
 check("ids that name other objects", 1, text("g0.heapsnapshot", "g1.heapsnapshot").count(
     "\n  not known: object ids differ between these snapshots (see the warning); compared by class\n"))
+
+# Names are whole in pipes, and with --wide and --all ------------------------------------------------------------------
+
+h = Heap()
+long = "AbstractSingletonProxyFactoryBean" * 4
+cache = h.variable("theCacheOfAllProxies" * 4, h.node("object", long, 40))
+for i in range(30):
+    e = h.node("object", long + "Entry", 1000)
+    h.edge(cache, "element", i, e)
+    h.edge(e, "internal", "buffer", h.node("native", "system / JSArrayBufferData" + "x" * 40, 2000))
+h.write("one.heapsnapshot")
+check("names are whole in a pipe", 0, text("one.heapsnapshot").count("…"))
+check("... of what is below", 1, text("one.heapsnapshot").count("below it: 30 " + long + "Entry"))
+check("... in JSON", False, "…" in json.dumps(suspects("one.heapsnapshot"), ensure_ascii=False))
+for option in ("--wide", "--all"):
+    out = terminal("suspects", option, "one.heapsnapshot")
+    check("... with %s on a terminal" % option, (0, 1), (out.count("…"), out.count("below it: 30 " + long + "Entry")))
+out = terminal("suspects", "one.heapsnapshot")
+check("... but cut to the width of a terminal", True, "…" in out and max(map(len, out.splitlines())) <= 80)
 
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
