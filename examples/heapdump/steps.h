@@ -37,9 +37,10 @@ typedef struct chain_link {
 } chain_link;
 
 enum {
-    LINK_ANY_FIELD = 1,          /* the link stands for several fields: "[]" */
+    LINK_ANY_FIELD = 1,          /* the link stands for the entries of a table: "[]" */
     LINK_ANY_NAME = 2,           /* the link stands for several names: a closure is shown by its class */
     LINK_SHOWN = 4,              /* never folded away */
+    LINK_NO_FIELD = 16,          /* the link stands for a few fields: no label */
     LINK_LIST = 8                /* later element of a list: two elements are enough for a list */
 };
 

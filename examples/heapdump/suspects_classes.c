@@ -218,13 +218,14 @@ static void crowd_free(crowd *c) {
     free(c->object), free(c->weight), free(c->farthest), free(c->place), free(c->head), free(c->distance);
 }
 
-/* How much the holders of objects are alike: class, field and closure name; class and field; class only. */
-typedef enum likeness { ALL_ALIKE, ANY_NAME, ANY_FIELD, NOT_ALIKE } likeness;
+/* How much the holders of objects are alike: class, field and closure name; class and field; class only, by a few
+   fields or by many. */
+typedef enum likeness { ALL_ALIKE, ANY_NAME, FEW_FIELDS, ANY_FIELD, NOT_ALIKE } likeness;
 
 static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     uint32_t h = s->ways.held_by[x], k = s->ways.held_by[y];
     if (h == HD_NONE || k == HD_NONE || s->class_of[h] != s->class_of[k]) return false;
-    if (how < ANY_FIELD && s->label[x] != s->label[y]) return false;
+    if (how < FEW_FIELDS && s->label[x] != s->label[y]) return false;
     return how > ALL_ALIKE || s->closure[h] == s->closure[k];
 }
 
@@ -243,6 +244,23 @@ static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness h
     return 2 * counted > all ? chosen : HD_NONE;
 }
 
+/* Whether objects are held by many different names, as entries of a table are; by variables they never are. */
+static bool are_entries(const shot *s, const crowd *c, uint32_t one) {
+    enum { FEW = 8 };
+    const char *names[FEW];
+    uint32_t n = 0;
+    if (is_global(s, s->ways.held_by[one]) || s->role[s->ways.held_by[one]] == SCOPE) return false;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const char *name = s->label[c->object[i]];
+        uint32_t k = 0;
+        if (!held_alike(s, one, c->object[i], ANY_FIELD)) continue;
+        while (k < n && names[k] != name) k++;
+        if (k == FEW) return true;
+        if (k == n) names[n++] = name;
+    }
+    return false;
+}
+
 /* Goes one step back with the majority. */
 static likeness step_back(const shot *s, crowd *c, uint32_t all) {
     uint32_t n = c->count, one = HD_NONE;
@@ -250,6 +268,7 @@ static likeness step_back(const shot *s, crowd *c, uint32_t all) {
     for (; how < NOT_ALIKE; how++)
         if ((one = majority(s, c, all, how)) != HD_NONE) break;
     if (one == HD_NONE) return NOT_ALIKE;
+    if (how == FEW_FIELDS && are_entries(s, c, one)) how = ANY_FIELD;
     for (uint32_t i = 0; i < n; i++) c->place[c->object[i]] = 0;
     c->count = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -275,6 +294,7 @@ static steps steps_from(const shot *s, const crowd *c, uint32_t object, const li
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
         while (links[k].object != at) k--;
         if (how[i] == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
+        if (how[i] == FEW_FIELDS) links[k].flags |= LINK_NO_FIELD;
         if (how[i] >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
     }
     way = steps_of_links(&s->o, links, n, most);

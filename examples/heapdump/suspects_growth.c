@@ -65,7 +65,8 @@ static pile pile_of_owner(const owners *w, uint32_t owner) {
     return one;
 }
 
-/* New code, shapes and feedback are part of the growth, but not of the score: they show the engine at work, not a leak. */
+/* New code, shapes and feedback are part of the growth, but not of the score: they show the engine at work, not a
+   leak. */
 static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *found) {
     const matched *m = w->m;
     const shot *last = &m->shots[m->count - 1];
@@ -114,7 +115,7 @@ static uint32_t freshest_child(const hd_dominators *d, const double *fresh, uint
     return best;
 }
 
-/* Descends to the point where the new bytes of a suspect fan out. Old objects may retain more, but explain nothing. */
+/* Descends to the point where the new bytes of a suspect fan out. Old objects may retain more but explain nothing. */
 static void find_grown_point(const matched *m, pile *p) {
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;

@@ -496,6 +496,20 @@ for option in ("--wide", "--all"):
 out = terminal("suspects", "one.heapsnapshot")
 check("... but cut to the width of a terminal", True, "…" in out and max(map(len, out.splitlines())) <= 80)
 
+# "[]" is an entry of a table or array ----------------------------------------------------------------------------------
+
+h = Heap()
+for name in ("leaked", "other", "third"):
+    h.variable(name, h.node("object", "Config", 1000))
+check("several variables are no table", "global › Config", path([c for c in answer(h)["classes"] if c["class"] == "Config"][0]))
+h = Heap()
+pairs = items(h, 20, 40, "Pair")
+h.variable("pairs", h.elements(h.array(), pairs))
+for x in pairs:
+    h.edge(x, "property", "left", h.node("object", "Leaf", 100))
+    h.edge(x, "property", "right", h.node("object", "Leaf", 100))
+check("nor are a few properties of each object", "global › pairs: Array › [] Pair › Leaf", path([c for c in answer(h)["classes"] if c["class"] == "Leaf"][0]))
+
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
 linked(h, h.globals, "property", "head", 200000)
