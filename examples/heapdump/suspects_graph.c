@@ -220,6 +220,14 @@ static grown_classes not_listed(grown_classes all, const class_suspect *classes,
     return all;
 }
 
+/* The engine's objects are listed if the program's do not explain most bytes, and always last. */
+static const char *holders_head(const pile *piles, uint32_t n, uint32_t fit) {
+    uint32_t last = n < fit ? n : fit;
+    if (last && piles[last - 1].engine && !piles[0].engine)
+        return "the largest holders (the engine's last), down to the point where each fans out:";
+    return "the largest holders, down to the point where each fans out:";
+}
+
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,
                         const class_suspect *classes, uint32_t class_count, grown_classes grown, FILE *out) {
     const shot *s = &m->shots[m->count - 1];
@@ -231,8 +239,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     }
     put_bytes(out, a, s->o.dominators->bytes, 0);
     display(out, " alive\n%s\n",
-            m->count > 1 ? "objects that hold more than before, the likeliest leak first:"
-                         : "the largest holders, down to the point where each fans out:");
+            m->count > 1 ? "objects that hold more than before, the likeliest leak first:" : holders_head(piles, n, fit));
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, m->count > 1 && !m->ids

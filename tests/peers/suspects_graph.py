@@ -510,6 +510,23 @@ for x in pairs:
     h.edge(x, "property", "right", h.node("object", "Leaf", 100))
 check("nor are a few properties of each object", "global › pairs: Array › [] Pair › Leaf", path([c for c in answer(h)["classes"] if c["class"] == "Leaf"][0]))
 
+# The program's objects first, by what they retain, then the engine's ---------------------------------------------------
+
+h = Heap()
+h.edge(h.roots, "element", 1, h.node("code", "(instruction stream)", 90000))
+h.edge(h.roots, "element", 2, h.node("hidden", "system / FeedbackCell", 40000))
+for name, n in (("small", 15), ("store", 30)):
+    h.variable(name, h.elements(h.node("object", "Store", 100), items(h, n)))
+s = answer(h)["suspects"]
+check("the program's first, the largest of them before others", ["global › store: Store", "global › small: Store"], [path(x) for x in s][:2])
+check("... then the engine's", ["(compiled code)", "(system)"], [x["class"] for x in s][2:])
+check("... which the text says", 1, text("one.heapsnapshot").count(
+    "largest holders (the engine's last), down to the point where each fans out:\n"))
+h = Heap()
+h.variable("store", h.elements(h.node("object", "Store", 100), items(h, 30)))
+answer(h)
+check("... and only then", 0, text("one.heapsnapshot").count("the engine's last"))
+
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
 linked(h, h.globals, "property", "head", 200000)
