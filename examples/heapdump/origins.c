@@ -67,6 +67,16 @@ void put_origins(FILE *out, const arguments *a, const origins *x, uint32_t objec
     free(frames);
 }
 
+bool origin_of(const origins *x, uint32_t object, hd_v8_place *place, bool *allocated) {
+    *allocated = x->read && hd_v8_stack(x->read, object, place, 1) > 1; /* the last one is "(root)" */
+    return *allocated || (x->read && hd_v8_location(x->read, object, place));
+}
+
+void put_origin(FILE *out, const hd_v8_place *place, bool allocated) {
+    display(out, allocated ? "allocated by " : "source ");
+    (allocated ? put_frame_of : put_place_of)(out, place);
+}
+
 void put_short_origins(FILE *out, const origins *x, uint32_t object) {
     hd_v8_place place, *frames;
     uint32_t depth;

@@ -21,4 +21,9 @@ void put_short_origins(FILE *out, const origins *x, uint32_t object);
 /* Members; an unknown one is missing. */
 void json_origins(hd_json *j, const origins *x, uint32_t object);
 
+/* The innermost frame of the call stack that allocated an object, or else its source; false: neither is known. */
+bool origin_of(const origins *x, uint32_t object, hd_v8_place *place, bool *allocated);
+/* "allocated by load (app.js:3:14)", "source app.js:3:14" */
+void put_origin(FILE *out, const hd_v8_place *place, bool allocated);
+
 #endif

@@ -114,6 +114,7 @@ static int match_all(const arguments *a, matched *m) {
 /* Text. ---------------------------------------------------------------------------------------- */
 
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest) {
+    if (!way->count) return;
     int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what) - columns_of(hd_cstr(rest));
     char *text = steps_text(way, 0, steps_columns(a, room < 24 ? 24 : room));
     display(out, "      %s %s%s\n", what, text, rest);
@@ -187,8 +188,9 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count == 1) put_classes(out, a, m, p, false, "      below it: ");
     if (p->owner != HD_NONE)
         put_classes(out, a, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
-    if (within.count) put_way(out, a, "most of it is in", &within, "");
+    put_way(out, a, "most of it is in", &within, "");
     put_way(out, a, "held by", &way, "");
+    put_pile_origin(out, m, p);
     steps_free(&way), steps_free(&within);
 }
 
@@ -210,7 +212,8 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
     }
     fputc('\n', out);
     if (sharing < all) snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
-    if (way.count) put_way(out, a, "held by", &way, rest);
+    put_way(out, a, "held by", &way, rest);
+    put_class_origin(out, m, c->class_index);
     steps_free(&way);
 }
 
@@ -299,6 +302,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
     if (p->owner != HD_NONE) json_classes(j, m, p, true, m->ids ? "new" : "shared_objects");
     steps_json(j, "within", &within, 0);
     steps_json(j, "path", &way, 0);
+    json_origins(j, m->from, p->object);
     hd_json_end(j);
     steps_free(&way), steps_free(&within);
 }
@@ -317,6 +321,7 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
     json_u64(j, "path_objects", sharing);
     json_u64(j, "path_of", all);
     steps_json(j, "path", &way, 0);
+    json_class_origin(j, m, c->class_index);
     hd_json_end(j);
     steps_free(&way);
 }
@@ -352,10 +357,13 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     class_suspect classes[MOST_CLASSES];
     grown_classes grown;
     detached lost;
+    origins from = { NULL, NULL };
     uint32_t n = 0, class_count = 0;
     int status = DONE;
     for (int i = 0; i < count && !status; i++) status = shot_open(a->files[i], dumps[i], &shots[i]);
     if (!status) shot_prepare(&shots[count - 1]);
+    if (!status) status = origins_open(a, &shots[count - 1].o, &from);
+    m.from = &from;
     if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, &m);
     if (!status) status = find_classes(a, &m, classes, &class_count, &grown);
     if (!status) status = detached_find(&m, &lost);
@@ -366,6 +374,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
         else answer_text(a, &m, piles, n, classes, class_count, grown, r->text), put_detached(r->text, a, &m, &lost);
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
+    origins_close(&from);
     free(m.ids), free(m.owner), free(shots);
     return status;
 }

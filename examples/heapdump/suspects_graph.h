@@ -3,6 +3,7 @@
 #ifndef HEAPDUMP_SUSPECTS_GRAPH_H
 #define HEAPDUMP_SUSPECTS_GRAPH_H
 
+#include "origins.h"
 #include "steps.h"
 #include "suspects.h"
 
@@ -73,6 +74,7 @@ typedef struct matched {
     uint32_t count;
     uint32_t *ids;
     uint32_t *owner;             /* by object of the last snapshot: pile.owner; NULL: not known */
+    const origins *from;         /* of the last snapshot */
 } matched;
 
 /* A variable with a new value; its scope and the variable are in all snapshots. */
@@ -127,6 +129,16 @@ steps steps_within(const shot *s, const pile *p, size_t most);
 
 /* suspects_graph.c: a line "what way rest". On a terminal steps give way to what fits beside the rest. */
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest);
+
+/* suspects_origins.c: source and allocating function, of a suspect and of most objects of a class. */
+typedef struct class_origin {
+    hd_v8_place place;
+    bool allocated;              /* place: the function that allocated, else the source */
+    uint32_t objects, all;       /* objects from there, of all */
+} class_origin;
+void put_pile_origin(FILE *out, const matched *m, const pile *p);
+void put_class_origin(FILE *out, const matched *m, uint32_t class_index);
+void json_class_origin(hd_json *j, const matched *m, uint32_t class_index);
 
 /* suspects_growth.c */
 uint64_t *step_times(uint32_t count);

@@ -112,6 +112,8 @@ check "... as JSON" '{"script":"","script_id":5,"line":2,"column":2} ["Widget (b
 check "objects: in a column each" "5 2 2" "$("$tool" objects --csv --class 'Detached Widget' tracked.heapsnapshot | python3 -c '
 import csv, sys
 for r in csv.DictReader(sys.stdin): print(r["source.script_id"], r["source.line"], r["source.column"])')"
+check "suspects: source and allocating function" "source script 5:2:2  allocated by Widget (b.js)" \
+  "$("$tool" suspects tracked.heapsnapshot | grep -m1 -o 'source .*')"
 sed 's/"trace_tree":\[1,0/"trace_tree":[1,9/' tracked.heapsnapshot > bad.heapsnapshot
 check "a damaged tree is a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
   "$("$tool" object bad.heapsnapshot 3 2>&1 > /dev/null)"

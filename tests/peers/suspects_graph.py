@@ -115,6 +115,21 @@ for i in range(511):
 h.variable("rest", h.node("object", "Rest", 3000))
 check("a balanced tree is no list", ("global › root: TreeNode", 1023 * 32, []), first(h))
 
+# Most objects of a class come from one place.
+h = Heap()
+cache = h.variable("cache", h.node("object", "Array", 40))
+entries = items(h, 30, 30000, "Entry")
+for i, entry in enumerate(entries):
+    h.edge(cache, "element", i, entry)
+with open(h.write("places.heapsnapshot")) as f:
+    file = json.load(f)
+fields = len(file["snapshot"]["meta"]["node_fields"])
+file["locations"] = [x for i, e in enumerate(entries) for x in (e * fields, 7, 2 if i < 20 else 10 + i, 3)]
+with open("places.heapsnapshot", "w") as f:
+    json.dump(file, f)
+check("the source of most objects of a class", {"script": "", "script_id": 7, "line": 3, "column": 4, "objects": 20, "of": 30},
+      [c for c in suspects("places.heapsnapshot")["classes"] if c["class"] == "Entry"][0].get("source"))
+
 def linked(h, owner, type, name, n, size=100, **more):
     node = None
     for i in range(n):
