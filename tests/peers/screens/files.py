@@ -2,6 +2,7 @@
 import json, os, re
 import gen, readers
 from model import View, hiders, with_axis
+from text import INVISIBLE
 
 
 # JSON --------------------------------------------------------------------------------------------
@@ -60,8 +61,9 @@ def cells_of_json(heap):
             continue
         stack = tuple(p["name"] for p in path if p["axis"] == "backtrace")
         kinds = [p["name"] for p in path if p["axis"] == "type"]
-        if len(kinds) < 2 and all(p["axis"] != "type" for p in path[:-1]):
-            key = stack, kinds[0] if kinds else None
+        if len(kinds) > 1 or any(p["axis"] == "type" for p in path[:-1]):
+            continue                           # a part of that type, which has been counted
+        key = stack, kinds[0] if kinds else None
         cum[key] = readers.added(cum.get(key), (r["bytes"], r["blocks"], r.get("error", 0) ** 2))
     readers.own_of(made, cum)
     made.condensed = "more" if any("more_bytes" in r for r in heap["rows"]) else True
@@ -145,9 +147,11 @@ class File:
             told = []
         self.all = heaps
         if self.format.startswith("entries without"):
+            report.left_out["entries without those above them"] += 1
             return                             # JSON has such paths as one name
         rows = [r for t in told for r in t["rows"]]
-        if not told or any(r["axis"] == "dominator" or r["bytes"] >> 62 or (r["depth"] and not r["name"].strip()) for r in rows) or \
+        if not told or any(r["axis"] == "dominator" or r["bytes"] >> 62 or
+                           (r["depth"] and not INVISIBLE.sub("", r["name"]).strip()) for r in rows) or \
                 sum((t["pid"], t["dump"], t["allocator"], t["kind"]) == (u["pid"], u["dump"], u["allocator"], u["kind"])
                     for t in told for u in told) > len(told):
             return                             # of objects, or sums that overflow, or heaps that options do not tell apart

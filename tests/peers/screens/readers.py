@@ -96,7 +96,14 @@ def rows(text):
              "stack", "type", "bytes", "blocks", "variance", "unlisted", "slack", "stack_hash"}
     fields = reader.fieldnames
     labels = [f for f in fields if f not in known and not f.startswith("axis_")]
-    for r in reader:
+    condensed = collections.defaultdict(set)
+    listed = list(reader)
+    for r in listed:
+        if r.get("cumulative") == "cumulative":
+            condensed[tuple(r.get(f) for f in fields[:fields.index("cumulative")])].add(names(r.get("stack") or ""))
+    if any(s[:k] not in stacks for stacks in condensed.values() for s in stacks for k in range(len(s))):
+        raise Unreadable("entries without those above them")
+    for r in listed:
         if r.get("cumulative") == "cumulative" or r.get("unlisted"):
             raise Unreadable("condensed rows")
         label = tuple((f, r[f]) for f in labels if r.get(f))
@@ -230,9 +237,12 @@ def entries(heap, listed, frames, types):
             bt = i
         return stacks[todo[0]] if todo else stacks[bt]
 
+    if any("bt" not in e for e in listed):
+        known = {stack(str(e.get("bt", ""))) for e in listed}
+        if any(s[:k] not in known for s in known for k in range(len(s))):
+            raise Unreadable("entries without those above them")
+        raise Unreadable("the format before 2016: self sizes")
     for e in listed:
-        if "bt" not in e:
-            raise Unreadable("the format before 2016: self sizes")
         key = stack(str(e.get("bt", ""))), types[str(e["type"])] if "type" in e else None
         n = number(e["size"]), number(e["count"]) if "count" in e else None, number(e["error"]) ** 2 if "error" in e else 0
         if key in cum:

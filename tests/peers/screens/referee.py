@@ -15,6 +15,7 @@ ENV = {"PATH": os.environ["PATH"], "TERM": "dumb", "HEAPDUMP_PAGER": "cat", "NO_
 class Report:
     def __init__(self):
         self.kinds, self.notes = collections.OrderedDict(), collections.OrderedDict()
+        self.left_out = collections.Counter()
         self.screens, self.count, self.relations, self.command, self.by = collections.Counter(), 0, 0, "", ""
 
     def figures(self, m, bad, what, raw, want=None):
@@ -281,6 +282,8 @@ def main():
           f"{read['metrics']} metrics")
     print("screens: " + ", ".join(f"{n} {c}" for c, n in sorted(report.screens.items())))
     print(f"figures compared: {report.count}; relations checked: {report.relations}")
+    for why, n in sorted(report.left_out.items()):
+        print(f"left out: {n} files: {why}")
     for kinds, word in (report.notes, "note"), (report.kinds, "VIOLATION"):
         for kind, found in sorted(kinds.items()):
             print(f"{word}: {kind}: {len(found)}")
