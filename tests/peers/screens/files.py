@@ -171,6 +171,11 @@ class File:
             if len(mine) == 1 and all(n[0] >= 0 for *_, n in ((0, c[2:]) for c in h.cells)):
                 self.judge(h, mine[0])
 
+    def of_kind(self, kind):
+        """Heaps of another kind, as JSON has them."""
+        out, status = self.tool.run(["tree", "--json", "--all", "--frames", "all", "--kind", kind, self.path])
+        return [cells_of_json(t) for t in json.loads(out)["heaps"]] if not status else []
+
     def judge(self, h, told):
         """Takes a heap whose JSON is right, with every frame and with frames hidden."""
         report, tool = self.report, self.tool

@@ -81,6 +81,8 @@ def signed(printed, n):
 
 def suspects(report, out, heaps, bounds, sort=None):
     """heaps: of a series, in turn. bounds(name, heap index): (least, most) amounts that a site of this name may have."""
+    if re.match(r"the program freed all its memory: .*; the heap at its peak:$", out.split("\n")[0]):
+        out = out.split("\n", 1)[1]             # the sites are of the peak
     if out.split("\n")[0].endswith("…"):        # a head that is cut off
         report.note("suspects: head cut off", out.split("\n")[0])
         return

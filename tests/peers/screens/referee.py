@@ -150,6 +150,9 @@ def suspects_screen(tool, report, files, series, options, columns):
     if status:
         return
     report.screens["suspects"] += 1
+    if len(files) == 1 and not sum(c[2] for c in series[-1]) and re.search(r"\(peak\): one dump", out):
+        peak = [h for h in files[0].of_kind("peak") if sum(c[2] for c in h.cells)]
+        series = [h.cells for h in peak[:1]] or series
 
     def bounds(name, t):
         short = name if not columns else name.split(" (")[0]
