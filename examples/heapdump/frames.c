@@ -389,6 +389,8 @@ static void show_frame(listed_frame *f) {
         text_put(&t, f->parts.object.data, f->parts.object.len);
         text_put(&t, "]", 1);
     }
+    /* NUL would end the text; a screen shows all control characters alike. */
+    for (size_t i = 0; i < t.size; i++) t.data[i] = t.data[i] ? t.data[i] : '\1';
     f->shown = t.data;
 }
 
