@@ -66,6 +66,7 @@ def cells_of_json(heap):
         key = stack, kinds[0] if kinds else None
         cum[key] = readers.added(cum.get(key), (r["bytes"], r["blocks"], r.get("error", 0) ** 2))
     readers.own_of(made, cum)
+    made.rough = 2 * max(r.get("error", 0) for r in heap["rows"])   # JSON rounds errors
     made.condensed = "more" if any("more_bytes" in r for r in heap["rows"]) else True
     if made.typed:                             # other axes may be between
         made.typed = False
@@ -101,7 +102,7 @@ class Shown:
             times = 32 if terminal or invert or not h.condensed else 1
         cells = [(s, {} if terminal or (invert and h.condensed) else a, *n) for s, a, *n in h.cells]
         v = View(cells, change, times, invert)
-        v.condensed = h.condensed
+        v.condensed, v.rough = h.condensed, getattr(h, "rough", 0)
         if not h.typed and not terminal:
             v.take_entries(h.cum, change, times, invert)
         self.made[key] = v

@@ -8,7 +8,7 @@ TOP = re.compile(rf"\s*(?P<bytes>{BYTES})(?P<error> ±\s*>?[\d.]+%)?\s+(?P<share
 FOOT = re.compile(r"hidden: |not shown: |next: |\(\+\.\.\.\?\)|not listed|left out")
 
 
-def top(report, out, tables, condensed, sort=None):
+def top(report, out, tables, condensed, sort=None, rough=0):
     """tables: by heap, its total and {name: (cumulative, own, what hidden callees hold)}."""
     table, total, has_blocks, last = None, 0, False, None
     for raw in out.split("\n"):
@@ -56,7 +56,7 @@ def top(report, out, tables, condensed, sort=None):
                                      ("self share", part or is_share(m["own_share"], own[0], total)),
                                      ("blocks", blocks is None or (None if blocks == "-" else int(blocks)) == cum[1]),
                                      ("error", is_error(m["error"], cum[2], cum[0])),
-                                     ("self error", part or is_error(m["own_error"], own[2], own[0]))) if not good]
+                                     ("self error", part or is_error(m["own_error"], own[2], own[0], rough))) if not good]
             if least is None or len(bad) < len(least[0]):
                 least = bad, table[f]
         least = least or ([], None)

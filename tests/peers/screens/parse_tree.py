@@ -83,7 +83,7 @@ class Checker:
                 out.append("share")
             if m["blocks"] and (None if m["blocks"] == "-" else int(m["blocks"])) != blocks:
                 out.append("blocks")
-            if "bytes" not in out and not is_error(m["error"], variance, size):
+            if "bytes" not in out and not is_error(m["error"], variance, size, getattr(self.v, "rough", 0)):
                 out.append("error")
             return out
         a, b = n
@@ -200,6 +200,9 @@ class Checker:
             if text.startswith(": "):
                 ways += [[text[:k]] + text[k + n:].split(CHAIN) for sign, n in ((": ", 2), (CHAIN, 3))
                          for k in range(2, len(text)) if text.startswith(sign, k)] + [[text]]
+        for way in list(ways):                 # a value that had no room for its key
+            if self.columns and self.v.axes and way[-1].startswith("…") and len(way[-1]) < 11:
+                ways.append(way[:-1] + [": " + way[-1]])
         for way in ways:
             steps = []
             for s in way:

@@ -139,7 +139,8 @@ def top_screen(tool, report, file, shown, options, columns):
                 both = add(table.get("<self>", (ZERO,))[0], tuple(n))
                 table["<self>"] = both, both, both
     sort = options[options.index("--sort") + 1] if "--sort" in options else None
-    parse_lists.top(report, out, [(shown.view().total, table)], shown.heap.condensed, sort)
+    parse_lists.top(report, out, [(shown.view().total, table)], shown.heap.condensed, sort,
+                    getattr(shown.heap, "rough", 0))
 
 
 def suspects_screen(tool, report, files, series, options, columns):

@@ -24,9 +24,14 @@ def is_share(printed, part, whole):
     return abs(float(printed.rstrip("% ")) - (100 * part / whole if whole else 0)) <= 0.0501
 
 
-def is_error(printed, variance, n):
+def is_error(printed, variance, n, rough=0):
+    """rough: by how much the variance may differ, as one that is what is left of squares of rounded errors."""
     if printed is None:
         return True
+    if rough and ">" not in printed and n:
+        low, high = (100 * max(0, v) ** 0.5 / n for v in (variance - rough, variance + rough))
+        if low - 0.0501 - 100 / n <= float(re.sub(r"[±% ]", "", printed)) <= high + 0.0501 + 100 / n:
+            return True
     share = 100 * variance ** 0.5 / n if n else 0
     if ">" in printed:
         return share >= 999
