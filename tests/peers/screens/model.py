@@ -64,6 +64,12 @@ def hiders(stacks, shown):
     yield "ends, kept when alone", lambda s: cut_ends(
         tuple(f for f in s if f not in gone - ends), lambda f: f in both and not OUTER.fullmatch(plain(f)),
         lambda f: f in both and not INNER.fullmatch(plain(f))) or s[:1]
+    def under_object(s, at):
+        m = re.search(r" (\[[^\[\]]*\])$", s[at])
+        return (m[1],) if m and m[1] in shown else ()
+    for at in (0, -1):                         # helpers alone are under the object of one of them
+        yield "names, helpers alone under their object", lambda s, at=at: \
+            tuple(f for f in s if f not in gone) or (under_object(s, at) if s else ())
     yield "none", lambda s: s
 
 
