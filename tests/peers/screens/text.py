@@ -110,6 +110,7 @@ def like(shown, whole):
 @functools.lru_cache(1 << 18)
 def names_it(shown, name):
     """Whether a printed name can be a frame's: whole, or with its file, directories, object left out, or shortened."""
+    shown = INVISIBLE.sub("?", shown)          # hd_visible keeps harmless ones, such as U+FEFF
     clean, shown = INVISIBLE.sub("?", name), shown.rstrip() if shown.rstrip() else shown
     if "?" in shown and shown == INVISIBLE.sub("?", name):
         return True
