@@ -116,7 +116,7 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
         step_label label = { UNNAMED, { "", 0 } };
         if (l->holder != HD_NONE) label = label_of(o, l->holder, l->reference);
         if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
-        if (l->flags & LINK_NO_FIELD) label = (step_label){ UNNAMED, { "", 0 } };
+        if (l->flags & LINK_NO_FIELD) best = label = (step_label){ UNNAMED, { "", 0 } };
         bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first */
         folded++;
         if (label.known >= best.known && !root) best = label;

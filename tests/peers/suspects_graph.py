@@ -518,6 +518,10 @@ for name in ("leaked", "other", "third"):
     h.variable(name, h.node("object", "Config", 1000))
 check("several variables are no table", "global › Config", path([c for c in answer(h)["classes"] if c["class"] == "Config"][0]))
 h = Heap()
+scope = h.context(**{name: h.elements(h.array(), items(h, 3, 1000, "Config")) for name in ("routes", "audit")})
+h.variable("add", h.closure("add", scope))
+check("... nor those of a closure", "global › add: add() › Array › [] Config", path([c for c in answer(h)["classes"] if c["class"] == "Config"][0]))
+h = Heap()
 pairs = items(h, 20, 40, "Pair")
 h.variable("pairs", h.elements(h.array(), pairs))
 for x in pairs:
