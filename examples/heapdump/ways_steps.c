@@ -1,4 +1,4 @@
-/* The tree of path --class on a screen: objects of the engine fold away, a run of one class by one field is a list. */
+/* The tree of path --class on a screen: objects of the engine fold away, a run of a class by one field is a list. */
 
 #include "ways_tree.h"
 
@@ -7,10 +7,12 @@
 enum { FOLDED = 1, JOINS = 2, SHOWN_ROOT = 4 };
 enum { MOST_NAME = 60, MOST_FOLDED = 64 };
 enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an object, its closure */
+enum { MOST_KEYS = 20 };         /* properties with values of one class; more belong to a table */
 
 /* A node before lists have their lengths. */
 typedef struct draft_node {
     uint32_t parent, longest;    /* longest: elements of the longest list */
+    uint32_t number, depth;      /* number: its own; after fold_keys the first one of equal nodes */
     char *label, *what;
     char *next;                  /* by which elements of a list hold the next one */
     known known;
@@ -123,19 +125,21 @@ static uint32_t node_of(screen_tree *t, uint32_t parent, step_label label, char 
     uint32_t node;
     char *text;
     hd_error err;
-    int n = asprintf(&text, "%.*s%s%s", (int)(label.name.len < MOST_NAME ? label.name.len : MOST_NAME), label.name.data,
-                     element ? " " : label.name.len ? ": " : "", what);
+    int most = (int)(label.name.len < MOST_NAME ? label.name.len : MOST_NAME);
+    int n = asprintf(&text, "%.*s%s%s", most, label.name.data, element ? " " : label.name.len ? ": " : "", what);
     if (n < 0 || hd_profile_node(t->names, HD_AXIS_BACKTRACE, parent, (hd_str){ text, (size_t)n }, &node, &err))
         return needed(NULL), 0;
     for (; t->count <= node; t->count++) {
         if (!(t->count & (t->count - 1)))
             t->nodes = needed(realloc(t->nodes, (t->count ? 2 * (size_t)t->count : 1) * sizeof *t->nodes));
-        t->nodes[t->count] = (draft_node){ .parent = parent };
+        t->nodes[t->count] = (draft_node){ .parent = parent, .number = t->count };
     }
     if (t->nodes[node].what) free(text), free(what);
     else {
         text[(size_t)n - strlen(what)] = 0;
-        t->nodes[node] = (draft_node){ .parent = parent, .longest = 1, .label = text, .what = what, .known = label.known };
+        t->nodes[node] = (draft_node){ .parent = parent, .longest = 1, .label = text, .what = what,
+                                       .known = label.known, .number = node,
+                                       .depth = node ? t->nodes[parent].depth + 1 : 0 };
     }
     return node;
 }
@@ -202,6 +206,65 @@ static void make_nodes(screen_tree *t) {
     }
 }
 
+static int by_text(const void *a, const void *b) {
+    const draft_node *x = *(draft_node *const *)a, *y = *(draft_node *const *)b;
+    int order = x->parent < y->parent ? -1 : x->parent > y->parent;
+    if (!order) order = strcmp(x->what, y->what);
+    if (!order) order = (x->known > y->known) - (x->known < y->known);
+    if (!order) order = strcmp(x->label, y->label);
+    return order ? order : x->number < y->number ? -1 : 1;
+}
+
+static bool is_beside(const draft_node *a, const draft_node *b) {
+    return a->parent == b->parent && a->known == b->known && !strcmp(a->what, b->what);
+}
+
+/* Nodes of one text below one node become the first of them. */
+static void join_nodes(draft_node **list, size_t count) {
+    draft_node *first = list[0];
+    for (size_t i = 1; i < count; i++)
+        if (list[i]->number < first->number) first = list[i];
+    for (size_t i = 0; i < count; i++) {
+        if (first->longest < list[i]->longest) first->longest = list[i]->longest;
+        if (!first->next) first->next = list[i]->next, list[i]->next = NULL;
+        list[i]->number = first->number;
+    }
+}
+
+/* Properties of an object that serves as a table: all get the label "[]". */
+static void join_keys(draft_node **list, size_t count) {
+    for (size_t i = 0, end; i < count; i = end) {
+        bool table;
+        for (end = i + 1; end < count && is_beside(list[i], list[end]);) end++;
+        table = end - i > MOST_KEYS && list[i]->known == PROPERTY;
+        for (size_t k = i; table && k < end; k++) {
+            list[k]->known = ELEMENT;
+            free(list[k]->label);
+            list[k]->label = needed(strdup("[] "));
+        }
+        for (size_t k = i, same; k < end; k = same) {
+            for (same = k + 1; same < end && !strcmp(list[k]->label, list[same]->label);) same++;
+            join_nodes(list + k, same - k);
+        }
+    }
+}
+
+/* A JavaScript object is often a table: properties of many names with values of one class are one node. Nodes of one
+   depth are joined before those below. */
+static void fold_keys(screen_tree *t) {
+    draft_node **list = needed(malloc(((size_t)t->count + 1) * sizeof *list));
+    uint32_t *begin = needed(calloc((size_t)t->count + 2, sizeof *begin));
+    for (uint32_t n = 1; n < t->count; n++) begin[t->nodes[n].depth + 1]++;
+    for (uint32_t d = 1; d <= t->count; d++) begin[d] += begin[d - 1];
+    for (uint32_t n = 1; n < t->count; n++) list[begin[t->nodes[n].depth]++] = &t->nodes[n];
+    for (uint32_t d = 1, from = 0; d < t->count && from < t->count - 1; from = begin[d++]) {
+        for (uint32_t i = from; i < begin[d]; i++) list[i]->parent = t->nodes[list[i]->parent].number;
+        qsort(list + from, begin[d] - from, sizeof *list, by_text);
+        join_keys(list + from, begin[d] - from);
+    }
+    free(list), free(begin);
+}
+
 /* Nodes come after those above them. */
 static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth, hd_error *err) {
     uint32_t *number = needed(calloc((size_t)t->count + 1, sizeof *number));
@@ -209,8 +272,13 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
         char *text;
-        int length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
-                                    : asprintf(&text, "%s%s", d->label, d->what);
+        int length;
+        if (d->number != n) {
+            number[n] = number[d->number];
+            continue;
+        }
+        length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
+                                : asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
                                  &number[n], err);
@@ -232,12 +300,14 @@ hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t
     screen_tree t = { .o = o, .w = w, .asked = asked, .marks = marks, .flags = needed(calloc(n, 1)),
                       .shown = needed(malloc(n * sizeof *t.shown)), .node = needed(calloc(n, sizeof *t.node)),
                       .length = needed(calloc(n, sizeof *t.length)), .key = needed(calloc(n, sizeof *t.key)),
-                      .repeats = needed(calloc(n, MOST_PERIOD)), .period = needed(calloc(n, 1)), .names = hd_profile_create(&desc, err) };
+                      .repeats = needed(calloc(n, MOST_PERIOD)), .period = needed(calloc(n, 1)),
+                      .names = hd_profile_create(&desc, err) };
     hd_status status;
     if (!t.names) needed(NULL);
     memset(t.shown, 0xff, n * sizeof *t.shown);
     mark_steps(&t);
     make_nodes(&t);
+    if (hd_dump_v8(o->dump)) fold_keys(&t);
     status = add_all(&t, profile, worth, err);
     for (uint32_t i = 0; i < t.count; i++) free(t.nodes[i].label), free(t.nodes[i].what), free(t.nodes[i].next);
     hd_profile_free(t.names);
@@ -265,7 +335,8 @@ void name_worth_free(name_worth *w) {
 
 static known worth_of(const name_worth *w, hd_str name) {
     char *text = needed(strndup(name.data, name.len));
-    const struct worth *found = bsearch(&(struct worth){ text, UNNAMED }, w->list, w->count, sizeof *w->list, by_name);
+    const struct worth sought = { text, UNNAMED };
+    const struct worth *found = bsearch(&sought, w->list, w->count, sizeof *w->list, by_name);
     free(text);
     return found ? found->known : UNNAMED;
 }

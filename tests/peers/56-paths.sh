@@ -75,6 +75,20 @@ for i in range(1, 1000):
     last = node
 h.write("twos.heapsnapshot")'
 check "a list by twos, too" "y: B › x: list of 499 A (y › x)" "$(screen 100 path --class A twos.heapsnapshot | grep -o 'y: B.*')"
+PYTHONPATH=$root/tests/peers python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
+table = h.variable("all", h.node("object", "Object", 32))
+for i in range(100):
+    session = h.node("object", "Session", 32)
+    h.edge(table, "property", "id%d" % i, session)
+    h.edge(session, "property", "key%d" % i, h.node("object", "Item", 40))
+few = h.variable("few", h.node("object", "Pair", 32))
+for side in "left", "right":
+    h.edge(few, "property", side, h.node("object", "Item", 40))
+h.write("table.heapsnapshot")'
+check "an object as a table: its keys are one step" "all: Object › [] Session › [] Item|few: Pair|left: Item|right: Item" \
+  "$(screen 100 path --class Item table.heapsnapshot | grep -o '\(all\|few\|left\|right\): .*' | paste -sd'|')"
 last=$("$tool" objects --class Item --json leak.heapsnapshot | jq -r '.files[0].objects[-1].id')
 check "path --id: the same" "global,queue: Object,head: list of 50 Item (next)" \
   "$(screen 100 path --id "$last" leak.heapsnapshot | sed -n 's/^  \(.*\)  id .*/\1/p' | paste -sd,)"
