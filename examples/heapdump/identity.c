@@ -68,10 +68,26 @@ static void put_moved(FILE *out, const identity_pair *p, const int id_columns[2]
     fputc('\n', out);
 }
 
+/* False if objects only have other classes: a detached node has another class than before. */
+static bool is_any_changed(const identity_pair *p) {
+    moved *list;
+    size_t n;
+    for (uint32_t i = 0; i < p->change->count; i++)
+        if (identity_changed(&p->change->rows[i])) return true;
+    n = moved_of(p, CHANGED, &list);
+    free(list);
+    return n != 0;
+}
+
 void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
     const int id_columns[2] = { id_columns_of(p->graph[0], false), id_columns_of(p->graph[1], false) };
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
-    display(out, p->side[0] ? "\nobject by object, of those that have an identity hash code\n" : "\nobject by object\n");
+    display(out, "\nobject by object%s", p->side[0] ? ", of those that have an identity hash code" : "");
+    if (!is_any_changed(p)) {
+        display(out, ": none is new, gone or of another size\n");
+        return;
+    }
+    display(out, "\n");
     display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
             "change of kept", "kept", "class");
     for (uint32_t i = 0; i < p->change->count && shown < most; i++) {

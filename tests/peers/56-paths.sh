@@ -89,6 +89,15 @@ for side in "left", "right":
 h.write("table.heapsnapshot")'
 check "an object as a table: its keys are one step" "all: Object › [] Session › [] Item|few: Pair|left: Item|right: Item" \
   "$(screen 100 path --class Item table.heapsnapshot | grep -o '\(all\|few\|left\|right\): .*' | paste -sd'|')"
+python3 -c '
+import json
+s = json.load(open("detached.heapsnapshot"))
+n = s["snapshot"]["meta"]["node_fields"].index("detachedness")
+width = len(s["snapshot"]["meta"]["node_fields"])
+s["nodes"][n::width] = [1 if d == 2 else d for d in s["nodes"][n::width]]
+json.dump(s, open("attached.heapsnapshot", "w"))'
+check "diff: nodes that became detached" "object by object: none is new, gone or of another size" \
+  "$("$tool" diff attached.heapsnapshot detached.heapsnapshot | sed -n '/^object by object/,$p' | paste -sd'|' || true)"
 last=$("$tool" objects --class Item --json leak.heapsnapshot | jq -r '.files[0].objects[-1].id')
 check "path --id: the same" "global,queue: Object,head: list of 50 Item (next)" \
   "$(screen 100 path --id "$last" leak.heapsnapshot | sed -n 's/^  \(.*\)  id .*/\1/p' | paste -sd,)"
