@@ -248,7 +248,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
         display(out, m->count > 1 && !m->ids
                          ? hd_dump_v8(s->o.dump) ? "  not known: object ids differ between these snapshots (see the "
                                                    "warning); compared by class\n"
-                                                 : "  not known: objects have no lasting ids; compared by class\n"
+                                                 : "  not known: only snapshots of V8 are compared by object; compared by class\n"
                          : "  nothing\n");
     display(out, "%s\n",
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"
