@@ -122,7 +122,7 @@ bool classes_cut(const arguments *a) {
            c->max_output_bytes;
 }
 
-/* What changed, class by class and, of snapshots that tell who is who, object by object. */
+/* Changes by class and, if the ids of both snapshots belong together, object by object. */
 int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
     hd_graph_change *change;
     uint8_t *reached[2] = { NULL, NULL };

@@ -216,7 +216,7 @@ check "classes that hold a tenth, and what holds them" "Script 779 94" "$("$tool
 check "one screen of objects" yes "$([ "$("$tool" suspects sass.dartheap | wc -c)" -le 8192 ] && echo yes)"
 check "where it piles up" "global" "$("$tool" suspects --json "$data/node-small.heapsnapshot" | jq -r '.graphs[0].suspects[0].class')"
 check "snapshots alike: nothing grew" "0 0" "$("$tool" suspects --json "$data/node-small.heapsnapshot" "$data/node-small.heapsnapshot" | jq -r '.graphs[0] | "\(.suspects | length) \(.classes | length)"')"
-check "snapshots that do not tell who is who" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -c 'not known: only snapshots of V8 are compared by object')"
+check "snapshots that are compared by class" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -c 'not known: only snapshots of V8 are compared by object')"
 check "every format" "" "$(for f in "$data"/*.* "$seeds"/*/v* "$seeds"/*/sample*; do "$tool" suspects "$f" > out 2> err; s=$?; [ $s -le 1 ] || echo "$f: $s"; "$tool" suspects --json "$f" > out 2> err && { jq -e . out > /dev/null || echo "$f: JSON"; }; done)"
 check "heaps and objects are looked at apart" "1 1" "$(status "$tool" suspects three.json sass.dartheap) $(grep -c 'looked at apart' err)"
 check "a file that is not there" 1 "$(status "$tool" suspects gone)"
