@@ -343,7 +343,7 @@ static void the_memory_allowed_is_for_the_whole_call(void **state) {
 static void the_limit_that_was_reached_is_named(void **state) {
     (void)state;
     static const char netcf[] = "a 2 x 1\no 1 1 8 1\no 2 1 8 1\no 3 1 8 1\nc x 1\n";
-    static const char deep[] = "[[[[[[]]]]]]";
+    static const char deep[] = "[{\"ph\":[[[[[]]]]]}]";
     hd_options options = { .limits.max_records = 2 };
     hd_dump *dump;
     hd_error err;
