@@ -37,7 +37,7 @@ static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t ref
     else display(out, ", by reference %u", reference);
 }
 
-/* By what it holds the next one. */
+/* The field, index or ephemeron by which an object holds the next one. */
 static void put_way_on(FILE *out, const objects *o, const hd_path *path, uint32_t i) {
     hd_str field = field_of(o, path, i);
     if (field.len) display(out, ", by "), put_name(out, field);
@@ -69,7 +69,7 @@ static void put_step(FILE *out, const arguments *a, const screen *s, const objec
     free(rest);
 }
 
-/* In so many lines, the middle left out, or 0. */
+/* `rows`: lines to use, with the middle left out; 0: any number. */
 static void put_path(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
                      uint32_t rows) {
     hd_root root = hd_graph_root(o->graph, path->root);
@@ -86,7 +86,7 @@ static void put_path(FILE *out, const arguments *a, const screen *s, const objec
     }
 }
 
-/* Leaves steps out until `rows` lines are enough: first steps without a name of the program, each time from the middle. */
+/* Leaves steps out until `rows` lines are enough, from the middle. Steps without a name of the program go first. */
 static void leave_out(const steps *s, uint32_t rows, bool *out) {
     uint32_t left = s->count, middle = s->count / 2;
     for (int named = 0; named < 2; named++)

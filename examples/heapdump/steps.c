@@ -7,7 +7,7 @@ enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an 
 
 /* Names. --------------------------------------------------------------------------------------- */
 
-static bool begins_with(hd_str text, const char *start) {
+bool begins_with(hd_str text, const char *start) {
     size_t n = strlen(start);
     return text.len >= n && !memcmp(text.data, start, n);
 }

@@ -44,6 +44,7 @@ enum {
     LINK_LIST = 8                /* later element of a list: two elements are enough for a list */
 };
 
+bool begins_with(hd_str text, const char *start);
 /* Whether an object is the engine's own: hidden, code, array, synthetic, "system / ...". False but for V8. */
 bool is_of_engine(const objects *o, uint32_t object);
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference);

@@ -4,17 +4,12 @@
 
 #include "origins.h"
 
-static bool starts_with(hd_str text, const char *start) {
-    size_t n = strlen(start);
-    return text.len >= n && !memcmp(text.data, start, n);
-}
-
-/* A DOM node: not the browser's own data of one, and no native object of Node, which is detached when JavaScript does not
-   hold it. */
+/* Whether an object is a DOM node. The browser's own data of a node is none. Nor is a native object of Node, which is
+   detached if JavaScript does not hold it. */
 static bool is_page_node(const objects *o, uint32_t object) {
     hd_str name = hd_v8_name(hd_dump_v8(o->dump), object);
-    return is_detached(o, object) && !starts_with(name, "Node / ") && !starts_with(name, "blink::") &&
-           !starts_with(name, "system / ");
+    return is_detached(o, object) && !begins_with(name, "Node / ") && !begins_with(name, "blink::") &&
+           !begins_with(name, "system / ");
 }
 
 static uint32_t count_nodes(const objects *o) {
@@ -41,7 +36,8 @@ static uint32_t most_frequent(uint32_t *list, uint32_t n, uint32_t *times) {
     return best;
 }
 
-/* Finds the object that holds most nodes, on shortest ways. Nodes of a removed tree that hold each other do not count. */
+/* Finds the object that holds most nodes, on shortest paths. Nodes of a removed tree that hold each other do not
+   count. */
 static void find_holder(const shot *s, detached *d, const uint32_t *nodes) {
     uint32_t *holders = needed(malloc(((size_t)d->nodes + 1) * sizeof *holders)), n = 0;
     for (uint32_t i = 0; i < d->nodes; i++) {
@@ -91,15 +87,15 @@ int detached_find(const matched *m, detached *d) {
 /* "<li>" of "Detached <li>". */
 static hd_str attached_name(const shot *s, uint32_t class_index) {
     hd_str name = hd_graph_class(s->o.graph, class_index).name;
-    if (starts_with(name, "Detached ")) name.data += 9, name.len -= 9;
+    if (begins_with(name, "Detached ")) name.data += 9, name.len -= 9;
     return name;
 }
 
 void put_detached(FILE *out, const arguments *a, const matched *m, const detached *d) {
     const shot *s = &m->shots[m->count - 1];
     if (!d->nodes) return;
-    display(out, "detached DOM nodes, which a page removed from its document and still holds:\n  %u node%s (", d->nodes,
-            plural(d->nodes));
+    display(out, "detached DOM nodes, which a page removed from its document and still holds:\n  %u node%s (",
+            d->nodes, plural(d->nodes));
     for (uint32_t i = 0; i < d->kinds; i++)
         display(out, "%s%llu ", i ? ", " : "", (unsigned long long)d->kind[i].objects),
             put_short_class(out, a, attached_name(s, d->kind[i].class_index));

@@ -71,7 +71,7 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
         while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
         if (n > 2 * p) c->period = p, c->count = n;
     }
-    for (uint32_t i = 1; i <= c->period; i++) /* of a long list the second element retains about as much as the first */
+    for (uint32_t i = 1; i <= c->period; i++)
         if (has_twins(s, c->part[i - 1].object, c->part[i].object)) c->period = 0;
     for (uint32_t i = 1; i < c->period; i++) /* the first part is an object of the program */
         if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&

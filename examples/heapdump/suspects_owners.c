@@ -144,8 +144,8 @@ static uint32_t *owners_on_way(const owners *w, const shot *s, const uint32_t *o
     return of;
 }
 
-/* Whether an old object is the owner of what several objects below it share: an instance of the program. The global
-   object, scopes and roots are above too much to tell anything. */
+/* Whether an old object owns new objects that several objects below it share. Only an instance of the program does: the
+   global object, scopes and roots dominate too much to explain anything. */
 static bool owns_shared(const owners *w, uint32_t old) {
     const shot *last = &w->m->shots[w->m->count - 1];
     uint32_t user = w->user[old];
