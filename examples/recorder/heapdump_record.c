@@ -312,7 +312,8 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
         if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) continue;
         m.start = info->dlpi_addr + ph->p_vaddr;
         m.end = m.start + ph->p_memsz;
-        if ((uintptr_t)&each_module - m.start < ph->p_memsz) own_start = m.start, own_end = m.end;
+        /* Linked into the program itself, its frames cannot be told from the program's. */
+        if (path != exe && (uintptr_t)&each_module - m.start < ph->p_memsz) own_start = m.start, own_end = m.end;
         add_module(&m, hash_of(path));
         if (own_start != m.start) add_transparent(info, &m);
     }
