@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "private.h"
+#include "long.h"
 #include "faults.h"
 #include "heaps.h"
 
@@ -709,7 +710,7 @@ static void top_is_printed_in_columns(void **state) {
 
 /* Random heaps. ------------------------------------------------------------------------------- */
 
-enum { ROUNDS = 1500 };
+#define ROUNDS long_or_short(1500, 500)
 
 static hd_profile *sum_of(const hd_profile *const *p, const int *order, int n) {
     hd_profile *sum = profile_new(2);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "private.h"
+#include "long.h"
 #include "heaps.h"
 
 static void assert_printed(const hd_heap *heap, const hd_tree_options *options, const char *expected) {
@@ -440,9 +441,9 @@ static void first_axis_has_to_be_one_of_the_profile(void **state) {
 /* Large trees: each of these is linear, or near it. ------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
-enum { MANY = 100000 };
+#define MANY 100000
 #else
-enum { MANY = 1000000 };
+#define MANY long_or_short(1000000, 200000)
 #endif
 
 static hd_status count_bytes(void *user, const void *data, size_t size) {

@@ -5,7 +5,9 @@ cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 must gcc libc6-dev libcmocka-dev libstb-dev pkg-config
 mkdir -p build/peers/long
-programs=$(grep -l '#include "long.h"' tests/test_*.c | sed 's|tests/\(.*\)\.c|build/tests/plain/\1 build/tests/asan/\1|')
+long=$(grep -l '#include "long.h"' tests/test_*.c)
+programs=$(echo "$long" | sed 's|tests/\(.*\)\.c|build/tests/plain/\1 build/tests/asan/\1|')
+programs+=" $(grep -l '^/\* threads' $long | sed 's|tests/\(.*\)\.c|build/tests/tsan/\1|')"
 made -k $programs > build/peers/long/make.log 2>&1 || { cat build/peers/long/make.log; fail "not all are built"; }
 for program in $programs; do
   if HEAPDUMP_LONG=1 ASAN_OPTIONS=detect_leaks=1 "$program" > build/peers/long/log 2>&1; then pass "$program"
