@@ -2268,10 +2268,10 @@ HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *
    that a crashed writer left open is closed. What the trace has of a process already makes a difference to
    the trace viewer alone, which takes the first list of type names only: dumps of such a process are better
    added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
-   bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
-   traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
-   viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and when the trace's ids pass 2^52.
-   What was written until then is of no use. Cost: about that of reading the trace. */
+   bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON, has not one
+   traceEvents, or is an array whose first element is no object; HD_INVALID also when the trace has a dump of the
+   same pid and id, whatever is in it: the viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and
+   when the trace's ids pass 2^52. What was written until then is of no use. Cost: about that of reading the trace. */
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err);
 
@@ -22117,13 +22117,16 @@ static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool mo
     return HD_OK;
 }
 
-static hd_status hd__trace_add_events(hd__trace_add *a) {
+/* is_root: a bare array of events. Its first element must be an object, as for the reader. */
+static hd_status hd__trace_add_events(hd__trace_add *a, bool is_root) {
     hd__pull *p = &a->pull;
     hd__token token;
     bool any = false;
     if (a->inserted) return hd__trace_add_fail(a, "traceEvents for the second time");
     while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
         if (token == HD__T_ERROR) return p->status;
+        if (is_root && !any && token != HD__T_OBJECT)
+            return hd__trace_add_fail(a, "expected a trace, found a JSON array whose first element is no object");
         any = true;
         if (a->events % HD__TRACE_PROGRESS == 0) HD__TRY(hd__trace_add_progress(a));
         if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__TRACE_PROGRESS - a->events % HD__TRACE_PROGRESS, &a->events))
@@ -22149,12 +22152,12 @@ static hd_status hd__trace_add_root(hd__trace_add *a) {
         return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
     token = hd__pull_next(p);
     if (token == HD__T_ARRAY) {
-        HD__TRY(hd__trace_add_events(a));
+        HD__TRY(hd__trace_add_events(a, true));
     } else if (token == HD__T_OBJECT) {
         HD__TRACE_MEMBERS(a, m) {
             if (!hd__is(m.key, "traceEvents")) hd__pull_skip(p, m.token);
             else if (m.token != HD__T_ARRAY) return hd__trace_add_fail(a, "traceEvents: an array expected");
-            else HD__TRY(hd__trace_add_events(a));
+            else HD__TRY(hd__trace_add_events(a, false));
         }
         if (p->status) return p->status;
         if (!a->inserted) return hd__trace_add_fail(a, "a trace expected, an object without traceEvents found");
