@@ -46,12 +46,23 @@ bool is_along(const arguments *a, uint32_t axis, bool lines);
 /* The value in such a name, of length 0 in others. */
 hd_str value_along(hd_str name, const char *axis);
 
+/* Puts a line behind the last, in preorder; or an <other> with the figures of `from`. */
+line *listing_push(listing *l, const line *from);
+void listing_push_other(listing *l, const line *from);
+hd_str copied_name(hd_str s);
+/* Whether it is a value of --by, which has its line: the names of frames might displace it. */
+bool listing_is_value(const listing *l, const line *x);
+/* listing_nest.c: in place of `some`, the same entries of `all` and the forks above them. */
+void listing_nest(const listing *all, listing *some);
+static inline uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
 /* Frames as frames_shown has them; after listing_repeat. */
 void listing_shorten(listing *l);
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
 /* listing_order.c: puts lines with one parent in order of the bytes or blocks that they show; other orders stay. */
 void listing_sort(listing *l, hd_order order);
+/* listing_put.c */
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
                  const hd_heap *after);
 /* Columns in front of the names of a heap without estimates. */

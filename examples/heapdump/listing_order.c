@@ -10,8 +10,6 @@ typedef struct rank {
     bool other;
 } rank;
 
-static uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
-
 /* An unknown number of blocks is as none, as in hd_tree. */
 static uint64_t key_of(const listing *l, const line *x, hd_order order) {
     const hd_amount *a = x->amount;

@@ -244,6 +244,34 @@ static hd_status put_hidden(showing *s, const hd_heap *heap, hd_error *err) {
 
 /* Both ------------------------------------------------------------------------------------------ */
 
+static int by_size(const void *x, const void *y) {
+    const sized_heap *a = x, *b = y;
+    int order = -compare_numbers(a->bytes, b->bytes);
+    return order ? order : compare_numbers(a->number, b->number);
+}
+
+size_t largest_first(const arguments *a, const screen *s, sized_heap *heaps, size_t count) {
+    enum { MOST = 10, LINES = 8 };
+    size_t most = s->rows ? (size_t)s->rows / LINES : MOST;
+    if (a->all || a->json || count <= MOST) return count;
+    qsort(heaps, count, sizeof *heaps, by_size);
+    return most < 2 ? 2 : most < count ? most : count;
+}
+
+void put_smaller(FILE *out, const arguments *a, const screen *s, const char *what, const sized_heap *heaps,
+                 size_t shown, size_t count) {
+    uint64_t bytes = 0;
+    if (shown == count) return;
+    for (size_t h = shown; h < count; h++)
+        bytes = heaps[h].bytes > UINT64_MAX - bytes ? UINT64_MAX : bytes + heaps[h].bytes;
+    put_style(out, s, FAINT);
+    display(out, "not shown: %zu smaller %s, of ", count - shown, what), put_bytes(out, a, heaps[shown].bytes, 0);
+    if (heaps[shown].bytes)
+        display(out, " and less, "), put_bytes(out, a, bytes, 0), display(out, " together");
+    display(out, " (--all)\n");
+    put_style(out, s, PLAIN);
+}
+
 /* What a listing leaves out, and how to see it. */
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
     put_style(out, s, FAINT);
