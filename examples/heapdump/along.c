@@ -26,15 +26,14 @@ typedef struct joining {
 static hd_status join_values(joining *x, hd_error *err) {
     hd_status status = HD_OK;
     for (uint32_t i = 1; i < x->values.node_count && !status; i++) {
-        hd_str value = x->values.node_name[i];
-        char *name;
+        hd_str value = x->values.node_name[i], name;
         if (x->values.parent[i]) {
             status = hd_profile_node(x->to, 0, x->of_value[x->values.parent[i]], value, &x->of_value[i], err);
             continue;
         }
-        if (asprintf(&name, "%s: %.*s", x->values.name, (int)value.len, value.data) < 0) name = needed(NULL);
-        status = hd_profile_node(x->to, 0, 0, hd_cstr(name), &x->of_value[i], err);
-        free(name);
+        name = value_with_key(x->values.name, value);
+        status = hd_profile_node(x->to, 0, 0, name, &x->of_value[i], err);
+        free((void *)(uintptr_t)name.data);
     }
     return status;
 }
@@ -126,6 +125,15 @@ hd_status heap_along(const hd_heap *heap, uint32_t axis, const hd_options *optio
 
 bool is_along(const arguments *a, uint32_t axis, bool lines) {
     return axis && !a->every_route && (lines || a->cutoff.max_entries || a->cutoff.max_output_bytes);
+}
+
+hd_str value_with_key(const char *axis, hd_str value) {
+    size_t n = strlen(axis);
+    char *text = needed(malloc(n + 2 + value.len + 1));
+    memcpy(text, axis, n);
+    memcpy(text + n, ": ", 2);
+    if (value.len) memcpy(text + n + 2, value.data, value.len);
+    return (hd_str){ text, n + 2 + value.len };
 }
 
 hd_str value_along(hd_str name, const char *axis) {

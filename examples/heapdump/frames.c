@@ -173,11 +173,19 @@ static char *short_value(hd_str name, size_t key, int columns) {
     return t.data;
 }
 
+enum { VALUE_FEWEST = 4 };       /* columns of a value behind its key */
+
+int value_columns(hd_str name) {
+    enum { KEY_MOST = 32 };      /* beyond, the key is shortened with the value */
+    int key = (int)axis_key(name), columns = columns_of(name);
+    if (!key || key > KEY_MOST) return 0;
+    return columns < key + VALUE_FEWEST ? columns : key + VALUE_FEWEST;
+}
+
 char *short_name(hd_str name, int columns) {
-    enum { FEWEST = 4 };
     growing t = { NULL, 0 };
     int key = (int)axis_key(name);
-    if (key && columns >= key + FEWEST && columns_of(name) > columns)
+    if (key && columns >= key + VALUE_FEWEST && columns_of(name) > columns)
         return short_value(name, (size_t)key, columns - key);
     text_put(&t, "", 0);
     for (hd_str piece, rest = name; (piece = hd_visible(&rest)).len;) text_put(&t, piece.data, piece.len);

@@ -48,6 +48,8 @@ int columns_of(hd_str name);
 /* The name in at most so many columns (0: whole, but for what is not shown on terminals): without its file and
    line, without parameters, without what templates were made for, without its beginning. To be freed. */
 char *short_name(hd_str name, int columns);
+/* The fewest columns in which short_name keeps the key of "age: 10 ms"; 0 for other names. */
+int value_columns(hd_str name);
 /* Names of frames, outermost first, in at most so many columns: "main › run › … 7 more › parse", equal neighbours
    as "walk ×50". Names at the end are shown before others, or those at the start. To be freed. */
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start);

@@ -32,25 +32,23 @@ hd_str copied_name(hd_str s) {
 /* A frame, or a value with the name of its axis: "type: T". */
 static hd_str value_of(const hd_axis *axis, uint32_t number, uint32_t node) {
     hd_str value = axis->node_name[node];
-    char *text;
-    int size;
     if (number == HD_AXIS_BACKTRACE || !axis->name || !*axis->name) return copied_name(value);
-    size = asprintf(&text, "%s: %.*s", axis->name, (int)value.len, value.data);
-    if (size < 0) needed(NULL);
-    return (hd_str){ text, (size_t)size };
+    return value_with_key(axis->name, value);
 }
 
-/* The names of the axis that the row was reached along, or of the first that differs; a type beside frames. */
+/* The names of the axis that the row was reached along, or of the first that differs; values of all others. */
 static void take_names(line *x, const place *p) {
     for (uint32_t a = 0; a < p->rows->axis_count; a++) {
+        const hd_axis *axis = &p->axis[a];
         uint32_t *nodes, n = nodes_between(p, a, &nodes);
         if (n && !x->name_count) {
             x->axis = a;
             x->names = needed(malloc(n * sizeof *x->names));
-            x->names[x->name_count++] = value_of(&p->axis[a], a, nodes[n - 1]);
-            for (uint32_t i = n - 1; i-- > 0;) x->names[x->name_count++] = copied_name(p->axis[a].node_name[nodes[i]]);
-        } else if (n && !x->type.len) {
-            x->type = value_of(&p->axis[a], a, nodes[0]);
+            x->names[x->name_count++] = value_of(axis, a, nodes[n - 1]);
+            for (uint32_t i = n - 1; i-- > 0;) x->names[x->name_count++] = copied_name(axis->node_name[nodes[i]]);
+        } else if (n) {
+            x->values = needed(realloc(x->values, ((size_t)x->value_count + n) * sizeof *x->values));
+            while (n) x->values[x->value_count++] = value_of(axis, a, nodes[--n]);
         }
         free(nodes);
     }
@@ -136,8 +134,8 @@ void listing_free(listing *l) {
     for (uint32_t i = 0; i < l->count; i++) {
         line *x = &l->lines[i];
         for (uint32_t k = 0; k < x->name_count; k++) free((void *)(uintptr_t)x->names[k].data);
-        free((void *)(uintptr_t)x->type.data);
-        free(x->names), free(x->times);
+        for (uint32_t k = 0; k < x->value_count; k++) free((void *)(uintptr_t)x->values[k].data);
+        free(x->names), free(x->values), free(x->times);
     }
     free(l->lines);
     free(l->path);

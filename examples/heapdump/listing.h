@@ -13,7 +13,8 @@ typedef struct line {
     uint32_t name_count;
     uint64_t *times;             /* by name: how often recursion repeats it; NULL: never */
     uint64_t path;               /* the number of the frames that lead here, where some are repeated */
-    hd_str type;                 /* where the type is another, too; else of length 0 */
+    hd_str *values;              /* along further axes that differ from the row above, too: "type: T" */
+    uint32_t value_count;
     hd_amount amount[2];         /* of one heap: [0] */
     uint32_t depth, axis;
     unsigned flags;              /* HD_DIFF_ */
@@ -52,6 +53,8 @@ void listing_push_other(listing *l, const line *from);
 hd_str copied_name(hd_str s);
 /* Whether it is a value of --by, which has its line: the names of frames might displace it. */
 bool listing_is_value(const listing *l, const line *x);
+/* along.c: "age: 1 s" of an axis and a value. */
+hd_str value_with_key(const char *axis, hd_str value);
 /* listing_nest.c: in place of `some`, the same entries of `all` and the forks above them. */
 void listing_nest(const listing *all, listing *some);
 static inline uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }

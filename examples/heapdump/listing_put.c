@@ -138,30 +138,63 @@ static size_t add_calls(const columns *c, const line *x, bool is_first, frame_ru
     return n;
 }
 
-/* The names of a line: frames, without a "<self>" that is nearly all there is; then a type. */
-static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
-    const line *x = &l->lines[i];
-    frame_run *calls = NULL;
-    hd_str type = { NULL, 0 };
-    size_t n = 0;
-    char *text, *of = NULL;
+/* What a line names: frames, without a "<self>" that is nearly all there is; then values of other axes. */
+typedef struct named {
+    frame_run *calls;
+    hd_str *values;
+    size_t count, value_count;
+} named;
+
+static void add_values(named *to, const hd_str *values, size_t count) {
+    to->values = needed(realloc(to->values, (to->value_count + count + 1) * sizeof *to->values));
+    for (size_t i = 0; i < count; i++) to->values[to->value_count++] = values[i];
+}
+
+static named named_by(const columns *c, const listing *l, const line *x) {
+    named names = { NULL, NULL, 0, 0 };
     for (const line *y = x;; y = &l->lines[y->next]) {
-        if (y->axis == x->axis || y->axis == HD_AXIS_BACKTRACE) n = add_calls(c, y, y == x, &calls, n);
-        else if (y->name_count) type = y->names[y->name_count - 1];
-        if (y->type.len) type = y->type;
-        if (y->next == HD_NONE) break;
+        if (y->axis == x->axis || y->axis == HD_AXIS_BACKTRACE)
+            names.count = add_calls(c, y, y == x, &names.calls, names.count);
+        else add_values(&names, y->names, y->name_count);
+        add_values(&names, y->values, y->value_count);
+        if (y->next == HD_NONE) return names;
     }
-    if (type.len) {
-        of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
-        if (room) room -= columns_of(hd_cstr(of)) + 3;
+}
+
+/* The values behind each other, in a third of the room or in what their keys need. */
+static char *values_text(const named *names, int room) {
+    int each = room / (3 * (int)names->value_count);
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    for (size_t i = 0; i < names->value_count; i++) {
+        int least = value_columns(names->values[i]);
+        char *value;
+        if (least < 8) least = 8;
+        value = short_name(names->values[i], !room ? 0 : each > least ? each : least);
+        display(f, "%s%s", i ? CALLS : "", value);
+        free(value);
     }
+    closed_text(f, &text);
+    return text;
+}
+
+static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
+    enum { LEAST = 12 };
+    const line *x = &l->lines[i];
+    named names = named_by(c, l, x);
+    char *text = NULL, *values = NULL;
+    int least = names.count ? value_columns(names.calls[0].name) : 0;
+    if (least < LEAST) least = LEAST;
+    if (names.value_count) values = values_text(&names, room);
+    if (room && values) room -= columns_of(hd_cstr(values)) + 3;
     if (l->whole) room = INT_MAX / 2;
-    text = n ? short_calls(calls, n, room && room < 12 ? 12 : room, c->a->invert) : needed(strdup(""));
-    put_style(out, c->screen, x->entry == HD_NONE || is_self(calls[0].name) ? FAINT : PLAIN);
-    display(out, "%s", text);
-    if (of) put_style(out, c->screen, FAINT), display(out, "%s%s", n ? CALLS : "", of);
+    if (names.count) text = short_calls(names.calls, names.count, room && room < least ? least : room, c->a->invert);
+    put_style(out, c->screen, x->entry == HD_NONE || (names.count && is_self(names.calls[0].name)) ? FAINT : PLAIN);
+    display(out, "%s", text ? text : "");
+    if (values) put_style(out, c->screen, FAINT), display(out, "%s%s", text ? CALLS : "", values);
     put_style(out, c->screen, PLAIN);
-    free(calls), free(text), free(of);
+    free(names.calls), free(names.values), free(text), free(values);
 }
 
 void put_besides(FILE *out, const arguments *a, uint64_t more, bool open) {

@@ -79,6 +79,33 @@ check "a chain of equal figures folds" "main › run › big" "$("$tool" tree "$
 check "<other> has the blocks that are not listed" "20 big,20000 <other>" \
   "$("$tool" tree "$work/few.csv" | awk '/big$|<other>$/ { print $4, $NF }' | paste -sd ,)"
 
+# A line names the values of every axis that its figures are of.
+printf 'profile,stack,type,axis_age,bytes,blocks\n,main,U,old,30,1\n,main,T,old,40,1\n,main;a;c,T,old,30,1\n,main,T,new,1,1\n' > "$work/three.csv"
+check "--every-route: values of two other axes" "70 main › type: T › age: old,41 main › <self> › type: T" \
+  "$("$tool" tree --bytes --every-route --entries 3 "$work/three.csv" | awk '/^ *[0-9].*›/ { sub(/^ */, ""); sub(/ .*%.*  /, " "); print }' | paste -sd ,)"
+# ... and with the key of the axis, however narrow the terminal; a NUL does not end a value.
+cells() { # COLUMN: deep stacks of one type or two
+  python3 -c 'import sys
+print("profile,stack,%s,bytes,blocks" % sys.argv[1])
+for n in range(1, 13):
+    for kind in ("[unknown]", "app")[n % 2:]:
+        print(",%s,%s,%d,1" % (";".join("function%d" % i for i in range(n)), kind, n * 1000 + len(kind)))' "$1"
+}
+for axis in type axis_guarded_status; do
+  cells $axis > "$work/deep-$axis.csv"
+  for columns in 40 60 80; do
+    for options in --all "--all --by ${axis#axis_}" "--by ${axis#axis_}" "--every-route --entries 30"; do
+      on_terminal ${columns}x24 "$tool" tree --bytes $options "$work/deep-$axis.csv" > "$work/keys.txt"
+      check "tree $options on $columns columns: values have the key of their axis" "0 some" \
+        "$(awk -v key="${axis#axis_}: " -v options="$options" '/(n\]|p)$/ { if (index($0, key)) some = 1; else bad++ } END { print bad + 0, some || options == "--all" ? "some" : "none" }' "$work/keys.txt")"
+    done
+  done
+done
+printf '{"traceEvents":[{"ph":"v","pid":1,"ts":1,"id":"0x1","args":{"dumps":{"heaps_v2":{"maps":{"nodes":[{"id":1,"name_sid":1}],"types":[{"id":1,"name_sid":2},{"id":2,"name_sid":3}],"strings":[{"id":1,"string":"main"},{"id":2,"string":"T\\u0000x"},{"id":3,"string":"T\\u0000y"}]},"allocators":{"m":{"nodes":[1,1],"types":[1,2],"sizes":[50,40],"counts":[1,1]}}}}}}]}' > "$work/nul.json"
+for options in "--by type" "--by type --entries 9" --all; do
+  check "tree $options: a NUL does not end a value" "type: T?x,type: T?y" "$("$tool" tree $options "$work/nul.json" | grep -o 'type: .*' | paste -sd ,)"
+done
+
 # Paths are cut to their base name, unless two functions would read the same; then to what distinguishes them.
 cat > "$work/same.folded" <<'END'
 main (src/main.c:3) [app];util (lib/a/util.c:7) [app] 100

@@ -200,9 +200,6 @@ class Checker:
             if text.startswith(": "):
                 ways += [[text[:k]] + text[k + n:].split(CHAIN) for sign, n in ((": ", 2), (CHAIN, 3))
                          for k in range(2, len(text)) if text.startswith(sign, k)] + [[text]]
-        for way in list(ways):                 # a value that had no room for its key
-            if self.columns and self.v.axes and way[-1].startswith("…") and len(way[-1]) < 11:
-                ways.append(way[:-1] + [": " + way[-1]])
         for way in ways:
             steps = []
             for s in way:
