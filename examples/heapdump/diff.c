@@ -70,6 +70,7 @@ static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *a
     for (int i = 0; i < 2 && !d->a->invert; i++)
         if (d->again[i]) listing_repeat(&l, d->again[i]);
     if (!d->a->wide) listing_shorten(&l);
+    listing_sort(&l, d->a->order);
     listing_put(d->to.text, d->a, &d->screen, &l, before, after);
     listing_free(&l);
     return HD_OK;

@@ -94,7 +94,7 @@ static hd_status add_line(listing *l, const line *from, const place *p) {
 static hd_status add_tree_row(void *user, const hd_tree_row *row) {
     const place p = { row->breakdown->axis, &row->breakdown->entries, 0, row->entry };
     return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis,
-                                .folds = row->folds, .more = { row->unlisted } }, &p);
+                                .route = row->axis, .folds = row->folds, .more = { row->unlisted } }, &p);
 }
 
 static hd_status add_diff_row(void *user, const hd_diff_row *row) {
@@ -102,7 +102,7 @@ static hd_status add_diff_row(void *user, const hd_diff_row *row) {
     listing *l = user;
     l->compares = true;
     return add_line(l, &(line){ .amount = { row->amount[0], row->amount[1] }, .depth = row->depth, .axis = row->axis,
-                                .flags = row->flags, .folds = row->folds,
+                                .route = row->axis, .flags = row->flags, .folds = row->folds,
                                 .more = { row->unlisted[0], row->unlisted[1] } }, &p);
 }
 
@@ -231,7 +231,7 @@ static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap
     hd_status status = gather(a, heap, after, tree, l, err);
     if (status) return status;
     l->listed = l->count;
-    if (all->count) listing_nest(all, l), listing_sort(l, tree->order);
+    if (all->count) listing_nest(all, l);
     fold(a, l);
     return HD_OK;
 }

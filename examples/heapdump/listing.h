@@ -17,6 +17,7 @@ typedef struct line {
     uint32_t value_count;
     hd_amount amount[2];         /* of one heap: [0] */
     uint32_t depth, axis;
+    uint32_t route;              /* the axis that the row above is broken down along; axis: of the names */
     unsigned flags;              /* HD_DIFF_ */
     uint64_t more[2];            /* bytes that it may hold besides, of a merged heap; by side of two */
     uint32_t entry;              /* HD_NONE: <other> */
@@ -63,7 +64,7 @@ static inline uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b
 void listing_shorten(listing *l);
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
-/* listing_order.c: puts lines with one parent in order of the bytes or blocks that they show; other orders stay. */
+/* listing_order.c: puts lines with one parent in the order of what they show; after listing_shorten. */
 void listing_sort(listing *l, hd_order order);
 /* listing_put.c */
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,

@@ -83,6 +83,7 @@ static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
     if (status) return status;
     if (!s->a->invert) listing_repeat(&l, s->again);
     if (!s->of_objects && !s->a->wide) listing_shorten(&l);
+    listing_sort(&l, s->a->order);
     listing_put(s->to.text, s->a, &s->screen, &l, heap, NULL);
     listing_free(&l);
     return HD_OK;

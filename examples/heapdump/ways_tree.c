@@ -174,6 +174,7 @@ int ways_text(const arguments *a, const objects *o, FILE *out) {
     }
     if (m.live) {
         char id[24];
+        listing_sort(&l, view.order);
         l.whole = true;          /* or it is shortened here */
         if (s.columns && !a->all) ways_shorten(&l, &m.worth, s.columns, listing_figures(a, &s, &l));
         listing_put(out, a, &s, &l, &m.heap, NULL);

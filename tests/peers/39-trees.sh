@@ -50,13 +50,25 @@ sums() { # of JSON: the first rows are values of the axis, and have the bytes of
 for n in 4 8 20 100; do
   check "tree --by age --entries $n goes by age" true "$("$tool" tree --by age --entries $n --json tests/data/ages.csv | sums age)"
 done
-check "tree --by age --entries 20: values have the name of their axis" "age: 10 ms to 100 ms age: 100 ms to 1 s age: 1 s to 10 s" \
-  "$("$tool" tree --by age --entries 20 tests/data/ages.csv | grep -o 'age: [0-9]* [a-z]* to [0-9]* [a-z]*' | xargs)"
 on_terminal() { # COLUMNSxROWS COMMAND...
   TERM=dumb HEAPDUMP_PAGER=cat PYTHONPATH=tests/peers python3 -c 'import sys, on_terminal
 columns, rows = map(int, sys.argv[1].split("x"))
 sys.stdout.buffer.write(on_terminal.run(sys.argv[2:], columns, rows)[0].replace(b"\r\n", b"\n"))' "$@"
 }
+# A folded line is sorted by what it shows: the bytes of its last frame, the names from its first.
+printf 'main;z;big 100\nmain;b 30\nmain;a;c 5\nmain;a;d 5\nmain;f (lib/z.c:1) 7\nmain;f (src/a.c:2) 6\n' > "$work/folds.folded"
+printf 'main;z;big 200\nmain;b 60\nmain;a;c 9\nmain;a;d 8\nmain;f (lib/z.c:1) 12\nmain;f (src/a.c:2) 9\n' > "$work/folds-later.folded"
+for size in pipe 80x24 140x50; do
+  see() { if [ $size = pipe ]; then "$tool" "$@"; else on_terminal $size "$tool" "$@"; fi; }
+  for command in "tree" "diff $work/folds.folded"; do
+    check "$command --sort self, $size: by what the last frame holds itself" "z › big,b,f" \
+      "$(see $command --sort self "$work/folds-later.folded" | sed -n 's/.*  \(z › big\|[bf]\)\( .*\|$\)/\1/p' | head -3 | paste -sd ,)"
+    check "$command --sort name, $size: by names as they are shown" "a,b,a.c,z.c,z" \
+      "$(see $command --sort name "$work/folds-later.folded" | grep -oE '  (a|b|f \([az].c:[12]\)|z › big)$' | sed 's/.*(//; s/:.*//; s/ ›.*//' | xargs | tr ' ' ,)"
+  done
+done
+check "tree --by age --entries 20: values have the name of their axis" "age: 10 ms to 100 ms age: 100 ms to 1 s age: 1 s to 10 s" \
+  "$("$tool" tree --by age --entries 20 tests/data/ages.csv | grep -o 'age: [0-9]* [a-z]* to [0-9]* [a-z]*' | xargs)"
 for size in 80x24 140x50; do
   on_terminal $size "$tool" tree --by age --bytes tests/data/ages.csv > "$work/by.txt"
   check "tree --by age on a terminal of $size: the three ages, and no more than the whole" "3 yes" \

@@ -1,7 +1,7 @@
 """tree and diff: each printed line finds its node, figures are compared, parts add up."""
 import re
 from model import View, less, with_axis
-from text import approx, BYTES, CHAIN, INVISIBLE, is_error, is_share, is_size, names_it, parts, segments
+from text import approx, BYTES, CHAIN, INVISIBLE, is_error, is_share, is_size, names_it, parts, segments, TIMES
 
 BAR = "[\u2588-\u258f \u2591-\u2593]{8}"
 TREE = re.compile(rf"\s*(?P<bytes>{BYTES})(?P<error> ±\s*>?[\d.]+%)?\s+(?P<share>> ?100%|[\d.]+%)"
@@ -153,7 +153,6 @@ class Checker:
                             for s, chain, n in found for c in chain):
             self.report.bad("figures of another frame than the last that is named", x.raw)
         x.doubtful = not good
-        x.first = ((good or found)[0][1] + ((good or found)[0][0][0],))[0]
         x.states = [s for s, _, _ in good or found]
         if good and CHAIN in x.text and good[0][2] and not any(self.level(*g) for g in good):
             kind = "fold over different figures" if self.strict_fold else None
@@ -282,15 +281,24 @@ class Checker:
             self.sorted(x)
 
     def sorted(self, x):
-        kids = [k for k in x.kids if k is not x.other and k.states and not k.text.startswith("<self>")]
-        if self.sort == "name" or len(self.views) > 1:
-            return                             # shown names are shortened
-        ways = [[self.value(k, self.sort) for k in kids]] if self.sort != "self" else []
-        if not ways:                           # of the first or the last frame of a line
-            one = all(len(k.states) == 1 and k.states[0][0] >= 0 for k in kids)
-            ways = [[self.v.own((n, k.states[0][1]))[0] for k, n in zip(kids, nodes)] for nodes in
-                    ([k.states[0][0] for k in kids], [k.first for k in kids])] if one else [[None]]
-        if None not in ways[0]:
-            self.report.relation()
-            if all(any(a < b for a, b in zip(keys, keys[1:])) for keys in ways):
-                (self.report.note if self.sort == "self" else self.report.bad)(f"not sorted by {self.sort}", x.raw)
+        kids = [k for k in x.kids if k is not x.other]
+        if len(self.views) > 1 or any(k.capped for k in kids):
+            return
+        self.report.relation()
+        if self.sort == "name":
+            names = [TIMES.sub(r"\1", k.text.split(CHAIN)[0]).encode() for k in kids]
+            wrong = not self.columns and any(a > b and not re.search(b"\\?|\xe2\x80\xa6", a + b) for a, b in zip(names, names[1:]))
+        else:
+            keys = [self.own_bytes(k) if self.sort == "self" else self.value(k, self.sort) for k in kids]
+            wrong = None not in keys and any(a < b for a, b in zip(keys, keys[1:]))
+        if wrong:
+            self.report.bad(f"not sorted by {self.sort}", x.raw)
+
+    def own_bytes(self, x):
+        """The bytes beyond the callees that are listed below a line; of a value, beyond values of its axis."""
+        axes = "|".join(map(re.escape, self.v.axes)) or "no axis"
+        along = re.compile(rf"({axes}): ")
+        of = along.match(x.text)
+        parts = [self.value(k, "bytes") for k in x.kids if k is not x.other and k.text.split(CHAIN)[-1] != "<self>" and
+                 (along.match(k.text) or [None])[0] == (of or [None])[0]]
+        return None if None in parts or any(k.capped for k in x.kids) else self.value(x, "bytes") - sum(parts)
