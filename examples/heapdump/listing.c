@@ -1,4 +1,4 @@
-/* Trees as lines for people: rows are collected, and those that fold join a line. */
+/* Trees as lines for people: collecting rows, and folding chains of rows into lines. */
 
 #include "listing.h"
 

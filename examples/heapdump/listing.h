@@ -56,7 +56,7 @@ hd_str copied_name(hd_str s);
 bool listing_is_value(const listing *l, const line *x);
 /* along.c: "age: 1 s" of an axis and a value. */
 hd_str value_with_key(const char *axis, hd_str value);
-/* listing_nest.c: in place of `some`, the same entries of `all` and the forks above them. */
+/* listing_nest.c: replaces `some` by the same entries of `all` and the forks above them. */
 void listing_nest(const listing *all, listing *some);
 static inline uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
@@ -64,7 +64,7 @@ static inline uint64_t difference(uint64_t a, uint64_t b) { return a > b ? a - b
 void listing_shorten(listing *l);
 /* Has it tell how often recursion repeats frames of its heap, or of one of two. */
 void listing_repeat(listing *l, const repeats *again);
-/* listing_order.c: puts lines with one parent in the order of what they show; after listing_shorten. */
+/* listing_order.c: sorts siblings by the printed figures or names; after listing_shorten. */
 void listing_sort(listing *l, hd_order order);
 /* listing_put.c */
 void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,

@@ -1,5 +1,5 @@
 /* Nesting. A budget lists `main > a` and `main > b` without `main`: where ways part, the frame that they part at is
-   listed, too, so that each line says what is new in it. */
+   listed, too, so that no line repeats the names of another. */
 
 #include "listing.h"
 

@@ -1,5 +1,5 @@
-/* The order of lines. A line names several frames, and its figures are those of the last one: lines with one parent
-   are in the order of the figures and names that they show. hd_tree goes by rows, which are the first frames. */
+/* The order of lines. A line can name several frames, and its figures are those of the last. Siblings are sorted by
+   the printed figures or names; hd_tree sorts by the first row of each line. */
 #include "listing.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 typedef struct rank {
     uint64_t key;
     hd_str name;                 /* with HD_ORDER_NAME */
-    uint32_t parent, group, number; /* group: of lines along one axis, which --every-route tells one by one */
+    uint32_t parent, group, number; /* group: siblings along one axis, with --every-route */
     bool other;                  /* <other> is last in its group */
 } rank;
 
@@ -79,7 +79,8 @@ static int by_rank(const void *x, const void *y) {
 static rank *ranks_of(const listing *l, hd_order order) {
     rank *ranks = needed(calloc(l->count, sizeof *ranks));
     uint32_t *last = needed(calloc(l->count, sizeof *last)); /* by parent, its last line until now */
-    uint64_t *own[2] = { order == HD_ORDER_SELF ? own_bytes(l, 0) : NULL, order == HD_ORDER_SELF ? own_bytes(l, 1) : NULL };
+    uint64_t *own[2] = { NULL, NULL };
+    for (int side = 0; side < 2 && order == HD_ORDER_SELF; side++) own[side] = own_bytes(l, side);
     for (uint32_t i = 1; i < l->count; i++) {
         const line *x = &l->lines[i], *end = x;
         uint32_t before = last[x->parent];

@@ -1,4 +1,4 @@
-/* The lines of a listing as text: figures, then names in what room is left. */
+/* The lines of a listing as text: figures, then names shortened to the columns left. */
 
 #include "listing.h"
 
@@ -138,7 +138,7 @@ static size_t add_calls(const columns *c, const line *x, bool is_first, frame_ru
     return n;
 }
 
-/* What a line names: frames, without a "<self>" that is nearly all there is; then values of other axes. */
+/* The names of a line: frames, without a folded "<self>"; then values of other axes. */
 typedef struct named {
     frame_run *calls;
     hd_str *values;
@@ -161,7 +161,7 @@ static named named_by(const columns *c, const listing *l, const line *x) {
     }
 }
 
-/* The values behind each other, in a third of the room or in what their keys need. */
+/* All values, in a third of the columns, or in more where their keys need more. */
 static char *values_text(const named *names, int room) {
     int each = room / (3 * (int)names->value_count);
     char *text;
