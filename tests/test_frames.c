@@ -184,6 +184,12 @@ static void names_lose_place_parameters_templates_beginning(void **state) {
     is_short("type: std::vector<std::string>", 20, "type: std::vector<\xe2\x80\xa6>");
     is_short("type: std::vector<std::string>", 12, "type: \xe2\x80\xa6" "or<\xe2\x80\xa6>");
     is_short("guarded_status: Disabled", 18, "\xe2\x80\xa6 Disabled");
+    is_short("guarded_status: Disabled", 20, "guarded_status: \xe2\x80\xa6led");
+    assert_int_equal(value_columns(hd_cstr("guarded_status: Disabled")), 20);
+    assert_int_equal(value_columns(hd_cstr("type: app")), 9);
+    assert_int_equal(value_columns(hd_cstr("type: std::string")), 10);
+    assert_int_equal(value_columns(hd_cstr("ns::f")), 0);
+    assert_int_equal(value_columns(hd_cstr("a_key_that_is_longer_than_any_line_has_room_for: 1")), 0);
 }
 
 static void is_chain(const char *const *names, size_t count, int columns, bool from_start, const char *expected) {

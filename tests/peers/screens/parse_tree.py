@@ -298,7 +298,8 @@ class Checker:
         """The bytes beyond the callees that are listed below a line; of a value, beyond values of its axis."""
         axes = "|".join(map(re.escape, self.v.axes)) or "no axis"
         along = re.compile(rf"({axes}): ")
-        of = along.match(x.text)
-        parts = [self.value(k, "bytes") for k in x.kids if k is not x.other and k.text.split(CHAIN)[-1] != "<self>" and
-                 (along.match(k.text) or [None])[0] == (of or [None])[0]]
+        def is_callee(k):
+            frames = [s for s in k.text.split(CHAIN) if not along.match(s)]
+            return frames[-1:] != ["<self>"] and (along.match(k.text) or [""])[0] == (along.match(x.text) or [""])[0]
+        parts = [self.value(k, "bytes") for k in x.kids if k is not x.other and is_callee(k)]
         return None if None in parts or any(k.capped for k in x.kids) else self.value(x, "bytes") - sum(parts)
