@@ -148,7 +148,7 @@ class File:
             told = []
         self.all = heaps
         if self.format.startswith("entries without"):
-            report.left_out["entries without those above them"] += 1
+            report.left_out["files: entries without those above them"] += 1
             return                             # JSON has such paths as one name
         rows = [r for t in told for r in t["rows"]]
         if not told or any(r["axis"] == "dominator" or r["bytes"] >> 62 or

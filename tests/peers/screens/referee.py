@@ -9,6 +9,7 @@ from files import File, pair_views, selectors
 from model import ZERO, add, by_name
 from text import names_it
 
+MOST = 32 << 20                # bytes of a screen
 ENV = {"PATH": os.environ["PATH"], "TERM": "dumb", "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
@@ -65,8 +66,13 @@ class Tool:
             out, status = on_terminal.run([self.path, *arguments], columns, 50, stdin=subprocess.DEVNULL,
                                           stderr=subprocess.DEVNULL, env=ENV)
             return re.sub(r"\033\[[0-9;]*[mK]", "", out.decode(errors="replace")).replace("\r", ""), status
-        p = subprocess.run([self.path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, env=ENV)
-        return p.stdout.decode(errors="replace"), p.returncode
+        with subprocess.Popen([self.path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=ENV) as p:
+            out = p.stdout.read(MOST + 1)
+            if len(out) > MOST:                # every route along eight axes: ten million lines
+                p.kill()
+                self.report.left_out["screens of more than 32 MiB"] += 1
+        return out.decode(errors="replace"), p.returncode
 
 
 # Screens -----------------------------------------------------------------------------------------
@@ -287,7 +293,7 @@ def main():
     print("screens: " + ", ".join(f"{n} {c}" for c, n in sorted(report.screens.items())))
     print(f"figures compared: {report.count}; relations checked: {report.relations}")
     for why, n in sorted(report.left_out.items()):
-        print(f"left out: {n} files: {why}")
+        print(f"left out: {n} {why}")
     for kinds, word in (report.notes, "note"), (report.kinds, "VIOLATION"):
         for kind, found in sorted(kinds.items()):
             print(f"{word}: {kind}: {len(found)}")
