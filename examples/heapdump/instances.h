@@ -8,6 +8,11 @@
    freed; NULL, told, when the file has no such class. */
 uint8_t *classes_asked(const arguments *a, const objects *o);
 
+/* Whether a damaged V8 snapshot has lost the references to an object, so that it seems to be a root. */
+bool is_cut_off(const objects *o, uint32_t object);
+/* The kind of a root: "static"; "unknown" of an object that is cut off. */
+const char *root_kind_text(const objects *o, const hd_root *root);
+
 /* For each object that a root holds the one before it on a shortest way, of several the first found. */
 typedef struct ways {
     uint32_t *held_by;           /* HD_NONE: a root, or nothing */

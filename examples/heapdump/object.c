@@ -285,7 +285,7 @@ static void json_subject(const arguments *a, hd_json *j, const objects *o, const
         hd_root root = hd_graph_root(o->graph, i);
         if (root.object != s->object) continue;
         hd_json_object(j);
-        json_text(j, "root", hd_root_kind_name(root.kind));
+        json_text(j, "root", root_kind_text(o, &root));
         json_u64(j, "flags", root.flags);
         hd_json_end(j);
     }

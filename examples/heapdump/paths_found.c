@@ -1,6 +1,7 @@
 /* Paths to an object. In V8 snapshots the first one is that of suspects and path --class. */
 
 #include "paths.h"
+#include "steps.h"
 
 /* Starts of paths in V8 snapshots, in three groups: objects that node 0 holds for the program or page, objects that
    the engine's roots hold, and objects that node 0 does not reach. A path shows node 0 and the engine's root too. */
@@ -29,8 +30,8 @@ static void add_start(v8_starts *s, uint32_t group, uint32_t object, uint32_t ho
     s->counts[group]++;
 }
 
-/* `known`: the first path to the target. */
-static void starts_find(const objects *o, const hd_path *known, v8_starts *s) {
+/* `first`: the first path to the target. */
+static void starts_find(const objects *o, const hd_path *first, v8_starts *s) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_object top = hd_graph_object(o->graph, 0);
     size_t room = hd_graph_root_count(o->graph);
@@ -39,8 +40,8 @@ static void starts_find(const objects *o, const hd_path *known, v8_starts *s) {
     *s = (v8_starts){ .objects = needed(malloc(room * sizeof *s->objects)),
                       .holders = needed(malloc(room * sizeof *s->holders)),
                       .references = needed(malloc(room * sizeof *s->references)),
-                      .object = known->objects[known->length - 1],
-                      .last_holder = known->length > 1 ? known->objects[known->length - 2] : HD_NONE };
+                      .object = first->objects[first->length - 1],
+                      .last_holder = first->length > 1 ? first->objects[first->length - 2] : HD_NONE };
     for (uint32_t r = 0; r < top.reference_count; r++)
         if (is_strong(&top, r) && !is_engine_root(v8, top.references[r])) add_start(s, 0, top.references[r], 0, r);
     for (uint32_t r = 0; r < top.reference_count; r++) {
@@ -54,13 +55,6 @@ static void starts_find(const objects *o, const hd_path *known, v8_starts *s) {
 }
 
 static void starts_free(v8_starts *s) { free(s->objects), free(s->holders), free(s->references); }
-
-static uint32_t reference_to(const objects *o, uint32_t holder, uint32_t object) {
-    hd_object x = hd_graph_object(o->graph, holder);
-    uint32_t r = 0;
-    while (r < x.reference_count && (x.references[r] != object || !is_strong(&x, r))) r++;
-    return r < x.reference_count ? r : HD_NONE;
-}
 
 /* Adds a path of `length` zeroed objects. */
 static void add_path(found_paths *found, uint32_t root, uint32_t length, uint32_t **nodes, uint32_t **references) {
@@ -77,7 +71,7 @@ static void add_whole(const objects *o, found_paths *found, const v8_starts *s, 
     add_path(found, before ? 0 : s->references[p->root], before + p->length, &nodes, &references);
     memcpy(nodes + before, p->objects, p->length * sizeof *nodes);
     memcpy(references + before, p->references, p->length * sizeof *references);
-    if (before == 2) nodes[1] = holder, references[0] = reference_to(o, 0, holder);
+    if (before == 2) nodes[1] = holder, references[0] = reference_between(o, 0, holder);
     if (before) references[before - 1] = s->references[p->root];
 }
 

@@ -2,8 +2,7 @@
 
 #include "steps.h"
 #include "frames.h"
-
-enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an object, its closure */
+#include "runs.h"
 
 /* Names. --------------------------------------------------------------------------------------- */
 
@@ -31,9 +30,16 @@ bool is_of_engine(const objects *o, uint32_t object) {
            hd_str_equal(hd_v8_name(v8, object), hd_cstr("system")));
 }
 
-static bool is_synthetic(const objects *o, uint32_t object) {
+bool is_synthetic(const objects *o, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
+}
+
+uint32_t reference_between(const objects *o, uint32_t holder, uint32_t object) {
+    hd_object x = hd_graph_object(o->graph, holder);
+    for (uint32_t r = 0; r < x.reference_count; r++)
+        if (x.references[r] == object && (!x.kinds || x.kinds[r] == HD_REFERENCE_STRONG)) return r;
+    return HD_NONE;
 }
 
 /* V8 calls the value of a WeakMap's pair "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)". */
@@ -131,20 +137,42 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
     return n;
 }
 
-static bool is_like(const objects *o, const draft *d, uint32_t first, uint32_t at, uint32_t period) {
-    return same_class(o, d[at].object, d[at - period].object) &&
-           (at - period == first || hd_str_equal(d[at].label.name, d[at - period].label.name));
+/* A path before lists are found. */
+typedef struct drafts {
+    const objects *o;
+    const draft *list;
+    uint32_t count;
+    uint32_t *period;            /* of the list of three elements or more that begins here; 0: none */
+} drafts;
+
+static bool draft_alike(const void *user, uint32_t at, uint32_t before, bool first) {
+    const drafts *d = user;
+    return same_class(d->o, d->list[at].object, d->list[before].object) &&
+           (first || hd_str_equal(d->list[at].label.name, d->list[before].label.name));
 }
 
-/* Length of the list that begins here, from its first to its last element; 0: no list. Three elements make a list. */
-static uint32_t run_from(const objects *o, const draft *d, uint32_t n, uint32_t first, uint32_t *period) {
-    for (uint32_t p = 1; p <= MOST_PERIOD && first + p < n; p++) {
-        uint32_t at = first + p;
-        while (at < n && is_like(o, d, first, at, p)) at++;
-        *period = p;
-        if (at - first > 2 * p || (at - first > p && d[first + p].list)) return (at - first - 1) / p * p + 1;
+static void find_periods(drafts *d) {
+    uint64_t *keys = needed(malloc(((size_t)d->count + 1) * sizeof *keys));
+    for (uint32_t i = 0; i < d->count; i++) {
+        hd_str label = d->list[i].label.name;
+        keys[i] = hd_graph_object(d->o->graph, d->list[i].object).class_index;
+        for (size_t k = 0; k < label.len; k++) keys[i] = run_key(keys[i], (uint8_t)label.data[k]);
     }
-    return 0;
+    d->period = run_starts(keys, d->count, draft_alike, d);
+    free(keys);
+}
+
+/* Length of the list that begins here, from its first to its last element; 0: no list. Two elements are enough where
+   a longer list is known. */
+static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period) {
+    enum { MOST_PARTS = 6 };
+    uint32_t at;
+    *period = d->period[first];
+    for (uint32_t p = 1; !*period && p <= MOST_PARTS && first + p < d->count; p++)
+        if (d->list[first + p].list && draft_alike(d, first + p, first, true)) *period = p;
+    if (!*period) return 0;
+    for (at = first + *period; at < d->count && draft_alike(d, at, at - *period, at == first + *period);) at++;
+    return (at - first - 1) / *period * *period + 1;
 }
 
 /* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. */
@@ -166,9 +194,10 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
 static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
     bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
     char *label = cut(d->label.name, most, ""), *text;
+    hd_root of = hd_graph_root(o->graph, root);
     int n;
-    if (d->root && !engine)
-        n = asprintf(&text, "%s root: %s", hd_root_kind_name(hd_graph_root(o->graph, root).kind), what);
+    if (d->root && (!engine || is_cut_off(o, d->object)))
+        n = asprintf(&text, "%s root: %s", root_kind_text(o, &of), what);
     else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
     free(label);
     return n < 0 ? needed(NULL) : text;
@@ -177,11 +206,13 @@ static char *step_text(const objects *o, const draft *d, const char *what, size_
 steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most) {
     draft *d = needed(malloc(((size_t)count + 1) * sizeof *d));
     steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0 };
-    uint32_t n = fold(o, links, count, d), period = 0, run;
+    drafts all = { .o = o, .list = d, .count = fold(o, links, count, d) };
+    uint32_t n = all.count, period, run;
+    find_periods(&all);
     for (uint32_t i = 0; i < n; i += run) {
         step *to = &s.list[s.count++];
         char *what;
-        run = run_from(o, d, n, i, &period);
+        run = run_from(&all, i, &period);
         *to = (step){ .object = d[i].object, .last = d[i].object, .known = d[i].label.known };
         if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
         else run = 1;
@@ -192,7 +223,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         to->text = step_text(o, &d[i], what, most, links[0].reference);
         free(what);
     }
-    free(d);
+    free(d), free(all.period);
     return s;
 }
 

@@ -47,6 +47,9 @@ enum {
 bool begins_with(hd_str text, const char *start);
 /* Whether an object is the engine's own: hidden, code, array, synthetic, "system / ...". False but for V8. */
 bool is_of_engine(const objects *o, uint32_t object);
+bool is_synthetic(const objects *o, uint32_t object);
+/* Number of the first strong reference from one object to another; HD_NONE: there is none. */
+uint32_t reference_between(const objects *o, uint32_t holder, uint32_t object);
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference);
 /* "Map", "onDone()", "(Stack roots)": an object without its label, cut to `most` bytes unless that is 0. Freed by the
    caller. */

@@ -188,7 +188,7 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
 typedef struct crowd {
     uint32_t *object, *weight, *farthest, count;
     uint32_t *place;             /* by object: its index here, plus 1; 0: none */
-    uint32_t *head, *distance;   /* by object: way_heads; steps from the root */
+    const uint32_t *distance;    /* of the shot */
 } crowd;
 
 static void crowd_add(crowd *c, uint32_t object, uint32_t weight, uint32_t farthest) {
@@ -207,15 +207,11 @@ static void crowd_open(const shot *s, crowd *c) {
     c->count = 0;
     c->object = needed(malloc(n * sizeof *c->object)), c->weight = needed(malloc(n * sizeof *c->weight));
     c->farthest = needed(malloc(n * sizeof *c->farthest)), c->place = needed(calloc(n, sizeof *c->place));
-    c->head = way_heads(s), c->distance = needed(calloc(n, sizeof *c->distance));
-    for (uint32_t i = 0; i < s->ways.count; i++) {
-        uint32_t o = s->ways.order[i], h = s->ways.held_by[o];
-        c->distance[o] = h == HD_NONE ? 0 : c->distance[h] + 1;
-    }
+    c->distance = s->distance;
 }
 
 static void crowd_free(crowd *c) {
-    free(c->object), free(c->weight), free(c->farthest), free(c->place), free(c->head), free(c->distance);
+    free(c->object), free(c->weight), free(c->farthest), free(c->place);
 }
 
 /* How much the holders of objects are alike: class, field and closure name; class and field; class only, by a few
@@ -273,25 +269,25 @@ static likeness step_back(const shot *s, crowd *c, uint32_t all) {
     c->count = 0;
     for (uint32_t i = 0; i < n; i++)
         if (held_alike(s, one, c->object[i], how))
-            crowd_add(c, c->head[s->ways.held_by[c->object[i]]], c->weight[i], c->farthest[i]);
+            crowd_add(c, s->head[s->ways.held_by[c->object[i]]], c->weight[i], c->farthest[i]);
     return how;
 }
 
 /* The shared path to the farthest object. how[i] tells how much alike the holders are i steps back. */
-static steps steps_from(const shot *s, const crowd *c, uint32_t object, const likeness *how, uint32_t back,
+static steps steps_from(const shot *s, uint32_t object, const likeness *how, uint32_t back,
                         size_t most) {
-    uint32_t n = 1, end = c->head[object], at = object;
+    uint32_t n = 1, end = s->head[object], at = object;
     chain_link *links;
     steps way;
-    for (uint32_t i = 0; i < back; i++) end = c->head[s->ways.held_by[end]];
+    for (uint32_t i = 0; i < back; i++) end = s->head[s->ways.held_by[end]];
     for (uint32_t o = object; o != end; o = s->ways.held_by[o]) n++;
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
         links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
-                                 c->head[at] == at ? 0 : LINK_LIST };
+                                 s->head[at] == at ? 0 : LINK_LIST };
     links[n - 1].flags |= LINK_ANY_NAME;
-    at = c->head[object];
-    for (uint32_t i = 0, k = n - 1; i < back; i++, at = c->head[s->ways.held_by[at]]) {
+    at = s->head[object];
+    for (uint32_t i = 0, k = n - 1; i < back; i++, at = s->head[s->ways.held_by[at]]) {
         while (links[k].object != at) k--;
         if (how[i] == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
         if (how[i] == FEW_FIELDS) links[k].flags |= LINK_NO_FIELD;
@@ -310,9 +306,10 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
 }
 
 steps common_way(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
-    enum { MOST_BACK = 256 };
+    enum { MOST_BACK = 256, MOST_WORK = 16 }; /* work: holders that are compared, by object */
     const shot *s = &m->shots[m->count - 1];
     uint32_t back = 0, best = 0;
+    uint64_t work = 0;
     likeness how[MOST_BACK];
     steps way = { NULL, 0 };
     crowd c;
@@ -320,14 +317,16 @@ steps common_way(const matched *m, uint32_t class_index, size_t most, uint32_t *
     *all = *sharing = 0;
     for (uint32_t i = 0; i < s->ways.count; i++) {
         uint32_t o = s->ways.order[i];
-        if (s->class_of[o] == class_index && !is_old(m, o)) crowd_add(&c, c.head[o], 1, o), ++*all;
+        if (s->class_of[o] == class_index && !is_old(m, o)) crowd_add(&c, s->head[o], 1, o), ++*all;
     }
-    while (back < MOST_BACK && (how[back] = step_back(s, &c, *all)) != NOT_ALIKE) back++;
+    while (back < MOST_BACK && (work += c.count) <= MOST_WORK * (uint64_t)s->ways.count &&
+           (how[back] = step_back(s, &c, *all)) != NOT_ALIKE)
+        back++;
     for (uint32_t i = 0; i < c.count; i++)
         if (c.weight[i] > c.weight[best]) best = i;
     for (uint32_t i = 0; back && i < c.count; i++)
         if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
-    if (2 * *sharing > *all) way = steps_from(s, &c, c.farthest[best], how, back, most);
+    if (2 * *sharing > *all) way = steps_from(s, c.farthest[best], how, back, most);
     crowd_free(&c);
     return way;
 }

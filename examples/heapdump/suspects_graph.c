@@ -70,6 +70,7 @@ static void shot_prepare(shot *s) {
     s->heaviest = needed(malloc(((size_t)d->count + 1) * sizeof *s->heaviest));
     s->label = needed(calloc((size_t)d->count + 1, sizeof *s->label));
     s->closure = needed(calloc((size_t)d->count + 1, sizeof *s->closure));
+    s->distance = needed(calloc((size_t)d->count + 1, sizeof *s->distance));
     memset(s->heaviest, 0xff, ((size_t)d->count + 1) * sizeof *s->heaviest);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
@@ -79,14 +80,19 @@ static void shot_prepare(shot *s) {
     for (uint32_t i = 0; i < s->ways.count; i++) {
         uint32_t o = s->ways.order[i];
         if (v8 && hd_str_equal(hd_v8_type(v8, o), hd_cstr("closure"))) s->closure[o] = hd_v8_name(v8, o).data;
-        if (s->ways.held_by[o] != HD_NONE) s->label[o] = label_of(&s->o, s->ways.held_by[o], s->ways.by[o]).name.data;
+        if (s->ways.held_by[o] == HD_NONE) continue;
+        s->label[o] = label_of(&s->o, s->ways.held_by[o], s->ways.by[o]).name.data;
+        s->distance[o] = s->distance[s->ways.held_by[o]] + 1;
     }
+    s->period = list_periods(s);
+    s->head = way_heads(s);
 }
 
 static void shot_free(shot *s) {
     hd_dominators_free(s->o.dominators);
     if (s->class_of) ways_free(&s->ways);
     free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
+    free(s->period), free(s->distance), free(s->head);
 }
 
 /* Finds the objects of the last snapshot in all others; none if ids name other objects from one to the next. */
@@ -242,13 +248,15 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     }
     put_bytes(out, a, s->o.dominators->bytes, 0);
     display(out, " alive\n%s\n",
-            m->count > 1 ? "objects that hold more than before, the likeliest leak first:" : holders_head(piles, n, fit));
+            m->count > 1 ? "objects that hold more than before, the likeliest leak first:"
+                         : holders_head(piles, n, fit));
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, m->count > 1 && !m->ids
                          ? hd_dump_v8(s->o.dump) ? "  not known: object ids differ between these snapshots (see the "
                                                    "warning); compared by class\n"
-                                                 : "  not known: only snapshots of V8 are compared by object; compared by class\n"
+                                                 : "  not known: only snapshots of V8 are compared by object; "
+                                                   "compared by class\n"
                          : "  nothing\n");
     display(out, "%s\n",
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"

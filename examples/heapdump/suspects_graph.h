@@ -17,7 +17,8 @@ typedef enum role {
     ROOTS                        /* synthetic */
 } role;
 
-/* A snapshot with dominators and shortest paths. Columns are by object; only the last snapshot has the last three. */
+/* A snapshot with dominators and shortest paths. Columns are by object; the last snapshot alone has those after
+   class_of. */
 typedef struct shot {
     objects o;
     ways ways;
@@ -26,6 +27,9 @@ typedef struct shot {
     const char **closure;        /* name of a closure; else NULL */
     const char **label;          /* name of the reference to it on the shortest path; equal names are one pointer */
     uint32_t *heaviest;          /* the child in the dominator tree that retains most; HD_NONE: none */
+    uint32_t *period;            /* of the list that begins here, along the heaviest children; 0: none */
+    uint32_t *distance;          /* steps from the root */
+    uint32_t *head;              /* first element of the list at the end of the shortest path; itself: no list */
 } shot;
 
 /* A suspect: an object that holds many bytes, or more bytes than before. */
@@ -107,11 +111,10 @@ typedef struct chain {
 } chain;
 /* Finds the list that begins with an object; false: no list begins there. */
 bool chain_from(const shot *s, uint32_t object, chain *c);
-/* Number of the reference from one object to another; HD_NONE: no strong reference. */
-uint32_t reference_to(const shot *s, uint32_t from, uint32_t to);
 /* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
-/* By object: first element of the list at the end of its shortest path; itself: no list. Freed by the caller. */
+/* shot.period and shot.head; the latter needs shot.distance. */
+uint32_t *list_periods(const shot *s);
 uint32_t *way_heads(const shot *s);
 
 /* suspects_piles.c */

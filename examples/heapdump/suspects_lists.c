@@ -1,28 +1,12 @@
 /* suspects: linked lists, in the dominator tree and on the shortest paths. */
 
+#include "runs.h"
 #include "suspects_graph.h"
-
-enum { MOST_PERIOD = 6 };        /* objects that alternate in a list: an object, its closure, the closure's context */
-
-uint32_t reference_to(const shot *s, uint32_t from, uint32_t to) {
-    hd_object o = hd_graph_object(s->o.graph, from);
-    for (uint32_t r = 0; r < o.reference_count; r++)
-        if (o.references[r] == to && (!o.kinds || o.kinds[r] == HD_REFERENCE_STRONG)) return r;
-    return HD_NONE;
-}
 
 static void chain_push(chain *c, uint32_t object, hd_str field) {
     if (!(c->count & (c->count - 1)))
         c->part = needed(realloc(c->part, (c->count ? 2 * (size_t)c->count : 1) * sizeof *c->part));
     c->part[c->count++] = (struct chain_part){ object, field };
-}
-
-/* Whether a part continues the list: it has class and field of the part `period` before it. The first part may have
-   another field. */
-static bool is_like(const shot *s, const struct chain_part *part, uint32_t at, uint32_t period) {
-    const struct chain_part *x = &part[at], *y = &part[at - period];
-    return s->class_of[x->object] == s->class_of[y->object] && x->field.len &&
-           (at == period || hd_str_equal(x->field, y->field));
 }
 
 /* Appends the next part: an object that the last part holds and dominates, of the expected class and field. */
@@ -58,38 +42,75 @@ static bool has_twins(const shot *s, uint32_t object, uint32_t child) {
    roots that lead to each other are no list. */
 bool chain_from(const shot *s, uint32_t object, chain *c) {
     memset(c, 0, sizeof *c);
-    if (s->role[object] == ROOTS) return false;
+    if (s->role[object] == ROOTS || !s->period[object]) return false;
+    c->period = s->period[object];
     chain_push(c, object, hd_cstr(""));
-    while (c->count <= 2 * MOST_PERIOD) {
+    while (c->count <= 2 * c->period) {
         uint32_t last = c->part[c->count - 1].object, next = s->heaviest[last];
-        uint32_t r = next == HD_NONE ? HD_NONE : reference_to(s, last, next);
-        if (r == HD_NONE) break;
-        chain_push(c, next, label_of(&s->o, last, r).name);
-    }
-    for (uint32_t p = 1; p <= MOST_PERIOD && 2 * p < c->count && !c->period; p++) {
-        uint32_t n = p;
-        while (n <= 2 * p && is_like(s, c->part, n, p)) n++;
-        if (n > 2 * p) c->period = p, c->count = n;
+        chain_push(c, next, label_of(&s->o, last, reference_between(&s->o, last, next)).name);
     }
     for (uint32_t i = 1; i <= c->period; i++)
-        if (has_twins(s, c->part[i - 1].object, c->part[i].object)) c->period = 0;
+        if (has_twins(s, c->part[i - 1].object, c->part[i].object)) return free(c->part), false;
     for (uint32_t i = 1; i < c->period; i++) /* the first part is an object of the program */
         if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&
                                                              s->role[c->part[i].object] == OF_PROGRAM))
-            c->period = 0;
-    if (!c->period) return free(c->part), false;
+            return free(c->part), false;
     while (chain_grow(s, c)) {}
     c->elements = (c->count - 1) / c->period + 1;
     c->count = (c->elements - 1) * c->period + 1;
     return true;
 }
 
-/* A cheap test by class whether a list may begin here. */
-static bool may_repeat(const shot *s, uint32_t object) {
-    uint32_t at = object;
-    for (uint32_t p = 1; p <= MOST_PERIOD && (at = s->heaviest[at]) != HD_NONE; p++)
-        if (s->class_of[at] == s->class_of[object]) return true;
-    return false;
+/* Objects of which each one is the heaviest child of the one before. */
+typedef struct heavy_path {
+    const shot *s;
+    chain of;
+    uint64_t *keys;
+} heavy_path;
+
+/* Whether a part continues a list. The first part of the list may have another field. */
+static bool part_alike(const void *user, uint32_t at, uint32_t before, bool first) {
+    const heavy_path *h = user;
+    const struct chain_part *x = &h->of.part[at], *y = &h->of.part[before];
+    return h->s->class_of[x->object] == h->s->class_of[y->object] && x->field.len &&
+           (first || hd_str_equal(x->field, y->field));
+}
+
+/* A list with a longer period is none: checks of its parts take time. */
+enum { MOST_PERIOD = 100 };
+
+static void find_periods(const shot *s, uint32_t object, uint32_t *period) {
+    heavy_path h = { .s = s };
+    uint32_t *starts;
+    chain_push(&h.of, object, hd_cstr(""));
+    for (uint32_t next; (next = s->heaviest[object]) != HD_NONE; object = next) {
+        uint32_t r = reference_between(&s->o, object, next);
+        if (r == HD_NONE) break;
+        chain_push(&h.of, next, label_of(&s->o, object, r).name);
+    }
+    if (h.of.count > 2) {
+        h.keys = needed(malloc(h.of.count * sizeof *h.keys));
+        for (uint32_t i = 0; i < h.of.count; i++)
+            h.keys[i] = run_key(s->class_of[h.of.part[i].object], (uintptr_t)h.of.part[i].field.data);
+        starts = run_starts(h.keys, h.of.count, part_alike, &h);
+        for (uint32_t i = 0; i < h.of.count; i++)
+            period[h.of.part[i].object] = starts[i] <= MOST_PERIOD ? starts[i] : 0;
+        free(h.keys), free(starts);
+    }
+    free(h.of.part);
+}
+
+uint32_t *list_periods(const shot *s) {
+    const hd_dominators *d = s->o.dominators;
+    uint32_t *period = needed(calloc((size_t)d->count + 1, sizeof *period));
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t object = d->order[i], above = d->parent[object];
+        if (s->heaviest[object] == HD_NONE) continue;
+        if (above != HD_NONE && s->heaviest[above] == object && reference_between(&s->o, above, object) != HD_NONE)
+            continue;
+        find_periods(s, object, period);
+    }
+    return period;
 }
 
 uint32_t *list_firsts(const shot *s) {
@@ -99,7 +120,7 @@ uint32_t *list_firsts(const shot *s) {
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t object = d->order[i];
         chain c;
-        if (first[object] != HD_NONE || !may_repeat(s, object) || !chain_from(s, object, &c)) continue;
+        if (first[object] != HD_NONE || !chain_from(s, object, &c)) continue;
         for (uint32_t k = 0; k < c.count; k++)
             if (first[c.part[k].object] == HD_NONE) first[c.part[k].object] = object;
         free(c.part);
@@ -109,41 +130,84 @@ uint32_t *list_firsts(const shot *s) {
 
 /* On the shortest paths. ------------------------------------------------------------------------ */
 
+/* The tree of shortest paths, walked depth first: the path to the object that is looked at, from its root. */
+typedef struct way_walk {
+    const shot *s;
+    uint32_t *child, *next;      /* by object: its first child, the next child of its holder; HD_NONE: none */
+    uint32_t *path, *period;     /* by depth: object, and period of the list that ends there; 0: none */
+    uint32_t depth;
+    run_path runs;
+    uint32_t *head;              /* the result */
+} way_walk;
+
 /* Whether two objects have one class and field. */
 static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
     return s->class_of[x] == s->class_of[y] && s->label[x] == s->label[y] && s->closure[x] == s->closure[y];
 }
 
-/* Whether the path to an object ends with three equal periods; `part` gets their objects, the last first. The first
-   object may have another field. */
-static bool repeats(const shot *s, uint32_t object, uint32_t period, uint32_t part[3 * MOST_PERIOD]) {
-    uint32_t n = 0;
-    for (; object != HD_NONE && n < 3 * period; object = s->ways.held_by[object]) part[n++] = object;
-    if (n < 3 * period || s->class_of[part[2 * period - 1]] != s->class_of[part[n - 1]]) return false;
+/* Whether the path ends with three equal periods. The first object may have another field. */
+static bool repeats(const way_walk *w, uint32_t period) {
+    const uint32_t *last = &w->path[w->depth - 1];
+    if (3 * (uint64_t)period > w->depth) return false;
     for (uint32_t i = 0; i + 1 < 2 * period; i++)
-        if (!is_held_like(s, part[i], part[i + period])) return false;
-    return true;
+        if (!is_held_like(w->s, *(last - i), *(last - i - period))) return false;
+    return w->s->class_of[*(last - 2 * period + 1)] == w->s->class_of[*(last - 3 * period + 1)];
+}
+
+/* Sets the head of the last object of the path. The third element of a list sets those of the second, too. */
+static void find_head(way_walk *w) {
+    const uint32_t *last = &w->path[w->depth - 1];
+    uint32_t before = w->depth > 1 ? w->period[w->depth - 2] : 0, periods[RUN_PERIODS], n;
+    uint32_t *own = &w->period[w->depth - 1];
+    w->head[*last] = *last;
+    *own = 0;
+    if (w->depth < 2 || w->s->role[*last] == ROOTS) return;
+    if (before && before < w->depth && is_held_like(w->s, *last, *(last - before))) {
+        *own = before, w->head[*last] = w->head[*(last - before)];
+        return;
+    }
+    n = run_periods(&w->runs, periods);
+    for (uint32_t i = 0; i < n && !*own; i++) {
+        uint32_t p = periods[i];
+        if (!repeats(w, p)) continue;
+        *own = p;
+        for (uint32_t k = 0; k < 2 * p; k++) w->head[*(last - k)] = *(last - 2 * p - k % p);
+    }
+}
+
+/* Pushes an object and goes on to its first child, or else back to the next object that has not been walked. */
+static uint32_t walk_on(way_walk *w, uint32_t object) {
+    const shot *s = w->s;
+    w->path[w->depth++] = object;
+    run_path_push(&w->runs, run_key(run_key(s->class_of[object], (uintptr_t)s->label[object]),
+                                    (uintptr_t)s->closure[object]));
+    find_head(w);
+    if (w->child[object] != HD_NONE) return w->child[object];
+    while (w->depth) {
+        uint32_t next = w->next[w->path[--w->depth]];
+        run_path_pop(&w->runs);
+        if (next != HD_NONE) return next;
+    }
+    return HD_NONE;
 }
 
 uint32_t *way_heads(const shot *s) {
-    uint32_t n = hd_graph_object_count(s->o.graph), part[3 * MOST_PERIOD];
-    uint32_t *head = needed(malloc(((size_t)n + 1) * sizeof *head));
-    uint8_t *period = needed(calloc((size_t)n + 1, 1));
-    for (uint32_t i = 0; i < s->ways.count; i++) {
-        uint32_t o = s->ways.order[i], h = s->ways.held_by[o], like = o;
-        head[o] = o;
-        if (h == HD_NONE || s->role[o] == ROOTS) continue;
-        for (uint32_t k = 0; k < period[h] && like != HD_NONE; k++) like = s->ways.held_by[like];
-        if (period[h] && like != HD_NONE && is_held_like(s, o, like)) {
-            period[o] = period[h], head[o] = head[like];
-            continue;
-        }
-        for (uint32_t p = 1; p <= MOST_PERIOD && !period[o]; p++) {
-            if (!repeats(s, o, p, part)) continue;
-            period[o] = (uint8_t)p;
-            for (uint32_t k = 0; k < 2 * p; k++) head[part[k]] = part[2 * p + k % p];
-        }
+    uint32_t n = hd_graph_object_count(s->o.graph), deepest = 0, root = HD_NONE;
+    size_t size = ((size_t)n + 1) * sizeof(uint32_t);
+    way_walk w = { .s = s, .head = needed(calloc((size_t)n + 1, sizeof *w.head)), .child = needed(malloc(size)),
+                   .next = needed(malloc(size)) };
+    memset(w.child, 0xff, size);
+    for (uint32_t i = s->ways.count; i--;) {
+        uint32_t object = s->ways.order[i], holder = s->ways.held_by[object];
+        uint32_t *first = holder == HD_NONE ? &root : &w.child[holder];
+        w.next[object] = *first, *first = object;
+        if (s->distance[object] > deepest) deepest = s->distance[object];
     }
-    free(period);
-    return head;
+    w.path = needed(malloc(((size_t)deepest + 1) * sizeof *w.path));
+    w.period = needed(malloc(((size_t)deepest + 1) * sizeof *w.period));
+    run_path_open(&w.runs, deepest + 1);
+    for (uint32_t object = root; object != HD_NONE;) object = walk_on(&w, object);
+    run_path_free(&w.runs);
+    free(w.child), free(w.next), free(w.path), free(w.period);
+    return w.head;
 }

@@ -26,7 +26,8 @@ static void push_elements(const shot *s, links *l, uint32_t first) {
     if (!chain_from(s, first, &c)) return;
     for (uint32_t i = 1; i < c.count; i++) {
         uint32_t before = c.part[i - 1].object, at = c.part[i].object;
-        link_push(l, (chain_link){ at, before, reference_to(s, before, at), HD_NONE, i % c.period ? 0 : LINK_SHOWN });
+        link_push(l, (chain_link){ at, before, reference_between(&s->o, before, at), HD_NONE,
+                                   i % c.period ? 0 : LINK_SHOWN });
     }
     free(c.part);
 }
@@ -55,7 +56,7 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
     if (p->object != p->point && (p->elements || s->role[p->point] < TABLE))
         for (uint32_t at = p->point; at != HD_NONE; at = at == p->object ? HD_NONE : d->parent[at]) {
             uint32_t above = at == p->object ? HD_NONE : d->parent[at];
-            uint32_t r = above == HD_NONE ? HD_NONE : reference_to(s, above, at);
+            uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);
             link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE,
                                         above == HD_NONE ? LINK_SHOWN : 0 });
         }

@@ -117,7 +117,7 @@ static bool is_scope(const shot *s, uint32_t object, uint64_t least) {
         uint32_t r;
         if (d->retained[o] < least) continue;
         alike += s->class_of[o] == class_index;
-        r = reference_to(s, object, o);
+        r = reference_between(&s->o, object, o);
         large++, bytes += d->retained[o], named += r != HD_NONE && label_of(&s->o, object, r).known >= PROPERTY;
         if (d->retained[o] >= d->bytes / LISTED) listed += d->retained[o];
     }
@@ -288,7 +288,8 @@ static void look_at(walk *w, uint32_t object) {
 static uint32_t *group_shared(walk *w) {
     const shot *s = w->s;
     size_t n = (size_t)s->o.dominators->count + 1;
-    uint32_t *group = needed(malloc(n * sizeof *group)), *head = way_heads(s);
+    uint32_t *group = needed(malloc(n * sizeof *group));
+    const uint32_t *head = s->head;
     double *all = needed(malloc(n * sizeof *all)), *own = needed(calloc(n, sizeof *own));
     memcpy(all, w->weight, n * sizeof *all);
     memset(group, 0xff, n * sizeof *group);
@@ -308,7 +309,7 @@ static uint32_t *group_shared(walk *w) {
             group[o] = o;
         } else if (above != HD_NONE && all[o] < (double)w->least) group[o] = group[above];
     }
-    free(all), free(own), free(head);
+    free(all), free(own);
     return group;
 }
 

@@ -2,7 +2,20 @@
 
 #include "instances.h"
 
-enum { UNSEEN = 0, SEEN, HELD_BACK, WALKED };
+/* Not yet found, found, one of the stacks that come last, walked, walked but for references that distances exclude. */
+enum { UNSEEN = 0, SEEN, HELD_BACK, WALKED, WALKED_PARTLY };
+
+static bool is_walked(const ways *w, uint32_t object) { return w->state[object] >= WALKED; }
+
+/* In V8 only node 0 is a root; of others no reference is left. */
+bool is_cut_off(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && object && hd_v8_warning_count(v8);
+}
+
+const char *root_kind_text(const objects *o, const hd_root *root) {
+    return is_cut_off(o, root->object) ? "unknown" : hd_root_kind_name(root->kind);
+}
 
 static void take(ways *w, uint32_t object, uint32_t holder, uint32_t by) {
     if (w->state[object] != UNSEEN) return;
@@ -34,12 +47,13 @@ static void walk_through(ways *w, const hd_graph *graph, uint32_t object, const 
         if (kind == HD_REFERENCE_VALUE) {
             while (key < o.reference_count && o.kinds[key] != HD_REFERENCE_KEY) key++;
             if (key == o.reference_count) kind = HD_REFERENCE_STRONG;
-            else if (w->state[o.references[key]] == WALKED) take(w, o.references[r], o.references[key], HD_NONE);
+            else if (is_walked(w, o.references[key])) take(w, o.references[r], o.references[key], HD_NONE);
             else wait_for(w, hd_graph_object_count(graph), o.references[key], o.references[r]);
             key += key < o.reference_count;
         }
-        if (kind == HD_REFERENCE_STRONG && (!distance || distance[o.references[r]] == distance[object] + 1))
-            take(w, o.references[r], object, r);
+        if (kind != HD_REFERENCE_STRONG) continue;
+        if (!distance || distance[o.references[r]] == distance[object] + 1) take(w, o.references[r], object, r);
+        else if (distance[o.references[r]] > distance[object]) w->state[object] = WALKED_PARTLY;
     }
     if (!w->first_waiting) return;
     for (uint32_t i = w->first_waiting[object]; i != HD_NONE; i = w->waiting[i].next)
@@ -103,7 +117,8 @@ static void walk_v8(ways *w, const objects *o) {
     walk_all(w, o->graph, 1, distance);
     free(distance);
     reached = w->count;
-    for (uint32_t i = 1; i < reached; i++) walk_through(w, o->graph, w->order[i], NULL);
+    for (uint32_t i = 1; i < reached; i++)
+        if (w->state[w->order[i]] == WALKED_PARTLY) walk_through(w, o->graph, w->order[i], NULL);
     walk_all(w, o->graph, reached, NULL);
     walk_through(w, o->graph, 0, NULL);
     for (uint32_t i = reached; i < w->count; i++) {

@@ -33,18 +33,13 @@ typedef struct screen_tree {
     uint32_t count;
 } screen_tree;
 
-static bool is_root_of_engine(const screen_tree *t, uint32_t object) {
-    const hd_v8 *v8 = hd_dump_v8(t->o->dump);
-    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
-}
-
 /* The best known name on the way from the last shown object to this one. */
 static step_label best_label(const screen_tree *t, uint32_t object) {
     step_label best = { UNNAMED, { "", 0 } };
     for (uint32_t at = object, n = 0; n < MOST_FOLDED && t->w->held_by[at] != HD_NONE; n++) {
         uint32_t holder = t->w->held_by[at];
         step_label label = label_of(t->o, holder, t->w->by[at]);
-        if (label.known > best.known && (label.known >= PROPERTY || !is_root_of_engine(t, holder))) best = label;
+        if (label.known > best.known && (label.known >= PROPERTY || !is_synthetic(t->o, holder))) best = label;
         at = holder;
         if (!(t->flags[at] & FOLDED)) break;
     }
@@ -107,7 +102,7 @@ static void mark_steps(screen_tree *t) {
         label = best_label(t, object);
         t->shown[object] = before;
         if (!t->asked[hd_graph_object(t->o->graph, object).class_index] && can_fold(t, object) &&
-            (is_root_of_engine(t, object) || (label.known < PROPERTY && is_of_engine(t->o, object)))) {
+            (is_synthetic(t->o, object) || (label.known < PROPERTY && is_of_engine(t->o, object)))) {
             t->flags[object] = FOLDED;
             continue;
         }
@@ -147,7 +142,7 @@ static uint32_t node_of(screen_tree *t, uint32_t parent, step_label label, char 
 /* The node of a holder. An engine's root gets a node once an object of the program hangs from it. */
 static uint32_t node_above(screen_tree *t, uint32_t holder) {
     if (holder == HD_NONE) return 0;
-    if (is_root_of_engine(t, holder) && !(t->flags[holder] & SHOWN_ROOT) && name_of(t->o, holder).len &&
+    if (is_synthetic(t->o, holder) && !(t->flags[holder] & SHOWN_ROOT) && name_of(t->o, holder).len &&
         (t->flags[holder] & FOLDED)) {
         t->flags[holder] |= SHOWN_ROOT;
         t->node[holder] = node_of(t, t->node[holder], (step_label){ UNNAMED, { "", 0 } },
@@ -158,10 +153,10 @@ static uint32_t node_above(screen_tree *t, uint32_t holder) {
 
 static char *text_of(const screen_tree *t, uint32_t object) {
     char *text = object_text(t->o, object, MOST_NAME), *whole;
-    const char *kind;
-    if (t->w->held_by[object] != HD_NONE || hd_dump_v8(t->o->dump)) return text;
-    kind = hd_root_kind_name(hd_graph_root(t->o->graph, t->w->by[object]).kind);
-    if (asprintf(&whole, "%s root: %s", kind, text) < 0) needed(NULL);
+    hd_root root;
+    if (t->w->held_by[object] != HD_NONE || (hd_dump_v8(t->o->dump) && !is_cut_off(t->o, object))) return text;
+    root = hd_graph_root(t->o->graph, t->w->by[object]);
+    if (asprintf(&whole, "%s root: %s", root_kind_text(t->o, &root), text) < 0) needed(NULL);
     free(text);
     return whole;
 }
@@ -196,7 +191,7 @@ static void make_nodes(screen_tree *t) {
         uint32_t object = t->w->order[i], holder = t->w->held_by[object];
         if (!t->marks[object]) continue;
         if (t->flags[object] & FOLDED) {
-            t->node[object] = is_root_of_engine(t, object) ? holder == HD_NONE ? 0 : t->node[holder]
+            t->node[object] = is_synthetic(t->o, object) ? holder == HD_NONE ? 0 : t->node[holder]
                                                            : node_above(t, holder);
         } else if ((t->flags[object] & JOINS) || t->period[object]) {
             join_list(t, object, t->flags[object] & JOINS ? 1 : t->period[object]);

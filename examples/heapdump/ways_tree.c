@@ -16,18 +16,16 @@ typedef struct merged {
 static hd_str held_as(const objects *o, const ways *w, uint32_t object) {
     uint32_t holder = w->held_by[object], by = w->by[object];
     hd_str field;
-    if (holder == HD_NONE) return hd_cstr(hd_root_kind_name(hd_graph_root(o->graph, by).kind));
+    if (holder == HD_NONE) {
+        hd_root root = hd_graph_root(o->graph, by);
+        return hd_cstr(root_kind_text(o, &root));
+    }
     if (by == HD_NONE) return hd_cstr("as key");
     if (index_of(o, holder, by) != HD_UNKNOWN) return hd_cstr("[]");
     field = hd_graph_field(o->graph, holder, by);
     for (size_t i = 0; i < field.len; i++)
         if (field.data[i] < '0' || field.data[i] > '9') return field;
     return field.len ? hd_cstr("[]") : field;
-}
-
-static bool is_synthetic(const objects *o, uint32_t object) {
-    const hd_v8 *v8 = hd_dump_v8(o->dump);
-    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
 }
 
 /* "field: Class"; of a root "local root: Class". What V8 made up itself is told by its name. To be freed. */

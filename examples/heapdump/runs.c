@@ -1,0 +1,71 @@
+/* Runs: steps of a path that repeat with a period. The hash of any part of a path takes O(1), from hashes of all its
+   beginnings; candidates for a period are the distances to earlier steps with the last step's key. */
+
+#include "runs.h"
+
+void run_path_open(run_path *r, uint32_t most) {
+    size_t n = (size_t)most + 1;
+    *r = (run_path){ .slots = 16 };
+    while (r->slots < most && r->slots < (uint32_t)1 << 31) r->slots *= 2;
+    r->hash = needed(malloc(n * sizeof *r->hash)), r->power = needed(malloc(n * sizeof *r->power));
+    r->before = needed(malloc(n * sizeof *r->before)), r->slot = needed(malloc(n * sizeof *r->slot));
+    r->last = needed(calloc(r->slots, sizeof *r->last));
+    r->hash[0] = 0, r->power[0] = 1;
+}
+
+void run_path_free(run_path *r) {
+    free(r->hash), free(r->power), free(r->before), free(r->slot), free(r->last);
+}
+
+void run_path_push(run_path *r, uint64_t key) {
+    const uint64_t base = 0xd6e8feb86659fd93u;
+    uint32_t at = r->count++, slot = (uint32_t)(run_key(key, 0) >> 17) & (r->slots - 1);
+    r->slot[at] = slot;
+    r->before[at] = r->last[slot];
+    r->last[slot] = r->count;
+    r->hash[at + 1] = r->hash[at] * base + key;
+    r->power[at + 1] = r->power[at] * base;
+}
+
+void run_path_pop(run_path *r) {
+    r->count--;
+    r->last[r->slot[r->count]] = r->before[r->count];
+}
+
+static uint64_t hash_between(const run_path *r, uint32_t from, uint32_t to) {
+    return r->hash[to] - r->hash[from] * r->power[to - from];
+}
+
+uint32_t run_periods(const run_path *r, uint32_t periods[RUN_PERIODS]) {
+    uint32_t n = 0, end = r->count;
+    if (!end) return 0;
+    for (uint32_t at = r->before[end - 1], tries = 0; at && tries < RUN_PERIODS; at = r->before[at - 1], tries++) {
+        uint32_t p = end - at;
+        if (2 * (uint64_t)p > end) break;
+        if (hash_between(r, end - p, end) == hash_between(r, end - 2 * p, end - p)) periods[n++] = p;
+    }
+    return n;
+}
+
+static bool begins_run(const void *user, run_alike *alike, uint32_t first, uint32_t period) {
+    for (uint32_t i = 0; i <= period; i++)
+        if (!alike(user, first + period + i, first + i, !i)) return false;
+    return true;
+}
+
+/* From the end on, so that the path of keys ends with the step after the one that is judged. */
+uint32_t *run_starts(const uint64_t *keys, uint32_t count, run_alike *alike, const void *user) {
+    uint32_t *period = needed(calloc((size_t)count + 1, sizeof *period)), periods[RUN_PERIODS];
+    run_path path;
+    run_path_open(&path, count);
+    for (uint32_t i = count; i--;) {
+        uint32_t p = period[i + 1], n = 0;
+        if (p && alike(user, i + p, i, true) && alike(user, i + 1 + p, i + 1, false)) period[i] = p;
+        else n = run_periods(&path, periods);
+        for (uint32_t k = 0; k < n && !period[i]; k++)
+            if (begins_run(user, alike, i, periods[k])) period[i] = periods[k];
+        run_path_push(&path, keys[i]);
+    }
+    run_path_free(&path);
+    return period;
+}

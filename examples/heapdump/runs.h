@@ -1,0 +1,41 @@
+/* Runs: steps of a path that repeat with a period, as the elements of a linked list do. */
+#ifndef HEAPDUMP_RUNS_H
+#define HEAPDUMP_RUNS_H
+
+#include "cli.h"
+
+/* The steps of a path so far, each as a key: equal for equal steps. Long paths of a tree share their beginning, so
+   the last step can be taken back. */
+typedef struct run_path {
+    uint64_t *hash;              /* of all keys before a step */
+    uint64_t *power;
+    uint32_t *before;            /* the step before it with the same slot, plus 1; 0: none */
+    uint32_t *slot;              /* of the step's key */
+    uint32_t *last;              /* by slot: the last step with it, plus 1; 0: none */
+    uint32_t count, slots;
+} run_path;
+
+enum { RUN_PERIODS = 8 };        /* a key may be this often in one period */
+
+/* For paths of at most `most` steps. */
+void run_path_open(run_path *r, uint32_t most);
+void run_path_free(run_path *r);
+void run_path_push(run_path *r, uint64_t key);
+void run_path_pop(run_path *r);
+/* Candidates, the shortest first: periods p for which the last p steps have the keys of the p steps before them.
+   O(1). Keys are hashes: the caller compares the steps. */
+uint32_t run_periods(const run_path *r, uint32_t periods[RUN_PERIODS]);
+
+/* Whether two steps are alike; `first`: but for the name of the reference, since the one before begins a run. */
+typedef bool run_alike(const void *user, uint32_t at, uint32_t before, bool first);
+/* By step of a whole path: the period of a run of three elements or more that begins there; 0: none. Freed by the
+   caller. */
+uint32_t *run_starts(const uint64_t *keys, uint32_t count, run_alike *alike, const void *user);
+
+/* Adds to the key of a step something that belongs to it. */
+static inline uint64_t run_key(uint64_t key, uint64_t part) {
+    key = (key ^ part) * 0x9e3779b97f4a7c15u;
+    return key ^ key >> 29;
+}
+
+#endif
