@@ -2,16 +2,9 @@
    between all these. */
 
 #include "report.h"
+#include "instances.h"
 
-enum { NAME_BYTES = 120, REFERENCES_OF_ONE = 100, REFERENCES_OF_ALL = 4, EPHEMERON_ROUNDS = 64 };
-
-/* A shortest way from a root to every object, found in one walk. Columns by object. */
-typedef struct ways {
-    uint32_t *holder;            /* HD_NONE: a root, or nothing */
-    uint32_t *reference;         /* the holder's */
-    uint32_t *root;              /* number of the root that holds it; HD_NONE: none does */
-    uint32_t *queue, count;
-} ways;
+enum { NAME_BYTES = 120, REFERENCES_OF_ONE = 100, REFERENCES_OF_ALL = 4 };
 
 /* Objects of the page. */
 typedef struct shown {
@@ -26,56 +19,6 @@ static uint32_t *column(size_t count) {
     return c;
 }
 
-static bool is_reached(const ways *w, uint32_t object) {
-    return w->holder[object] != HD_NONE || w->root[object] != HD_NONE;
-}
-
-static void reach_by(ways *w, uint32_t object, uint32_t holder, uint32_t reference) {
-    if (is_reached(w, object)) return;
-    w->holder[object] = holder, w->reference[object] = reference;
-    w->queue[w->count++] = object;
-}
-
-/* Values of an object whose keys are reached: the first key and the first value belong together, and so on. */
-static void reach_values(ways *w, const hd_graph *graph, uint32_t object) {
-    hd_object e = hd_graph_object(graph, object);
-    uint32_t key = 0, value = 0;
-    for (; e.kinds; key++, value++) {
-        while (key < e.reference_count && e.kinds[key] != HD_REFERENCE_KEY) key++;
-        while (value < e.reference_count && e.kinds[value] != HD_REFERENCE_VALUE) value++;
-        if (value >= e.reference_count) return;
-        if (key >= e.reference_count || is_reached(w, e.references[key]))
-            reach_by(w, e.references[value], object, value);
-    }
-}
-
-/* Strong references first; then, again and again, values of ephemerons and what these hold. What takes more rounds
-   has no way on the page. */
-static void ways_find(ways *w, const hd_graph *graph) {
-    uint32_t n = hd_graph_object_count(graph), at = 0, before;
-    w->holder = column(n), w->reference = column(n), w->root = column(n), w->queue = column(n);
-    w->count = 0;
-    for (uint32_t i = 0; i < hd_graph_root_count(graph); i++) {
-        hd_root root = hd_graph_root(graph, i);
-        if (root.flags & HD_ROOT_WEAK || is_reached(w, root.object)) continue;
-        w->root[root.object] = i;
-        w->queue[w->count++] = root.object;
-    }
-    for (int round = 0; round < EPHEMERON_ROUNDS; round++) {
-        for (; at < w->count; at++) {
-            uint32_t object = w->queue[at];
-            hd_object x = hd_graph_object(graph, object);
-            for (uint32_t k = 0; k < x.reference_count; k++)
-                if (!x.kinds || x.kinds[k] == HD_REFERENCE_STRONG) reach_by(w, x.references[k], object, k);
-        }
-        before = w->count;
-        for (uint32_t i = 0; i < before; i++) reach_values(w, graph, w->queue[i]);
-        if (w->count == before) break;
-    }
-}
-
-static void ways_free(ways *w) { free(w->holder), free(w->reference), free(w->root), free(w->queue); }
-
 /* Objects that retain most, and what is between these and the roots: on the shortest way, and as dominator. */
 static void shown_find(shown *s, const objects *o, const ways *w, uint32_t most) {
     const hd_dominators *d = o->dominators;
@@ -89,7 +32,8 @@ static void shown_find(shown *s, const objects *o, const ways *w, uint32_t most)
     n = hd_dominators_top(d, most, top);
     for (uint32_t i = 0; i < n; i++) s->number[top[i]] = 0;
     for (uint32_t i = w->count; i--;)
-        if (!s->number[w->queue[i]] && w->holder[w->queue[i]] != HD_NONE) s->number[w->holder[w->queue[i]]] = 0;
+        if (!s->number[w->order[i]] && w->held_by[w->order[i]] != HD_NONE)
+            s->number[w->held_by[w->order[i]]] = 0;
     for (uint32_t i = d->reached; i--;)
         if (!s->number[d->order[i]] && d->parent[d->order[i]] != HD_NONE) s->number[d->parent[d->order[i]]] = 0;
     free(top);
@@ -111,10 +55,14 @@ static hd_str cut(hd_str name) {
     return name;
 }
 
-/* What a reference is called: the number of a name, or else its place as a negative number. */
+/* What a reference is called: the number of a name, or else its place as a negative number. HD_NONE: the object is the
+   key of an ephemeron. */
 static int64_t called(report *r, const objects *o, uint32_t object, uint32_t reference) {
-    hd_str field = hd_graph_field(o->graph, object, reference);
-    uint64_t index = index_of(o, object, reference);
+    hd_str field;
+    uint64_t index;
+    if (reference == HD_NONE) return report_name(r, hd_cstr("as key"));
+    field = hd_graph_field(o->graph, object, reference);
+    index = index_of(o, object, reference);
     if (field.len) return report_name(r, cut(field));
     return -1 - (int64_t)(index != HD_UNKNOWN ? index : reference);
 }
@@ -170,19 +118,19 @@ static uint32_t root_name(report *r, const hd_graph *graph, uint32_t number) {
 static void put_ways(report *r, const shown *s, const ways *w) {
     uint32_t *c = column(s->count);
     for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t holder = w->holder[s->object[i]];
+        uint32_t holder = w->held_by[s->object[i]];
         c[i] = holder == HD_NONE ? HD_NONE : s->number[holder];
     }
     report_column(r, "holder", c, s->count);
     json_array(&r->json, "by");
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t x = s->object[i];
-        hd_json_i64(&r->json, w->holder[x] == HD_NONE ? 0 : called(r, s->o, w->holder[x], w->reference[x]));
+        hd_json_i64(&r->json, w->held_by[x] == HD_NONE ? 0 : called(r, s->o, w->held_by[x], w->by[x]));
     }
     hd_json_end(&r->json);
     for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t root = w->root[s->object[i]];
-        c[i] = root == HD_NONE ? 0 : root_name(r, s->o->graph, root);
+        uint32_t x = s->object[i];
+        c[i] = w->state[x] && w->held_by[x] == HD_NONE ? root_name(r, s->o->graph, w->by[x]) : 0;
     }
     report_column(r, "root", c, s->count);
     free(c);
@@ -283,7 +231,7 @@ int report_graph(report *r, const objects *o, const hd_graph *before) {
     status = put_classes(r, o, place_of_class);
     if (!status && before) status = put_changes(r, o, before);
     if (!status) {
-        ways_find(&w, o->graph);
+        ways_find(o, &w);
         shown_find(&s, o, &w, r->budget);
         put_objects(r, &s, place_of_class);
         put_ways(r, &s, &w);
