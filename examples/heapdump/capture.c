@@ -429,19 +429,20 @@ static bool wait_for(capture *c, double seconds) {
 }
 
 int run_capture(const arguments *a) {
-    capture c = { .a = a };
-    uint32_t count = a->every > 0 ? a->count ? a->count : 2 : 1;
+    arguments series = *a;
+    capture c = { .a = &series };
+    uint32_t count = a->count ? a->count : a->every > 0 ? 2 : 1;
     const target *of;
     const char *path;
     int status;
     if (a->file_count != 1) return usage("capture takes one address");
     if (!address_set(&c, a->files[0], &path)) return usage("'%s' is no port, HOST:PORT or URL", a->files[0]);
-    if (a->count && !(a->every > 0)) return usage("--count is how often, of --every");
+    if (count > 1 && !(a->every > 0)) series.every = 1;
     if (count > 1 && a->output && !strcmp(a->output, "-")) return usage("several snapshots go into files: -o FILE");
     lws_set_log_level(0, NULL);
     status = reach(&c, path, &of);
     for (uint32_t i = 0; i < count && !status; i++) {
-        if (i && !wait_for(&c, a->every)) status = unreached(&c);
+        if (i && !wait_for(&c, series.every)) status = unreached(&c);
         if (!status) status = capture_to(&c, of, i);
     }
     if (c.context) lws_context_destroy(c.context);

@@ -459,6 +459,11 @@ static int instances_json(const arguments *a, const objects *o, hd_json *j) {
 }
 
 int run_objects(const arguments *a) {
+    int status;
     if (!a->class_name && !a->where_count) return usage("objects needs --class NAME or --where");
-    return each_graph(a, "files", true, instances_text, instances_json);
+    status = each_graph(a, "files", true, instances_text, instances_json);
+    for (int i = 0; i < a->where_count; i++)
+        if (a->where[i].of == OF_FIELD) regfree(&a->where[i].value.regex);
+    free(a->where);
+    return status;
 }

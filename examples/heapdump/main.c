@@ -81,7 +81,7 @@ static const command commands[] = {
               "what else speaks as they do, or over the service of a Dart VM (--enable-vm-service): PORT of this machine,\n"
               "or the URL that the VM prints, http:// or ws://. It is written as it comes. The VM stands still while it\n"
               "looks through its heap. Of several pages, workers or isolates they are listed, and --target names one.\n"
-              "The snapshots of one --every are compared object by object by diff and suspects. Two captures of V8\n"
+              "Snapshots of one --every or --count are compared object by object by diff and suspects. Two captures of V8\n"
               "are two inspector sessions: V8 gives new ids to all objects, so only classes can be compared.",
       .options = "target gc every count output",
       .examples = "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
@@ -277,7 +277,8 @@ static const command commands[] = {
               "format tells of them: values and fields of Dart, strings and properties of V8. Lengths are those of\n"
               "strings and, of Dart, lists, maps and sets. For V8, the source location of closures and constructors is\n"
               "listed, and the function that allocated an object while allocations were tracked. --where detached\n"
-              "lists DOM nodes that a page removed from its document and still holds (detached nodes).",
+              "lists objects that V8 marks as detached: DOM nodes that a page removed from its document and still\n"
+              "holds, and some of Node's own. suspects reports DOM nodes only.",
       .options = "class subclasses where garbage top all wide bytes json csv" FILES,
       .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"

@@ -386,9 +386,10 @@ static const option_row rows[] = {
       "and of classes that extend it, which snapshots of Dart tell" },
     { "", "where", "CONDITION", take_where, AT(where),
       "only those for which it holds: length, size or retained, then <, <=, =, >=\n"
-      "or > and a number (k, M, G: times 1024); detached: nodes that a page removed\n"
-      "from its document (V8); or FIELD=REGEX, which matches the class or the value\n"
-      "of the object that the field refers to; may be given again" },
+      "or > and a number (k, M, G: times 1024); detached: objects that V8 marks as\n"
+      "detached, such as DOM nodes that a page removed from its document or closed\n"
+      "handles of Node; or FIELD=REGEX, which matches the class or the value of the\n"
+      "object that the field refers to; may be given again" },
     { "", "paths", "N", take_count, AT(paths),
       "more ways, each without what those before went through, of at most 64\n"
       "different lengths [1]" },
@@ -521,10 +522,12 @@ static const option_row rows[] = {
       "of several: the one with this number, or with this word in its line" },
     { "", "gc", NULL, take_flag, AT(gc), "collect garbage first; V8 always does" },
     { "", "every", "SECONDS", take_seconds, AT(every),
-      "take several snapshots in one connection, SECONDS apart, so that diff and\nsuspects can follow single objects: FILE.1.heapsnapshot, FILE.2.heapsnapshot" },
+      "take several snapshots in one connection, SECONDS apart, so that diff and\n"
+      "suspects can follow single objects: FILE.1.heapsnapshot, FILE.2.heapsnapshot\n"
+      "[1 with --count]" },
     { "watch", "every", "SECONDS", take_seconds, AT(every),
       "look so often; less often where a look takes more than a fifth of that [1]" },
-    { "", "count", "N", take_count, AT(count), "number of snapshots to take, with --every [2]" },
+    { "", "count", "N", take_count, AT(count), "number of snapshots to take [2 with --every, else 1]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
     { "", "sort", "KEY", take_order, AT(order),
       "order of the lines: bytes, blocks, self or name [bytes]; self: in a tree, bytes\n"

@@ -40,6 +40,8 @@ check "... the bytes that it said" same "$(cmp node/3 out && echo same)"
 check "three, in one connection, as far apart as was asked" 0 "$(status timeout 20 "$tool" capture "http://127.0.0.1:$port" --every 1 --count 3 -o s.heapsnapshot)"
 check "... the bytes that it said" same "$(cmp node/4 s.1.heapsnapshot && cmp node/5 s.2.heapsnapshot && cmp node/6 s.3.heapsnapshot && echo same)"
 check "... what leaks" Leak "$("$tool" suspects s.?.heapsnapshot | grep -o -m 1 Leak)"
+check "--count alone: a second apart" "0 c.1.heapsnapshot c.2.heapsnapshot" "$(status timeout 20 "$tool" capture "$port" --count 2 -o c.heapsnapshot) $(echo c.?.heapsnapshot)"
+check "--count 1: one, with its own name" "0 d.heapsnapshot" "$(status timeout 20 "$tool" capture "$port" --count 1 -o d.heapsnapshot) $(echo d*.heapsnapshot)"
 check "without a name" "0 heapdump.$port.heapsnapshot" "$(status "$tool" capture "$port") $(ls heapdump.*)"
 rm heapdump.*
 check "a full disk" 1 "$(ulimit -f 1000; status "$tool" capture "$port" -o full.heapsnapshot)"
