@@ -2,7 +2,8 @@
 
 #include "dart.h"
 
-/* In a Dart snapshot the one object without a record is a sentinel for objects that the VM left out. */
+/* In a Dart snapshot the one object without a record is a sentinel for objects that the VM left out. convert writes
+   weak references so, too: a class of Dart has a reference for each field. */
 void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
     hd_graph_summary s = hd_graph_summarize(graph);
     display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
@@ -11,7 +12,7 @@ void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
             (unsigned long long)s.references, (unsigned long long)s.weak_references,
             (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
     if (is_dart)
-        display(out, "%12llu references to objects that the VM left out (id 0)\n",
+        display(out, "%12llu references to id 0 (left out by the VM, or weak in a converted snapshot)\n",
                 (unsigned long long)s.missing_references);
     else if (s.missing_objects)
         display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n",

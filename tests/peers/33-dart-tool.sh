@@ -27,7 +27,7 @@ squeezed() { tr -s ' ' | sed 's/^ //' | paste -sd'|'; }
 check "info: the graph" '[204485,1895,13912312,1072743,1,36]' \
   "$(ask '[d["graph"][k] for k in ("objects", "classes", "bytes", "references", "roots", "missing_references")]' info sass.dartheap)"
 # References to 0 are of objects that the VM has left out: no object, live or not.
-check "info: what was left out" '[0,36] 36 references to objects that the VM left out (id 0)' \
+check "info: what was left out" '[0,36] 36 references to id 0 (left out by the VM, or weak in a converted snapshot)' \
   "$(ask '[d["graph"][k] for k in ("missing_objects", "missing_references")]' info sass.dartheap) $("$tool" info sass.dartheap | grep 'left out' | squeezed)"
 check "info: no other count of these" 0 "$("$tool" info sass.dartheap | grep -c 'no record')"
 check "retained: all that is live, and nothing else" '[13,false] [143696,false]' \

@@ -27,7 +27,7 @@ def info_text(a, lines):
                 rf"\s*{s['references']} references, {s['weak_references']} of them weak",
                 rf"\s*{s['roots']} roots, {s['weak_roots']} of them weak"]
         if g.left_out is not None:
-            want.append(rf"\s*{s['missing_references']} references to objects that the VM left out \(id 0\)")
+            want.append(rf"\s*{s['missing_references']} references to id 0 \(left out by the VM, or weak in a converted snapshot\)")
         elif s["missing_objects"]:
             want.append(rf"\s*{s['missing_objects']} objects that no record describes, from {s['missing_references']} "
                         rf"references and {s['missing_roots']} roots")
