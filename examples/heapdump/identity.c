@@ -35,7 +35,8 @@ static size_t moved_of(const identity_pair *p, int kind, moved **list) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = side ? p->change->then[i] : p->change->now[i];
         moved m = { { side ? other : i, side ? i : other }, { 0, 0 } };
-        if ((p->side[side] && !hd_dart_identity(p->side[side], i)) || (other != HD_NONE) != (kind == CHANGED)) continue;
+        if (p->side[side] && !hd_dart_identity(p->side[side], i)) continue;
+        if ((other != HD_NONE) != (kind == CHANGED)) continue;
         if (p->reached && !p->reached[side][i]) continue;
         for (int k = 0; k < 2; k++)
             if (m.object[k] != HD_NONE) m.bytes[k] = hd_graph_object(graph[k], m.object[k]).size;
@@ -174,7 +175,8 @@ static void say_other_ids(const char *const file[2], const hd_identity_change *c
     display(stderr, "heapdump: %s, %s: ", file[0], file[1]);
     if (c->common) display(stderr, "%.*f%% of the ids in both files name another object", share < 10, share);
     else display(stderr, "no id is in both files");
-    display(stderr, ": V8 gives new ids when an inspector session ends, and each process its own; compared by class\n");
+    display(stderr, ": V8 gives new ids when an inspector session ends, and each process its own; "
+                    "compared by class\n");
 }
 
 int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
@@ -200,8 +202,8 @@ static int identity_of_dart(const char *const file[2], identity_pair *p) {
     }
     if (hd_dart_diff(p->side[0], p->side[1], p->reached, NULL, &p->change, &err)) return failed(file[0], &err);
     if (!p->change->by_chance) return DONE;
-    display(stderr, "heapdump: %s and %s are of different processes, by their identity hash codes: compared by class\n",
-            file[0], file[1]);
+    display(stderr, "heapdump: %s and %s are of different processes, by their identity hash codes: "
+                    "compared by class\n", file[0], file[1]);
     hd_identity_change_free(p->change);
     p->change = NULL;
     return DONE;
