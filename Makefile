@@ -337,6 +337,7 @@ bench-all: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_f
 	@$(MAKE) --no-print-directory bench-heap-text
 	@$(MAKE) --no-print-directory bench-v8
 	@$(MAKE) --no-print-directory bench-pprof
+	@$(MAKE) --no-print-directory bench-slopes
 	@$(PROGRAMS) $(PROGRAMS_ARGS)
 
 .PHONY: bench-against

@@ -136,6 +136,9 @@ def v8names(n): # an object with a property each
 @gen
 def v8promises(n): # a chain of two classes in turn
     return v8([V8_TOP,(3,'global',32,[(2,'pending',2)])]+[(3,'Promise',40,[(3,'reaction',k+3)] if k+1<n else []) if k%2==0 else (0,'system / PromiseReaction',48,[(3,'promise',k+3)] if k+1<n else []) for k in range(n)])
+@gen
+def v8cycle(n): # a list of objects of seven classes in turn
+    return v8([V8_TOP,(3,'global',32,[(2,'head',2)])]+[(3,'Part%d'%(k%7),100,[(2,'next%d'%(k%7),k+3)] if k+1<n else []) for k in range(n)])
 def size_of(n,g): # in a process of its own: what this one has held counts as memory of its children
     pid=os.fork()
     if pid==0:
@@ -168,8 +171,9 @@ CASES=[('v2chain',['tree'],[16000,60000]),('chain',['tree'],[16000,60000]),
  *[(g,['convert','--to','chrome','-o','@o'],[8000,32000]) for g in ('chain','grid','types','v2chain','procs','allocs')],
  *[(g,['suspects'],[8000,64000]) for g in ('dumps','dumpsnew','procs','allocs','samedump')],
  *[(g,['suspects','@in'],[8000,32000]) for g in ('chain','comb','dumpsnew','procs','allocs')],
- *[(g,['suspects'],[30000,1000000 if g=='v8list' else 120000]) for g in ('v8list','v8both','v8shared','v8nest','v8names','v8promises')],
- *[(g,['suspects','@in','@in'],[30000,120000]) for g in ('v8list','v8both','v8shared','v8nest','v8names','v8promises')],
+ *[(g,['suspects'],[30000,1000000 if g in ('v8list','v8cycle') else 120000]) for g in ('v8list','v8cycle','v8both','v8shared','v8nest','v8names','v8promises')],
+ *[(g,['suspects','@in','@in'],[30000,120000]) for g in ('v8list','v8cycle','v8both','v8shared','v8nest','v8names','v8promises')],
+ *[(g,c,[30000,1000000]) for g in ('v8list','v8cycle') for c in (['path','--class','Node' if g=='v8list' else 'Part3'],['diff','@in'])],
  *[(g,['tree'],[8000,64000]) for g in ('cyc','sameid','escs','longname','badevents','samedump')],
  *[(g,['info'],[20000,80000]) for g in ('ndoms','nempty','ndomsame','ndomclash','nstar','nladder','nsameobj','nclasses','nsameclass','nmissing','nbad','nrefs1')]]
 if len(sys.argv)>2:
