@@ -4820,46 +4820,79 @@ static void hd__sort_keys(hd__keyed *keys, hd__keyed *spare, size_t n) {
     if (from != keys && n) memcpy(keys, from, n * sizeof *keys);
 }
 
-/* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
-   which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
-static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
-    uint32_t start[PASSES][DIGITS] = { { 0 } };
-    for (uint32_t i = 0; i < n; i++)
-        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
-    for (unsigned p = 0; p < PASSES && n; p++) {
-        unsigned shift = 32 + BITS * p;
+/* Sorts pairs of a key (upper half) and a number by the low `bits` of the key: a stable radix sort that leaves out the
+   digits in which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
+static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n, unsigned bits) {
+    enum { BITS = 11 };
+    unsigned passes = (bits + BITS - 1) / BITS, width = passes ? (bits + passes - 1) / passes : 0;
+    uint32_t start[1 << BITS], digits = (uint32_t)1 << width;
+    for (unsigned p = 0; p < passes && n; p++) {
+        unsigned shift = 32 + width * p;
         uint64_t *swap = spare;
         uint32_t at = 0;
-        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
-        for (unsigned d = 0; d < DIGITS; d++) {
-            uint32_t count = start[p][d];
-            start[p][d] = at;
+        memset(start, 0, digits * sizeof *start);
+        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (digits - 1)]++;
+        if (start[pairs[0] >> shift & (digits - 1)] == n) continue;
+        for (uint32_t d = 0; d < digits; d++) {
+            uint32_t count = start[d];
+            start[d] = at;
             at += count;
         }
-        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (digits - 1)]++] = pairs[i];
         spare = pairs;
         pairs = swap;
     }
     return pairs;
 }
 
-/* Sorts pairs as hd__radix_sort_digits does. What is more than a cache holds is first split by the leading digit in
-   which keys differ, so that all other passes are over what a cache does hold. */
+/* Whether pairs are a few ascending runs, one behind the other. */
+static bool hd__runs_few(const uint64_t *pairs, uint32_t n) {
+    uint32_t falls = 0;
+    for (uint32_t i = 1; i < n; i++)
+        if (pairs[i - 1] >> 32 > pairs[i] >> 32 && ++falls == 8) return false;
+    return true;
+}
+
+static uint32_t hd__runs_end(const uint64_t *pairs, uint32_t n, uint32_t from) {
+    while (++from < n && pairs[from - 1] >> 32 <= pairs[from] >> 32) {}
+    return from < n ? from : n;
+}
+
+/* Sorts pairs by key: merges two runs at a time, until one is left. Stable. The result is in `pairs` or `spare`. */
+static uint64_t *hd__runs_merge(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    while (hd__runs_end(pairs, n, 0) < n) {
+        uint64_t *swap = spare;
+        for (uint32_t from = 0, to = 0; from < n;) {
+            uint32_t a = from, middle = hd__runs_end(pairs, n, a), b = middle, end = middle;
+            if (middle < n) end = hd__runs_end(pairs, n, middle);
+            while (a < middle && b < end) spare[to++] = pairs[a] >> 32 <= pairs[b] >> 32 ? pairs[a++] : pairs[b++];
+            while (a < middle) spare[to++] = pairs[a++];
+            while (b < end) spare[to++] = pairs[b++];
+            from = end;
+        }
+        spare = pairs;
+        pairs = swap;
+    }
+    return pairs;
+}
+
+/* Sorts pairs by key, as hd__radix_sort_digits does. Ids of V8 are a few runs. What is more than a cache holds is first
+   split by the leading digit in which keys differ, so that all other passes are over what a cache does hold. */
 static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
     uint32_t start[DIGITS + 1] = { 0 }, from = 0;
     uint64_t differ = 0;
     unsigned shift = 32;
-    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n);
+    if (hd__runs_few(pairs, n)) return hd__runs_merge(pairs, spare, n);
     for (uint32_t i = 0; i < n; i++) differ |= pairs[i] ^ pairs[0];
-    while (differ >> shift >= DIGITS) shift++;
+    while (shift < 64 && differ >> shift >= (n < SPLIT_FROM ? 1 : DIGITS)) shift++;
+    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n, shift - 32);
     for (uint32_t i = 0; i < n; i++) start[(pairs[i] >> shift & (DIGITS - 1)) + 1]++;
     for (unsigned d = 0; d < DIGITS; d++) start[d + 1] += start[d];
     for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
     for (unsigned d = 0; d < DIGITS; d++) {
         uint32_t count = start[d] - from;
-        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count);
+        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count, shift - 32);
         if (sorted != spare + from) memcpy(spare + from, sorted, count * sizeof *sorted);
         from = start[d];
     }
@@ -35120,11 +35153,13 @@ static hd_status hd__v8_walk_on(hd__v8_walk *w, hd_error *err) {
         const uint32_t *row = hd__graph_row(doc->graph, o, &n, &kinds);
         const uint32_t *name = n ? hd__v8_names_of(doc->graph, row, kinds) : NULL;
         int type = w->type[hd__v8_type_of(doc, o)];
+        bool all;                /* names and types of its edges are of no matter */
         if (type && !hd__is(doc->graph->names[doc->name[o]], named[type])) type = HD__V8_ANY;
+        all = type == HD__V8_ANY && !kinds && !w->part_of;
         HD__TRY(hd__tick(w->options, at, doc->graph->described, err));
         for (uint32_t i = 0; i < n; i++) {
             if (w->distance[row[i]] != HD_NONE) continue;
-            if (!hd__v8_follows(w, type, w->meaning[doc->edge_type[w->first[o] + i]], name[i])) continue;
+            if (!all && !hd__v8_follows(w, type, w->meaning[doc->edge_type[w->first[o] + i]], name[i])) continue;
             w->distance[row[i]] = w->distance[o] + 1;
             w->queue[w->end++] = row[i];
         }
@@ -36054,31 +36089,68 @@ static hd_str hd__v8_attached(hd_str name) {
                                                            : name;
 }
 
+/* Two snapshots whose nodes are compared. */
+typedef struct hd__v8_pair {
+    const hd_v8 *doc[2];
+    uint32_t *type[2];           /* by node type: a number that types of one name share */
+    uint8_t *by_class;           /* by node type before: class names say what a node is */
+    hd__strings names;
+    hd__arena arena;
+} hd__v8_pair;
+
+static bool hd__v8_pair_open(hd__v8_pair *x, hd__mem *m, const hd_v8 *before, const hd_v8 *after) {
+    size_t n = hd__len(before->nodes.types);
+    memset(x, 0, sizeof *x);
+    x->doc[0] = before;
+    x->doc[1] = after;
+    x->names.seed = hd__seed();
+    for (int k = 0; k < 2; k++) {
+        hd_str *types = x->doc[k]->nodes.types;
+        x->type[k] = hd__array(uint32_t, m, &x->arena, hd__len(types) + 1);
+        for (size_t i = 0; i < hd__len(types); i++) {
+            if (!x->type[k]) return false;
+            x->type[k][i] = hd__strings_add(m, &x->arena, &x->names, types[i]);
+            if (x->type[k][i] == HD_NONE) return false;
+        }
+    }
+    x->by_class = hd__array(uint8_t, m, &x->arena, n + 1);
+    for (size_t i = 0; i < n && x->by_class; i++)
+        x->by_class[i] = hd__is(before->nodes.types[i], "object") || hd__is(before->nodes.types[i], "native");
+    return x->by_class != NULL;
+}
+
 /* Objects and elements have classes of their own; the rest is called by its type there, so its name says more. A name
    that a damaged file has lost says nothing. */
 static hd__sameness hd__v8_judge(const void *user, uint32_t before, uint32_t after, bool same_class) {
-    const hd_v8 *const *doc = (const hd_v8 *const *)user;
-    hd_str type = hd_v8_type(doc[0], before);
-    if (!hd_str_equal(type, hd_v8_type(doc[1], after))) return HD__SAME_NOT;
+    const hd__v8_pair *x = (const hd__v8_pair *)user;
+    const hd_v8 *const *doc = x->doc;
+    uint32_t type = hd__v8_type_of(doc[0], before);
+    if (x->type[0][type] != x->type[1][hd__v8_type_of(doc[1], after)]) return HD__SAME_NOT;
     if (hd_v8_name_lost(doc[0], before) || hd_v8_name_lost(doc[1], after)) return HD__SAME;
     if (!same_class && !hd_str_equal(hd__v8_attached(hd__v8_class_of(doc[0], before)->name),
                                      hd__v8_attached(hd__v8_class_of(doc[1], after)->name)))
         return HD__SAME_NOT;
-    if (hd__is(type, "object") || hd__is(type, "native")) return HD__SAME;
+    if (x->by_class[type]) return HD__SAME;
     return hd_str_equal(hd_v8_name(doc[0], before), hd_v8_name(doc[1], after)) ? HD__SAME : HD__SAME_RENAMED;
 }
 
 HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const uint8_t *const reached[2],
                                   const hd_options *options, hd_identity_change **out, hd_error *err) {
-    const hd_v8 *doc[2];
+    hd__mem m = hd__mem_options(options);
+    hd__v8_pair pair;
+    hd_status status;
     hd__same x;
     memset(&x, 0, sizeof x);
-    x.side[0] = (doc[0] = before)->graph;
-    x.side[1] = (doc[1] = after)->graph;
+    x.side[0] = before->graph;
+    x.side[1] = after->graph;
     x.reached = reached;
     x.judge = hd__v8_judge;
-    x.user = doc;
-    return hd__same_compare(&x, options, out, err);
+    x.user = &pair;
+    status = hd__v8_pair_open(&pair, &m, before, after) ? hd__same_compare(&x, options, out, err)
+                                                         : hd__no_memory(&m, err);
+    hd__strings_free(&m, &pair.names);
+    hd__arena_free(&m, &pair.arena);
+    return status;
 }
 
 #endif /* HEAPDUMP_NO_V8 */

@@ -405,12 +405,12 @@ static void ids_are_found(void **state) {
     }
 }
 
-/* More objects than are looked up at once: references by shelves, sorting by a leading digit. */
+/* More objects than are looked up at once: references by shelves, sorting by a leading digit, merging of runs. */
 static void many_ids_are_found(void **state) {
     (void)state;
     enum { N = 300000 };
     uint64_t *ids = malloc(N * sizeof *ids), *targets = malloc(2 * N * sizeof *targets), random = 4;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 8; round++) {
         hd_graph *g = hd_graph_create(NULL, NULL);
         uint32_t missing = 0;
         add_class(g, "A");
@@ -418,6 +418,9 @@ static void many_ids_are_found(void **state) {
             uint64_t x = (uint64_t)i * 0x9e3779b1u & 0xffffffffu; /* one to one on 32 bits */
             ids[i] = round == 0 ? x : round == 1 ? x << 20 : round == 2 ? x | (uint64_t)(i % 3) << 60
                      : round == 3 ? i ^ 1u : i % 1000 ? i ^ 1u : UINT64_MAX - i; /* most in few ranges */
+            if (round >= 5) ids[i] = i % (N / 7 + 1) * 7 + i / (N / 7 + 1); /* seven runs */
+            if (round == 6) ids[i] <<= 31;
+            if (round == 7 && i % (N / 3) == 5) ids[i] += UINT32_MAX / 2; /* two runs, the last one short */
         }
         for (uint32_t i = 0; i < N; i++) {
             size_t count = hd__test_below(&random, 4);
