@@ -27,6 +27,9 @@ typedef struct ways {
 /* ways.c: shortest ways of all objects, of V8 from the program's roots before the engine's; path --class */
 void ways_find(const objects *o, ways *w);
 void ways_free(ways *w);
+/* All objects that are held, depth first; `left`: all behind the object were entered. */
+typedef void ways_each(void *user, uint32_t object);
+void ways_walk(const ways *w, uint32_t object_count, ways_each *entered, ways_each *left, void *user);
 int ways_text(const arguments *a, const objects *o, FILE *out);
 int ways_json(const arguments *a, const objects *o, hd_json *j);
 

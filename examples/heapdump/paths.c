@@ -101,7 +101,6 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
 /* A step on a screen: "kept: Array  id 86200, retains 1.2 KiB". */
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
     enum { LEAST = 12 };
-    uint32_t folded = x->folded - (x->elements ? x->elements : 1);
     int room = s->columns - 3;
     char *rest;
     size_t size;
@@ -109,7 +108,7 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
     if (x->last != x->object) display(tail, " to "), put_id(tail, o, hd_graph_object(o->graph, x->last).id, 0);
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[x->object], 0);
-    if (folded) display(tail, " (+%u of V8)", folded);
+    if (x->folded) display(tail, " (+%u of V8)", x->folded);
     closed_text(tail, &rest);
     room -= columns_of(hd_cstr(rest));
     display(out, "  ");

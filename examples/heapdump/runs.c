@@ -3,33 +3,45 @@
 
 #include "runs.h"
 
-void run_path_open(run_path *r, uint32_t most) {
-    size_t n = (size_t)most + 1;
-    *r = (run_path){ .slots = 16 };
-    while (r->slots < most && r->slots < (uint32_t)1 << 31) r->slots *= 2;
-    r->hash = needed(malloc(n * sizeof *r->hash)), r->power = needed(malloc(n * sizeof *r->power));
-    r->before = needed(malloc(n * sizeof *r->before)), r->slot = needed(malloc(n * sizeof *r->slot));
-    r->last = needed(calloc(r->slots, sizeof *r->last));
-    r->hash[0] = 0, r->power[0] = 1;
-}
-
 void run_path_free(run_path *r) {
-    free(r->hash), free(r->power), free(r->before), free(r->slot), free(r->last);
+    free(r->object), free(r->period), free(r->hash), free(r->power), free(r->mixed), free(r->before), free(r->last);
 }
 
-void run_path_push(run_path *r, uint64_t key) {
-    const uint64_t base = 0xd6e8feb86659fd93u;
-    uint32_t at = r->count++, slot = (uint32_t)(run_key(key, 0) >> 17) & (r->slots - 1);
-    r->slot[at] = slot;
+static void put_in_slot(run_path *r, uint32_t at) {
+    uint32_t slot = r->mixed[at] & (r->room - 1);
     r->before[at] = r->last[slot];
-    r->last[slot] = r->count;
+    r->last[slot] = at + 1;
+}
+
+static void grow(run_path *r) {
+    size_t n = r->room = r->room ? 2 * r->room : 16;
+    r->object = needed(realloc(r->object, n * sizeof *r->object));
+    r->period = needed(realloc(r->period, n * sizeof *r->period));
+    r->hash = needed(realloc(r->hash, (n + 1) * sizeof *r->hash));
+    r->power = needed(realloc(r->power, (n + 1) * sizeof *r->power));
+    r->mixed = needed(realloc(r->mixed, n * sizeof *r->mixed));
+    r->before = needed(realloc(r->before, n * sizeof *r->before));
+    free(r->last);
+    r->last = needed(calloc(n, sizeof *r->last));
+    r->hash[0] = 0, r->power[0] = 1;
+    for (uint32_t i = 0; i < r->count; i++) put_in_slot(r, i);
+}
+
+void run_path_push(run_path *r, uint32_t object, uint64_t key) {
+    const uint64_t base = 0xd6e8feb86659fd93u;
+    uint32_t at = r->count;
+    if (at == r->room) grow(r);
+    r->object[at] = object, r->period[at] = 0;
+    r->mixed[at] = (uint32_t)(run_key(key, 0) >> 17);
     r->hash[at + 1] = r->hash[at] * base + key;
     r->power[at + 1] = r->power[at] * base;
+    put_in_slot(r, at);
+    r->count++;
 }
 
 void run_path_pop(run_path *r) {
     r->count--;
-    r->last[r->slot[r->count]] = r->before[r->count];
+    r->last[r->mixed[r->count] & (r->room - 1)] = r->before[r->count];
 }
 
 static uint64_t hash_between(const run_path *r, uint32_t from, uint32_t to) {
@@ -56,15 +68,14 @@ static bool begins_run(const void *user, run_alike *alike, uint32_t first, uint3
 /* From the end on, so that the path of keys ends with the step after the one that is judged. */
 uint32_t *run_starts(const uint64_t *keys, uint32_t count, run_alike *alike, const void *user) {
     uint32_t *period = needed(calloc((size_t)count + 1, sizeof *period)), periods[RUN_PERIODS];
-    run_path path;
-    run_path_open(&path, count);
+    run_path path = { .count = 0 };
     for (uint32_t i = count; i--;) {
         uint32_t p = period[i + 1], n = 0;
         if (p && alike(user, i + p, i, true) && alike(user, i + 1 + p, i + 1, false)) period[i] = p;
         else n = run_periods(&path, periods);
         for (uint32_t k = 0; k < n && !period[i]; k++)
             if (begins_run(user, alike, i, periods[k])) period[i] = periods[k];
-        run_path_push(&path, keys[i]);
+        run_path_push(&path, i, keys[i]);
     }
     run_path_free(&path);
     return period;

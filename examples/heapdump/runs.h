@@ -4,23 +4,22 @@
 
 #include "cli.h"
 
-/* The steps of a path so far, each as a key: equal for equal steps. Long paths of a tree share their beginning, so
-   the last step can be taken back. */
+/* The steps of a path so far, each with a key: equal for equal steps. Long paths of a tree share their beginning, so
+   the last step can be taken back. Zeroed: an empty path. */
 typedef struct run_path {
+    uint32_t *object, *period;   /* the caller's, by step */
     uint64_t *hash;              /* of all keys before a step */
     uint64_t *power;
-    uint32_t *before;            /* the step before it with the same slot, plus 1; 0: none */
-    uint32_t *slot;              /* of the step's key */
-    uint32_t *last;              /* by slot: the last step with it, plus 1; 0: none */
-    uint32_t count, slots;
+    uint32_t *mixed;             /* of the step's key */
+    uint32_t *before;            /* the step before it in the same slot, plus 1; 0: none */
+    uint32_t *last;              /* by slot: its last step, plus 1; 0: none */
+    uint32_t count, room;        /* a slot for each step that there is room for */
 } run_path;
 
 enum { RUN_PERIODS = 8 };        /* a key may be this often in one period */
 
-/* For paths of at most `most` steps. */
-void run_path_open(run_path *r, uint32_t most);
 void run_path_free(run_path *r);
-void run_path_push(run_path *r, uint64_t key);
+void run_path_push(run_path *r, uint32_t object, uint64_t key);
 void run_path_pop(run_path *r);
 /* Candidates, the shortest first: periods p for which the last p steps have the keys of the p steps before them.
    O(1). Keys are hashes: the caller compares the steps. */

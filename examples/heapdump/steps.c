@@ -194,11 +194,12 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
 static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
     bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
     char *label = cut(d->label.name, most, ""), *text;
-    hd_root of = hd_graph_root(o->graph, root);
+    hd_root of;
     int n;
-    if (d->root && (!engine || is_cut_off(o, d->object)))
+    if (d->root && (!engine || is_cut_off(o, d->object))) {
+        of = hd_graph_root(o->graph, root);
         n = asprintf(&text, "%s root: %s", root_kind_text(o, &of), what);
-    else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
+    } else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
     free(label);
     return n < 0 ? needed(NULL) : text;
 }
@@ -216,7 +217,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         *to = (step){ .object = d[i].object, .last = d[i].object, .known = d[i].label.known };
         if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
         else run = 1;
-        for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded;
+        for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded - 1;
         what = to->elements     ? list_text(o, &d[i], to->elements, period, most)
                : d[i].unnamed ? class_text(o, d[i].object, most)
                               : object_text(o, d[i].object, most);

@@ -18,7 +18,7 @@ typedef struct step {
     char *text;
     uint32_t object;             /* the shown one; of a list the first */
     uint32_t last;               /* of a list the last; else the shown one */
-    uint32_t folded;             /* objects of the file that the step stands for, the shown one included */
+    uint32_t folded;             /* objects of the engine that are folded into the step */
     uint32_t elements;           /* of a list; else 0 */
     known known;
 } step;

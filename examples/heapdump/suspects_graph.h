@@ -113,7 +113,7 @@ typedef struct chain {
 bool chain_from(const shot *s, uint32_t object, chain *c);
 /* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
-/* shot.period and shot.head; the latter needs shot.distance. */
+/* shot.period and shot.head. */
 uint32_t *list_periods(const shot *s);
 uint32_t *way_heads(const shot *s);
 

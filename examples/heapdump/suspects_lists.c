@@ -130,13 +130,9 @@ uint32_t *list_firsts(const shot *s) {
 
 /* On the shortest paths. ------------------------------------------------------------------------ */
 
-/* The tree of shortest paths, walked depth first: the path to the object that is looked at, from its root. */
 typedef struct way_walk {
     const shot *s;
-    uint32_t *child, *next;      /* by object: its first child, the next child of its holder; HD_NONE: none */
-    uint32_t *path, *period;     /* by depth: object, and period of the list that ends there; 0: none */
-    uint32_t depth;
-    run_path runs;
+    run_path path;               /* to the object that is looked at. Period: of the list that ends there; 0: none */
     uint32_t *head;              /* the result */
 } way_walk;
 
@@ -147,67 +143,50 @@ static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
 
 /* Whether the path ends with three equal periods. The first object may have another field. */
 static bool repeats(const way_walk *w, uint32_t period) {
-    const uint32_t *last = &w->path[w->depth - 1];
-    if (3 * (uint64_t)period > w->depth) return false;
+    const uint32_t *last = &w->path.object[w->path.count - 1];
+    if (3 * (uint64_t)period > w->path.count) return false;
     for (uint32_t i = 0; i + 1 < 2 * period; i++)
         if (!is_held_like(w->s, *(last - i), *(last - i - period))) return false;
     return w->s->class_of[*(last - 2 * period + 1)] == w->s->class_of[*(last - 3 * period + 1)];
 }
 
-/* Sets the head of the last object of the path. The third element of a list sets those of the second, too. */
+/* Sets the head of the last object of the path. The third element of a list also sets the heads of the second. */
 static void find_head(way_walk *w) {
-    const uint32_t *last = &w->path[w->depth - 1];
-    uint32_t before = w->depth > 1 ? w->period[w->depth - 2] : 0, periods[RUN_PERIODS], n;
-    uint32_t *own = &w->period[w->depth - 1];
+    uint32_t at = w->path.count - 1, before = at ? w->path.period[at - 1] : 0, periods[RUN_PERIODS], n;
+    const uint32_t *last = &w->path.object[at];
     w->head[*last] = *last;
-    *own = 0;
-    if (w->depth < 2 || w->s->role[*last] == ROOTS) return;
-    if (before && before < w->depth && is_held_like(w->s, *last, *(last - before))) {
-        *own = before, w->head[*last] = w->head[*(last - before)];
+    if (!at || w->s->role[*last] == ROOTS) return;
+    if (before && before <= at && is_held_like(w->s, *last, *(last - before))) {
+        w->path.period[at] = before, w->head[*last] = w->head[*(last - before)];
         return;
     }
-    n = run_periods(&w->runs, periods);
-    for (uint32_t i = 0; i < n && !*own; i++) {
+    n = run_periods(&w->path, periods);
+    for (uint32_t i = 0; i < n && !w->path.period[at]; i++) {
         uint32_t p = periods[i];
         if (!repeats(w, p)) continue;
-        *own = p;
+        w->path.period[at] = p;
         for (uint32_t k = 0; k < 2 * p; k++) w->head[*(last - k)] = *(last - 2 * p - k % p);
     }
 }
 
-/* Pushes an object and goes on to its first child, or else back to the next object that has not been walked. */
-static uint32_t walk_on(way_walk *w, uint32_t object) {
+static void way_entered(void *user, uint32_t object) {
+    way_walk *w = user;
     const shot *s = w->s;
-    w->path[w->depth++] = object;
-    run_path_push(&w->runs, run_key(run_key(s->class_of[object], (uintptr_t)s->label[object]),
-                                    (uintptr_t)s->closure[object]));
+    run_path_push(&w->path, object, run_key(run_key(s->class_of[object], (uintptr_t)s->label[object]),
+                                            (uintptr_t)s->closure[object]));
     find_head(w);
-    if (w->child[object] != HD_NONE) return w->child[object];
-    while (w->depth) {
-        uint32_t next = w->next[w->path[--w->depth]];
-        run_path_pop(&w->runs);
-        if (next != HD_NONE) return next;
-    }
-    return HD_NONE;
+}
+
+static void way_left(void *user, uint32_t object) {
+    way_walk *w = user;
+    (void)object;
+    run_path_pop(&w->path);
 }
 
 uint32_t *way_heads(const shot *s) {
-    uint32_t n = hd_graph_object_count(s->o.graph), deepest = 0, root = HD_NONE;
-    size_t size = ((size_t)n + 1) * sizeof(uint32_t);
-    way_walk w = { .s = s, .head = needed(calloc((size_t)n + 1, sizeof *w.head)), .child = needed(malloc(size)),
-                   .next = needed(malloc(size)) };
-    memset(w.child, 0xff, size);
-    for (uint32_t i = s->ways.count; i--;) {
-        uint32_t object = s->ways.order[i], holder = s->ways.held_by[object];
-        uint32_t *first = holder == HD_NONE ? &root : &w.child[holder];
-        w.next[object] = *first, *first = object;
-        if (s->distance[object] > deepest) deepest = s->distance[object];
-    }
-    w.path = needed(malloc(((size_t)deepest + 1) * sizeof *w.path));
-    w.period = needed(malloc(((size_t)deepest + 1) * sizeof *w.period));
-    run_path_open(&w.runs, deepest + 1);
-    for (uint32_t object = root; object != HD_NONE;) object = walk_on(&w, object);
-    run_path_free(&w.runs);
-    free(w.child), free(w.next), free(w.path), free(w.period);
+    uint32_t n = hd_graph_object_count(s->o.graph);
+    way_walk w = { .s = s, .head = needed(calloc((size_t)n + 1, sizeof *w.head)) };
+    ways_walk(&s->ways, n, way_entered, way_left, &w);
+    run_path_free(&w.path);
     return w.head;
 }

@@ -148,3 +148,23 @@ void ways_find(const objects *o, ways *w) {
 void ways_free(ways *w) {
     free(w->held_by), free(w->by), free(w->order), free(w->state), free(w->waiting), free(w->first_waiting);
 }
+
+void ways_walk(const ways *w, uint32_t object_count, ways_each *entered, ways_each *left, void *user) {
+    size_t size = ((size_t)object_count + 1) * sizeof(uint32_t);
+    uint32_t *child = needed(malloc(size)), *next = needed(malloc(size)), at = HD_NONE;
+    memset(child, 0xff, size);
+    for (uint32_t i = w->count; i--;) { /* children in the order in which they were found */
+        uint32_t object = w->order[i], holder = w->held_by[object], *first = holder == HD_NONE ? &at : &child[holder];
+        next[object] = *first, *first = object;
+    }
+    while (at != HD_NONE) {
+        entered(user, at);
+        if (child[at] != HD_NONE) {
+            at = child[at];
+            continue;
+        }
+        for (left(user, at); next[at] == HD_NONE && w->held_by[at] != HD_NONE; left(user, at)) at = w->held_by[at];
+        at = next[at];
+    }
+    free(child), free(next);
+}

@@ -2,11 +2,11 @@
 
 #include "ways_tree.h"
 
+#include "runs.h"
 #include "steps.h"
 
-enum { FOLDED = 1, JOINS = 2, SHOWN_ROOT = 4 };
+enum { FOLDED = 1, JOINS = 2, SHOWN_ROOT = 4, IN_NO_LIST = 8 };
 enum { MOST_NAME = 60, MOST_FOLDED = 64 };
-enum { MOST_PERIOD = 6 };        /* steps that repeat together along a list: an object, its closure */
 enum { MOST_KEYS = 20 };         /* properties with values of one class; more belong to a table */
 
 /* A node before lists have their lengths. */
@@ -26,8 +26,8 @@ typedef struct screen_tree {
     uint32_t *shown;             /* by object: itself, or the nearest shown one before it; HD_NONE: none */
     uint32_t *node, *length;     /* by object: its node; its place in a list */
     uint32_t *key;               /* by object: a hash of its class and its best known name */
-    uint8_t *repeats;            /* by object and period - 1: steps in a row that equal the step a period before */
-    uint8_t *period;             /* by object: the period of the list that it continues; else 0 */
+    uint32_t *period;            /* by object: the period of the list that it continues; else 0 */
+    run_path path;               /* of shown objects, to the one that is looked at */
     hd_profile *names;           /* numbers nodes */
     draft_node *nodes;
     uint32_t count;
@@ -75,18 +75,6 @@ static void find_list(screen_tree *t, uint32_t object, uint32_t before) {
     if (first != HD_NONE && is_alike(t, before, first)) t->flags[before] |= JOINS;
 }
 
-/* Steps that repeat by twos and more: closures that hold each other over an object. */
-static void find_period(screen_tree *t, uint32_t object) {
-    uint32_t before = before_it(t, object), far = before;
-    uint8_t *own = &t->repeats[(size_t)object * MOST_PERIOD];
-    for (uint8_t p = 2; p <= MOST_PERIOD && far != HD_NONE; p++) {
-        if ((far = before_it(t, far)) == HD_NONE || !is_repeated(t, object, far)) continue;
-        own[p - 1] = t->repeats[(size_t)before * MOST_PERIOD + p - 1];
-        if (own[p - 1] < UINT8_MAX) own[p - 1]++;
-        if (own[p - 1] >= p && !t->period[object]) t->period[object] = p;
-    }
-}
-
 /* V8 alone has a root of its own before all others. */
 static bool can_fold(const screen_tree *t, uint32_t object) {
     return t->w->held_by[object] != HD_NONE || hd_dump_v8(t->o->dump);
@@ -108,10 +96,38 @@ static void mark_steps(screen_tree *t) {
         }
         t->shown[object] = object;
         t->key[object] = key_of(t, object, label.name);
-        if (before == HD_NONE || !label.name.len) continue;
-        if (is_repeated(t, object, before)) find_list(t, object, before);
-        else find_period(t, object);
+        if (before == HD_NONE || !label.name.len) t->flags[object] |= IN_NO_LIST;
+        else if (is_repeated(t, object, before)) find_list(t, object, before);
     }
+}
+
+static bool ends_with_repetition(const screen_tree *t, uint32_t period) {
+    const uint32_t *last = &t->path.object[t->path.count - 1];
+    for (uint32_t i = 0; i < period; i++)
+        if (!is_repeated(t, *(last - i), *(last - i - period))) return false;
+    return true;
+}
+
+/* Steps that repeat by twos and more: closures that hold each other over an object. */
+static void find_period(void *user, uint32_t object) {
+    screen_tree *t = user;
+    uint32_t at = t->path.count, before = at ? t->path.period[at - 1] : 0, periods[RUN_PERIODS], n;
+    bool alone = (t->flags[object] & (JOINS | IN_NO_LIST)) != 0;
+    if (!t->marks[object] || (t->flags[object] & FOLDED)) return;
+    run_path_push(&t->path, object, alone ? run_key(object, UINT64_MAX) : t->key[object]);
+    if (alone) return;
+    if (before && before <= at && is_repeated(t, object, t->path.object[at - before])) t->path.period[at] = before;
+    else {
+        n = run_periods(&t->path, periods);
+        for (uint32_t i = 0; i < n && !t->path.period[at]; i++)
+            if (periods[i] > 1 && ends_with_repetition(t, periods[i])) t->path.period[at] = periods[i];
+    }
+    t->period[object] = t->path.period[at];
+}
+
+static void leave_path(void *user, uint32_t object) {
+    screen_tree *t = user;
+    if (t->marks[object] && !(t->flags[object] & FOLDED)) run_path_pop(&t->path);
 }
 
 /* The node below another of such a label and text, which are kept or freed. */
@@ -295,19 +311,21 @@ hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t
     screen_tree t = { .o = o, .w = w, .asked = asked, .marks = marks, .flags = needed(calloc(n, 1)),
                       .shown = needed(malloc(n * sizeof *t.shown)), .node = needed(calloc(n, sizeof *t.node)),
                       .length = needed(calloc(n, sizeof *t.length)), .key = needed(calloc(n, sizeof *t.key)),
-                      .repeats = needed(calloc(n, MOST_PERIOD)), .period = needed(calloc(n, 1)),
+                      .period = needed(calloc(n, sizeof *t.period)),
                       .names = hd_profile_create(&desc, err) };
     hd_status status;
     if (!t.names) needed(NULL);
     memset(t.shown, 0xff, n * sizeof *t.shown);
     mark_steps(&t);
+    ways_walk(w, (uint32_t)(n - 1), find_period, leave_path, &t);
     make_nodes(&t);
     if (hd_dump_v8(o->dump)) fold_keys(&t);
     status = add_all(&t, profile, worth, err);
     for (uint32_t i = 0; i < t.count; i++) free(t.nodes[i].label), free(t.nodes[i].what), free(t.nodes[i].next);
     hd_profile_free(t.names);
     free(t.flags), free(t.shown), free(t.node), free(t.length), free(t.nodes);
-    free(t.key), free(t.repeats), free(t.period);
+    free(t.key), free(t.period);
+    run_path_free(&t.path);
     return status;
 }
 

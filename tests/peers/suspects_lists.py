@@ -1,5 +1,6 @@
 """Lists of objects of several classes in turn, and lost references. suspects_lists.py TOOL [OBJECTS]"""
 import json, os, resource, subprocess, sys
+import on_terminal
 from v8_snapshot import Heap
 
 tool, objects = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100000
@@ -61,6 +62,12 @@ check("a class three times in a period", (30, 3), (first["list_of"], len(first["
 # No period: names of all objects, in a pipe.
 first, ways = listed(["K%d" % (k * k % 97) for k in range(200)], ["g%d" % (k * 7 % 31) for k in range(200)], 1)
 check("no period: no list", [], [s for s in first["path"] if "list of" in s])
+# path --class on a terminal: the list is one step, with the names that lead from an element to the next.
+listed(["Part%d" % k for k in range(7)], ["to%d" % k for k in range(7)], 40)
+screen = on_terminal.run([tool, "path", "--class", "Part3", "list.heapsnapshot"], 160,
+                         env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode()
+check("path --class on a terminal: one list", (1, True),
+      (screen.count("list of"), "list of 39 Part3 (to3 › to4 › to5 › to6 › to0 › to1 › to2)" in screen))
 # Two branches behind a common beginning, each with a list of its own.
 h = Heap()
 start = h.variable("jobs", h.node("object", "Queue", 32))
