@@ -53,7 +53,7 @@ static void walk_through(ways *w, const hd_graph *graph, uint32_t object, const 
         }
         if (kind != HD_REFERENCE_STRONG) continue;
         if (!distance || distance[o.references[r]] == distance[object] + 1) take(w, o.references[r], object, r);
-        else if (distance[o.references[r]] > distance[object]) w->state[object] = WALKED_PARTLY;
+        else if (w->state[o.references[r]] == UNSEEN) w->state[object] = WALKED_PARTLY;
     }
     if (!w->first_waiting) return;
     for (uint32_t i = w->first_waiting[object]; i != HD_NONE; i = w->waiting[i].next)
