@@ -82,13 +82,20 @@ static void find_variables(owners *w) {
     }
 }
 
-/* A list whose newest element is the value of a variable belongs to the variable. */
+/* A list that a variable holds belongs to the variable. New objects may lie between them. */
 static void give_lists(owners *w) {
+    const hd_dominators *d = w->m->shots[w->m->count - 1].o.dominators;
     uint32_t *variable_of = column(w->count);
     for (uint32_t v = 0; v < w->variable_count; v++) variable_of[w->variables[v].value] = v;
-    for (uint32_t o = 0; o < w->count; o++)
-        if (w->kept[o] && w->first[o] != HD_NONE && variable_of[w->first[o]] != HD_NONE)
-            w->user[o] = w->count + variable_of[w->first[o]];
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i], above = d->parent[o];
+        if (!w->kept[o] && variable_of[o] == HD_NONE && above != HD_NONE) variable_of[o] = variable_of[above];
+    }
+    for (uint32_t o = 0; o < w->count; o++) {
+        uint32_t head = w->kept[o] ? w->first[o] : HD_NONE;
+        if (head != HD_NONE && w->kept[head]) head = d->parent[head];
+        if (head != HD_NONE && variable_of[head] != HD_NONE) w->user[o] = w->count + variable_of[head];
+    }
     for (uint32_t o = 0; o < w->count; o++)
         if (w->user[o] < w->count) w->user[o] = w->user[w->user[o]];
     free(variable_of);

@@ -397,6 +397,25 @@ s = growth(*(copied(t) for t in range(3)))["suspects"]
 check("a variable that gets a new array each time", [("global › serve: serve() › context: system / Context", "log", ["log: Array"], 80 * 208)],
       [(path(x), x["variable"], x["within"], x["growth"]) for x in s])
 
+def resumed(t):
+    """A list by a variable that gets a new array each time, which holds the newest element. An element loses an object."""
+    h = Heap()
+    scope = h.context(40, id=7)
+    h.variable("serve", h.closure("serve", scope, id=9))
+    node = h.array(id=11 + 10 * t)
+    h.edge(scope, "context", "resume", node)
+    for i in reversed(range(50 * (t + 1))):
+        new = h.node("object", "Trace", 100, 1001 + 2 * i)
+        h.edge(node, "property", "outer", new) if i < 50 * (t + 1) - 1 else h.edge(node, "element", 0, new)
+        node = new
+    if not t:
+        h.edge(node, "property", "once", h.node("object", "Once", 700, 901))
+    return h
+
+s = growth(*(resumed(t) for t in range(3)))["suspects"]
+check("a list by a variable that gets a new array each time", [("global › serve: serve() › context: system / Context", "resume", 100 * 100 - 700)],
+      [(path(x), x.get("variable"), x["growth"]) for x in s])
+
 def both(t):
     """Two hold the same new objects, so that neither dominates them."""
     h = Heap()
