@@ -136,12 +136,19 @@ static uint32_t *held_directly(const shot *s) {
     return by;
 }
 
+/* Whether an object of JavaScript holds a node that is in a page's document: the document keeps it alive. */
+static bool is_of_document(const shot *s, uint32_t holder, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    return s->role[holder] != ROOTS && hd_v8_detachedness(v8, object) == HD_V8_ATTACHED &&
+           !hd_str_equal(hd_v8_type(v8, holder), hd_cstr("native"));
+}
+
 /* By object: the owner on its shortest path. Old elements of a list are skipped: the list's holder is the owner. */
 static uint32_t *owners_on_way(const owners *w, const shot *s, const uint32_t *old) {
     uint32_t *of = column(s->o.dominators->count);
     for (uint32_t i = 0; i < s->ways.count; i++) {
         uint32_t o = s->ways.order[i], h = s->ways.held_by[o], above = h == HD_NONE ? HD_NONE : s->ways.held_by[h];
-        if (h == HD_NONE) continue;
+        if (h == HD_NONE || is_of_document(s, h, o)) continue;
         if (old[h] == HD_NONE) of[o] = of[h];
         else if (above != HD_NONE && s->class_of[h] == s->class_of[o] &&
                  hd_str_equal(label_of(&s->o, above, s->ways.by[h]).name, label_of(&s->o, h, s->ways.by[o]).name))

@@ -431,6 +431,30 @@ def both(t):
 s = growth(*(both(t) for t in range(3)))["suspects"]
 check("new objects that two hold", [("global › sessions: Array", 4000)], [(path(x), x["growth"]) for x in s])
 
+def tooltips(t):
+    """A Map keeps all tooltips. The newest are in the page's document, too, which counts for the document."""
+    h = Heap()
+    trees = h.node("synthetic", "(Document DOM trees)", 0, 13)
+    h.edge(h.root, "element", 2, trees)
+    last = h.dom("HTMLDocument", 200, 7)
+    h.edge(trees, "element", 1, last)
+    entries = []
+    for i in range(10 * (t + 1)):
+        tip = h.node("object", "Tooltip", 100, 1001 + 10 * i)
+        box = h.dom("<aside>", 104, 1003 + 10 * i, i >= 10 * t)
+        h.edge(tip, "property", "box", box)
+        entries.append((h.node("string", "k", 24, 1005 + 10 * i), tip))
+        if i < 10 * t:
+            continue
+        h.edge(last, "element", 1, box)
+        h.edge(box, "element", 2, h.node("native", "blink::LayoutBlockFlow", 144, 100001 + 1000 * t + 2 * i))
+        last = box
+    h.variable("tooltipOf", h.map(entries, id=9, table_id=11))
+    return h
+
+s = growth(*(tooltips(t) for t in range(3)))["suspects"]
+check("nodes in a document count for the document", ("global › tooltipOf: Map", 20 * 124 + 10 * 104), (path(s[0]), s[0]["growth"]))
+
 def engine(t):
     h = Heap()
     for i in range(100 * (t + 1)):

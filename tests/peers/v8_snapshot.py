@@ -10,6 +10,7 @@ FIELDS = ["type", "name", "id", "self_size", "edge_count", "detachedness"]
 class Heap:
     def __init__(self):
         self.nodes, self.strings, self.number = [], [], {}
+        self.detachedness = {}
         self.next_id = 1
         self.root = self.node("synthetic", "", 0)
         self.roots = self.node("synthetic", "(GC roots)", 0)
@@ -79,10 +80,15 @@ class Heap:
         self.edge(a, "internal", "backing_store", data)
         return b
 
+    def dom(self, name, size, id=None, attached=True):
+        """A node of a page, in its document or removed from it."""
+        self.detachedness[len(self.nodes)] = 1 if attached else 2
+        return self.node("native", name, size, id)
+
     def write(self, path):
         nodes, edges = [], []
-        for type, name, size, id, references in self.nodes:
-            nodes += [NODE_TYPES.index(type), self.string(name), id, size, len(references), 0]
+        for i, (type, name, size, id, references) in enumerate(self.nodes):
+            nodes += [NODE_TYPES.index(type), self.string(name), id, size, len(references), self.detachedness.get(i, 0)]
             for kind, field, to in references:
                 edges += [EDGE_TYPES.index(kind), field if isinstance(field, int) else self.string(field), to * len(FIELDS)]
         meta = {"node_fields": FIELDS, "node_types": [NODE_TYPES] + ["string"] + ["number"] * (len(FIELDS) - 2),
