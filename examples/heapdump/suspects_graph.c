@@ -183,7 +183,10 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
     display(out, ", %.1f%% of all", 100 * (double)retained / (double)(d->bytes ? d->bytes : 1));
-    if (p->shared > 0) {
+    if (p->shared > 0 && m->count > 1) {
+        display(out, "; "), put_bytes(out, a, (uint64_t)p->shared, 0);
+        display(out, " of the growth in objects that others hold too");
+    } else if (p->shared > 0) {
         double with = (double)retained + p->shared;
         display(out, "; "), put_bytes(out, a, (uint64_t)with, 0);
         display(out, ", %.1f%%, with objects that others hold too", 100 * with / (double)(d->bytes ? d->bytes : 1));

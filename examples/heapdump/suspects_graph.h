@@ -38,7 +38,7 @@ typedef struct pile {
     uint32_t point;              /* the object below it, or itself, that fans out; or the first element of a list */
     uint32_t elements;           /* length of that list; 0: no list */
     double bytes;                /* bytes that the suspect explains */
-    double shared;               /* the part of them in objects that have other holders too; not retained */
+    double shared;               /* bytes, or growth, in objects that have other holders too; not retained */
     uint32_t owner;              /* value of matched.owner for its objects; HD_NONE: none */
     hd_str variable;             /* variable of the object that holds the new objects; empty: any */
     trend trend;                 /* growth over several snapshots */

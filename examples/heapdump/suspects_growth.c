@@ -91,6 +91,15 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
     free(turn), free(v), free(lean);
 }
 
+/* The new bytes of a suspect that its object does not dominate: other objects hold them, too. */
+static void find_shared(const matched *m, pile *p) {
+    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
+    uint32_t from = d->position[p->object], to = from + d->below[p->object];
+    for (uint32_t i = 0; i < d->reached; i++)
+        if (m->owner[d->order[i]] == p->owner && (i < from || i >= to)) p->shared += fresh_bytes(m, d->order[i]);
+    if (p->shared > p->trend.growth) p->shared = p->trend.growth;
+}
+
 /* By object: new bytes of a suspect in its subtree of the dominator tree. *all: all new bytes of the suspect. */
 static double *fresh_below(const matched *m, const pile *p, double *all) {
     const hd_dominators *d = m->shots[m->count - 1].o.dominators;
@@ -168,7 +177,7 @@ uint32_t find_growing(matched *m, pile *piles) {
     find_trends(&w, &h, piles, &found);
     while (found && piles[found - 1].engine && !piles[0].engine) found--;
     found = drop_tiny(m, piles, found);
-    for (uint32_t i = 0; i < found; i++) find_grown_point(m, &piles[i]);
+    for (uint32_t i = 0; i < found; i++) find_shared(m, &piles[i]), find_grown_point(m, &piles[i]);
     for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]), free(h.machine[t]);
     free(h.bytes), free(h.machine), free(h.fresh), free(h.objects);
     owners_free(&w);

@@ -139,7 +139,7 @@ static uint32_t *held_directly(const shot *s) {
 /* Whether an object of JavaScript holds a node that is in a page's document: the document keeps it alive. */
 static bool is_of_document(const shot *s, uint32_t holder, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
-    return s->role[holder] != ROOTS && hd_v8_detachedness(v8, object) == HD_V8_ATTACHED &&
+    return v8 && s->role[holder] != ROOTS && hd_v8_detachedness(v8, object) == HD_V8_ATTACHED &&
            !hd_str_equal(hd_v8_type(v8, holder), hd_cstr("native"));
 }
 

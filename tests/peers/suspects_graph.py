@@ -429,7 +429,9 @@ def both(t):
     return h
 
 s = growth(*(both(t) for t in range(3)))["suspects"]
-check("new objects that two hold", [("global › sessions: Array", 4000)], [(path(x), x["growth"]) for x in s])
+check("new objects that two hold", [("global › sessions: Array", 4000, 4000)], [(path(x), x["growth"], x.get("shared")) for x in s])
+check("... in text", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count(
+    "retains 16, 0.3% of all; 4000 of the growth in objects that others hold too\n"))
 
 def tooltips(t):
     """A Map keeps all tooltips. The newest are in the page's document, too, which counts for the document."""

@@ -206,6 +206,7 @@ def growth_json(report, s, row):
     judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
                                   ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
+                                  ("more than it retains and shares", row["growth"] - row.get("shared", 0) <= row["retained"]),
                                   ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
                                       s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
     if not s.kept(o) or "list_of" in row or in_list(g, o) or o in g.users or not is_owner(g, o):
