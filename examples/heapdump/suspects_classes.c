@@ -377,7 +377,10 @@ enum { NAMED, COMMON, INTERNAL, TIERS };
 static int tier_of(const shot *s, uint32_t object) {
     static const char *const common[] = { "Object", "Array", "Promise" };
     hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     if (s->role[object] >= TABLE) return INTERNAL;
+    if (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("native")) && *name.data != '<')
+        return is_detached(&s->o, object) ? NAMED : COMMON;
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (hd_str_equal(name, hd_cstr(common[i]))) return COMMON;
     return s->role[object] == OF_PROGRAM && name.len && *name.data != '(' ? NAMED : COMMON;

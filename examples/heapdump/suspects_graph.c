@@ -31,6 +31,11 @@ static role role_in_dart(const shot *s, uint32_t object) {
     return is_of_dart(c) ? MACHINE : OF_PROGRAM;
 }
 
+bool is_of_browser(const shot *s, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    return v8 && begins_with(hd_v8_name(v8, object), "blink::");
+}
+
 static role role_of(const shot *s, uint32_t object) {
     static const char *const data[] = { "string", "concatenated string", "sliced string", "number", "bigint",
                                         "symbol" };
@@ -43,6 +48,7 @@ static role role_of(const shot *s, uint32_t object) {
     if (hd_str_equal(name, hd_cstr("system / Context"))) return SCOPE;
     for (size_t i = 0; i < sizeof data / sizeof *data; i++)
         if (hd_str_equal(type, hd_cstr(data[i]))) return DATA;
+    if (is_of_browser(s, object)) return TABLE;
     if (hd_str_equal(type, hd_cstr("native")))
         return is_of_engine(&s->o, object) || (name.len > 7 && !memcmp(name.data, "Node / ", 7)) ? DATA : OF_PROGRAM;
     return is_of_engine(&s->o, object) ? MACHINE : OF_PROGRAM;

@@ -130,7 +130,9 @@ bool is_global(const shot *s, uint32_t object);
 steps steps_to(const shot *s, const pile *p, size_t most);
 steps steps_within(const shot *s, const pile *p, size_t most);
 
-/* suspects_graph.c: a line "what way rest". On a terminal steps give way to what fits beside the rest. */
+/* suspects_graph.c: whether an object is Chromium's own: layouts of nodes, tables of listeners. */
+bool is_of_browser(const shot *s, uint32_t object);
+/* A line "what way rest". On a terminal steps give way to what fits beside the rest. */
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest);
 
 /* suspects_origins.c: source and allocating function, of a suspect and of most objects of a class. */

@@ -118,8 +118,9 @@ static uint32_t owner_by(const owners *w, const shot *s, uint32_t old, uint32_t 
     return user;
 }
 
-/* Prefers an owner of the program. */
+/* Prefers an owner of the program. New objects of the browser below its old ones are its own. */
 static uint32_t better(const owners *w, uint32_t one, uint32_t other) {
+    if (one < w->count && is_of_browser(&w->m->shots[w->m->count - 1], one)) return one;
     return !is_user_owner(w, one) && is_user_owner(w, other) ? other : one;
 }
 

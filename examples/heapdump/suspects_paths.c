@@ -48,12 +48,13 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
     return steps_and_free(s, &l, most);
 }
 
-/* No steps if an object is its own point, or if the point is a table of the engine. */
+/* No steps if an object is its own point, or if the point is a table of the engine. The browser's tables are shown:
+   they tell listeners from children. */
 steps steps_within(const shot *s, const pile *p, size_t most) {
     const hd_dominators *d = s->o.dominators;
     links l = { NULL, 0 };
     steps all;
-    if (p->object != p->point && (p->elements || s->role[p->point] < TABLE))
+    if (p->object != p->point && (p->elements || s->role[p->point] < TABLE || is_of_browser(s, p->point)))
         for (uint32_t at = p->point; at != HD_NONE; at = at == p->object ? HD_NONE : d->parent[at]) {
             uint32_t above = at == p->object ? HD_NONE : d->parent[at];
             uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);

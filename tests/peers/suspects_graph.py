@@ -457,6 +457,38 @@ def tooltips(t):
 s = growth(*(tooltips(t) for t in range(3)))["suspects"]
 check("nodes in a document count for the document", ("global › tooltipOf: Map", 20 * 124 + 10 * 104), (path(s[0]), s[0]["growth"]))
 
+def cards(t):
+    """Listeners on the window keep the cards that a page removed. All of one size retain the same, so order is by kind."""
+    h = Heap()
+    handles = h.node("synthetic", "(Global handles)", 0, 13)
+    h.edge(h.roots, "element", 1, handles)
+    window = h.dom("Window / file://", 40, 7)
+    h.edge(handles, "internal", "global_proxy_object", window)
+    data = h.node("native", "blink::EventTargetData", 56, 9)
+    h.edge(window, "element", 1, data)
+    vector = h.node("native", "blink::HeapVectorBacking<cppgc::internal::BasicMember<blink::RegisteredEventListener>>", 400, 11)
+    h.edge(data, "element", 1, vector)
+    for i in range(10 * (t + 1)):
+        registered = h.node("native", "blink::RegisteredEventListener", 16, 1001 + 20 * i)
+        listener = h.node("native", "EventListener", 24, 1003 + 20 * i)
+        card = h.node("object", "BoardCard", 1000, 1005 + 20 * i)
+        h.edge(vector, "element", i + 1, registered)
+        h.edge(registered, "element", 1, listener)
+        h.edge(listener, "internal", "1", h.closure("", h.context(40, 1007 + 20 * i, card=card), id=1009 + 20 * i))
+        h.edge(card, "property", "box", h.dom("<div>", 104, 1011 + 20 * i, False))
+    return h
+
+s = growth(*(cards(t) for t in range(3)))["suspects"]
+check("listeners of a window", [("(Global handles) › Window / file://", 20 * 1240, "[] blink::EventTargetData")],
+      [(path(x), x["growth"], x["within"][0]) for x in s])
+check("... the program's classes before the browser's", ["BoardCard", "Detached <div>", "EventListener"], [b["class"] for b in s[0]["new"]][:3])
+check("... with one snapshot", ("(Global handles) › Window / file://", 496 + 30 * 1240), first(cards(2))[:2])
+
+h = tooltips(2)
+h.write("one.heapsnapshot")
+check("most detached nodes by their common path", ("global › tooltipOf: Map › [] Tooltip", 20, 20),
+      (lambda d: (path(d), d["path_nodes"], d["path_of"]))(suspects("one.heapsnapshot")["detached"]))
+
 def engine(t):
     h = Heap()
     for i in range(100 * (t + 1)):
