@@ -305,29 +305,39 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
-steps common_way(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
+steps common_way(const shot *s, const uint32_t *list, uint32_t n, size_t most, uint32_t *sharing) {
     enum { MOST_BACK = 256, MOST_WORK = 16 }; /* work: holders that are compared, by object */
-    const shot *s = &m->shots[m->count - 1];
     uint32_t back = 0, best = 0;
     uint64_t work = 0;
     likeness how[MOST_BACK];
     steps way = { NULL, 0 };
     crowd c;
     crowd_open(s, &c);
-    *all = *sharing = 0;
-    for (uint32_t i = 0; i < s->ways.count; i++) {
-        uint32_t o = s->ways.order[i];
-        if (s->class_of[o] == class_index && !is_old(m, o)) crowd_add(&c, s->head[o], 1, o), ++*all;
-    }
+    *sharing = 0;
+    for (uint32_t i = 0; i < n; i++) crowd_add(&c, s->head[list[i]], 1, list[i]);
     while (back < MOST_BACK && (work += c.count) <= MOST_WORK * (uint64_t)s->ways.count &&
-           (how[back] = step_back(s, &c, *all)) != NOT_ALIKE)
+           (how[back] = step_back(s, &c, n)) != NOT_ALIKE)
         back++;
     for (uint32_t i = 0; i < c.count; i++)
         if (c.weight[i] > c.weight[best]) best = i;
     for (uint32_t i = 0; back && i < c.count; i++)
         if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
-    if (2 * *sharing > *all) way = steps_from(s, c.farthest[best], how, back, most);
+    if (2 * *sharing > n) way = steps_from(s, c.farthest[best], how, back, most);
     crowd_free(&c);
+    return way;
+}
+
+steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
+    const shot *s = &m->shots[m->count - 1];
+    uint32_t *list = needed(malloc(((size_t)s->ways.count + 1) * sizeof *list));
+    steps way;
+    *all = 0;
+    for (uint32_t i = 0; i < s->ways.count; i++) {
+        uint32_t o = s->ways.order[i];
+        if (s->class_of[o] == class_index && !is_old(m, o)) list[(*all)++] = o;
+    }
+    way = common_way(s, list, *all, most, sharing);
+    free(list);
     return way;
 }
 

@@ -36,17 +36,27 @@ static uint32_t most_frequent(uint32_t *list, uint32_t n, uint32_t *times) {
     return best;
 }
 
-/* Finds the object that holds most nodes, on shortest paths. Nodes of a removed tree that hold each other do not
-   count. */
+/* Finds the object that holds most nodes, on shortest paths, or a path that most holders share. Nodes of a removed
+   tree that hold each other do not count. */
 static void find_holder(const shot *s, detached *d, const uint32_t *nodes) {
-    uint32_t *holders = needed(malloc(((size_t)d->nodes + 1) * sizeof *holders)), n = 0;
+    steps way;
+    uint32_t sharing;
+    d->holders = needed(malloc(((size_t)d->nodes + 1) * sizeof *d->holders));
     for (uint32_t i = 0; i < d->nodes; i++) {
         uint32_t holder = s->ways.held_by[nodes[i]];
-        if (holder != HD_NONE && !is_detached(&s->o, holder)) holders[n++] = holder;
+        if (holder != HD_NONE && !is_detached(&s->o, holder)) d->holders[d->held++] = holder;
     }
-    d->held = n;
-    d->holder = most_frequent(holders, n, &d->by_holder);
-    free(holders);
+    d->holder = most_frequent(d->holders, d->held, &d->by_holder);
+    if (2 * (uint64_t)d->by_holder > d->held) return;
+    way = common_way(s, d->holders, d->held, 0, &sharing);
+    if (way.count) d->common = true, d->by_holder = sharing;
+    steps_free(&way);
+}
+
+static steps way_to_holder(const shot *s, const detached *d, size_t most) {
+    uint32_t sharing;
+    if (d->common) return common_way(s, d->holders, d->held, most, &sharing);
+    return steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, most);
 }
 
 /* The classes of most nodes. */
@@ -70,7 +80,6 @@ int detached_find(const matched *m, detached *d) {
     uint32_t *nodes, n = 0;
     hd_error err;
     hd_status status;
-    memset(d, 0, sizeof *d);
     if (!hd_dump_v8(s->o.dump)) return DONE;
     d->nodes = count_nodes(&s->o);
     if (m->count > 1 && hd_dump_v8(m->shots[0].o.dump)) d->before = count_nodes(&m->shots[0].o);
@@ -83,6 +92,8 @@ int detached_find(const matched *m, detached *d) {
     free(nodes);
     return status ? failed(s->o.file, &err) : DONE;
 }
+
+void detached_free(detached *d) { free(d->holders); }
 
 /* "<li>" of "Detached <li>". */
 static hd_str attached_name(const shot *s, uint32_t class_index) {
@@ -103,7 +114,7 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
     if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
     fputc('\n', out);
     if (d->holder == HD_NONE || !d->held) return;
-    steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, steps_name(a, MOST_NAME));
+    steps way = way_to_holder(s, d, steps_name(a, MOST_NAME));
     char rest[64] = "";
     if (d->by_holder < d->held)
         snprintf(rest, sizeof rest, "  (%u of %u that are held from outside)", d->by_holder, d->held);
@@ -125,7 +136,7 @@ void json_detached(hd_json *j, const matched *m, const detached *d) {
     }
     hd_json_end(j);
     if (d->held) {
-        steps way = steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, 0);
+        steps way = way_to_holder(s, d, 0);
         json_u64(j, "path_nodes", d->by_holder);
         json_u64(j, "path_of", d->held);
         steps_json(j, "path", &way, 0);

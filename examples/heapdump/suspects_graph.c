@@ -213,7 +213,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
                               uint32_t number) {
     uint32_t all, sharing;
     char rest[64] = "";
-    steps way = common_way(m, c->class_index, steps_name(a, MOST_NAME), &all, &sharing);
+    steps way = common_way_of_class(m, c->class_index, steps_name(a, MOST_NAME), &all, &sharing);
     display(out, "%3u  ", number);
     put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
     display(out, ": %llu object%s, ", (unsigned long long)c->last.live_objects, plural(c->last.live_objects));
@@ -326,7 +326,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
 
 static void json_class_suspect(hd_json *j, const matched *m, const class_suspect *c) {
     uint32_t all, sharing;
-    steps way = common_way(m, c->class_index, 0, &all, &sharing);
+    steps way = common_way_of_class(m, c->class_index, 0, &all, &sharing);
     json_line(j);
     json_class(j, m->shots[m->count - 1].o.graph, c->class_index);
     json_u64(j, "objects", c->last.live_objects);
@@ -373,7 +373,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     pile piles[MOST_PILES];
     class_suspect classes[MOST_CLASSES];
     grown_classes grown;
-    detached lost;
+    detached lost = { 0 };
     origins from = { NULL, NULL };
     uint32_t n = 0, class_count = 0;
     int status = DONE;
@@ -392,6 +392,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     origins_close(&from);
+    detached_free(&lost);
     free(m.ids), free(m.owner), free(shots);
     return status;
 }
