@@ -305,7 +305,7 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
-steps common_way(const shot *s, const uint32_t *list, uint32_t n, size_t most, uint32_t *sharing) {
+steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more, size_t most, uint32_t *sharing) {
     enum { MOST_BACK = 256, MOST_WORK = 16 }; /* work: holders that are compared, by object */
     uint32_t back = 0, best = 0;
     uint64_t work = 0;
@@ -314,7 +314,7 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, size_t most, u
     crowd c;
     crowd_open(s, &c);
     *sharing = 0;
-    for (uint32_t i = 0; i < n; i++) crowd_add(&c, s->head[list[i]], 1, list[i]);
+    for (uint32_t i = 0; i < n + more; i++) crowd_add(&c, s->head[list[i]], i < n, list[i]);
     while (back < MOST_BACK && (work += c.count) <= MOST_WORK * (uint64_t)s->ways.count &&
            (how[back] = step_back(s, &c, n)) != NOT_ALIKE)
         back++;
@@ -330,13 +330,16 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, size_t most, u
 steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
     const shot *s = &m->shots[m->count - 1];
     uint32_t *list = needed(malloc(((size_t)s->ways.count + 1) * sizeof *list));
+    uint32_t n = 0;
     steps way;
-    *all = 0;
-    for (uint32_t i = 0; i < s->ways.count; i++) {
-        uint32_t o = s->ways.order[i];
-        if (s->class_of[o] == class_index && !is_old(m, o)) list[(*all)++] = o;
+    for (uint32_t i = 0; i < s->ways.count; i++)
+        if (s->class_of[s->ways.order[i]] == class_index) list[n++] = s->ways.order[i];
+    for (uint32_t i = *all = 0; i < n; i++) {
+        uint32_t o = list[i];
+        if (is_old(m, o)) continue;
+        list[i] = list[*all], list[(*all)++] = o;
     }
-    way = common_way(s, list, *all, most, sharing);
+    way = common_way(s, list, *all, n - *all, most, sharing);
     free(list);
     return way;
 }

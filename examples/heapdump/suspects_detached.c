@@ -48,14 +48,14 @@ static void find_holder(const shot *s, detached *d, const uint32_t *nodes) {
     }
     d->holder = most_frequent(d->holders, d->held, &d->by_holder);
     if (2 * (uint64_t)d->by_holder > d->held) return;
-    way = common_way(s, d->holders, d->held, 0, &sharing);
+    way = common_way(s, d->holders, d->held, 0, 0, &sharing);
     if (way.count) d->common = true, d->by_holder = sharing;
     steps_free(&way);
 }
 
 static steps way_to_holder(const shot *s, const detached *d, size_t most) {
     uint32_t sharing;
-    if (d->common) return common_way(s, d->holders, d->held, most, &sharing);
+    if (d->common) return common_way(s, d->holders, d->held, 0, most, &sharing);
     return steps_of_way(&s->o, &s->ways, d->holder, HD_NONE, most);
 }
 

@@ -158,9 +158,10 @@ bool is_user_owner(const owners *w, uint32_t owner);
 
 /* suspects_classes.c */
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all);
-/* The path that more than half of some objects share; no steps: no such path. *sharing objects share it. */
-steps common_way(const shot *s, const uint32_t *list, uint32_t n, size_t most, uint32_t *sharing);
-/* The same for a class's objects, or for its new objects, *all in number. */
+/* The path that more than half of n objects share; no steps: no such path. *sharing objects share it. `more` objects of
+   the list do not count, but lists on the path reach to them. */
+steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more, size_t most, uint32_t *sharing);
+/* The same for a class's objects. With several snapshots only new objects count: *all in number. */
 steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing);
 /* Classes with most bytes below a suspect's object, without old objects and their subtrees; `own`: among the objects
    that matched.owner gives to the suspect. */

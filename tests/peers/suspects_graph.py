@@ -380,7 +380,9 @@ def grows(t, way):
     return h
 
 for way in ("head", "tail"):
-    s = growth(*(grows(t, way) for t in range(3)))["suspects"]
+    s = growth(*(grows(t, way) for t in range(3)))
+    check("the class of a list that grows at the " + way, "global › head: list of 300 Node (next)", path(s["classes"][0]))
+    s = s["suspects"]
     check("a list that grows at the " + way, [(["head: list of 300 Node (next)"] if way == "head" else [], 20000)], [(x["within"], x["growth"]) for x in s])
     check("... its path", "global" if way == "head" else "global › head: list of 300 Node (next)", path(s[0]))
 
