@@ -101,7 +101,8 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
 typedef struct draft {
     uint32_t object, folded;
     step_label label;
-    bool root, unnamed, list;
+    bool root, unnamed;
+    uint32_t head;               /* first element of the list that goes on here; HD_NONE: none */
 } draft;
 
 static bool same_class(const objects *o, uint32_t a, uint32_t b) {
@@ -131,7 +132,7 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
             continue;
         if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
         out[n] = (draft){ l->object, folded, best, !i && l->holder == HD_NONE && l->reference != HD_NONE,
-                            (l->flags & LINK_ANY_NAME) != 0, (l->flags & LINK_LIST) != 0 };
+                            (l->flags & LINK_ANY_NAME) != 0, l->flags & LINK_LIST ? l->head : HD_NONE };
         best = (step_label){ UNNAMED, { "", 0 } }, folded = 0, n++;
     }
     return n;
@@ -169,7 +170,7 @@ static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period) {
     uint32_t at;
     *period = d->period[first];
     for (uint32_t p = 1; !*period && p <= MOST_PARTS && first + p < d->count; p++)
-        if (d->list[first + p].list && draft_alike(d, first + p, first, true)) *period = p;
+        if (d->list[first + p].head == d->list[first].object && draft_alike(d, first + p, first, true)) *period = p;
     if (!*period) return 0;
     for (at = first + *period; at < d->count && draft_alike(d, at, at - *period, at == first + *period);) at++;
     return (at - first - 1) / *period * *period + 1;
@@ -233,8 +234,8 @@ steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
     steps s;
     for (uint32_t i = 0; i < path->length; i++)
         links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
-                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0 }
-                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0 };
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0, HD_NONE }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0, HD_NONE };
     s = steps_of_links(o, links, path->length, most);
     free(links);
     return s;
@@ -247,7 +248,7 @@ steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t co
     for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
     links = needed(malloc(((size_t)n + 1) * sizeof *links));
     for (i = n; i--; object = w->held_by[object])
-        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0 };
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0, HD_NONE };
     s = steps_of_links(o, links, n, most);
     free(links);
     return s;

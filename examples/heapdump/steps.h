@@ -34,6 +34,7 @@ typedef struct chain_link {
     uint32_t holder, reference;  /* holder HD_NONE: `reference` is the number of a root */
     uint32_t ephemeron;          /* the ephemeron whose key is the holder, for reference HD_NONE; or HD_NONE */
     unsigned flags;
+    uint32_t head;               /* with LINK_LIST: the first element of the list */
 } chain_link;
 
 enum {

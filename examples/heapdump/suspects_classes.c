@@ -284,7 +284,7 @@ static steps steps_from(const shot *s, uint32_t object, const likeness *how, uin
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
         links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
-                                 s->head[at] == at ? 0 : LINK_LIST };
+                                 s->head[at] == at ? 0 : LINK_LIST, s->head[at] };
     links[n - 1].flags |= LINK_ANY_NAME;
     at = s->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = s->head[s->ways.held_by[at]]) {

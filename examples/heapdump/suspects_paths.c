@@ -27,7 +27,7 @@ static void push_elements(const shot *s, links *l, uint32_t first) {
     for (uint32_t i = 1; i < c.count; i++) {
         uint32_t before = c.part[i - 1].object, at = c.part[i].object;
         link_push(l, (chain_link){ at, before, reference_between(&s->o, before, at), HD_NONE,
-                                   i % c.period ? 0 : LINK_SHOWN });
+                                   i % c.period ? 0 : LINK_SHOWN, HD_NONE });
     }
     free(c.part);
 }
@@ -42,7 +42,7 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
     links l = { NULL, 0 };
     for (uint32_t at = p->object; at != HD_NONE; at = s->ways.held_by[at])
         link_push(&l, (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
-                                    at == p->object ? LINK_SHOWN : 0 });
+                                    at == p->object ? LINK_SHOWN : 0, HD_NONE });
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);
     return steps_and_free(s, &l, most);
@@ -59,7 +59,7 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
             uint32_t above = at == p->object ? HD_NONE : d->parent[at];
             uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);
             link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE,
-                                        above == HD_NONE ? LINK_SHOWN : 0 });
+                                        above == HD_NONE ? LINK_SHOWN : 0, HD_NONE });
         }
     links_turn(&l);
     if (l.count && p->elements) push_elements(s, &l, p->point);

@@ -197,6 +197,15 @@ h.variable("rest", h.node("object", "Rest", 900))
 check("a chain of promises", ("global › pending: list of 151 Promise", 151 * 40 + 150 * 48), (first(h)[0].split(" (")[0], first(h)[1]))
 
 h = Heap()
+node = h.variable("waiting", h.node("object", "Promise", 40))
+for name, kind in [("owner", "Object"), ("task", "Task"), ("queue", "Promise")] + 60 * [("queue", "Promise")]:
+    new = h.node("object", kind, 40)
+    h.edge(node, "property", name, new)
+    node = new
+check("a list behind an object of its class", "global › waiting: Promise › owner: Object › task: Task › queue: list of 61 Promise (queue)",
+      path([c for c in answer(h)["classes"] if c["class"] == "Promise"][0]))
+
+h = Heap()
 text_node = h.node("string", "start", 16)
 for i in range(300):
     s = h.node("concatenated string", "start...", 32)
