@@ -123,6 +123,8 @@ bool is_user(const shot *s, uint32_t object);
 /* Inserts a suspect into a sorted list of at most MOST_PILES. */
 void put_pile_in(pile *piles, uint32_t *n, pile one);
 uint32_t find_piles(matched *m, pile *piles);
+/* Whether an object is a root that holds nearly everything, and is no suspect for it. */
+bool is_pseudo_root(const shot *s, uint32_t object);
 /* Whether an object is the global object, which holds the builtins of every program. */
 bool is_global(const shot *s, uint32_t object);
 

@@ -80,6 +80,7 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
             v[t] = h->bytes[t][o] + (scope == HD_NONE ? 0 : h->bytes[t][scope]);
             lean[t] = v[t] - h->machine[t][o] - (scope == HD_NONE ? 0 : h->machine[t][scope]);
         }
+        if (one.engine && is_pseudo_root(last, one.object)) continue;
         if (lean[m->count - 1] <= lean[0] || !last->o.dominators->below[one.object]) continue;
         score = trend_of(lean, turn, m->count).score;
         one.trend = trend_of(v, turn, m->count);

@@ -198,6 +198,13 @@ static bool is_of_node(const shot *s, uint32_t object) {
     return false;
 }
 
+/* Whether an object holds nearly everything by its nature. Kinds of roots in V8, such as (Global handles), may leak. */
+bool is_pseudo_root(const shot *s, uint32_t object) {
+    hd_str name = name_of(&s->o, object);
+    if (s->role[object] != ROOTS) return false;
+    return hd_dump_dart(s->o.dump) || !name.len || hd_str_equal(name, hd_cstr("(GC roots)"));
+}
+
 static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
     const shot *s = w->s;
     pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes };
@@ -208,6 +215,7 @@ static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, b
         if (!dominates(s, one.object, point)) one.shared = bytes;
         one.point = one.object, one.elements = 0;
     }
+    if (is_pseudo_root(s, one.object)) return;
     one.engine = is_engines(s, one.object);
     if (scope || is_global(s, one.object) || is_of_node(s, one.object))
         one.trend.score /= 4;    /* most of these bytes are in every program */

@@ -1,6 +1,7 @@
 """heapdump suspects of V8 snapshots whose answer is known by how they are made. suspects_graph.py TOOL"""
 import json, os, subprocess, sys
 import on_terminal
+from dart_snapshot import Dart
 from v8_snapshot import Heap
 
 tool = sys.argv[1]
@@ -633,6 +634,19 @@ h = Heap()
 h.variable("store", h.elements(h.node("object", "Store", 100), items(h, 30)))
 answer(h)
 check("... and only then", 0, text("one.heapsnapshot").count("the engine's last"))
+
+# Roots hold everything and explain nothing ----------------------------------------------------------------------------
+
+d = Dart()
+isolate = d.edge(d.root, d.node("Isolate", 200, library=""))
+for holder in (d.root, isolate):
+    for _ in range(300):
+        d.edge(holder, d.node("Function", 100, library=""))
+cache = d.edge(isolate, d.node("Cache", 32))
+for _ in range(40):
+    d.edge(cache, d.node("Entry", 100))
+s = suspects(d.write("roots.dartheap"))["suspects"]
+check("no root of Dart is a suspect", [("Cache", 4032)], [(x["class"], x["retained"]) for x in s])
 
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
