@@ -133,6 +133,13 @@ void put_way(FILE *out, const arguments *a, const char *what, const steps *way, 
     free(text);
 }
 
+/* The path to a suspect or to most objects of a class. V8 has no name for the root of a path of one step. */
+static void put_holder(FILE *out, const arguments *a, const shot *s, const steps *way, const char *rest) {
+    if (way->count != 1 || way->list[0].elements || !hd_dump_v8(s->o.dump)) put_way(out, a, "held by", way, rest);
+    else if (s->ways.held_by[way->list[0].object] == HD_NONE && way->list[0].object) /* object 0 is the root */
+        display(out, "      held by no path from a root\n");
+}
+
 static void put_growth(FILE *out, const arguments *a, const trend *t, uint32_t count) {
     put_signed(out, a, t->growth), display(out, "; ");
     put_signed(out, a, t->growth / (count - 1));
@@ -204,7 +211,7 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (p->owner != HD_NONE)
         put_classes(out, a, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     put_way(out, a, "most of it is in", &within, "");
-    put_way(out, a, "held by", &way, "");
+    put_holder(out, a, s, &way, "");
     put_pile_origin(out, m, p);
     steps_free(&way), steps_free(&within);
 }
@@ -227,7 +234,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
     }
     fputc('\n', out);
     if (sharing < all) snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
-    put_way(out, a, "held by", &way, rest);
+    put_holder(out, a, &m->shots[m->count - 1], &way, rest);
     put_class_origin(out, m, c->class_index);
     steps_free(&way);
 }

@@ -648,6 +648,20 @@ for _ in range(40):
 s = suspects(d.write("roots.dartheap"))["suspects"]
 check("no root of Dart is a suspect", [("Cache", 4032)], [(x["class"], x["retained"]) for x in s])
 
+# A path of one step says nothing --------------------------------------------------------------------------------------
+
+h = Heap()
+target = h.node("object", "Target", 90000)
+h.edge(h.variable("ref", h.node("object", "WeakRef", 40)), "weak", "target", target)
+answer(h)
+check("an object that only a weak reference has", ["      held by no path from a root"],
+      [x for x in text("one.heapsnapshot").splitlines() if "held by" in x])
+h = Heap()
+for i in range(200):
+    h.variable("v%d" % i, h.node("object", "Kind%d" % i, 100))
+answer(h)
+check("the global object is a root itself", ([["global"]], 0), ([x["path"] for x in suspects("one.heapsnapshot")["suspects"][:1]], text("one.heapsnapshot").count("held by global\n")))
+
 # A long list is walked in one pass, whatever holds it.
 h = Heap()
 linked(h, h.globals, "property", "head", 200000)

@@ -11,12 +11,20 @@ MACHINE = "(compiled code)", "(object shape)", "(system)"
 DATA = "string", "concatenated string", "sliced string", "number", "bigint", "symbol"
 
 
+# Classes of Dart's virtual machine.
+VM = {"Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code", "Script",
+      "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors", "CodeSourceMap",
+      "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope", "TypeArguments",
+      "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel", "FfiTrampolineData",
+      "LoadingUnit"}
+
+
 def is_user(g, o):
     """A program's own object: neither the engine's nor what others are made of."""
     if o >= g.described:
         return False
     if g.format != "heapsnapshot":
-        return True
+        return g.class_of(o) not in {(c, "") for c in VM} or g.format != "dart"
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
 
 
@@ -395,6 +403,8 @@ def suspects_text(tool, report, paths, s, got, columns):
                 facts += [("growth", signed(growth[1], now["growth"])), ("a step", signed(growth[2], now["per_step"])),
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
+        elif held and kind == "suspect" and held[1] == "no path from a root":
+            judge(report, kind, raw, [("a root leads to it", object_of(g, now) not in led_to(g))])
         elif held and now:
             steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
@@ -404,6 +414,17 @@ def suspects_text(tool, report, paths, s, got, columns):
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
                 judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])
+
+
+def led_to(g):
+    """Objects that strong references lead to from the first node of a snapshot."""
+    seen, stack = {0}, [0]
+    while stack:
+        for _, _, t in g.steps(stack.pop()):
+            if t not in seen:
+                seen.add(t)
+                stack.append(t)
+    return seen
 
 
 def is_named(g, shown, o, columns):
