@@ -111,9 +111,17 @@ static bool same_class(const objects *o, uint32_t a, uint32_t b) {
             hd_str_equal(name_of(o, a), name_of(o, b)));
 }
 
-/* Folds away the engine's objects between two objects of the program. The best label among their references goes to
-   the second one. The value of a variable or property is always shown, and so is the last object. Only the last of
-   several synthetic roots is shown: it names the kind of root. */
+/* Whether both are parts of one text that was put together. */
+static bool is_part_of_text(const objects *o, uint32_t holder, uint32_t object) {
+    static const char *const rope[] = { "concatenated string", NULL };
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && holder != HD_NONE && is_one_of(hd_v8_type(v8, holder), rope) && is_one_of(hd_v8_type(v8, object), rope);
+}
+
+/* Folds away the engine's objects between two objects of the program, and parts of a text. The best label among their
+   references goes to the second one. The value of a variable or property is always shown, and so is the last object,
+   but for many parts of texts the texts are. Only the last of several synthetic roots is shown: it names the kind of
+   root. */
 static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, draft *out) {
     step_label best = { UNNAMED, { "", 0 } };
     uint32_t n = 0, folded = 0;
@@ -125,10 +133,15 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
         if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
         if (l->flags & LINK_NO_FIELD) best = label = (step_label){ UNNAMED, { "", 0 } };
         bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first */
+        bool part = can_fold && is_part_of_text(o, l->holder, l->object);
         folded++;
+        if (part && i + 1 == count && l->flags & LINK_ANY_NAME && n) {
+            out[n - 1].folded += folded;
+            break;
+        }
         if (label.known >= best.known && !root) best = label;
         if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
-                 : i + 1 < count && can_fold && best.known < PROPERTY && is_of_engine(o, l->object))
+                 : i + 1 < count && can_fold && best.known < PROPERTY && (part || is_of_engine(o, l->object)))
             continue;
         if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
         out[n] = (draft){ l->object, folded, best, !i && l->holder == HD_NONE && l->reference != HD_NONE,

@@ -219,6 +219,21 @@ h.variable("rest", h.node("object", "Rest", 900))
 check("a text in pieces", ("global › report: Report", 24 + 300 * 56 + 16, ["body: list of 300 (concatenated string)"]), first(h))
 
 h = Heap()
+labels = []
+for i in range(60):
+    rope = h.node("concatenated string", "a b c d", 32)
+    for side in ("first", "second"):
+        part = h.node("concatenated string", "a b", 32)
+        h.edge(rope, "internal", side, part)
+        for end in ("first", "second"):
+            h.edge(part, "internal", end, h.node("string", "a%d" % i, 24))
+    labels.append(rope)
+h.variable("labels", h.elements(h.array(), labels))
+s = answer(h)["classes"]
+check("parts of a text are no objects of their own", [("(string)", ["global", "labels: Array", "[] (concatenated string)", "(string)"], 240),
+      ("(concatenated string)", ["global", "labels: Array", "[] (concatenated string)"], 120)], sorted((c["class"], c["path"], c["path_objects"]) for c in s if "string" in c["class"])[::-1])
+
+h = Heap()
 weak = h.variable("private", h.node("object", "WeakMap", 24))
 table = h.node("array", "", 800)
 h.edge(weak, "internal", "table", table)

@@ -20,6 +20,21 @@ def is_engine(g, o):
     return g.format == "heapsnapshot" and is_engine_name(g.types[o], g.names[o])
 
 
+def is_rope(g, o):
+    """Whether an object is a text that was put together; its parts are folded into it."""
+    return g.format == "heapsnapshot" and g.types[o] == "concatenated string"
+
+
+def parts_of_text(g, o):
+    seen, stack = set(), [o]
+    while stack:
+        for r in g.refs[stack.pop()]:
+            if r.to not in seen and is_rope(g, r.to):
+                seen.add(r.to)
+                stack.append(r.to)
+    return seen
+
+
 def split(text):
     """Steps of a chain; names of a list's references stand in brackets."""
     out, depth = [], 0
@@ -153,6 +168,8 @@ class Walk:
     def step_ends(self, o, at):
         if at == len(self.steps):
             self.ends.add(o)
+            if self.upto and is_rope(self.g, o):
+                self.ends |= parts_of_text(self.g, o)
 
     def come(self, o, at, met, mode, label):
         """What standing on an object can mean, when these labels led to it."""
@@ -174,7 +191,7 @@ class Walk:
                 self.put(o, at + 1, 0, "more" if self.steps[at].cut else None)
                 if self.steps[at].cut:
                     self.put(o, at, met, "more")
-        if mode or self.wild or is_engine(g, o):
+        if mode or self.wild or is_engine(g, o) or is_rope(g, o):
             self.put(o, at, met, mode)
 
     def element(self, o, at):
