@@ -187,11 +187,11 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     size_t most = steps_name(a, MOST_NAME);
     steps way = steps_to(s, p, most), within = steps_within(s, p, most);
     display(out, "%3u  ", i + 1);
+    if (p->variable.len) display(out, "variable "), put_name(out, p->variable), display(out, " of ");
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
-    if (p->variable.len) display(out, ", variable "), put_name(out, p->variable);
     display(out, "\n      ");
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
@@ -249,8 +249,8 @@ static grown_classes not_listed(grown_classes all, const class_suspect *classes,
 static const char *holders_head(const pile *piles, uint32_t n, uint32_t fit) {
     uint32_t last = n < fit ? n : fit;
     if (last && piles[last - 1].engine && !piles[0].engine)
-        return "the largest holders (the engine's last), down to the point where each fans out:";
-    return "the largest holders, down to the point where each fans out:";
+        return "large holders, the likeliest leak first (the engine's last), each at the point where it fans out:";
+    return "large holders, the likeliest leak first, each at the point where it fans out:";
 }
 
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,

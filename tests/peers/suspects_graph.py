@@ -424,6 +424,8 @@ s = growth(*(copied(t) for t in range(3)))["suspects"]
 check("a variable that gets a new array each time", [("global › serve: serve() › context: system / Context", "log", ["log: Array"], 80 * 208)],
       [(path(x), x["variable"], x["within"], x["growth"]) for x in s])
 
+check("... which the head names first", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("  1  variable log of system / Context, id 7\n"))
+
 def resumed(t):
     """A list by a variable that gets a new array each time, which holds the newest element. An element loses an object."""
     h = Heap()
@@ -644,7 +646,7 @@ s = answer(h)["suspects"]
 check("the program's first, the largest of them before others", ["global › store: Store", "global › small: Store"], [path(x) for x in s][:2])
 check("... then the engine's", ["(compiled code)", "(system)"], [x["class"] for x in s][2:])
 check("... which the text says", 1, text("one.heapsnapshot").count(
-    "largest holders (the engine's last), down to the point where each fans out:\n"))
+    "large holders, the likeliest leak first (the engine's last), each at the point where it fans out:\n"))
 h = Heap()
 h.variable("store", h.elements(h.node("object", "Store", 100), items(h, 30)))
 answer(h)
@@ -662,6 +664,18 @@ for _ in range(40):
     d.edge(cache, d.node("Entry", 100))
 s = suspects(d.write("roots.dartheap"))["suspects"]
 check("no root of Dart is a suspect", [("Cache", 4032)], [(x["class"], x["retained"]) for x in s])
+
+# Node's own objects are in every program, however few bytes they have beside the leak -----------------------------------
+
+h = Heap()
+process = h.variable("process", h.node("object", "process", 1000))
+main = h.variable("main", h.node("object", "Module", 100))
+for _ in range(30):
+    x = h.node("object", "Setting", 500)
+    h.edge(process, "property", "a", x)
+    h.edge(main, "property", "b", x)
+h.variable("keep", h.elements(h.array(), items(h, 10)))
+check("Node's process comes after the program's own", "global › keep: Array", first(h)[0])
 
 # A path of one step says nothing --------------------------------------------------------------------------------------
 
