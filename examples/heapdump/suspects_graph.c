@@ -249,8 +249,8 @@ static grown_classes not_listed(grown_classes all, const class_suspect *classes,
 static const char *holders_head(const pile *piles, uint32_t n, uint32_t fit) {
     uint32_t last = n < fit ? n : fit;
     if (last && piles[last - 1].engine && !piles[0].engine)
-        return "large holders, the likeliest leak first (the engine's last), each at the point where it fans out:";
-    return "large holders, the likeliest leak first, each at the point where it fans out:";
+        return "large holders, the likeliest leak first, the engine's last:";
+    return "large holders, the likeliest leak first:";
 }
 
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,

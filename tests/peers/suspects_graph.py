@@ -646,7 +646,7 @@ s = answer(h)["suspects"]
 check("the program's first, the largest of them before others", ["global › store: Store", "global › small: Store"], [path(x) for x in s][:2])
 check("... then the engine's", ["(compiled code)", "(system)"], [x["class"] for x in s][2:])
 check("... which the text says", 1, text("one.heapsnapshot").count(
-    "large holders, the likeliest leak first (the engine's last), each at the point where it fans out:\n"))
+    "large holders, the likeliest leak first, the engine's last:\n"))
 h = Heap()
 h.variable("store", h.elements(h.node("object", "Store", 100), items(h, 30)))
 answer(h)
