@@ -29,8 +29,8 @@ void identity_json(const arguments *a, hd_json *j, const identity_pair *p);
 /* p->change is NULL when ids or codes do not say which object is which; one line tells why. */
 int identity_open(const arguments *a, const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
                   identity_pair *p);
-/* The same of what is in these two files, if both are snapshots of V8; else NULL, and no line. */
-int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
-                   const uint8_t *const *reached, hd_identity_change **change);
+/* The same for these two files. NULL, and no line: not two snapshots of V8 or of Dart. */
+int identity_of(const char *const file[2], const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
+                hd_identity_change **change);
 
 #endif

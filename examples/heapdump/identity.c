@@ -179,8 +179,8 @@ static void say_other_ids(const char *const file[2], const hd_identity_change *c
                     "compared by class\n");
 }
 
-int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
-                   const uint8_t *const *reached, hd_identity_change **change) {
+static int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_dump *after,
+                          const uint8_t *const *reached, hd_identity_change **change) {
     const hd_v8 *doc[2] = { hd_dump_v8(before), hd_dump_v8(after) };
     hd_error err;
     *change = NULL;
@@ -193,20 +193,30 @@ int identity_of_v8(const char *const file[2], const hd_dump *before, const hd_du
     return DONE;
 }
 
-static int identity_of_dart(const char *const file[2], identity_pair *p) {
+static int identity_of_dart(const char *const file[2], const hd_dart *before, const hd_dart *after,
+                            const uint8_t *const *reached, hd_identity_change **change) {
+    const hd_dart *const doc[2] = { before, after };
     hd_error err;
     for (int k = 0; k < 2; k++) {
-        if (hd_dart_header(p->side[k]).has_identity) continue;
+        if (hd_dart_header(doc[k]).has_identity) continue;
         display(stderr, "heapdump: %s has no identity hash codes: compared by class\n", file[k]);
         return DONE;
     }
-    if (hd_dart_diff(p->side[0], p->side[1], p->reached, NULL, &p->change, &err)) return failed(file[0], &err);
-    if (!p->change->by_chance) return DONE;
+    if (hd_dart_diff(before, after, reached, NULL, change, &err)) return failed(file[0], &err);
+    if (!(*change)->by_chance) return DONE;
     display(stderr, "heapdump: %s and %s are of different processes, by their identity hash codes: "
                     "compared by class\n", file[0], file[1]);
-    hd_identity_change_free(p->change);
-    p->change = NULL;
+    hd_identity_change_free(*change);
+    *change = NULL;
     return DONE;
+}
+
+int identity_of(const char *const file[2], const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
+                hd_identity_change **change) {
+    const hd_dart *dart[2] = { hd_dump_dart(before), hd_dump_dart(after) };
+    *change = NULL;
+    if (dart[0] && dart[1]) return identity_of_dart(file, dart[0], dart[1], reached, change);
+    return identity_of_v8(file, before, after, reached, change);
 }
 
 /* Pairs of snapshots of one format. */
@@ -216,7 +226,6 @@ int identity_open(const arguments *a, const hd_dump *before, const hd_dump *afte
     memset(p, 0, sizeof *p);
     p->graph[0] = hd_dump_graph(before), p->graph[1] = hd_dump_graph(after);
     p->reached = reached;
-    if (hd_dump_v8(before)) return identity_of_v8(file, before, after, reached, &p->change);
-    p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
-    return p->side[0] && p->side[1] ? identity_of_dart(file, p) : DONE;
+    if (!hd_dump_v8(before)) p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
+    return identity_of(file, before, after, reached, &p->change);
 }

@@ -348,7 +348,7 @@ steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, u
 
 /* Whether matched.owner gives an object to a suspect. Growth counts new objects of the program only. */
 static bool is_own(const matched *m, const pile *p, uint32_t object) {
-    if (!m->owner || m->owner[object] != p->owner || is_old(m, object)) return false;
+    if (!m->owner || m->owner[object] != p->owner || !is_new(m, object)) return false;
     return m->count == 1 || m->shots[m->count - 1].role[object] != MACHINE;
 }
 

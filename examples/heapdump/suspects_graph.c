@@ -109,7 +109,7 @@ static int match_all(const arguments *a, matched *m) {
     for (uint32_t t = count - 1; t-- > 0;) {
         const char *const file[2] = { a->files[t], a->files[t + 1] };
         hd_identity_change *change;
-        int status = identity_of_v8(file, m->shots[t].o.dump, m->shots[t + 1].o.dump, NULL, &change);
+        int status = identity_of(file, m->shots[t].o.dump, m->shots[t + 1].o.dump, NULL, &change);
         if (status || !change) {
             free(m->ids), m->ids = NULL;
             return status;
@@ -233,7 +233,8 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
             display(out, "; retain "), put_bytes(out, a, (uint64_t)c->grown_retained, 0), display(out, " more");
     }
     fputc('\n', out);
-    if (sharing < all) snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, m->ids ? " the new" : "", all);
+    if (sharing < all)
+        snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, all < c->last.live_objects ? " the new" : "", all);
     put_holder(out, a, &m->shots[m->count - 1], &way, rest);
     put_class_origin(out, m, c->class_index);
     steps_free(&way);
@@ -253,6 +254,19 @@ static const char *holders_head(const pile *piles, uint32_t n, uint32_t fit) {
     return "large holders, the likeliest leak first:";
 }
 
+/* Why no object is listed. */
+static const char *nothing_known(const matched *m) {
+    const hd_dump *dump = m->shots[m->count - 1].o.dump;
+    bool grew = m->shots[0].o.dominators->bytes < m->shots[m->count - 1].o.dominators->bytes;
+    if (m->dart && grew) return "not known: no object with an identity hash code holds more than before";
+    if (m->ids) return "nothing";
+    if (hd_dump_v8(dump))
+        return "not known: object ids differ between these snapshots (see the warning); compared by class";
+    if (hd_dump_dart(dump))
+        return "not known: objects have no identity hash codes that match (see the warning); compared by class";
+    return "not known: only snapshots of V8 and Dart are compared by object; compared by class";
+}
+
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,
                         const class_suspect *classes, uint32_t class_count, grown_classes grown, FILE *out) {
     const shot *s = &m->shots[m->count - 1];
@@ -268,12 +282,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
                          : holders_head(piles, n, fit));
     for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
-        display(out, m->count > 1 && !m->ids
-                         ? hd_dump_v8(s->o.dump) ? "  not known: object ids differ between these snapshots (see the "
-                                                   "warning); compared by class\n"
-                                                 : "  not known: only snapshots of V8 are compared by object; "
-                                                   "compared by class\n"
-                         : "  nothing\n");
+        display(out, "  %s\n", m->count > 1 ? nothing_known(m) : "nothing");
     display(out, "%s\n",
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"
                          : "classes that hold a tenth or more, with the path to most of their objects:");
@@ -388,7 +397,8 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     if (!status) shot_prepare(&shots[count - 1]);
     if (!status) status = origins_open(a, &shots[count - 1].o, &from);
     m.from = &from;
-    if (!status && count > 1 && hd_dump_v8(dumps[0]) && hd_dump_v8(dumps[count - 1])) status = match_all(a, &m);
+    if (!status && count > 1) status = match_all(a, &m);
+    if (m.ids) m.dart = hd_dump_dart(dumps[count - 1]);
     if (!status) status = find_classes(a, &m, classes, &class_count, &grown);
     if (!status) status = detached_find(&m, &lost);
     if (!status) {

@@ -78,6 +78,7 @@ typedef struct matched {
     uint32_t count;
     uint32_t *ids;
     uint32_t *owner;             /* by object of the last snapshot: pile.owner; NULL: not known */
+    const hd_dart *dart;         /* with ids: the last snapshot, if it is of Dart; its lists and closures have no code */
     const origins *from;         /* of the last snapshot */
 } matched;
 
@@ -171,6 +172,11 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
 /* Whether an object of the last snapshot is in the first one too. */
 static inline bool is_old(const matched *m, uint32_t object) {
     return m->ids && m->ids[(size_t)object * m->count] != HD_NONE;
+}
+
+/* Whether an object of the last snapshot is surely not in the first one. */
+static inline bool is_new(const matched *m, uint32_t object) {
+    return !is_old(m, object) && (!m->dart || hd_dart_identity(m->dart, object));
 }
 
 #endif

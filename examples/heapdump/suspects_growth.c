@@ -33,7 +33,7 @@ static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held 
         h->bytes[t][owner[o]] += (double)size;
         if (machine) h->machine[t][owner[o]] += (double)size;
         if (t + 1 < m->count) continue;
-        h->objects[owner[o]] += !machine && !is_old(m, o);
+        h->objects[owner[o]] += !machine && is_new(m, o);
         h->fresh[owner[o]] += fresh_bytes(m, o);
     }
     free(old);

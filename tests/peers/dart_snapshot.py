@@ -39,5 +39,7 @@ class Dart:
         for c, size, _, to in self.nodes:
             out += number(c) + number(size) + b"\0" + number(len(to)) + b"".join(map(number, to))
         with open(path, "wb") as f:
-            f.write(out + number(0) + b"".join(number(n[2]) for n in self.nodes))
+            f.write(out + number(0))
+            if any(n[2] for n in self.nodes):  # old virtual machines write no codes
+                f.write(b"".join(number(n[2]) for n in self.nodes))
         return path

@@ -677,6 +677,41 @@ for _ in range(30):
 h.variable("keep", h.elements(h.array(), items(h, 10)))
 check("Node's process comes after the program's own", "global › keep: Array", first(h)[0])
 
+# Dart: objects with identity hash codes are matched -------------------------------------------------------------------
+
+def messages(t, codes=True):
+    """A queue that grows by 20 messages and drops 5 a step, below a list of the virtual machine that has no code."""
+    d = Dart()
+    code = (lambda n: n) if codes else (lambda n: 0)
+    library = d.edge(d.root, d.node("Library", 100, code(1), ""))
+    bus = d.edge(library, d.node("MessageBus", 40, code(2)))
+    rest = d.edge(library, d.node("Settings", 9000, code(3)))
+    table = d.edge(bus, d.node("_List", 8 * 60, 0, "dart:core"))
+    for i in range(5 * t, 20 * (t + 1)):
+        d.edge(table, d.node("Message", 100, code(100 + i)))
+    d.edge(rest, d.node("_List", 16, 0, "dart:core"))
+    return d
+
+def dart_growth(*dumps):
+    return suspects(*(d.write("d%d.dartheap" % i) for i, d in enumerate(dumps)))
+
+s = dart_growth(*(messages(t) for t in range(3)))["suspects"]
+check("growth of Dart objects", [("MessageBus", 3000, 1500, 40 + 480 + 5000)], [(x["class"], x["growth"], x["per_step"], x["retained"]) for x in s])
+check("... what is new, without lists that may be old", [("Message", 40)], [(b["class"], b["objects"]) for b in s[0]["new"]])
+def static_list(t):
+    d = messages(0)
+    table = d.edge(d.root, d.node("_List", 4000, 0, "dart:core"))
+    for i in range(30 * t):
+        d.edge(table, d.node("_Closure", 100, 0, "dart:core"))
+    return d
+
+check("growth that no object with a code holds", ([], 1), (dart_growth(*(static_list(t) for t in range(3)))["suspects"],
+      text("d0.dartheap", "d1.dartheap", "d2.dartheap").count("  not known: no object with an identity hash code holds more than before\n")))
+s = dart_growth(*(messages(t, False) for t in range(3)))
+check("Dart snapshots without codes are compared by class", ([], ["Message"]), (s["suspects"], [c["class"] for c in s["classes"]]))
+check("... which the text says", 1, text("d0.dartheap", "d1.dartheap", "d2.dartheap").count(
+    "  not known: objects have no identity hash codes that match (see the warning); compared by class\n"))
+
 # A path of one step says nothing --------------------------------------------------------------------------------------
 
 h = Heap()

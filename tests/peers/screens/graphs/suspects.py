@@ -1,6 +1,6 @@
 """suspects of objects: figures, growth, what is below, and the ways that are shown."""
 import json, re
-from changes import by_ids, pairs, run
+from changes import by_ids, coded, pairs, run
 from graph import STRONG
 from lists import largest
 from steps import ends_of, is_engine, label_of, split, Walk
@@ -45,15 +45,20 @@ class Series:
 
     def __init__(self, graphs):
         self.graphs, self.last, self.old = graphs, graphs[-1], {}
-        self.known = len(graphs) > 1 and all(g.format == "heapsnapshot" for g in graphs) and \
-            all(by_ids(a, b) for a, b in zip(graphs, graphs[1:]))
+        self.dart = all(g.format == "dart" and g.identity for g in graphs)
+        self.known = len(graphs) > 1 and all(
+            coded(a, b)[1] if self.dart else a.format == b.format == "heapsnapshot" and by_ids(a, b)
+            for a, b in zip(graphs, graphs[1:]))
         if not self.known:
             return
         chains = {o: [o] for o in range(self.last.described)}
         for a, b in list(zip(graphs, graphs[1:]))[::-1]:
-            then = {p: o for o, p in pairs(a, b)[0].items()}
+            then = {p: o for o, p in self.pairs(a, b).items()}
             chains = {o: [then[c[0]]] + c for o, c in chains.items() if c[0] in then}
         self.old = chains
+
+    def pairs(self, a, b):
+        return coded(a, b)[0] if self.dart else pairs(a, b)[0]
 
     def kept(self, o):
         return o in self.old and all(g.live[n] for g, n in zip(self.graphs, self.old[o]))
@@ -67,7 +72,7 @@ class Series:
 
     def first_size(self, o):
         if not hasattr(self, "direct"):
-            self.direct = {p: a for a, p in pairs(self.graphs[0], self.last)[0].items()}
+            self.direct = {p: a for a, p in self.pairs(self.graphs[0], self.last).items()}
         return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
 
     def below(self, o):
@@ -173,7 +178,7 @@ def suspect_json(report, s, row, others):
         c = b["class"], b.get("scope", "")
         least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
-        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in g.users) else least
+        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in (g.users or ())) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
                                                   ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
@@ -217,7 +222,7 @@ def growth_json(report, s, row):
                                   ("more than it retains and shares", row["growth"] - row.get("shared", 0) <= row["retained"]),
                                   ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
                                       s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
-    if not s.kept(o) or "list_of" in row or in_list(g, o) or o in g.users or not is_owner(g, o):
+    if not s.kept(o) or "list_of" in row or in_list(g, o) or o in (g.users or ()) or not is_owner(g, o):
         return                                 # elements of a list count for what holds the list
     sums = s.held()
     want = sums[-1].get(o, [0, 0])[0] - sums[0].get(o, [0, 0])[0]
