@@ -147,13 +147,16 @@ static void find_grown_point(const matched *m, pile *p) {
     free(fresh);
 }
 
-/* Drops suspects with less than 0.1 % of the heap that did not grow in every step, unless all are such. */
+/* Drops suspects with less than 0.1 % of the heap that did not grow in every step, or have less than 0.1 % of the
+   largest growth, unless all are such. */
 static uint32_t drop_tiny(const matched *m, pile *piles, uint32_t n) {
-    double least = (double)m->shots[m->count - 1].o.dominators->bytes / 1000;
+    double least = (double)m->shots[m->count - 1].o.dominators->bytes / 1000, most = 0;
     uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (piles[i].trend.growth > most) most = piles[i].trend.growth;
     for (uint32_t i = 0; i < n; i++) {
         pile one = piles[i];
-        if (one.trend.growth < least && one.trend.ups + 1 < m->count) continue;
+        if (one.trend.growth < least && (one.trend.ups + 1 < m->count || 1000 * one.trend.growth < most)) continue;
         piles[i] = piles[kept], piles[kept++] = one;
     }
     return kept ? kept : n;
