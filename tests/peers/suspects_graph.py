@@ -513,6 +513,26 @@ check("listeners of a window", [("(Global handles) › Window / file://", 20 * 1
 check("... the program's classes before the browser's", ["BoardCard", "Detached <div>", "EventListener"], [b["class"] for b in s[0]["new"]][:3])
 check("... with one snapshot", ("(Global handles) › Window / file://", 496 + 30 * 1240), first(cards(2))[:2])
 
+def rows(t):
+    """A page keeps rows that it removes. V8 gives a removed row a new id, and its parts keep theirs: they are no growth."""
+    h = Heap()
+    trees = h.node("synthetic", "(Document DOM trees)", 0, 13)
+    h.edge(h.root, "element", 2, trees)
+    document = h.dom("HTMLDocument", 200, 7)
+    h.edge(trees, "element", 1, document)
+    removed = h.variable("removedRows", h.array(id=9))
+    for i in range(10 * (t + 1) + 5):
+        visible = i >= 10 * (t + 1)
+        row = h.dom("<tr>", 104, (100001 if visible else 200001) + 10 * i, visible)
+        cell = h.dom("<td>", 96, 300001 + 10 * i, visible)
+        h.edge(document if visible else removed, "element", i + 1, row)
+        h.edge(row, "element", 1, cell)
+        h.edge(cell, "element", 1, h.node("native", "blink::UniqueElementData", 112, 400001 + 10 * i))
+    return h
+
+s = growth(*(rows(t) for t in range(3)))["suspects"]
+check("parts of a row that was moved are old", ("global › removedRows: Array", 20 * 104 + 15 * (96 + 112)), (path(s[0]), s[0]["growth"]))
+
 h = tooltips(2)
 h.write("one.heapsnapshot")
 check("most detached nodes by their common path", ("global › tooltipOf: Map › [] Tooltip", 20, 20),
