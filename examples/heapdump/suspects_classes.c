@@ -257,24 +257,35 @@ static bool are_entries(const shot *s, const crowd *c, uint32_t one) {
     return false;
 }
 
-/* Goes one step back with the majority. */
-static likeness step_back(const shot *s, crowd *c, uint32_t all) {
+/* A step of a common path: one of its objects, how much alike the holders are, and whether lists were folded behind. */
+typedef struct common_step {
+    uint32_t one;
+    likeness how;
+    bool lists;
+} common_step;
+
+/* Goes one step back with the majority; false: there is none. */
+static bool step_back(const shot *s, crowd *c, uint32_t all, common_step *shared) {
     uint32_t n = c->count, one = HD_NONE;
     likeness how = ALL_ALIKE;
     for (; how < NOT_ALIKE; how++)
         if ((one = majority(s, c, all, how)) != HD_NONE) break;
-    if (one == HD_NONE) return NOT_ALIKE;
+    if (one == HD_NONE) return false;
     if (how == FEW_FIELDS && are_entries(s, c, one)) how = ANY_FIELD;
+    *shared = (common_step){ one, how, false };
     for (uint32_t i = 0; i < n; i++) c->place[c->object[i]] = 0;
     c->count = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (held_alike(s, one, c->object[i], how))
-            crowd_add(c, s->head[s->ways.held_by[c->object[i]]], c->weight[i], c->farthest[i]);
-    return how;
+        if (held_alike(s, one, c->object[i], how)) {
+            uint32_t holder = s->ways.held_by[c->object[i]];
+            shared->lists |= s->head[holder] != holder;
+            crowd_add(c, s->head[holder], c->weight[i], c->farthest[i]);
+        }
+    return true;
 }
 
-/* The shared path to the farthest object. how[i] tells how much alike the holders are i steps back. */
-static steps steps_from(const shot *s, uint32_t object, const likeness *how, uint32_t back,
+/* The shared path to the farthest object. */
+static steps steps_from(const shot *s, uint32_t object, const common_step *shared, uint32_t back,
                         size_t most) {
     uint32_t n = 1, end = s->head[object], at = object;
     chain_link *links;
@@ -289,9 +300,9 @@ static steps steps_from(const shot *s, uint32_t object, const likeness *how, uin
     at = s->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = s->head[s->ways.held_by[at]]) {
         while (links[k].object != at) k--;
-        if (how[i] == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
-        if (how[i] == FEW_FIELDS) links[k].flags |= LINK_NO_FIELD;
-        if (how[i] >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
+        if (shared[i].how == ANY_FIELD) links[k].flags |= LINK_ANY_FIELD;
+        if (shared[i].how == FEW_FIELDS) links[k].flags |= LINK_NO_FIELD;
+        if (shared[i].how >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
     }
     way = steps_of_links(&s->o, links, n, most);
     free(links);
@@ -305,24 +316,43 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
+/* Whether the path to an object has the steps of the path to another one: an element of a list has none where the other
+   path has no list. */
+static bool has_steps(const shot *s, uint32_t object, uint32_t other, const common_step *shared, uint32_t back) {
+    for (uint32_t i = 0;; i++) {
+        if (s->head[object] != object && s->head[other] == other) return false;
+        object = s->head[object], other = s->head[other];
+        if (i == back) return same_root(s, object, other);
+        if (!held_alike(s, shared[i].one, object, shared[i].how)) return false;
+        object = s->ways.held_by[object], other = s->ways.held_by[other];
+    }
+}
+
 steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more, size_t most, uint32_t *sharing) {
     enum { MOST_BACK = 256, MOST_WORK = 16 }; /* work: holders that are compared, by object */
     uint32_t back = 0, best = 0;
     uint64_t work = 0;
-    likeness how[MOST_BACK];
+    bool lists = false;
+    common_step shared[MOST_BACK];
     steps way = { NULL, 0 };
     crowd c;
     crowd_open(s, &c);
     *sharing = 0;
-    for (uint32_t i = 0; i < n + more; i++) crowd_add(&c, s->head[list[i]], i < n, list[i]);
-    while (back < MOST_BACK && (work += c.count) <= MOST_WORK * (uint64_t)s->ways.count &&
-           (how[back] = step_back(s, &c, n)) != NOT_ALIKE)
-        back++;
+    for (uint32_t i = 0; i < n + more; i++) {
+        lists |= s->head[list[i]] != list[i];
+        crowd_add(&c, s->head[list[i]], i < n, list[i]);
+    }
+    for (; back < MOST_BACK && (work += c.count) <= MOST_WORK * (uint64_t)s->ways.count &&
+           step_back(s, &c, n, &shared[back]);
+         back++)
+        lists |= shared[back].lists;
     for (uint32_t i = 0; i < c.count; i++)
         if (c.weight[i] > c.weight[best]) best = i;
-    for (uint32_t i = 0; back && i < c.count; i++)
+    for (uint32_t i = 0; back && !lists && i < c.count; i++)
         if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
-    if (2 * *sharing > n) way = steps_from(s, c.farthest[best], how, back, most);
+    for (uint32_t i = 0; back && lists && c.count && i < n; i++)
+        *sharing += has_steps(s, list[i], c.farthest[best], shared, back);
+    if (2 * *sharing > n) way = steps_from(s, c.farthest[best], shared, back, most);
     crowd_free(&c);
     return way;
 }

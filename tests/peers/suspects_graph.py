@@ -234,6 +234,22 @@ check("parts of a text are no objects of their own", [("(string)", ["global", "l
       ("(concatenated string)", ["global", "labels: Array", "[] (concatenated string)"], 120)], sorted((c["class"], c["path"], c["path_objects"]) for c in s if "string" in c["class"])[::-1])
 
 h = Heap()
+boxes = items(h, 5, 16, "Box")
+for a, b in zip(boxes[1:], boxes[2:]):
+    h.edge(a, "property", "next", b)
+h.variable("boxes", h.elements(h.array(), boxes[:2]))
+for box, n in zip(boxes, (5, 1, 1, 1, 1)):
+    holder, field = box, "game"
+    for game in items(h, n, 1000, "Game"):
+        h.edge(holder, "property", field, game)
+        holder, field = game, "after"
+for name in ("one", "other"):
+    h.variable(name, h.node("object", "Game", 1000))
+c = [c for c in answer(h)["classes"] if c["class"] == "Game"][0]
+check("objects behind elements of a list that the path has not", ("global › boxes: Array › [] Box › game: list of 5 Game (after)", 6, 11),
+      (path(c), c["path_objects"], c["path_of"]))
+
+h = Heap()
 weak = h.variable("private", h.node("object", "WeakMap", 24))
 table = h.node("array", "", 800)
 h.edge(weak, "internal", "table", table)
