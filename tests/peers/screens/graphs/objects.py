@@ -1,5 +1,6 @@
 """objects, strings and object: every row against the graph."""
 import collections, re
+import origins
 from graph import KINDS, ROOTS
 from lists import object_row, OBJECT
 from text import like
@@ -56,8 +57,8 @@ def is_instance(g, o, text, columns):
     name, rest = squeezed(clean(g.class_of(o)[0])), ""
     if value_text(g, o) is not None:
         rest += "  " + short_value(g, o)
-    rest = squeezed(rest + ("  " + fields_text(g, o) if fields_text(g, o) else "") + ("" if g.live[o] else "  (garbage)"))
-    text = re.sub(r"  (?:source|allocated by) .*", "", text)
+    tail = [fields_text(g, o), origins.short_text(g, o), "" if g.live[o] else "(garbage)"]
+    rest = squeezed(rest + "".join("  " + t for t in tail if t))
     if text == name + rest:
         return True
     for at in range(len(text) + 1) if columns else ():
@@ -126,6 +127,7 @@ def objects_json(a, chosen, options):
         if "value" in row and g.values is None:
             facts.append(("value", row["value"] == g.name_of(o) or any(0xd800 <= ord(c) < 0xe000 for c in g.name_of(o))))
         judge(a.report, "json object", row, facts, (g.id_text(o), g.class_of(o), r[o], fields[:5]))
+        origins.json(a.report, "json object", g, o, row)
 
 
 # strings -----------------------------------------------------------------------------------------
@@ -248,6 +250,9 @@ def object_screen(a, o, options, columns):
     judge(a.report, "head", lines[0], [("id", bool(m) and m[1] == text), ("class", bool(m) and m[2].startswith(clean(g.class_of(o)[0])))],
           (text, g.class_of(o)))
     roots = [root for root in g.roots if root.object == o]
+    first = next((k for k, l in enumerate(lines) if re.match("(?:refers to|referred to by) ", l)), len(lines))
+    if g.format == "heapsnapshot":
+        origins.object_screen(a.report, g, o, lines[1:first], 1000 if "--all" in options else 10)
     for raw in lines[1:]:
         head = re.fullmatch(r"(refers to|referred to by|dominated by|dominates) (\d+)", raw)
         if head:
@@ -309,6 +314,7 @@ def object_json(a, o):
         ("retained objects", not g.live[o] or got["retained_objects"] == count[o]),
         ("dominator", (got["dominator"] and got["dominator"]["id"]) == (None if not g.live[o] or up[o] is None else g.id_text(up[o])))],
         (text, g.class_of(o), r[o], count[o], up[o] is not None and g.id_text(up[o])))
+    origins.json(a.report, "json", g, o, got)
     for key, title in ("references", "refers to"), ("referrers", "referred to by"), ("dominated", "dominates"):
         told = [(row["id"], row["retained"]) for row in got[key]]
         right = [(g.id_text(p), r[p] if g.live[p] else None) for p, _ in want.get(title, [])]

@@ -1,7 +1,9 @@
 """suspects of objects: figures, growth, what is below, and the ways that are shown."""
 import json, re
-from changes import by_ids, coded, pairs, run
+from changes import by_ids, pairs, run
+import origins
 from graph import STRONG
+from growth import children, judge_growth
 from lists import largest
 from steps import ends_of, is_engine, label_of, split, Walk
 from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
@@ -11,20 +13,12 @@ MACHINE = "(compiled code)", "(object shape)", "(system)"
 DATA = "string", "concatenated string", "sliced string", "number", "bigint", "symbol"
 
 
-# Classes of Dart's virtual machine.
-VM = {"Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code", "Script",
-      "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors", "CodeSourceMap",
-      "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope", "TypeArguments",
-      "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel", "FfiTrampolineData",
-      "LoadingUnit"}
-
-
 def is_user(g, o):
     """A program's own object: neither the engine's nor what others are made of."""
     if o >= g.described:
         return False
     if g.format != "heapsnapshot":
-        return g.class_of(o) not in {(c, "") for c in VM} or g.format != "dart"
+        return True
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
 
 
@@ -45,20 +39,15 @@ class Series:
 
     def __init__(self, graphs):
         self.graphs, self.last, self.old = graphs, graphs[-1], {}
-        self.dart = all(g.format == "dart" and g.identity for g in graphs)
-        self.known = len(graphs) > 1 and all(
-            coded(a, b)[1] if self.dart else a.format == b.format == "heapsnapshot" and by_ids(a, b)
-            for a, b in zip(graphs, graphs[1:]))
+        self.known = len(graphs) > 1 and all(g.format == "heapsnapshot" for g in graphs) and \
+            all(by_ids(a, b) for a, b in zip(graphs, graphs[1:]))
         if not self.known:
             return
         chains = {o: [o] for o in range(self.last.described)}
         for a, b in list(zip(graphs, graphs[1:]))[::-1]:
-            then = {p: o for o, p in self.pairs(a, b).items()}
+            then = {p: o for o, p in pairs(a, b)[0].items()}
             chains = {o: [then[c[0]]] + c for o, c in chains.items() if c[0] in then}
         self.old = chains
-
-    def pairs(self, a, b):
-        return coded(a, b)[0] if self.dart else pairs(a, b)[0]
 
     def kept(self, o):
         return o in self.old and all(g.live[n] for g, n in zip(self.graphs, self.old[o]))
@@ -72,7 +61,7 @@ class Series:
 
     def first_size(self, o):
         if not hasattr(self, "direct"):
-            self.direct = {p: a for a, p in self.pairs(self.graphs[0], self.last).items()}
+            self.direct = {p: a for a, p in pairs(self.graphs[0], self.last)[0].items()}
         return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
 
     def below(self, o):
@@ -101,62 +90,6 @@ class Series:
         """New bytes of all that an object leads to."""
         return sum(self.fresh(t) for t in self.leads_to(o))
 
-    def held(self):
-        """By old object of the program and snapshot: bytes of what is not old and has it for the nearest such dominator.
-        None: what no object of the program dominates, and the engine's global object."""
-        if hasattr(self, "sums"):
-            return self.sums
-        user, up = {}, self.last.dominators()[0]
-        for o in sorted((o for o in self.old if self.kept(o)), key=lambda o: depth(self.last, o)):
-            x = o
-            while x is not None and not (is_owner(self.last, x) and self.kept(x)):
-                x = up[x]
-            user[o] = None if x is None or x in (self.last.users or ()) else x
-        self.sums = []
-        for k, g in enumerate(self.graphs):
-            number, up, sums, owner, loose = {self.old[o][k]: o for o in user}, g.dominators()[0], {}, {}, set()
-            for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
-                owner[o] = user[number[o]] if o in number else owner.get(up[o]) if up[o] is not None else None
-                if o not in number and up[o] is not None and (
-                        up[o] in loose or up[o] in number and all(r.to != o or r.kind != STRONG for r in g.refs[up[o]])):
-                    loose.add(o)               # several objects below its dominator hold it
-                    sums.setdefault(None, [0, 0])[1] += g.sizes[o]
-                if o in number or not is_machine(g, o):
-                    at = sums.setdefault(owner[o], [0, 0])
-                    at[0] += g.sizes[o]
-                    at[1] += 0 if o in number else g.sizes[o]
-            self.sums.append(sums)
-        return self.sums
-
-
-def is_machine(g, o):
-    """Compiled code, shapes of objects: the engine at work."""
-    return is_engine(g, o) and g.types[o] not in ("array", "synthetic", "native") and g.names[o] != "system / Context"
-
-
-def children(g):
-    if "children" not in g.cache:
-        down = {}
-        for o, p in enumerate(g.dominators()[0]):
-            if p is not None:
-                down.setdefault(p, []).append(o)
-        g.cache["children"] = down
-    return g.cache["children"]
-
-
-def depth(g, o):
-    if "depth" not in g.cache:
-        far, up = {}, g.dominators()[0]
-        for o_ in range(len(g.ids)):
-            way = []
-            while o_ is not None and o_ not in far:
-                way.append(o_)
-                o_ = up[o_]
-            for w in reversed(way):
-                far[w] = 0 if up[w] is None else far[up[w]] + 1
-        g.cache["depth"] = far
-    return g.cache["depth"][o]
-
 
 # JSON --------------------------------------------------------------------------------------------
 
@@ -178,7 +111,7 @@ def suspect_json(report, s, row, others):
         c = b["class"], b.get("scope", "")
         least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
-        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in (g.users or ())) else least
+        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in g.users) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
                                                   ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
@@ -209,27 +142,6 @@ def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
     ends = ends_of(g, steps, upto, want)
     judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
           f"{len(ends & want)} of {len(want)} objects, at least {least}; {[g.id_text(o) for o in list(want)[:3]]}")
-
-
-def growth_json(report, s, row):
-    """Growth is no more than what is new below; by the nearest old dominator it is what a sum of sizes says."""
-    g, o = s.last, object_of(s.last, row)
-    n = len(s.graphs)
-    bound = s.reached_fresh(o)
-    judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
-                                  ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
-                                  ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
-                                  ("more than it retains and shares", row["growth"] - row.get("shared", 0) <= row["retained"]),
-                                  ("neither it nor what holds it is in all snapshots", s.kept(o) or any(
-                                      s.kept(p) for p in range(g.described) if any(x.to == o for x in g.refs[p])))], bound)
-    if not s.kept(o) or "list_of" in row or in_list(g, o) or o in (g.users or ()) or not is_owner(g, o):
-        return                                 # elements of a list count for what holds the list
-    sums = s.held()
-    want = sums[-1].get(o, [0, 0])[0] - sums[0].get(o, [0, 0])[0]
-    shared = sums[-1].get(None, [0, 0])[1] + sums[0].get(None, [0, 0])[1]
-    shared += max(256, abs(want) // 20)        # the shortest way may say otherwise of what dominators say
-    judge(report, "growth", row, [("not what is new below its nearest old object", abs(row["growth"] - want) <= shared)],
-          (want, f"{shared} of several holders"))
 
 
 def in_list(g, o):
@@ -325,7 +237,7 @@ def suspects_json(tool, report, paths, s):
     for row in rows:
         suspect_json(report, s, row, listed)
         if len(paths) > 1 and s.last.find(row["id"]):
-            growth_json(report, s, row)
+            judge_growth(report, s, row, object_of(s.last, row), is_owner)
     for row in got["classes"]:
         class_json(report, s, row)
     if s.last.format == "heapsnapshot":
@@ -391,8 +303,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             now = got["suspects"][k] if k < len(got["suspects"]) else None
             o = object_of(g, now) if now else None
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
-                ("name", is_named(g, re.sub(r"^(variable .* of )?(list of \d+ )?", "", pile[2]), o, columns)),
-                ("variable", pile[2].startswith("variable ") == ("variable" in now)),
+                ("name", is_named(g, re.sub(r"^list of \d+ ", "", pile[2]), o, columns)),
                 ("list", "list of" not in pile[2] or pile[2].startswith(f"list of {now.get('list_of')} "))]), now)
         elif cls:
             kind, k = "class", int(cls[1]) - 1
@@ -409,8 +320,6 @@ def suspects_text(tool, report, paths, s, got, columns):
                 facts += [("growth", signed(growth[1], now["growth"])), ("a step", signed(growth[2], now["per_step"])),
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
-        elif held and kind == "suspect" and held[1] == "no path from a root":
-            judge(report, kind, raw, [("a root leads to it", object_of(g, now) not in led_to(g))])
         elif held and now:
             steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
@@ -420,17 +329,6 @@ def suspects_text(tool, report, paths, s, got, columns):
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
                 judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])
-
-
-def led_to(g):
-    """Objects that strong references lead to from the first node of a snapshot."""
-    seen, stack = {0}, [0]
-    while stack:
-        for _, _, t in g.steps(stack.pop()):
-            if t not in seen:
-                seen.add(t)
-                stack.append(t)
-    return seen
 
 
 def is_named(g, shown, o, columns):

@@ -41,6 +41,7 @@ def is_quoted(shown, text):
     """Whether what stands in quotes is a text, or its beginning: an end in "…" or "..." says so."""
     if not shown.startswith('"'):
         return False
+    shown = clean(shown)                       # of characters without width some are kept
     for whole in (quoted(text), '"' + clean(text) + '"'):
         if shown == whole or shown == whole + "...":
             return True

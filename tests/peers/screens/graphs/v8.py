@@ -1,5 +1,6 @@
 """V8's heap snapshots, with the rules of DevTools for classes, for what holds what, and for distances."""
 import json, re
+import origins
 from graph import Graph, Ref, Root, STRONG, Unreadable, WEAK
 
 PAIR = re.compile(r"\d+( / part of key \(.*? @\d+\) -> value \(.*? @\d+\) pair in WeakMap \(table @(\d+)\))", re.S)
@@ -25,6 +26,7 @@ class V8(Graph):
         self.own()
         self.hold()
         self.pair_up()
+        self.origins = origins.read(file, self)
 
     def parse(self, file):
         meta, strings = file["snapshot"]["meta"], file["strings"]

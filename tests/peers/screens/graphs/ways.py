@@ -1,6 +1,6 @@
 """path: every object, reference and figure of the ways to an object, and the tree of ways to a class."""
 import re
-from graph import ROOTS
+from graph import ROOTS, STRONG
 from steps import ends_of, shows, split, starts, Walk
 from told import clean, is_bytes, is_object, judge, shares, SIZE
 
@@ -17,7 +17,54 @@ def shortest(g, o):
         if "devtools" not in g.cache:
             g.cache["devtools"] = g.devtools_distances()
         return g.user_far()[o] + 2, (g.cache["devtools"][o] or 0) + 1
+    if g.format == "heapsnapshot":
+        return (system_far(g)[o] + 1,)
     return (g.root_far()[o] + 1,)
+
+
+def system_far(g):
+    """Steps from node 0 to what no root of the program leads to: through the engine's roots, then from its stacks and
+    tables for the time of the snapshot, contexts before others; from roots that node 0 does not reach last."""
+    if "system" in g.cache:
+        return g.cache["system"]
+    far, walked, late = {0: 0}, set(g.user_far()), []
+
+    def take(o, steps, queue):
+        if o not in far and (o not in g.user_far() or o == 0):
+            far[o] = steps
+            queue.append(o)
+
+    def walk(queue, wait):
+        for o in queue:
+            walked.add(o)
+            if wait and g.raw_names[o] in ("(Stack roots)", "(Handle scope)", "(Strong roots)"):
+                late.append(o)
+                hold(o, [False], queue)
+                continue
+            for r in g.refs[o]:
+                if r.kind == STRONG:
+                    take(r.to, far[o] + 1, queue)
+            for e, k, v in g.of_part.get(o, ()):
+                if e in walked and k in walked:
+                    take(v, far.get(k, 0) + 1, queue)
+
+    def hold(o, of_time, queue, contexts=False):
+        for r in g.refs[o]:
+            for_now = g.raw_names[o] != "(Strong roots)" or (len(r.name) > 15 and r.name.endswith("IdentityMapBase"))
+            if r.kind == STRONG and for_now in of_time and (not contexts or g.raw_names[r.to] == "system / Context"):
+                take(r.to, far[o] + 1, queue)
+    walk([0], True)
+    for contexts in True, False:
+        queue = []
+        for o in late:
+            hold(o, [True], queue, contexts)
+        walk(queue, False)
+    queue = []
+    for o in g.starts:
+        take(o, 0, queue)
+    walk(queue, False)
+    g.cache["system"] = far
+    return far
 
 
 def begins_well(g, objects, o):
@@ -52,8 +99,8 @@ def path_json(a, o, most=1):
                  ("class", all(row["class"] == g.class_of(x)[0] for row, x in zip(rows, objects)))]
         if not n:
             facts.append(("length", len(objects) in shortest(g, o)))
-        facts.append(("objects of another way", not used & set(objects[1 if g.format == "heapsnapshot" else 0:-1])))
-        used |= set(objects[:-1])
+        facts.append(("objects of another way", not used & set(objects[:-1])))
+        used |= {x for x in objects[:-1] if g.format != "heapsnapshot" or x and g.types[x] != "synthetic"}  # not roots
         judge(a.report, "way", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
         if p.get("steps"):
             ends = ends_of(g, p["steps"], want={o}) if not n else {o}

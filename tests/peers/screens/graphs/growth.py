@@ -1,0 +1,237 @@
+"""Growth: by whom new bytes are held. Of a suspect it is what the nearest object that is in all snapshots holds, in the
+last snapshot less in the first one, and no more than is new or larger there.
+
+A new object belongs to the nearest dominator that is in all snapshots: to that itself, to the object of the program above
+it if it is a table or a text, and of a scope or the global object to a variable with a new value. If several objects below
+that dominator hold it, it belongs to an instance of the program; a scope, a root or the global object has it in part, and
+what the shortest way says decides: such bytes make a range of the exact figure. So do old elements of lists."""
+import collections
+from graph import STRONG
+from steps import is_engine, label_of, rank_of
+from told import judge
+
+PROPERTY, PERIOD, MOST_VARIABLES = 3, 6, 256
+SHARED = "shared"
+
+
+def children(g):
+    if "children" not in g.cache:
+        down = {}
+        for o, p in enumerate(g.dominators()[0]):
+            if p is not None:
+                down.setdefault(p, []).append(o)
+        g.cache["children"] = down
+    return g.cache["children"]
+
+
+def depth(g, o):
+    if "depth" not in g.cache:
+        far, up = {}, g.dominators()[0]
+        for o_ in range(len(g.ids)):
+            way = []
+            while o_ is not None and o_ not in far:
+                way.append(o_)
+                o_ = up[o_]
+            for w in reversed(way):
+                far[w] = 0 if up[w] is None else far[up[w]] + 1
+        g.cache["depth"] = far
+    return g.cache["depth"][o]
+
+
+class Growth:
+    def __init__(self, s, is_owner):
+        self.s, self.last, self.is_owner = s, s.last, is_owner
+        self.up = self.last.dominators()[0]
+        self.numbers = [{c[k]: o for o, c in s.old.items() if s.kept(o)} for k in range(len(s.graphs))]
+        self.kept = {o for o in s.old if s.kept(o)}
+        self.order = sorted((o for o in range(len(self.last.ids)) if self.last.live[o]), key=lambda o: depth(self.last, o))
+        self.listed = self.in_lists()
+        self.names, self.first = {}, self.lists()
+        self.user = self.users()
+        self.reached = {}
+        self.sums = [self.attribute(k) for k in range(len(s.graphs))]
+
+    def in_lists(self):
+        """Objects with one of their class among their nearest dominators, and what is between these."""
+        g, out = self.last, set()
+        for o in self.order:
+            way, p = [o], self.up[o]
+            while p is not None and len(way) <= PERIOD:
+                way.append(p)
+                if g.cls[p] == g.cls[o]:
+                    out.update(way)
+                    break
+                p = self.up[p]
+        return out
+
+    def lists(self):
+        """By element of a list its first element. Three objects of one class, each held by the same field of the one
+        before and its heaviest child, make a list; two such children of one object a tree. All that follow by that field
+        belong to it."""
+        g, r, down, first = self.last, self.last.dominators()[1], children(self.last), {}
+
+        def by(p, o):
+            return next((label_of(g, p, i, o) for i, x in enumerate(g.refs[p]) if x.to == o and x.kind == STRONG), None)
+
+        def heaviest(o):
+            return max(down.get(o, ()), key=lambda c: r[c], default=None)
+        for o in self.order:
+            b = None if o in first or is_root(g, o) else heaviest(o)
+            c = heaviest(b) if b is not None else None
+            if c is None or not g.cls[o] == g.cls[b] == g.cls[c] or not by(o, b) or by(o, b) != by(b, c):
+                continue
+            if any(x.to != b and g.cls[x.to] == g.cls[b] and self.up[x.to] == o and 2 * r[x.to] > r[b] for x in g.refs[o]):
+                continue
+            way, field = [o, b, c], by(b, c)
+            while True:
+                more = [x for x in down.get(way[-1], ()) if g.cls[x] == g.cls[o] and any(
+                    y.to == x and y.kind == STRONG and label_of(g, way[-1], i, x) == field for i, y in enumerate(g.refs[way[-1]]))]
+                if not more:
+                    break
+                way.append(max(more, key=lambda x: r[x]))
+            for x in way:
+                first.setdefault(x, o)
+        return first
+
+    def users(self):
+        """By object, old or not: the nearest old object of the program at or above it. An element of a list counts for
+        an instance that holds the list, or else for the list's first old element; of lists in which classes alternate
+        (SHARED) list_of says who may hold it."""
+        out, self.list_of, owner = {}, {}, {}
+        for o in self.order:
+            of = out.get(self.up[o])
+            if o in self.kept and o in self.first:
+                of = out.get(self.up[self.first[o]])
+                good = self.is_user_owner(of) and not self.is_scope(of) and not self.is_global(of)
+                out[o] = owner.setdefault(self.first[o], of if good else o)
+            elif o in self.listed and o in self.kept and self.first.get(self.up[o]) is None:
+                self.list_of[o] = self.list_of.get(self.up[o], of)
+                out[o] = SHARED
+            elif o in self.kept and (self.is_owner(self.last, o) or is_root(self.last, o) or not (
+                    of == SHARED or self.is_user_owner(of))):
+                out[o] = o
+            else:
+                out[o] = of
+                if of == SHARED:
+                    self.list_of[o] = self.list_of.get(self.up[o])
+        values = {r.to: (o, label_of(self.last, o, i, r.to)) for o in self.kept if out[o] == o for i, r in enumerate(self.last.refs[o])
+                  if r.kind == STRONG and r.to not in self.kept and label_of(self.last, o, i, r.to) in self.variables(o)}
+        given = {o: values[self.first[o]] for o in self.kept if self.first.get(o) in values}
+        out.update(given)
+        return {o: given.get(u, u) if not isinstance(u, tuple) else u for o, u in out.items()}
+
+    def is_user_owner(self, owner):
+        return owner not in (None, SHARED) and (isinstance(owner, tuple) or self.is_owner(self.last, owner))
+
+    def is_scope(self, o):
+        return self.last.format == "heapsnapshot" and self.last.names[o] == "system / Context"
+
+    def is_global(self, o):
+        """The engine has the global object by a shortcut of node 0."""
+        return any(r.to == o and k == "shortcut" for r, k in zip(self.last.refs[0], self.last.edge_types[0]))
+
+    def variables(self, o):
+        """Names of a scope or the global object that are in all snapshots, with a new value in the last."""
+        if o not in self.names:
+            g, out = self.last, set()
+            if (self.is_scope(o) or self.is_global(o)) and len(g.refs[o]) <= MOST_VARIABLES:
+                for i, r in enumerate(g.refs[o]):
+                    if r.kind == STRONG and r.to not in self.kept and rank_of(g, o, i, r.to) >= PROPERTY:
+                        out.add(label_of(g, o, i, r.to))
+                for a, n in list(zip(self.s.graphs, self.s.old[o]))[:-1]:
+                    out &= {label_of(a, n, i, r.to) for i, r in enumerate(a.refs[n]) if rank_of(a, n, i, r.to) >= PROPERTY}
+            self.names[o] = out
+        return self.names[o]
+
+    def owner_below(self, g, o, p, old):
+        """The owner of a new object whose dominator p is old."""
+        user = self.user[old]
+        by = next((i for i, r in enumerate(g.refs[p]) if r.to == o and r.kind == STRONG), None)
+        if by is None:                         # several objects below its dominator hold it
+            return user if self.is_user_owner(user) and not self.is_scope(user) and not self.is_global(user) else SHARED
+        if not self.is_user_owner(user):
+            return SHARED
+        if user == old and rank_of(g, p, by, o) >= PROPERTY and label_of(g, p, by, o) in self.variables(old):
+            return old, label_of(g, p, by, o)
+        return user
+
+    def attribute(self, k):
+        """By owner: bytes, and what of them is new; then the shared ones."""
+        g, number, owner = self.s.graphs[k], self.numbers[k], {}
+        up, lists, sums, shared = g.dominators()[0], {}, collections.defaultdict(lambda: [0, 0]), []
+        last = k + 1 == len(self.s.graphs)
+        for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
+            p = up[o]
+            above = number.get(o, number.get(p)) if p is not None or o in number else None
+            lists[o] = self.list_of.get(above) if above in self.list_of else lists.get(p) if p not in number else None
+            if o in number:
+                owner[o] = self.user[number[o]]
+            elif p is None:
+                owner[o] = SHARED
+            elif p in number:
+                owner[o] = self.owner_below(g, o, p, number[p])
+            else:
+                owner[o] = owner[p]
+            row = sums[owner[o]]
+            row[0] += g.sizes[o]
+            row[1] += self.s.fresh(o) if last else 0
+            if owner[o] == SHARED and not (o in number and self.has_one_size(number[o])):
+                shared.append((o, lists[o]))
+        return sums, shared
+
+    def has_one_size(self, o):
+        """Whether an old object is as large in all snapshots: by whoever it counts, it is no growth."""
+        return len({g.sizes[n] for g, n in zip(self.s.graphs, self.s.old[o])}) == 1
+
+    def reach(self, k, o):
+        """What an object leads to in a snapshot, without what is behind another old object of the program."""
+        if (k, o) not in self.reached:
+            g, number, first = self.s.graphs[k], self.numbers[k], self.s.old[o][k]
+            seen, stack = {first}, [first]
+            while stack:
+                for _, _, t in g.steps(stack.pop()):
+                    if t not in seen and (t not in number or self.user[number[t]] in (o, SHARED) or
+                                          not self.is_user_owner(self.user[number[t]])):
+                        seen.add(t)
+                        stack.append(t)
+            self.reached[k, o] = seen
+        return self.reached[k, o]
+
+    def of(self, owner):
+        """Bytes that it has in each snapshot, as (least, most), and how many are new in the last one."""
+        o, out, fresh = owner[0] if isinstance(owner, tuple) else owner, [], (0, 0)
+        for k, (sums, shared) in enumerate(self.sums):
+            g, seen = self.s.graphs[k], self.reach(k, o)
+            some = [p for p, of in shared if p in seen and of in (None, o, self.list_of.get(o))]
+            row = sums.get(owner, (0, 0))
+            out.append((row[0], row[0] + sum(g.sizes[p] for p in some)))
+            if k + 1 == len(self.sums):
+                fresh = row[1], row[1] + sum(self.s.fresh(p) for p in some)
+        return out, fresh
+
+
+def is_root(g, o):
+    return g.format == "heapsnapshot" and g.types[o] == "synthetic"
+
+
+def judge_growth(report, s, row, o, is_owner):
+    """A row of JSON against what its object, or variable of it, has in each snapshot."""
+    n = len(s.graphs)
+    bound = s.reached_fresh(o)
+    judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
+                                  ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
+                                  ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
+                                  ("it is not in all snapshots", s.kept(o))], bound)
+    if not s.kept(o) or not is_owner(s.last, o):
+        return
+    if not hasattr(s, "growth"):
+        s.growth = Growth(s, is_owner)
+    held, fresh = s.growth.of((o, row["variable"]) if "variable" in row else o)
+    least = min(held[-1][0] - held[0][1], fresh[0])
+    most = min(held[-1][1] - held[0][0], fresh[1])
+    facts = [("not what is new below its nearest old object", least <= row["growth"] <= most)]
+    if all(a == b for a, b in held):
+        facts.append(("steps that it grew in", row["steps_grown"] == sum(b[0] > a[0] for a, b in zip(held, held[1:]))))
+        report.exact = getattr(report, "exact", 0) + 1
+    report.growths = getattr(report, "growths", 0) + 1
+    judge(report, "growth", row, facts, (held, fresh))
