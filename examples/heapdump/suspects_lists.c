@@ -141,12 +141,15 @@ static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
     return s->class_of[x] == s->class_of[y] && s->label[x] == s->label[y] && s->closure[x] == s->closure[y];
 }
 
-/* Whether the path ends with three equal periods. The first object may have another field. */
+/* Whether the path ends with three equal periods. The first object may have another field. It is one of the program: a
+   table that holds a list is no element. */
 static bool repeats(const way_walk *w, uint32_t period) {
     const uint32_t *last = &w->path.object[w->path.count - 1];
     if (3 * (uint64_t)period > w->path.count) return false;
     for (uint32_t i = 0; i + 1 < 2 * period; i++)
         if (!is_held_like(w->s, *(last - i), *(last - i - period))) return false;
+    for (uint32_t i = 2 * period; i < 3 * period; i++)
+        if (w->s->role[*(last - i)] < w->s->role[*(last - 3 * period + 1)]) return false;
     return w->s->class_of[*(last - 2 * period + 1)] == w->s->class_of[*(last - 3 * period + 1)];
 }
 
