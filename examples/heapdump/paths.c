@@ -165,7 +165,7 @@ static void json_path(hd_json *j, const objects *o, const hd_path *path) {
     hd_json_object(j);
     json_text(j, "root", root_kind_text(o, &root));
     json_u64(j, "flags", root.flags);
-    steps_json(j, "steps", &way, 0);
+    steps_json(j, "steps", &way);
     json_array(j, "objects");
     for (uint32_t i = 0; i < path->length; i++) {
         hd_str field = field_of(o, path, i);

@@ -53,10 +53,12 @@ static bool is_pair(hd_str field) {
 /* One string for all elements: suspects compare labels by pointer. */
 static const char any_element[] = "[]";
 
+static const char as_key[] = "as key", as_weak_key[] = "as WeakMap key";
+
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str field, type;
-    if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr("as key") };
+    if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr(as_key) };
     if (index_of(o, holder, reference) != HD_UNKNOWN) return (step_label){ ELEMENT, hd_cstr(any_element) };
     field = hd_graph_field(o->graph, holder, reference);
     if (!field.len) return (step_label){ UNNAMED, field };
@@ -67,7 +69,7 @@ step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     if (hd_str_equal(type, hd_cstr("property")) || hd_str_equal(type, hd_cstr("shortcut")))
         return (step_label){ PROPERTY, field };
     if (is_synthetic(o, holder)) return (step_label){ UNNAMED, field };
-    if (is_pair(field)) return (step_label){ PROPERTY, hd_cstr("as WeakMap key") };
+    if (is_pair(field)) return (step_label){ PROPERTY, hd_cstr(as_weak_key) };
     return (step_label){ OF_ENGINE, field };
 }
 
@@ -205,6 +207,11 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
     return text;
 }
 
+/* What the label of a step is worth on a terminal: "as key" is no name. */
+static known worth_of(const step_label *l) {
+    return hd_str_equal(l->name, hd_cstr(as_key)) || hd_str_equal(l->name, hd_cstr(as_weak_key)) ? ELEMENT : l->known;
+}
+
 static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
     bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
     char *label = cut(d->label.name, most, ""), *text;
@@ -228,7 +235,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         step *to = &s.list[s.count++];
         char *what;
         run = run_from(&all, i, &period);
-        *to = (step){ .object = d[i].object, .last = d[i].object, .known = d[i].label.known };
+        *to = (step){ .object = d[i].object, .last = d[i].object, .known = worth_of(&d[i].label) };
         if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
         else run = 1;
         for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded - 1;
@@ -278,46 +285,8 @@ int steps_columns(const arguments *a, int otherwise) { return !screen_of(a).colu
 
 size_t steps_name(const arguments *a, size_t otherwise) { return steps_columns(a, 1) ? otherwise : 0; }
 
-/* The step to leave out first: the least known label, and of these the farthest from the end. */
-static uint32_t least_worth(const steps *s, const bool *out, uint32_t n) {
-    uint32_t worst = HD_NONE;
-    for (uint32_t i = 1; i + 1 < n; i++)
-        if (!out[i] && (worst == HD_NONE || s->list[i].known < s->list[worst].known)) worst = i;
-    return worst;
-}
-
-static char *joined(const steps *s, const bool *out, uint32_t n) {
-    char *text;
-    size_t size;
-    FILE *f = needed(open_memstream(&text, &size));
-    for (uint32_t i = 0, left = 0; i < n; i++) {
-        left = out[i] ? left + 1 : 0;
-        if (out[i] && i + 1 < n && out[i + 1]) continue;
-        if (ftell(f) > 0) display(f, CALLS);
-        if (left) display(f, "\xe2\x80\xa6 %u more", left);
-        else display(f, "%s", s->list[i].text);
-    }
-    closed_text(f, &text);
-    return text;
-}
-
-char *steps_text(const steps *s, uint32_t without, int columns) {
-    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32 };
-    uint32_t n = s->count > without ? s->count - without : 0, worst;
-    bool *out = needed(calloc((size_t)n + 1, sizeof *out));
-    char *text;
-    if (columns && n > MOST_WEIGHED) memset(out + 1, true, n - 1 - KEPT_AT_END);
-    for (text = joined(s, out, n); columns && columns_of(hd_cstr(text)) > columns; text = joined(s, out, n)) {
-        if ((worst = least_worth(s, out, n)) == HD_NONE) break;
-        out[worst] = true;
-        free(text);
-    }
-    free(out);
-    return text;
-}
-
-void steps_json(hd_json *j, const char *key, const steps *s, uint32_t without) {
+void steps_json(hd_json *j, const char *key, const steps *s) {
     json_array(j, key);
-    for (uint32_t i = 0; i + without < s->count; i++) hd_json_cstr(j, s->list[i].text);
+    for (uint32_t i = 0; i < s->count; i++) hd_json_cstr(j, s->list[i].text);
     hd_json_end(j);
 }

@@ -64,14 +64,24 @@ steps steps_of_path(const objects *o, const hd_path *path, size_t most);
 steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t count, size_t most);
 void steps_free(steps *s);
 
-/* "global › cache: Map › [] Session". Leaves out the last `without` steps, and steps in the middle until the text
-   fits into `columns`, unnamed ones first; columns 0: never. Freed by the caller. */
-char *steps_text(const steps *s, uint32_t without, int columns);
+/* "global › cache: Map › [] Session". Shortened to `columns` unless that is 0. Freed by the caller. */
+char *steps_text(const steps *s, int columns);
 /* The columns for steps_text: 0 for --wide, --all, JSON and output that is not a terminal. */
 int steps_columns(const arguments *a, int otherwise);
 /* The bytes of a name in a step: 0 where steps_columns is 0. */
 size_t steps_name(const arguments *a, size_t otherwise);
-/* An array of texts, without the last `without` steps. */
-void steps_json(hd_json *j, const char *key, const steps *s, uint32_t without);
+/* An array of texts. */
+void steps_json(hd_json *j, const char *key, const steps *s);
+
+/* brief_steps.c: texts of a chain; columns 0: left out. */
+typedef struct brief_steps {
+    hd_str **names;              /* owned; NULL: the mark "… 3 more" before stands for it */
+    known *known;
+    int *columns;
+    uint32_t count;
+    bool brief;                  /* "… 3" instead of "… 3 more" */
+} brief_steps;
+/* Shortens a chain until it fits: leaves out the least known names first, then the classes behind names. */
+void steps_shorten(brief_steps *c, int room);
 
 #endif

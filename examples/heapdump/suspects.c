@@ -217,9 +217,12 @@ void put_short(FILE *out, const arguments *a, hd_str name) {
     free(text);
 }
 
-void put_short_class(FILE *out, const arguments *a, hd_str name) {
-    char *text = cut_within(name, screen_of(a).columns && !a->all ? name_columns(a) : 0);
+void put_short_class(FILE *out, const arguments *a, hd_class c) {
+    int columns = a->all || a->wide ? 0 : screen_of(a).columns;
+    char *text = cut_within(c.name, columns ? name_columns(a) : 0);
     display(out, "%s", text);
+    if (c.scope.len && (!columns || columns_of(hd_cstr(text)) + 4 + columns_of(c.scope) <= columns / 3))
+        display(out, "  ("), put_name(out, c.scope), display(out, ")");
     free(text);
 }
 

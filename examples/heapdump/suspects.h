@@ -37,7 +37,7 @@ const char *trend_words(const trend *t, uint32_t steps);
 bool is_helper(hd_str name);
 /* A name in so many columns that a list of them is one screen. */
 void put_short(FILE *out, const arguments *a, hd_str name);
-void put_short_class(FILE *out, const arguments *a, hd_str name);
+void put_short_class(FILE *out, const arguments *a, hd_class c);
 /* Bytes with a sign. */
 void put_signed(FILE *out, const arguments *a, double bytes);
 

@@ -109,7 +109,7 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
             d->nodes, plural(d->nodes));
     for (uint32_t i = 0; i < d->kinds; i++)
         display(out, "%s%llu ", i ? ", " : "", (unsigned long long)d->kind[i].objects),
-            put_short_class(out, a, attached_name(s, d->kind[i].class_index));
+            put_short_class(out, a, (hd_class){ .name = attached_name(s, d->kind[i].class_index) });
     display(out, "), retain "), put_bytes(out, a, d->retained.bytes, 0);
     if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
     fputc('\n', out);
@@ -139,7 +139,7 @@ void json_detached(hd_json *j, const matched *m, const detached *d) {
         steps way = way_to_holder(s, d, 0);
         json_u64(j, "path_nodes", d->by_holder);
         json_u64(j, "path_of", d->held);
-        steps_json(j, "path", &way, 0);
+        steps_json(j, "path", &way);
         steps_free(&way);
     }
     hd_json_end(j);

@@ -128,7 +128,7 @@ static int match_all(const arguments *a, matched *m) {
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest) {
     if (!way->count) return;
     int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what) - columns_of(hd_cstr(rest));
-    char *text = steps_text(way, 0, steps_columns(a, room < 24 ? 24 : room));
+    char *text = steps_text(way, steps_columns(a, room < 24 ? 24 : room));
     display(out, "      %s %s%s\n", what, text, rest);
     free(text);
 }
@@ -189,7 +189,7 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     display(out, "%3u  ", i + 1);
     if (p->variable.len) display(out, "variable "), put_name(out, p->variable), display(out, " of ");
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
-    put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]).name);
+    put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]));
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
     display(out, "\n      ");
@@ -222,7 +222,7 @@ static void put_class_suspect(FILE *out, const arguments *a, const matched *m, c
     char rest[64] = "";
     steps way = common_way_of_class(m, c->class_index, steps_name(a, MOST_NAME), &all, &sharing);
     display(out, "%3u  ", number);
-    put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index).name);
+    put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index));
     display(out, ": %llu object%s, ", (unsigned long long)c->last.live_objects, plural(c->last.live_objects));
     put_bytes(out, a, c->last.live_bytes, 0), display(out, ", retain "), put_bytes(out, a, c->last.retained, 0);
     if (m->count > 1) {
@@ -333,8 +333,8 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
     json_trend(j, &p->trend, m->count);
     json_classes(j, m, p, false, "below");
     if (p->owner != HD_NONE) json_classes(j, m, p, true, m->ids ? "new" : "shared_objects");
-    steps_json(j, "within", &within, 0);
-    steps_json(j, "path", &way, 0);
+    steps_json(j, "within", &within);
+    steps_json(j, "path", &way);
     json_origins(j, m->from, p->object);
     hd_json_end(j);
     steps_free(&way), steps_free(&within);
@@ -353,7 +353,7 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
     json_u64(j, "path_percent", all ? 100 * (uint64_t)sharing / all : 0);
     json_u64(j, "path_objects", sharing);
     json_u64(j, "path_of", all);
-    steps_json(j, "path", &way, 0);
+    steps_json(j, "path", &way);
     json_class_origin(j, m, c->class_index);
     hd_json_end(j);
     steps_free(&way);

@@ -354,90 +354,9 @@ static known worth_of(const name_worth *w, hd_str name) {
     return found ? found->known : UNNAMED;
 }
 
-/* The names of a row; columns 0: left out. */
-typedef struct chain {
-    hd_str **names;
-    known *known;
-    int *columns;
-    uint32_t count;
-    bool brief;                  /* "… 3" instead of "… 3 more" */
-} chain;
-
-/* The least known name of the row, never the last one. Of equal ones the second goes first and the first goes last.
-   count: all others are left out. */
-static uint32_t least_known(const chain *c) {
-    uint32_t worst = c->count;
-    for (uint32_t i = 1; i + 1 < c->count; i++)
-        if (c->columns[i] && (worst == c->count || c->known[i] < c->known[worst])) worst = i;
-    if (c->count > 1 && c->columns[0] && (worst == c->count || c->known[0] < c->known[worst])) worst = 0;
-    return worst;
-}
-
-/* Whether a programmer looks for this name: a variable, or the last property that is left. */
-static bool is_sought(const chain *c, uint32_t name) {
-    if (c->known[name] != PROPERTY) return c->known[name] == VARIABLE;
-    for (uint32_t i = 0; i + 1 < c->count; i++)
-        if (i != name && c->columns[i] && c->known[i] >= PROPERTY) return false;
-    return true;
-}
-
-/* Saves columns without the loss of a name: first brief marks, then "bus" for "bus: EventEmitter". */
-static bool keep_briefly(chain *c, uint32_t name) {
-    hd_str *text = c->names[name];
-    size_t label = 0;
-    if (!c->brief) return c->brief = true;
-    while (label + 1 < text->len && (text->data[label] != ':' || text->data[label + 1] != ' ')) label++;
-    if (!label || label + 1 >= text->len) return false;
-    text->len = label;
-    c->columns[name] = columns_of(*text);
-    return true;
-}
-
-static const char *mark_end(const chain *c) { return c->brief ? "" : " more"; }
-
-/* Columns of the chain as it is printed: each run of names that are left out is one "… 3 more". */
-static int64_t columns_of_chain(const chain *c) {
-    enum { BETWEEN_NAMES = 3 };
-    int64_t used = -BETWEEN_NAMES;
-    for (uint32_t i = 0, left_out = 0; i < c->count; i++) {
-        left_out = c->columns[i] ? 0 : left_out + 1;
-        if (!c->columns[i] && i + 1 < c->count && !c->columns[i + 1]) continue;
-        used += BETWEEN_NAMES + (left_out ? snprintf(NULL, 0, "- %u%s", left_out, mark_end(c)) : c->columns[i]);
-    }
-    return used;
-}
-
-static void shorten_chain(chain *c, int room) {
-    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32, LEAST = 8 };
-    int64_t over;
-    uint32_t i;
-    for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0;
-    while ((over = columns_of_chain(c) - room) > 0 && (i = least_known(c)) < c->count)
-        if (!is_sought(c, i) || !keep_briefly(c, i)) c->columns[i] = 0;
-    if (over > 0) {
-        hd_str *last = c->names[c->count - 1];
-        int64_t left = c->columns[c->count - 1] - over;
-        char *cut = cut_within(*last, left > LEAST ? (int)left : LEAST);
-        free((char *)(uintptr_t)last->data);
-        *last = hd_cstr(cut);
-    }
-    for (i = 0; i + 1 < c->count; i++) {
-        uint32_t end = i;
-        char *text;
-        while (end + 1 < c->count && !c->columns[end]) end++;
-        if (end == i) continue;
-        if (asprintf(&text, "\xe2\x80\xa6 %u%s", end - i, mark_end(c)) < 0) needed(NULL);
-        for (uint32_t k = i; k < end; k++) {
-            free((char *)(uintptr_t)c->names[k]->data);
-            *c->names[k] = k == i ? hd_cstr(text) : (hd_str){ NULL, 0 };
-        }
-        i = end;
-    }
-}
-
 /* Lines of one row of the listing, from its head on. */
 static void shorten_row(listing *l, const name_worth *w, uint32_t head, int room) {
-    chain c = { NULL, NULL, NULL, 0, false };
+    brief_steps c = { NULL, NULL, NULL, 0, false };
     size_t n = 1;
     for (uint32_t i = head; i != HD_NONE; i = l->lines[i].next) n += l->lines[i].name_count;
     c.names = needed(malloc(n * sizeof *c.names)), c.known = needed(malloc(n * sizeof *c.known));
@@ -448,7 +367,7 @@ static void shorten_row(listing *l, const name_worth *w, uint32_t head, int room
             c.known[c.count] = worth_of(w, l->lines[i].names[k]);
             c.columns[c.count] = columns_of(l->lines[i].names[k]);
         }
-    shorten_chain(&c, room);
+    steps_shorten(&c, room);
     for (uint32_t i = head; i != HD_NONE; i = l->lines[i].next) {
         line *x = &l->lines[i];
         uint32_t kept = 0;

@@ -1,0 +1,86 @@
+"""Paths and class names in lines of heapdump suspects. suspects_lines.py TOOL"""
+import json, os, re, subprocess, sys
+import on_terminal
+from v8_snapshot import Heap
+
+tool, failed = sys.argv[1], False
+
+
+def check(name, want, got):
+    global failed
+    print(("PASS " if want == got else "FAIL ") + name + ("" if want == got else ": %r expected, %r found" % (want, got)))
+    failed |= want != got
+
+
+def pipe(*arguments):
+    return subprocess.run([tool, "suspects", *arguments], capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8").stdout
+
+
+def screen(columns, file):
+    return on_terminal.run([tool, "suspects", file], columns, env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode().replace("\r", "")
+
+
+def held(out, of):
+    """What the class or suspect `of` is held by."""
+    return re.search(rf"^ +\d+  {re.escape(of)}[:,].*\n(?: .*\n)*? +held by (.*)$", out, re.M)[1]
+
+
+# A variable's name on a narrow terminal -------------------------------------------------------------------------------
+
+h = Heap()
+tokens = [h.node("object", "Token", 32) for _ in range(100)]
+scope = h.context(tokens=h.map([(t, t) for t in tokens]))
+h.variable("issueTokensOfAllCustomers", h.closure("issueTokensOfAllCustomers", scope))
+for t in tokens:
+    h.edge(t, "property", "bytes", h.buffer(50000))
+h.write("tokens.heapsnapshot")
+whole = "global › issueTokensOfAllCustomers: issueTokensOfAllCustomers() › tokens: Map › [] Token › bytes: Buffer"
+check("a path is whole in a pipe", whole, held(pipe("tokens.heapsnapshot"), "Buffer"))
+check("a path is whole on a wide terminal", whole, held(screen(140, "tokens.heapsnapshot"), "Buffer"))
+for columns in 80, 60:
+    out = held(screen(columns, "tokens.heapsnapshot"), "ArrayBuffer")
+    check("%d columns: the variable is shown" % columns, True, "tokens" in out)
+    check("... and the end of the path", True, "buffer" in out)
+check("55 columns: its class gives way", "… 2 › tokens › … 2 › buffer: ArrayBuffer", held(screen(55, "tokens.heapsnapshot"), "ArrayBuffer"))
+
+h = Heap()
+keys = [h.node("object", "KeyWithALongNameOfItsOwn", 100) for _ in range(30)]
+h.variable("aRegistryOfAllTheKeys", h.elements(h.array(), keys))
+weak = h.node("object", "WeakMap", 32)
+h.variable("weak", weak)
+table = h.node("array", "", 64)
+h.edge(weak, "internal", "table", table)
+for n, key in enumerate(keys):
+    value = h.elements(h.array(), [h.node("object", "Item", 5000)])
+    ids = h.nodes[key][3], h.nodes[value][3], h.nodes[table][3]
+    for i, holder in enumerate((table, key)):
+        h.edge(holder, "internal", "%d / part of key (Key @%d) -> value (V @%d) pair in WeakMap (table @%d)" % (2 * n + i + 2, *ids), value)
+h.write("weak.heapsnapshot")
+check("\"as WeakMap key\" is no name", "… 1 more › aRegistryOfAllTheKeys: Array › … 2 more › [] Item", held(screen(80, "weak.heapsnapshot"), "Item"))
+
+# Classes of one name --------------------------------------------------------------------------------------------------
+
+out = pipe("garbage.netcf.txt"), screen(80, "garbage.netcf.txt")
+check("a class has its domain in a pipe and on a terminal", [1, 1], [o.count("  1  Image  (x), id 2\n") for o in out])
+
+# A table that holds a list is no element ------------------------------------------------------------------------------
+
+h = Heap()
+
+
+def box(values):
+    a, t = h.array(), h.node("array", "", 16)
+    h.edge(a, "internal", "elements", t)
+    for i, value in enumerate(values):
+        h.edge(t, "element", i, value)
+    return a
+
+
+values = [h.closure("onDone", h.context(64)) for _ in range(4)]
+inner = box([box([box(values[:1])]), *values[1:3]])
+h.variable("sessions", h.map([(inner, values[3])]))
+h.write("nested.heapsnapshot")
+rows = [c for c in json.loads(pipe("--json", "nested.heapsnapshot"))["graphs"][0]["classes"] if c["class"] == "(closure)"]
+check("three of four are in a list of arrays", [("global › sessions: Map › [] list of 3 Array › [] (closure)", 3, 4)],
+      [(" › ".join(c["path"]), c["path_objects"], c["path_of"]) for c in rows])
+sys.exit(failed)
