@@ -1,5 +1,6 @@
 """Random heaps by seed: V8, .NET CF, Dart, each at three times."""
 import json, os, random, struct
+import random_origins
 
 NODE_TYPES = ["hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native", "synthetic",
               "concatenated string", "sliced string", "symbol", "bigint", "object shape"]
@@ -15,13 +16,17 @@ WORDS = ["request", "x", "a longer text of some length, which is cut in a list o
 class Heap:
     """Nodes by id; edges lead to ids."""
 
-    def __init__(self, r, wide):
+    def __init__(self, r, wide, other=None):
         self.r, self.nodes, self.next = r, {}, (1 << 33 if wide else 100)
+        self.from_ = random_origins.Origins(other)
         self.root = self.node("synthetic", "", 0, 1)
         self.gc = self.node("synthetic", "(GC roots)", 0, 3)
         self.global_ = self.node("object", "global", 32, 5)
         self.edge(1, "element", 1, 3)
-        self.edge(1, "shortcut", "2", 5)
+        if other and other.random() < .3:      # the engine's roots may hold what the program holds, by shorter ways
+            self.edge(1, "element", 2, 5)
+        else:
+            self.edge(1, "shortcut", "2", 5)
 
     def node(self, type, name, size, id=None, detached=0):
         if id is None:
@@ -139,6 +144,14 @@ class Heap:
                 if r.random() < .5:
                     self.edge(n, "internal", "map", self.some())
 
+    def handles(self, other):
+        """Roots of the engine that hold objects of the program, too."""
+        s = self.node("synthetic", other.choice(("(Global handles)", "(Handle scope)", "(Strong roots)", "(Eternal handles)")), 0)
+        self.edge(3, "element", len(self.nodes[3][4]) + 1, s)
+        things = [i for i, n in self.nodes.items() if i > 5 and n[0] in ("object", "array", "closure", "native")]
+        for b in other.sample(things, min(len(things), other.randint(1, 6))):
+            self.edge(s, "element", len(self.nodes[s][4]) + 1, b)
+
     # Time ----------------------------------------------------------------------------------------
 
     def drop(self, share):
@@ -158,25 +171,30 @@ class Heap:
                 seen[s] = len(strings)
                 strings.append(s)
             return seen[s]
+        fields = FIELDS + ["trace_node_id"] * self.from_.tracked
         for i in order:
             type, name, size, detached, out = self.nodes[i]
             nodes += [NODE_TYPES.index(type), string(name), i, size, len(out), detached]
+            nodes += [self.from_.trace(i, self.nodes[i])] * self.from_.tracked
             for t, n, to in out:
                 if t in ("element", "hidden") and not isinstance(n, int):
                     t = "internal"
-                edges += [EDGE_TYPES.index(t), n if t in ("element", "hidden") else string(str(n)), place[to] * len(FIELDS)]
-        meta = {"node_fields": FIELDS, "node_types": [NODE_TYPES, "string"] + ["number"] * 4,
+                edges += [EDGE_TYPES.index(t), n if t in ("element", "hidden") else string(str(n)), place[to] * len(fields)]
+        meta = {"node_fields": fields, "node_types": [NODE_TYPES, "string"] + ["number"] * (len(fields) - 2),
                 "edge_fields": ["type", "name_or_index", "to_node"], "edge_types": [EDGE_TYPES, "string_or_number", "node"],
-                "trace_function_info_fields": [], "trace_node_fields": [], "sample_fields": [],
-                "location_fields": ["object_index", "script_id", "line", "column"]}
-        return json.dumps({"snapshot": {"meta": meta, "node_count": len(order), "edge_count": len(edges) // 3, "trace_function_count": 0},
-                           "nodes": nodes, "edges": edges, "trace_function_infos": [], "trace_tree": [], "samples": [],
-                           "locations": [], "strings": strings})
+                "trace_function_info_fields": random_origins.FUNCTION, "trace_node_fields": random_origins.TRACE,
+                "sample_fields": [], "location_fields": random_origins.LOCATION}
+        functions, tree = self.from_.stacks(string)
+        return json.dumps({"snapshot": {"meta": meta, "node_count": len(order), "edge_count": len(edges) // 3, "trace_function_count": len(functions) // len(random_origins.FUNCTION)},
+                           "nodes": nodes, "edges": edges, "trace_function_infos": functions, "trace_tree": tree, "samples": [],
+                           "locations": self.from_.locations(self.nodes, {i: k * len(fields) for i, k in place.items()}),
+                           "strings": strings})
 
 
 def v8(r):
     """Three snapshots of a program; what it leaks, if anything, is in its store."""
-    h = Heap(r, r.random() < .1)
+    other = random.Random(str(r.getstate()))   # what came later to this file takes from another stream: seeds stay the same
+    h = Heap(r, r.random() < .1, other)
     for name in r.sample(["cache", "pending", "rest", "index", "app"], r.randint(1, 4)):
         h.edge(5, "property", name, h.thing())
     store = h.store(r.choice(("array", "map")), [h.thing() for _ in range(r.randint(0, 6))])
@@ -189,6 +207,8 @@ def v8(r):
     first, last = h.list("Node", r.choice((2, 5, 30, 120)))
     h.edge(5, "property", r.choice(("head", "tail")), first)
     h.oddities()
+    if other.random() < .5:
+        h.handles(other)
     table = h.nodes[store][4][0][2]
     h.keep, leak, out = {store, table, holder, first, last}, r.choice(("store", "list", "none", "front", "buffers")), []
     for step in range(3):

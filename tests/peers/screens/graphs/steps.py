@@ -9,7 +9,7 @@ from told import clean
 
 ENGINE = {"hidden", "code", "array", "synthetic", "object shape"}
 LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
-MORE = re.compile(r"… (\d+) more")
+MORE = re.compile(r"… (\d+)(?: more)?")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
 RANK = 1 << 16                   # above the bits of labels
 MOST = 60000                     # states that a search looks at; beyond, nothing is said
@@ -72,6 +72,8 @@ def shows_names(shown, cls, scope, own):
 
 
 def shows_object(g, shown, o):
+    if shown is None:
+        return True
     cls, scope = g.class_of(o)
     own = g.names[o] if g.names and g.names[o] and (g.types[o] == "closure" or is_engine(g, o)) else None
     return shows_names(shown, cls, scope, own)
@@ -110,8 +112,8 @@ def rank_of(g, p, i, o):
 class Step:
     """What a printed step asks for: readings as (label, text, elements, fields)."""
 
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text, brief=False):
+        self.text = text                       # brief: on a terminal a name may stand without its class
         m, root = MORE.fullmatch(text), ROOT.fullmatch(text)
         self.more = int(m[1]) if m else 0
         if root:
@@ -121,9 +123,11 @@ class Step:
             self.readings.append(("[]", text[3:]))
         for m in re.finditer(": ", text):
             self.readings.append((text[:m.start()], text[m.end():]))
+        if brief and not self.more:
+            self.readings.append((text, None))
         self.readings = [r + (0, ()) for r in self.readings]
         for label, what, _, _ in list(self.readings):
-            m = LIST.fullmatch(what)
+            m = LIST.fullmatch(what or "")
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
         self.is_list = any(r[2] for r in self.readings)
@@ -141,7 +145,8 @@ class Walk:
     "… N more". upto: many ways as one: of a list any element, of "[]" any label. wild: anything may be between steps."""
 
     def __init__(self, g, texts, upto=False, wild=False):
-        self.g, self.steps, self.upto, self.wild = g, [Step(t) for t in texts], upto, wild
+        brief = any(MORE.fullmatch(t) for t in texts)
+        self.g, self.steps, self.upto, self.wild = g, [Step(t, brief) for t in texts], upto, wild
         self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
 
     def bits(self, at, mode, label):

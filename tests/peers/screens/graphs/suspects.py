@@ -1,11 +1,11 @@
 """suspects of objects: figures, growth, what is below, and the ways that are shown."""
 import json, re
+import names, origins
 from changes import by_ids, pairs, run
-import origins
 from graph import STRONG
 from growth import children, judge_growth
 from lists import largest
-from steps import ends_of, is_engine, label_of, split, Walk
+from steps import ends_of, is_engine, label_of, MORE, split, Walk
 from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
 
 TENTH = 10
@@ -130,14 +130,14 @@ def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
     if not steps:
         report.bad(f"{what}: no way is shown", str(raw)[:300])
         return
-    if steps[0].startswith("…") and not re.fullmatch(r"… \d+ more", steps[0]):  # from the middle on: of many objects
+    if steps[0].startswith("…") and not MORE.fullmatch(steps[0]):  # from the middle on: of many objects
         steps = split(" › ".join(steps))
         mine = [(r.to, (label_of(g, p, i, r.to),)) for p in range(len(g.ids)) if g.live[p] for i, r in enumerate(g.refs[p])
                 if r.kind == STRONG and g.live[r.to]] + [(o, ("",)) for o in range(len(g.ids)) if g.live[o]]
         ends = Walk(g, steps[1:], upto).run(mine, want)
         judge(report, what, " › ".join(steps), [("no such way", len(ends & want) >= least)], f"{len(ends & want)} of {len(want)}, at least {least}")
         return
-    if not cut and any(re.fullmatch(r"… \d+ more", s) for s in steps):
+    if not cut and any(MORE.fullmatch(s) for s in steps):
         report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
     ends = ends_of(g, steps, upto, want)
     judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
@@ -283,6 +283,7 @@ def suspects_text(tool, report, paths, s, got, columns):
     for raw in out.split("\n"):
         head, pile, growth, retains, cls, held = (p.fullmatch(raw) if p is not RETAINS else p.search(raw)
                                                   for p in (HEAD, PILE, GROWTH, RETAINS, CLASS, HELD))
+        inner = re.fullmatch(r"\s+most of it is in (.*)", raw)
         if raw.startswith("detached DOM nodes"):
             now, kind = got.get("detached"), "detached"
         nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retain ({SIZE})", raw)
@@ -290,6 +291,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             judge(report, "detached", raw, [("nodes", int(nodes[1]) == now["nodes"]), ("retained", is_bytes(nodes[3], now["retained"]))], now)
         elif held and kind == "detached" and now:
             told = split(re.sub(r"  \(\d.*$", "", held[1]))
+            names.kept(report, g, raw, columns, told, now["path"], len(raw) - len(re.sub(r"  \(\d.*$", "", held[1])))
             judge(report, "detached", raw, [("another way than in JSON", told == now["path"] or "…" in raw and told[-1:] == now["path"][-1:] or
                                              bool(columns))], now["path"])
             continue
@@ -320,8 +322,11 @@ def suspects_text(tool, report, paths, s, got, columns):
                 facts += [("growth", signed(growth[1], now["growth"])), ("a step", signed(growth[2], now["per_step"])),
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
+        elif inner and now and kind == "suspect":
+            names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]))
         elif held and now:
             steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
+            names.kept(report, g, raw, columns, steps, now["path"], len(raw) - len(held[1]))
             told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
             if kind == "suspect" and g.find(now["id"]):
                 way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto="list_of" in now)
