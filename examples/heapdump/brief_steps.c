@@ -33,6 +33,14 @@ static bool keep_briefly(brief_steps *c, uint32_t name) {
     return true;
 }
 
+/* The same for a name that is sought, or else for any other. */
+static bool keep_any_briefly(brief_steps *c, uint32_t name) {
+    if (keep_briefly(c, name)) return true;
+    for (uint32_t i = 0; i + 1 < c->count; i++)
+        if (c->columns[i] && c->known[i] >= PROPERTY && keep_briefly(c, i)) return true;
+    return false;
+}
+
 static const char *mark_end(const brief_steps *c) { return c->brief ? "" : " more"; }
 
 /* Columns of the chain as it is printed: each run of names that are left out is one "… 3 more". */
@@ -53,7 +61,7 @@ void steps_shorten(brief_steps *c, int room) {
     uint32_t i;
     for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0;
     while ((over = columns_of_chain(c) - room) > 0 && (i = least_known(c)) < c->count)
-        if (!is_sought(c, i) || !keep_briefly(c, i)) {
+        if (!is_sought(c, i) || !keep_any_briefly(c, i)) {
             if (c->known[i] == VARIABLE && c->columns[c->count - 1] - over >= LEAST_BESIDE_VARIABLE) break;
             c->columns[i] = 0;
         }

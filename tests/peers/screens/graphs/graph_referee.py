@@ -23,18 +23,19 @@ def read(path):
 
 
 class Turns:
-    """Which screens of a short run are looked at: each kind in its turn, at another width each time."""
+    """Which screens of a short run are looked at, at which width: by chance, the same for a seed. In turn, some kind of
+    file would always have the same width."""
 
-    def __init__(self, full):
-        self.full, self.turn = full, 0
+    def __init__(self, full, seed):
+        self.full, self.r, self.turn = full, random.Random(seed), 0
 
     def widths(self):
-        self.turn += 1
+        self.turn = self.r.randrange(6)
         return (None, 80, 140) if self.full else ((None, 80, 140)[self.turn % 3],)
 
     def take(self, one_of):
-        self.turn += 1
-        return self.full or self.turn % one_of == 0
+        self.turn = self.r.randrange(6)
+        return self.full or self.r.randrange(one_of) == 0
 
 
 def some_objects(g, r, most):
@@ -161,7 +162,7 @@ def main():
     p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
     a = p.parse_args()
     report, seen = Report(), collections.Counter()
-    tool, turns = Tool(a.tool, report), Turns(a.full)
+    tool, turns = Tool(a.tool, report), Turns(a.full, a.first)
     os.makedirs(a.work, exist_ok=True)
     for seed in ["lists", "closures"] * bool(a.random) + list(range(a.first, a.first + a.random)):
         names = random_graphs.write(a.work, seed)

@@ -148,3 +148,34 @@ def common(g, objects):
     counts = collections.Counter(g.origins.origin(o) for o in objects)
     best = max(((n, k) for k, n in counts.items() if k), key=lambda x: x[0], default=None)
     return (best[1], best[0]) if best and 2 * best[0] > len(objects) else None
+
+
+def class_json(report, g, objects, row):
+    """Most objects of a class come from one place."""
+    if g.format != "heapsnapshot":
+        return
+    best = common(g, objects)
+    told = row.get("allocated_by") or row.get("source")
+    want = None
+    if best:
+        (allocated, p), n = best
+        want = {"function": p.function} if allocated else {}
+        want.update(script=p.script, script_id=p.script_id, line=p.line, column=p.column, objects=n, of=len(objects))
+    judge(report, "class", (row["class"], told), [("origin of most", told == want), (
+        "how it is called", not told or ("allocated_by" in row) == ("function" in told))], want)
+
+
+def line(report, g, kind, raw, row, object_of):
+    """A line of suspects that says where an object, or most objects of a class, come from."""
+    if kind == "suspect":
+        o = object_of(g, row)
+        want = short_text(g, o) if o is not None else ""
+    else:
+        told = row.get("allocated_by") or row.get("source")
+        want = ""
+        if told:
+            p = Place(told.get("function", ""), told["script"], told["script_id"], told["line"], told["column"])
+            want = origin_text(("allocated_by" in row, p))
+            want += f"  ({told['objects']} of" if told["objects"] < told["of"] else ""
+    shown = raw.strip()
+    judge(report, kind, raw, [("source or allocating function", bool(want) and (shows(shown, want) or shown.startswith(want)))], want)

@@ -142,12 +142,15 @@ class Walk:
 
     Labels met: a bit for each reading of the next step whose label was met since the last step. In a list: (elements to
     come, its fields, which field comes next, class, label that led to the one before), else None; "more" within
-    "… N more". upto: many ways as one: of a list any element, of "[]" any label. wild: anything may be between steps."""
+    "… N more". upto: many ways as one: of a list any element, of several lists the numbers are those of one way, of "[]"
+    any label. wild: anything may be between steps."""
 
     def __init__(self, g, texts, upto=False, wild=False):
         brief = any(MORE.fullmatch(t) for t in texts)
         self.g, self.steps, self.upto, self.wild = g, [Step(t, brief) for t in texts], upto, wild
         self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
+        for s in [s for s in self.steps if s.is_list][:-1] if upto else ():
+            s.readings = [(a, b, n and MOST, f) for a, b, n, f in s.readings]
 
     def bits(self, at, mode, label):
         """Labels that are met by a reference that is called so."""

@@ -17,6 +17,8 @@ def is_user(g, o):
     """A program's own object: neither the engine's nor what others are made of."""
     if o >= g.described:
         return False
+    if g.format == "dart":                     # classes of the virtual machine have no library
+        return bool(g.class_of(o)[1]) or g.class_of(o)[0].startswith("<")
     if g.format != "heapsnapshot":
         return True
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
@@ -105,6 +107,7 @@ def suspect_json(report, s, row, others):
         top = [p for p in inner if not any(q in inner for q in g.ancestors(p))]
         facts.append(("bytes in no other suspect", row["in_no_other"] == r[o] - sum(r[p] for p in top)))
     judge(report, "suspect", row, facts, (g.class_of(o), r[o]))
+    origins.json(report, "suspect", g, o, row)
     sure, may = s.below(o)
     exact = "shared" not in row and not s.known
     for b in row["below"]:
@@ -163,6 +166,7 @@ def class_json(report, s, row):
         facts.append(("growth", row["growth"] == sum(g.sizes[o] for o in live) - sum(a.sizes[o] for o in before)))
     judge(report, "class", row, facts, (len(live), sum(g.sizes[o] for o in live), total))
     of = [o for o in live if o not in s.old] if s.known else live
+    origins.class_json(report, g, of, row)
     if row["path"]:
         told, all_ = row["path_objects"], row["path_of"]
         judge(report, "class", {k: row[k] for k in ("class", "path_objects", "path_of")}, [
@@ -191,9 +195,33 @@ def largest_holder(report, s, listed):
         judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [("a larger holder is left out", not more)],
               [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
         break                                  # those that follow are smaller
-    engine = [k for k, p in enumerate(listed) if not is_user(g, p)]
+    engine = [k for k, p in enumerate(listed) if not is_user(g, p) and not (g.types and g.types[p] in DATA)]
     judge(report, "suspects", [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed], [
-        ("the engine's own comes first", not engine or engine[0] > 0 or all(not is_user(g, p) for p in listed))])
+        ("the engine's own comes first", not engine or engine[0] > 0 or len(engine) == len(listed))])
+
+
+def is_loose(g, o):
+    """Whether an object holds what has nothing to do with each other: variables, builtins, all roots."""
+    return not is_user(g, o) or g.format == "heapsnapshot" and (
+        o in g.users or o in g.starts or g.types[o] == "closure" or g.names[o] == "system / Context")
+
+
+def explained(report, s, listed):
+    """What one object of the program holds, with half of the heap or more, is explained by a third: by itself, by
+    suspects below it, or by one above it. Not by objects of the virtual machine, which are none."""
+    g, r = s.last, s.last.dominators()[1]
+    for o in largest(g):
+        if 2 * r[o] < g.bytes:
+            break
+        if is_loose(g, o) or any(p in listed and not is_loose(g, p) for p in g.ancestors(o)):
+            continue
+        if any(2 * r[c] > r[o] and g.format == "dart" and not is_user(g, c) for c in children(g).get(o, ())):
+            continue
+        below = [p for p in listed if p == o or o in set(g.ancestors(p))]
+        top = [p for p in below if not any(q in below for q in g.ancestors(p))]
+        judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [
+            ("the holder of most is not named, nor what has it", 3 * sum(r[p] for p in top) >= r[o])],
+            [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
 
 
 def detached_nodes(g):
@@ -244,6 +272,7 @@ def suspects_json(tool, report, paths, s):
         detached_json(report, s.last, got.get("detached"))
     if len(paths) == 1:
         largest_holder(report, s, listed)
+        explained(report, s, listed)
     elif s.known:
         new = sum(s.fresh(o) for o in range(s.last.described))
         told = sum(row["growth"] for row in rows)
@@ -279,7 +308,7 @@ def suspects_text(tool, report, paths, s, got, columns):
         out, beside, status = run(tool, report, ["suspects", *paths])
     if status or got is None:
         return
-    g, now, kind = s.last, None, None
+    g, now, kind, rows, placed = s.last, None, None, [], []
     for raw in out.split("\n"):
         head, pile, growth, retains, cls, held = (p.fullmatch(raw) if p is not RETAINS else p.search(raw)
                                                   for p in (HEAD, PILE, GROWTH, RETAINS, CLASS, HELD))
@@ -295,8 +324,13 @@ def suspects_text(tool, report, paths, s, got, columns):
             judge(report, "detached", raw, [("another way than in JSON", told == now["path"] or "…" in raw and told[-1:] == now["path"][-1:] or
                                              bool(columns))], now["path"])
             continue
+        if re.match(r" {6}(source|allocated by) ", raw) and now and kind:
+            origins.line(report, g, kind, raw, now, object_of)
+            placed.append(now)
         if re.match(r"\s*\d+  ", raw) and not (pile or cls):
             now = None                         # cut off
+        if (pile or cls) and now:
+            rows.append(now)
         if head:
             judge(report, "head", raw, [("bytes", is_bytes(head[3], g.bytes)), ("before", not head[2] or is_bytes(head[2], s.graphs[0].bytes))],
                   (s.graphs[0].bytes, g.bytes))
@@ -334,6 +368,12 @@ def suspects_text(tool, report, paths, s, got, columns):
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
                 judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])
+
+
+    rows += [now] if now and kind != "detached" else []
+    for row in rows:
+        judge(report, "suspect", row, [("its source is in JSON only", row in placed or not any(
+            row.get(k) for k in ("source", "stack", "allocated_by")))])
 
 
 def is_named(g, shown, o, columns):
