@@ -46,17 +46,6 @@ uint64_t *step_times(uint32_t count) {
     return turn;
 }
 
-/* The scope with a list, if the scope shrank: elements that the list lost counted for the scope. HD_NONE: none. */
-static uint32_t shrunk_scope(const owners *w, const held *h, uint32_t owner) {
-    const matched *m = w->m;
-    uint32_t scope = HD_NONE;
-    if (owner < w->count && w->first[owner] != HD_NONE)
-        scope = m->shots[m->count - 1].o.dominators->parent[w->first[owner]];
-    if (scope != HD_NONE) scope = w->user[scope];
-    if (scope == HD_NONE || scope == owner) return HD_NONE;
-    return h->bytes[m->count - 1][scope] < h->bytes[0][scope] ? scope : HD_NONE;
-}
-
 static pile pile_of_owner(const owners *w, uint32_t owner) {
     pile one = { .object = owner, .point = owner, .owner = owner, .engine = !is_user_owner(w, owner) };
     if (owner < w->count) return one;
@@ -74,11 +63,10 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
     double *v = needed(malloc(m->count * sizeof *v)), *lean = needed(malloc(m->count * sizeof *lean));
     for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
         pile one = pile_of_owner(w, o);
-        uint32_t scope = shrunk_scope(w, h, o);
         double score;
         for (uint32_t t = 0; t < m->count; t++) {
-            v[t] = h->bytes[t][o] + (scope == HD_NONE ? 0 : h->bytes[t][scope]);
-            lean[t] = v[t] - h->machine[t][o] - (scope == HD_NONE ? 0 : h->machine[t][scope]);
+            v[t] = h->bytes[t][o];
+            lean[t] = v[t] - h->machine[t][o];
         }
         if (one.engine && is_pseudo_root(last, one.object)) continue;
         if (lean[m->count - 1] <= lean[0] || !last->o.dominators->below[one.object]) continue;

@@ -167,23 +167,47 @@ static bool owns_shared(const owners *w, uint32_t old) {
     return user < w->count && last->role[user] == OF_PROGRAM && is_user(last, user) && !is_global(last, user);
 }
 
+static bool same_class(const shot *s, uint32_t x, const shot *u, uint32_t y) {
+    hd_class c = hd_graph_class(s->o.graph, s->class_of[x]), d = hd_graph_class(u->o.graph, u->class_of[y]);
+    return hd_str_equal(c.name, d.name) && hd_str_equal(c.scope, d.scope);
+}
+
+/* By object of snapshot t: the holder of a list, for elements above its first old one. The list took or will lose them:
+   they belong to its holder as the old elements do. */
+static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old) {
+    const shot *s = &w->m->shots[t], *last = &w->m->shots[w->m->count - 1];
+    uint32_t *owner = column(s->o.dominators->count);
+    for (uint32_t o = 0; o < w->count; o++) {
+        uint32_t at;
+        if (!w->kept[o] || w->first[o] == HD_NONE) continue;
+        if (w->user[o] < w->count && w->first[w->user[o]] == w->first[o]) continue; /* an element owns the list */
+        at = s->o.dominators->parent[w->m->ids[(size_t)o * w->m->count + t]];
+        for (; at != HD_NONE && old[at] == HD_NONE && owner[at] == HD_NONE; at = s->o.dominators->parent[at]) {
+            if (!same_class(s, at, last, o)) break;
+            owner[at] = w->user[o];
+        }
+    }
+    return owner;
+}
+
 uint32_t *owners_in(const owners *w, uint32_t t) {
     const shot *s = &w->m->shots[t];
     const hd_dominators *d = s->o.dominators;
-    uint32_t *old = column(d->count), *owner = column(d->count), *by = held_directly(s), *on_way;
+    uint32_t *old = column(d->count), *owner = column(d->count), *by = held_directly(s), *on_way, *list;
     for (uint32_t o = 0; o < w->count; o++)
         if (w->kept[o]) old[w->m->ids[(size_t)o * w->m->count + t]] = o;
-    on_way = owners_on_way(w, s, old);
+    on_way = owners_on_way(w, s, old), list = newer_elements(w, t, old);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
         if (old[o] != HD_NONE) owner[o] = w->user[old[o]];
+        else if (list[o] != HD_NONE) owner[o] = list[o];
         else if (above == HD_NONE) owner[o] = on_way[o];
         else if (old[above] != HD_NONE && by[o] == HD_NONE)
             owner[o] = owns_shared(w, old[above]) ? w->user[old[above]] : on_way[o];
         else if (old[above] != HD_NONE) owner[o] = better(w, owner_by(w, s, old[above], above, by[o]), on_way[o]);
         else owner[o] = better(w, owner[above], on_way[o]);
     }
-    free(old), free(by), free(on_way);
+    free(old), free(by), free(on_way), free(list);
     return owner;
 }
 

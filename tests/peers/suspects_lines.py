@@ -83,4 +83,20 @@ h.write("nested.heapsnapshot")
 rows = [c for c in json.loads(pipe("--json", "nested.heapsnapshot"))["graphs"][0]["classes"] if c["class"] == "(closure)"]
 check("three of four are in a list of arrays", [("global › sessions: Map › [] list of 3 Array › [] (closure)", 3, 4)],
       [(" › ".join(c["path"]), c["path_objects"], c["path_of"]) for c in rows])
+
+# The growth of a list is its own, whatever the object above it lost ----------------------------------------------------
+
+names = []
+for step in range(3):
+    h = Heap()
+    before = h.variable("tail", h.node("object", "Node", 100, 1001))
+    for i in range(1, 10 + 5 * step):
+        node = h.node("object", "Node", 100, 1001 + 2 * i)
+        h.edge(before, "property", "next", node)
+        before = node
+    if not step:
+        h.variable("gone", h.node("object", "Gone", 240, 901))
+    names.append(h.write("grown%d.heapsnapshot" % step))
+s = json.loads(pipe("--json", *names))["graphs"][0]["suspects"][0]
+check("ten elements of 100 bytes", ("Node", 20, 1000, 2), tuple(s[k] for k in ("class", "list_of", "growth", "steps_grown")))
 sys.exit(failed)
