@@ -52,14 +52,15 @@ class Growth:
         self.sums = [self.attribute(k) for k in range(len(s.graphs))]
 
     def in_lists(self):
-        """Objects with one of their class among their nearest dominators, and what is between these."""
+        """Objects with one of their class among their nearest dominators, and what is between these: classes that may
+        alternate in a list."""
         g, out = self.last, set()
         for o in self.order:
             way, p = [o], self.up[o]
             while p is not None and len(way) <= PERIOD:
                 way.append(p)
                 if g.cls[p] == g.cls[o]:
-                    out.update(way)
+                    out.update(way if len(way) > 2 else ())  # one below the other: see lists
                     break
                 p = self.up[p]
         return out
@@ -116,7 +117,15 @@ class Growth:
                     self.list_of[o] = self.list_of.get(self.up[o])
         values = {r.to: (o, label_of(self.last, o, i, r.to)) for o in self.kept if out[o] == o for i, r in enumerate(self.last.refs[o])
                   if r.kind == STRONG and r.to not in self.kept and label_of(self.last, o, i, r.to) in self.variables(o)}
-        given = {o: values[self.first[o]] for o in self.kept if self.first.get(o) in values}
+        for o in self.order:                   # new objects may lie between a variable and the list that it holds
+            if o not in self.kept and o not in values and self.up[o] in values:
+                values[o] = values[self.up[o]]
+        given = {}
+        for o in self.kept:
+            head = self.first.get(o)
+            head = self.up[head] if head in self.kept else head
+            if head in values:
+                given[o] = values[head]
         out.update(given)
         return {o: given.get(u, u) if not isinstance(u, tuple) else u for o, u in out.items()}
 
@@ -155,17 +164,31 @@ class Growth:
             return old, label_of(g, p, by, o)
         return user
 
+    def newer_elements(self, k):
+        """Elements above the first old one of a list, which it took or will lose, belong to its holder, too."""
+        g, number, up, out = self.s.graphs[k], self.numbers[k], self.s.graphs[k].dominators()[0], {}
+        for o in self.kept & set(self.first):
+            if self.first.get(self.user[o]) == self.first[o]:
+                continue                       # an element has the list
+            p = up[self.s.old[o][k]]
+            while p is not None and p not in number and p not in out and g.class_of(p) == self.last.class_of(o):
+                out[p] = self.user[o]
+                p = up[p]
+        return out
+
     def attribute(self, k):
         """By owner: bytes, and what of them is new; then the shared ones."""
         g, number, owner = self.s.graphs[k], self.numbers[k], {}
         up, lists, sums, shared = g.dominators()[0], {}, collections.defaultdict(lambda: [0, 0]), []
-        last = k + 1 == len(self.s.graphs)
+        last, elements = k + 1 == len(self.s.graphs), self.newer_elements(k)
         for o in sorted((o for o in range(len(g.ids)) if g.live[o]), key=lambda o: depth(g, o)):
             p = up[o]
             above = number.get(o, number.get(p)) if p is not None or o in number else None
             lists[o] = self.list_of.get(above) if above in self.list_of else lists.get(p) if p not in number else None
             if o in number:
                 owner[o] = self.user[number[o]]
+            elif o in elements:
+                owner[o] = elements[o]
             elif p is None:
                 owner[o] = SHARED
             elif p in number:
@@ -184,14 +207,16 @@ class Growth:
         return len({g.sizes[n] for g, n in zip(self.s.graphs, self.s.old[o])}) == 1
 
     def reach(self, k, o):
-        """What an object leads to in a snapshot, without what is behind another old object of the program."""
+        """What an object leads to in a snapshot; unless it is the global object, without what is behind another old object
+        of the program. Elements of lists do not count as such."""
         if (k, o) not in self.reached:
             g, number, first = self.s.graphs[k], self.numbers[k], self.s.old[o][k]
             seen, stack = {first}, [first]
             while stack:
                 for _, _, t in g.steps(stack.pop()):
-                    if t not in seen and (t not in number or self.user[number[t]] in (o, SHARED) or
-                                          not self.is_user_owner(self.user[number[t]])):
+                    old = number.get(t)
+                    if t not in seen and (o in self.last.users or old is None or old in self.first or self.user[old] in (o, SHARED) or
+                                          not self.is_user_owner(self.user[old])):
                         seen.add(t)
                         stack.append(t)
             self.reached[k, o] = seen
@@ -202,7 +227,7 @@ class Growth:
         o, out, fresh = owner[0] if isinstance(owner, tuple) else owner, [], (0, 0)
         for k, (sums, shared) in enumerate(self.sums):
             g, seen = self.s.graphs[k], self.reach(k, o)
-            some = [p for p, of in shared if p in seen and of in (None, o, self.list_of.get(o))]
+            some = [p for p, of in shared if p in seen and (of in (None, o) or o in self.listed or o in self.last.users)]
             row = sums.get(owner, (0, 0))
             out.append((row[0], row[0] + sum(g.sizes[p] for p in some)))
             if k + 1 == len(self.sums):
@@ -221,11 +246,14 @@ def judge_growth(report, s, row, o, is_owner):
     judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
                                   ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
+                                  ("more than it retains and shares", row["growth"] - row.get("shared", 0) <= row["retained"]),
                                   ("it is not in all snapshots", s.kept(o))], bound)
     if not s.kept(o) or not is_owner(s.last, o):
         return
     if not hasattr(s, "growth"):
         s.growth = Growth(s, is_owner)
+    if s.growth.user[o] == SHARED:             # of a list in which classes alternate
+        return
     held, fresh = s.growth.of((o, row["variable"]) if "variable" in row else o)
     least = min(held[-1][0] - held[0][1], fresh[0])
     most = min(held[-1][1] - held[0][0], fresh[1])

@@ -145,8 +145,8 @@ class Walk:
     "… N more". upto: many ways as one: of a list any element, of several lists the numbers are those of one way, of "[]"
     any label. wild: anything may be between steps."""
 
-    def __init__(self, g, texts, upto=False, wild=False):
-        brief = any(MORE.fullmatch(t) for t in texts)
+    def __init__(self, g, texts, upto=False, wild=False, brief=False):
+        brief = brief or any(MORE.fullmatch(t) for t in texts)
         self.g, self.steps, self.upto, self.wild = g, [Step(t, brief) for t in texts], upto, wild
         self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
         for s in [s for s in self.steps if s.is_list][:-1] if upto else ():

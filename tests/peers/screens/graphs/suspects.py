@@ -13,14 +13,20 @@ MACHINE = "(compiled code)", "(object shape)", "(system)"
 DATA = "string", "concatenated string", "sliced string", "number", "bigint", "symbol"
 
 
+# Classes of Dart's virtual machine.
+VM = {"Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field", "Function", "ClosureData", "Code", "Script",
+      "ObjectPool", "Instructions", "InstructionsSection", "KernelProgramInfo", "ICData", "PcDescriptors", "CodeSourceMap",
+      "CompressedStackMaps", "LocalVarDescriptors", "ExceptionHandlers", "Context", "ContextScope", "TypeArguments",
+      "TypeParameters", "SubtypeTestCache", "MegamorphicCache", "UnlinkedCall", "WeakArray", "Sentinel", "FfiTrampolineData",
+      "LoadingUnit"}
+
+
 def is_user(g, o):
     """A program's own object: neither the engine's nor what others are made of."""
     if o >= g.described:
         return False
-    if g.format == "dart":                     # classes of the virtual machine have no library
-        return bool(g.class_of(o)[1]) or g.class_of(o)[0].startswith("<")
     if g.format != "heapsnapshot":
-        return True
+        return g.format != "dart" or bool(g.class_of(o)[1]) or g.class_of(o)[0] not in VM
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
 
 
@@ -339,7 +345,8 @@ def suspects_text(tool, report, paths, s, got, columns):
             now = got["suspects"][k] if k < len(got["suspects"]) else None
             o = object_of(g, now) if now else None
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
-                ("name", is_named(g, re.sub(r"^list of \d+ ", "", pile[2]), o, columns)),
+                ("name", is_named(g, re.sub(r"^(variable .* of )?(list of \d+ )?", "", pile[2]), o, columns)),
+                ("variable", pile[2].startswith("variable ") == ("variable" in now)),
                 ("list", "list of" not in pile[2] or pile[2].startswith(f"list of {now.get('list_of')} "))]), now)
         elif cls:
             kind, k = "class", int(cls[1]) - 1
@@ -356,6 +363,8 @@ def suspects_text(tool, report, paths, s, got, columns):
                 facts += [("growth", signed(growth[1], now["growth"])), ("a step", signed(growth[2], now["per_step"])),
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
+        elif held and kind == "suspect" and held[1] == "no path from a root":
+            judge(report, kind, raw, [("a root leads to it", object_of(g, now) not in led_to(g))])
         elif inner and now and kind == "suspect":
             names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]))
         elif held and now:
@@ -374,6 +383,17 @@ def suspects_text(tool, report, paths, s, got, columns):
     for row in rows:
         judge(report, "suspect", row, [("its source is in JSON only", row in placed or not any(
             row.get(k) for k in ("source", "stack", "allocated_by")))])
+
+
+def led_to(g):
+    """Objects that strong references lead to from the first node of a snapshot."""
+    seen, stack = {0}, [0]
+    while stack:
+        for _, _, t in g.steps(stack.pop()):
+            if t not in seen:
+                seen.add(t)
+                stack.append(t)
+    return seen
 
 
 def is_named(g, shown, o, columns):

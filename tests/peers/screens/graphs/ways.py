@@ -314,7 +314,7 @@ def class_screen(a, name, columns):
             chain = [s for p in path[1:] for s in split(p)]
             facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
-                ends = Walk(g, chain, upto=True).run(starts(g, False))
+                ends = Walk(g, chain, upto=True, brief=True).run(starts(g, False))
             else:
                 ends = raw_ends(g, chain)
             within = [o for o in live if o in below_of(g, ends)]
