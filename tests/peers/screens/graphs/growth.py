@@ -137,7 +137,11 @@ class Growth:
 
     def is_global(self, o):
         """The engine has the global object by a shortcut of node 0."""
-        return any(r.to == o and k == "shortcut" for r, k in zip(self.last.refs[0], self.last.edge_types[0]))
+        return self.last.format == "heapsnapshot" and any(r.to == o and k == "shortcut" for r, k in zip(self.last.refs[0], self.last.edge_types[0]))
+
+    def is_top(self, o):
+        """A program's root, which leads to all."""
+        return o in (self.last.users or ())
 
     def variables(self, o):
         """Names of a scope or the global object that are in all snapshots, with a new value in the last."""
@@ -215,8 +219,8 @@ class Growth:
             while stack:
                 for _, _, t in g.steps(stack.pop()):
                     old = number.get(t)
-                    if t not in seen and (o in self.last.users or old is None or old in self.first or self.user[old] in (o, SHARED) or
-                                          not self.is_user_owner(self.user[old])):
+                    if t not in seen and (self.is_top(o) or old is None or old in self.first or
+                                          self.user[old] in (o, SHARED) or not self.is_user_owner(self.user[old])):
                         seen.add(t)
                         stack.append(t)
             self.reached[k, o] = seen
@@ -227,7 +231,7 @@ class Growth:
         o, out, fresh = owner[0] if isinstance(owner, tuple) else owner, [], (0, 0)
         for k, (sums, shared) in enumerate(self.sums):
             g, seen = self.s.graphs[k], self.reach(k, o)
-            some = [p for p, of in shared if p in seen and (of in (None, o) or o in self.listed or o in self.last.users)]
+            some = [p for p, of in shared if p in seen and (of in (None, o) or o in self.listed or self.is_top(o))]
             row = sums.get(owner, (0, 0))
             out.append((row[0], row[0] + sum(g.sizes[p] for p in some)))
             if k + 1 == len(self.sums):

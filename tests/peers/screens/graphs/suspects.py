@@ -1,7 +1,7 @@
 """suspects of objects: figures, growth, what is below, and the ways that are shown."""
 import json, re
 import names, origins
-from changes import by_ids, pairs, run
+from changes import by_ids, coded, pairs, run
 from graph import STRONG
 from growth import children, judge_growth
 from lists import largest
@@ -47,15 +47,20 @@ class Series:
 
     def __init__(self, graphs):
         self.graphs, self.last, self.old = graphs, graphs[-1], {}
-        self.known = len(graphs) > 1 and all(g.format == "heapsnapshot" for g in graphs) and \
-            all(by_ids(a, b) for a, b in zip(graphs, graphs[1:]))
+        self.dart = all(g.format == "dart" and g.identity for g in graphs)
+        self.known = len(graphs) > 1 and all(
+            coded(a, b)[1] if self.dart else a.format == b.format == "heapsnapshot" and by_ids(a, b)
+            for a, b in zip(graphs, graphs[1:]))
         if not self.known:
             return
         chains = {o: [o] for o in range(self.last.described)}
         for a, b in list(zip(graphs, graphs[1:]))[::-1]:
-            then = {p: o for o, p in pairs(a, b)[0].items()}
+            then = {p: o for o, p in self.pairs(a, b).items()}
             chains = {o: [then[c[0]]] + c for o, c in chains.items() if c[0] in then}
         self.old = chains
+
+    def pairs(self, a, b):
+        return coded(a, b)[0] if self.dart else pairs(a, b)[0]
 
     def kept(self, o):
         return o in self.old and all(g.live[n] for g, n in zip(self.graphs, self.old[o]))
@@ -69,7 +74,7 @@ class Series:
 
     def first_size(self, o):
         if not hasattr(self, "direct"):
-            self.direct = {p: a for a, p in pairs(self.graphs[0], self.last)[0].items()}
+            self.direct = {p: a for a, p in self.pairs(self.graphs[0], self.last).items()}
         return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
 
     def below(self, o):
@@ -120,7 +125,7 @@ def suspect_json(report, s, row, others):
         c = b["class"], b.get("scope", "")
         least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
-        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in g.users) else least
+        least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in (g.users or ())) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
                                                   ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
