@@ -285,6 +285,40 @@ def closures(r):
     return out
 
 
+def buffers(r):
+    """A Map that takes twelve Buffers in each step and drops four: their bytes are native."""
+    h = Heap(r, False)
+    store = h.store("map", [])
+    h.edge(5, "property", "uploads", store)
+    table, out, h.keep = h.nodes[store][4][0][2], [], {store, h.nodes[store][4][0][2]}
+    for step in range(3):
+        out_of_date = [e for e in h.nodes[table][4]][:4 if step else 0]
+        h.nodes[table][4] = [e for e in h.nodes[table][4] if e not in out_of_date]
+        for _, _, gone in out_of_date:
+            below = h.nodes[gone][4][0][2]
+            for i in gone, below, h.nodes[below][4][0][2]:
+                del h.nodes[i]
+        for _ in range(12):
+            a, b = h.node("object", "Buffer", 96), h.node("object", "ArrayBuffer", 88)
+            h.edge(a, "internal", "buffer", b)
+            h.edge(b, "internal", "backing_store", h.node("native", "system / JSArrayBufferData", 5000))
+            h.fill(table, [a], "map")
+        h.drop(0)
+        out.append(h.snapshot().encode())
+    return out
+
+
+def sessions(r):
+    """The last snapshot is from another inspector session, in which objects have other ids."""
+    out = v8(r)
+    last = json.loads(out[2])
+    nodes, width = last["nodes"], len(last["snapshot"]["meta"]["node_fields"])
+    ids = nodes[2::width][2:]                  # without the root and "(GC roots)"
+    r.shuffle(ids)
+    nodes[2::width] = nodes[2::width][:2] + ids
+    return out[:2] + [json.dumps(last).encode()]
+
+
 # .NET CF -----------------------------------------------------------------------------------------
 
 def netcf_domain(r, name, ids, base):
@@ -394,7 +428,7 @@ def write(folder, seed):
     """Three files of one process, of a seed or of a kind that is called so."""
     r = random.Random(seed)
     kinds = ((v8, "heapsnapshot"),) * 3 + ((dart, "dartheap"), (netcf, "netcf.txt"))
-    kind, ext = ({"lists": lists, "closures": closures}[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]
+    kind, ext = ({"lists": lists, "closures": closures, "buffers": buffers, "sessions": sessions}[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]
     names = []
     for k, data in enumerate(kind(r)):
         names.append(os.path.join(folder, f"random-{seed}{'abc'[k]}.{ext}"))

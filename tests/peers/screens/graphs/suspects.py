@@ -252,6 +252,13 @@ def detached_json(report, g, told):
     judge(report, "detached", told, [("nodes", told["nodes"] == len(nodes)), ("retained", told["retained"] == g.removed(nodes)[1]),
                                      ("classes", all(counts.get(c) == n for c, n in told["classes"].items()))],
           (len(nodes), g.removed(nodes)[1], counts))
+    holders = {o: [p for p in range(len(g.ids)) if g.live[p] and any(t == o for _, _, t in g.steps(p))] for o in nodes} \
+        if len(g.ids) < 3000 else {}
+    if holders and "path_of" in told:
+        inside = {o: [g.detached[p] == 2 for p in ps] for o, ps in holders.items()}
+        least, most = (sum(bool(i) and not some(i) for i in inside.values()) for some in (any, all))
+        judge(report, "detached", told, [("how many are held from outside", least <= told["path_of"] <= most),
+                                         ("held by: more than all", told["path_nodes"] <= told["path_of"])], (least, most))
     if told.get("path"):
         ends = ends_of(g, told["path"])
         held = [o for o in nodes if any(t == o for e in ends for _, _, t in g.steps(e))]
