@@ -221,6 +221,7 @@ typedef enum likeness { ALL_ALIKE, ANY_NAME, FEW_FIELDS, ANY_FIELD, NOT_ALIKE } 
 static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     uint32_t h = s->ways.held_by[x], k = s->ways.held_by[y];
     if (h == HD_NONE || k == HD_NONE || s->class_of[h] != s->class_of[k]) return false;
+    if (s->role[h] == ROOTS && !hd_str_equal(name_of(&s->o, h), name_of(&s->o, k))) return false;
     if (how < FEW_FIELDS && s->label[x] != s->label[y]) return false;
     return how > ALL_ALIKE || s->closure[h] == s->closure[k];
 }

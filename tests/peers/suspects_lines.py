@@ -84,6 +84,19 @@ rows = [c for c in json.loads(pipe("--json", "nested.heapsnapshot"))["graphs"][0
 check("three of four are in a list of arrays", [("global › sessions: Map › [] list of 3 Array › [] (closure)", 3, 4)],
       [(" › ".join(c["path"]), c["path_objects"], c["path_of"]) for c in rows])
 
+# Roots of the engine are distinguished by their names ------------------------------------------------------------------
+
+h = Heap()
+for name, objects in ("(Internalized strings)", 3), ("(Eternal handles)", 1):
+    root = h.node("synthetic", name, 0)
+    h.edge(h.roots, "element", len(h.nodes[h.roots][4]) + 1, root)
+    for i in range(objects):
+        h.edge(root, "element", i + 1, h.node("string", "text", 1000))
+h.write("roots.heapsnapshot")
+check("three of four strings have the root that is named", ("(Internalized strings) › (string)", 3, 4), next(
+    (" › ".join(c["path"]), c["path_objects"], c["path_of"])
+    for c in json.loads(pipe("--json", "roots.heapsnapshot"))["graphs"][0]["classes"] if c["class"] == "(string)"))
+
 # The growth of a list is its own, whatever the object above it lost ----------------------------------------------------
 
 names = []
