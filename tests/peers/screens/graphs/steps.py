@@ -131,8 +131,10 @@ class Step:
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
         self.is_list = any(r[2] for r in self.readings)
+        if brief:                              # a list whose beginning is cut off
+            self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("l(i(s(t( .*)?)?)?)?…", r[1])]
         m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: \([^()]*)?…$", text)
-        self.cut = bool(m)                     # a list whose end is cut off: its fields are not known
+        self.cut = bool(m) or brief and "…" in text and not self.more  # a list whose end is cut off: its fields are not known
         if m:
             self.readings = [(m[1] or m[2] or "", m[3] + ("" if " (" in text else "…"), 0, ())]
 
