@@ -135,7 +135,7 @@ def suspect_json(report, s, row, others):
     way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
     if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
-        ends = inside.run([(r.to, (label_of(g, o, i, r.to),)) for i, r in enumerate(g.refs[o]) if r.kind == STRONG])
+        ends = inside.run([(t, (label_of(g, o, i, t),)) for i, _, t in g.steps(o)])
         judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends))])
 
 
