@@ -83,7 +83,7 @@ class Series:
         g, down, sure, stack = self.last, children(self.last), set(), [o]
         while stack:
             for c in down.get(stack.pop(), ()):
-                if c not in self.old and (not self.dart or g.identity[c]):
+                if c not in self.old and (not (self.dart and self.known) or g.identity[c]):
                     sure.add(c)                # without an identity code an object may be old
                 if c not in self.old or not is_owner(g, c):
                     stack.append(c)
