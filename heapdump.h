@@ -125,7 +125,8 @@
                                 the OS, in large pages, and gives it back as soon as it is freed (default
                                 1 MiB; SIZE_MAX: never). Not with AddressSanitizer, which sees every block
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
-       HD_MAX_AXES              axes a profile may have (default 8)
+       HD_MAX_AXES              axes a profile may have, 2 or more (default 8). The file with the implementation decides;
+                                others may have another
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
                                 HD_SCOPE does nothing
        HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF, Dart and V8
@@ -510,8 +511,12 @@ HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
    the axes), and only those worth listing.
    Source: chromium-heap-dump-format. */
 
+/* Structs end with their arrays of axes, so that files with different HD_MAX_AXES agree on the rest. */
 #ifndef HD_MAX_AXES
 #define HD_MAX_AXES 8
+#endif
+#if HD_MAX_AXES < 2
+#error "heapdump.h: HD_MAX_AXES has to be 2 or more"
 #endif
 #define HD_AXIS_BACKTRACE 0
 #define HD_AXIS_TYPE 1
@@ -565,9 +570,9 @@ typedef struct hd_profile hd_profile;
 
 typedef struct hd_profile_desc {
     uint32_t axis_count;                 /* 1 to HD_MAX_AXES [2] */
-    const char *axis_name[HD_MAX_AXES];  /* copied ["backtrace", "type", "axis 2"...] */
     hd_allocator allocator;
     hd_limits limits;
+    const char *axis_name[HD_MAX_AXES];  /* copied ["backtrace", "type", "axis 2"...] */
 } hd_profile_desc;
 
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err);
@@ -595,8 +600,8 @@ HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
    equal breakdowns are equal arrays. entry 0 is the total. */
 typedef struct hd_breakdown {
-    hd_axis axis[HD_MAX_AXES];
     hd_rows entries;
+    hd_axis axis[HD_MAX_AXES];   /* entries.axis_count of them */
 } hd_breakdown;
 
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
@@ -860,11 +865,11 @@ enum {
 
 /* Entries of both heaps over one set of nodes, in canonical order; entry 0 is the total. Read only. */
 typedef struct hd_diff {
-    hd_axis axis[HD_MAX_AXES];
     hd_rows before, after;       /* of the same nodes; share the node column. `unlisted` is that of merged breakdowns,
                                     also for what they do not list */
     const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
     const uint8_t *flags;        /* HD_DIFF_ */
+    hd_axis axis[HD_MAX_AXES];   /* before.axis_count of them */
 } hd_diff;
 
 /* Compares two heaps, profiles or breakdowns, nodes being the same when their paths are; axes as hd_merger unites
@@ -1739,6 +1744,16 @@ HEAPDUMP_API uint32_t hd__scopes_off;
 #else
 #define HD__UNIQUE __LINE__    /* one scope a line */
 #endif
+#define HD__QUIET
+#define HD__LOUD
+#if defined(__clang__) && defined(__has_warning)
+#if __has_warning("-Wc2y-extensions") /* clang 22 warns of __COUNTER__ */
+#undef HD__QUIET
+#undef HD__LOUD
+#define HD__QUIET _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc2y-extensions\"")
+#define HD__LOUD _Pragma("clang diagnostic pop")
+#endif
+#endif
 #if defined(__GNUC__)
 #define HD__SCOPES_ON() (!__atomic_load_n(&hd__scopes_off, __ATOMIC_RELAXED))
 #else
@@ -1759,8 +1774,8 @@ struct hd__auto_scope {
 };
 }
 extern "C" {
-#define HD_SCOPE(category, name) HD__SCOPE("" category "", "" name "", HD__UNIQUE)
-#define HD_SCOPE_NAMED(category, name) HD__SCOPE("" category "", name, HD__UNIQUE)
+#define HD_SCOPE(category, name) HD__QUIET HD__SCOPE("" category "", "" name "", HD__UNIQUE) HD__LOUD
+#define HD_SCOPE_NAMED(category, name) HD__QUIET HD__SCOPE("" category "", name, HD__UNIQUE) HD__LOUD
 #define HD__SCOPE(category, name, n)                                      \
     static hd_category HD__JOIN(hd__category_, n) = { category, 0, 0 };   \
     hd__auto_scope HD__JOIN(hd__scope_, n)(&HD__JOIN(hd__category_, n), (name))
@@ -1768,8 +1783,8 @@ extern "C" {
 HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
     if (scope->session) hd_scope_end(scope);
 }
-#define HD_SCOPE(category, name) HD__SCOPE("" category "", "" name "", HD__UNIQUE)
-#define HD_SCOPE_NAMED(category, name) HD__SCOPE("" category "", name, HD__UNIQUE)
+#define HD_SCOPE(category, name) HD__QUIET HD__SCOPE("" category "", "" name "", HD__UNIQUE) HD__LOUD
+#define HD_SCOPE_NAMED(category, name) HD__QUIET HD__SCOPE("" category "", name, HD__UNIQUE) HD__LOUD
 #define HD__SCOPE(category, name, n)                                                          \
     static hd_category HD__JOIN(hd__category_, n) = { category, 0, 0 };                       \
     hd_scope HD__JOIN(hd__scope_, n) __attribute__((cleanup(hd__scope_cleanup), unused)) =    \
@@ -7304,15 +7319,30 @@ HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind) {
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
+/* The caller's file may have another HD_MAX_AXES: only axes that are in use are read. */
+static hd_breakdown hd__breakdown_view(const hd_breakdown *b) {
+    hd_breakdown view;
+    memset(&view, 0, sizeof view);
+    view.entries = b->entries;
+    memcpy(view.axis, b->axis, b->entries.axis_count * sizeof *b->axis);
+    return view;
+}
+
 /* The rows of a heap over their axes, be they cells or entries. */
 static hd_breakdown hd__view(const hd_heap *heap) {
-    return heap->breakdown ? *heap->breakdown : hd__profile_view(heap->profile);
+    return heap->breakdown ? hd__breakdown_view(heap->breakdown) : hd__profile_view(heap->profile);
+}
+
+static hd_status hd__check_breakdown(const hd_breakdown *b, hd_error *err) {
+    if (!b || !b->entries.count || !b->entries.axis_count || b->entries.axis_count > HD_MAX_AXES)
+        return hd__fail(err, HD_INVALID, "a breakdown with a total, over 1 to %u axes expected", (uint64_t)HD_MAX_AXES);
+    return HD_OK;
 }
 
 static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
     if (!heap || !heap->profile == !heap->breakdown)
         return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
-    return HD_OK;
+    return heap->breakdown ? hd__check_breakdown(heap->breakdown, err) : HD_OK;
 }
 
 static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
@@ -9046,7 +9076,7 @@ static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_opti
         HD__TRY(hd_export(heap->profile, NULL, &rest, exported, err));
         hd__mem_join(&((hd__breakdown *)*exported)->mem, m);
     }
-    *view = *exported ? **exported : *heap->breakdown;
+    *view = hd__breakdown_view(*exported ? *exported : heap->breakdown);
     return HD_OK;
 }
 
@@ -9288,7 +9318,7 @@ static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **cha
     uint32_t before = (uint32_t)hd__len(into->cells.amount), n = from->entries.count;
     uint64_t *slack = NULL;
     hd__way *way = hd__array(hd__way, m, &scratch, n);
-    hd_breakdown view;
+    hd_breakdown view = *from;
     hd__merge x = hd__merge_make(into, &view, true);
     hd_status status = hd__axes_in_order(m, &scratch, from, &view, err);
     x.cumulative = true;

@@ -269,6 +269,12 @@ if has "$clang"; then
   for std in c11 c17; do check "$clang -std=$std" accepts "$clang -std=$std"; done
   check "$clang: HD_SCOPE" scopes "$clang -std=c99" clang.o
   check "$clang: HEAPDUMP_STATIC, HD_SCOPE" static_copy "$clang -std=c99"
+  newest=$(compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -u -t- -k2n | tail -n 1)
+  if [[ $newest ]]; then
+    check "$newest -std=c99: HD_SCOPE" scopes "$newest -std=c99" c.o
+    check "$newest -xc++ -std=c++11: HD_SCOPE" compile "$newest -xc++ -std=c++11" "$here/scope.c"
+    check "$newest: no warnings" implementation "$newest -std=c99" -O0
+  fi
 else
   skip "$clang" "not here"
 fi
@@ -293,6 +299,7 @@ check "$c99: HEAPDUMP_NO_SIMD" asserting "$c99 -DHEAPDUMP_NO_SIMD"
 check "$cxx: the header inside extern \"C\"" compile "$cxx11" ../nested.c
 check "C implementation, C main, C++ file" two_files ../c.o "$c99" "$cxx11" "$cxx"
 check "C++ implementation, C main, C++ file" two_files ../cxx.o "$c99" "$cxx11" "$cxx"
+check "C implementation, C main with HD_MAX_AXES=2, C++ file with 16" two_files ../c.o "$c99 -DHD_MAX_AXES=2" "$cxx11 -DHD_MAX_AXES=16" "$cxx"
 check "a static copy in a C file and one in a C++ file" two_copies "$c99" "$cxx11" "$cxx"
 order=("" "before" "after" "declared before, implemented after")
 for n in 1 2 3; do
