@@ -1869,8 +1869,10 @@ typedef struct hd_lifetimes {
 
 typedef struct hd_recorder_desc {
     /* Where backtraces come from. While the tracker is running the recorder joins it, with its
-       contexts, and has to be freed before whoever started it. Otherwise it starts the tracker with
-       this, making contexts when none are given, and stops it when freed. */
+       contexts; if the program started it, the recorder has to be freed before hd_tracker_stop. Otherwise
+       the recorder starts the tracker with this, making contexts when none are given. Recorders may be freed in
+       any order: the last one of those that use a tracker stops it. Until then the contexts and the `user` of
+       its unwinder are in use. */
     hd_tracker_desc tracker;
     uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
     /* Record a sample only: on average one block per this many allocated bytes, each byte as likely as
@@ -14805,6 +14807,8 @@ struct hd_contexts {
     hd__filler filler;
     hd__land land;
     uint32_t closed;             /* modules, so far */
+    uint32_t recorders;          /* that use them; guarded by hd__tracker.joining */
+    bool by_recorder;            /* made by a recorder: the last one frees them */
     hd__shown_name *names;       /* a hash table, at most half full */
     size_t name_count, name_capacity;
 };
@@ -14956,6 +14960,24 @@ static bool hd__contexts_show_from(hd_contexts *c, uint32_t first, const hd__lan
     return true;
 }
 
+/* Shows no more contexts; names that the region has are forgotten with it. Called under the lock. */
+static void hd__contexts_hide(hd_contexts *c) {
+    c->column = NULL;
+    hd__pages_give(c->names, c->name_capacity * sizeof *c->names);
+    c->names = NULL;
+    c->name_count = c->name_capacity = 0;
+}
+
+/* The lock for calls that a signal handler's recording must not wait for. */
+static void hd__contexts_lock(hd_contexts *c) {
+    hd__this.adding = hd__this.adding + 1;
+    hd__lock(&c->lock);
+}
+static void hd__contexts_unlock(hd_contexts *c) {
+    hd__unlock(&c->lock);
+    hd__this.adding = hd__this.adding - 1;
+}
+
 /* Appends a node that is not in the table yet. Called under the lock. */
 static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind kind, const void *value) {
     uint32_t shifted = c->count + (1u << HD__SEGMENT_BITS);
@@ -15068,15 +15090,16 @@ static struct hd__tracker {
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
     hd__room *rooms[HD__ROOMS];  /* made when they are needed */
     char filter[1024];
+    bool by_recorder;            /* a recorder started it, and the last one that uses its contexts stops it */
 #if !defined(HEAPDUMP_NO_THREADS)
-    hd__mutex lock;
+    hd__mutex lock, joining;     /* joining: recorders that begin or end */
 #endif
-} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, { NULL }, "",
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, { NULL }, "", false,
 #if defined(HEAPDUMP_NO_THREADS)
 #elif defined(_WIN32)
-    SRWLOCK_INIT
+    SRWLOCK_INIT, SRWLOCK_INIT
 #else
-    PTHREAD_MUTEX_INITIALIZER
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER
 #endif
 };
 
@@ -15131,6 +15154,7 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
 
 HEAPDUMP_API void hd_tracker_stop(void) {
     hd__scopes_set(HD__NOT_RUNNING, false);
+    hd__tracker.by_recorder = false;
     HD__STORE(&hd__tracker.pseudo_session, 1);
     HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
     for (uint32_t i = 0; i < HD__ROOMS; i++) {
@@ -16659,7 +16683,7 @@ typedef struct hd__shard {
 
 struct hd_recorder {
     hd_contexts *contexts;
-    bool owns_contexts, started_tracker, shows_contexts;
+    bool shows_contexts;
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     uint32_t (*clock)(void *user);
     void *user;
@@ -17173,24 +17197,41 @@ HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *addre
     return !address || !rec || (rec->filter && !HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
 }
 
-/* Joins the running tracker, or starts it. */
+/* Joins the running tracker, or starts it. Called under the lock of those that join. */
 static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *desc, hd_error *err) {
     hd_tracker_desc tracker = *desc;
-    if (hd_tracker_running()) {
-        rec->contexts = hd__tracker.contexts;
-        if (desc->contexts && desc->contexts != rec->contexts)
-            return hd__fail(err, HD_INVALID, "the tracker is running with other contexts");
-        return HD_OK;
-    }
+    bool running = hd_tracker_running();
+    if (running && desc->contexts && desc->contexts != hd__tracker.contexts)
+        return hd__fail(err, HD_INVALID, "the tracker is running with other contexts");
+    if (running) tracker.contexts = hd__tracker.contexts;
     if (!tracker.contexts) {
         tracker.contexts = hd_contexts_create(err);
         if (!tracker.contexts) return HD_OUT_OF_MEMORY;
-        rec->owns_contexts = true;
+        tracker.contexts->by_recorder = true;
     }
     rec->contexts = tracker.contexts;
+    rec->contexts->recorders++;
+    if (running) return HD_OK;
     HD__TRY(hd_tracker_start(&tracker, err));
-    rec->started_tracker = true;
+    hd__tracker.by_recorder = true;
     return HD_OK;
+}
+
+/* Leaves the contexts; the last recorder stops the tracker, and frees contexts that a recorder made. */
+static void hd__recorder_untrack(hd_recorder *rec) {
+    hd_contexts *c = rec->contexts;
+    if (!c) return;
+    if (rec->shows_contexts) {
+        hd__contexts_lock(c);
+        hd__contexts_hide(c);
+        hd__contexts_unlock(c);
+    }
+    hd__lock(&hd__tracker.joining);
+    if (!--c->recorders) {
+        if (hd__tracker.by_recorder && hd__tracker.contexts == c) hd_tracker_stop();
+        if (c->by_recorder) hd_contexts_free(c);
+    }
+    hd__unlock(&hd__tracker.joining);
 }
 
 /* Makes the record of this process: the first of a recorder, or that of a fork's child. */
@@ -17232,6 +17273,7 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__record *parent, h
 
 /* Whose contexts others show already cannot be shown again. */
 static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *desc, hd_error *err) {
+    hd_status status;
     rec->land.base = (uint8_t *)desc->region;
     rec->land.size = desc->region_bytes;
     rec->land.more = desc->region_more;
@@ -17243,11 +17285,18 @@ static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *des
     if (desc->ages && !desc->clock) return hd__fail(err, HD_INVALID, "ages need a clock");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
         return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
-    HD__TRY(hd__recorder_track(rec, &desc->tracker, err));
+    hd__lock(&hd__tracker.joining);
+    status = hd__recorder_track(rec, &desc->tracker, err);
+    hd__unlock(&hd__tracker.joining);
+    if (status) return status;
+    hd__contexts_lock(rec->contexts);
     if (desc->region && rec->contexts->column)
-        return hd__fail(err, HD_INVALID, "these contexts are another recorder's in a region");
-    rec->shows_contexts = desc->region != NULL;
-    return hd__recorder_show(rec, NULL, err);
+        status = hd__fail(err, HD_INVALID, "these contexts are another recorder's in a region");
+    else
+        rec->shows_contexts = desc->region != NULL;
+    if (!status) status = hd__recorder_show(rec, NULL, err);
+    hd__contexts_unlock(rec->contexts);
+    return status;
 }
 
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err) {
@@ -17321,9 +17370,7 @@ static void hd__record_drop(hd_recorder *rec, const hd__land *land, hd__record *
 
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     if (!rec) return;
-    if (rec->started_tracker) hd_tracker_stop();
-    if (rec->shows_contexts) rec->contexts->column = NULL;
-    if (rec->owns_contexts) hd_contexts_free(rec->contexts);
+    hd__recorder_untrack(rec);
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_register_free(rec->shard[i].reg);
         hd__filler_free(&rec->shard[i].blocks, &rec->land, sizeof(hd__shown_block));
@@ -17695,8 +17742,8 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     hd__lock(&rec->pages.lock);
     rec->forking_bytes = hd_recorder_live_bytes(rec) + hd__figure(&rec->record->inherited[0]);
     if (hd__forking++) return;
-    hd__this.adding = hd__this.adding + 1;
-    hd__lock(&rec->contexts->lock);
+    hd__lock(&hd__tracker.joining);
+    hd__contexts_lock(rec->contexts);
     hd__tracker_lock();
 }
 
@@ -17704,8 +17751,8 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     if (!rec) return;
     if (!--hd__forking) {
         hd__tracker_unlock();
-        hd__unlock(&rec->contexts->lock);
-        hd__this.adding = hd__this.adding - 1;
+        hd__contexts_unlock(rec->contexts);
+        hd__unlock(&hd__tracker.joining);
     }
     hd__unlock(&rec->pages.lock);
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
@@ -17747,7 +17794,7 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     rec->land.names_left = rec->land.memory = 0;
     shown = hd__recorder_show(rec, parent, NULL) == HD_OK;
     if (!shown) {
-        rec->contexts->column = NULL;
+        hd__contexts_hide(rec->contexts);
         rec->shows_contexts = false;
         rec->land.base = NULL;
         if (hd__recorder_show(rec, parent, NULL)) hd_record_suspend();
