@@ -200,6 +200,12 @@ $(B)/tests/library.h $(B)/tests/names.h: $(B)/tests/%.h: heapdump.h tests/privat
 	@mkdir -p $(@D)
 	@awk -v as=$* -f tests/private.awk $< >$@
 
+# The table of calls of all public functions.
+$(B)/tests/calls.h: heapdump.h tests/calls.awk
+	@mkdir -p $(@D)
+	@awk -f tests/calls.awk $< >$@
+$(B)/tests/plain/test_calls $(B)/tests/asan/test_calls: $(B)/tests/calls.h
+
 # Counts the calls of functions, as a measure of work that no machine changes: with a library that tells them.
 COUNTED := $(foreach v,plain asan,$(B)/tests/$(v)/counted.o $(B)/tests/$(v)/test_profile_growth)
 $(COUNTED): private plain_flags := -O0 -finstrument-functions

@@ -125,8 +125,8 @@
                                 the OS, in large pages, and gives it back as soon as it is freed (default
                                 1 MiB; SIZE_MAX: never). Not with AddressSanitizer, which sees every block
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
-       HD_MAX_AXES              axes a profile may have, 2 or more (default 8). The file with the implementation decides;
-                                others may have another
+       HD_MAX_AXES              axes a profile may have, 2 or more (default 8). The file with the implementation
+                                decides; others may have another
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
                                 HD_SCOPE does nothing
        HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF, Dart and V8
@@ -143,7 +143,9 @@
    Every fallible function returns hd_status, HD_OK being 0, and writes its result through its
    last pointers, only on success. `hd_error *` may be NULL, as may every options struct, in
    which zero means default. Functions named _create return the object, or NULL. Freeing NULL
-   is fine, as is recording into NULL: a program runs on where a recorder could not be made. Objects
+   is fine, as is recording into NULL: a program runs on where a recorder could not be made. With another NULL
+   where an object or a result has to be, a call returns HD_INVALID, NULL or zeros, as accessors do for an index
+   past the last; fields that name nothing are then HD_NONE. Objects
    are not synchronised unless their comment says so; distinct objects never share state. The
    library never prints, aborts or exits, and treats all input as hostile.
    Strings it returns (hd_str) are not NUL-terminated and live as long as what they came from.
@@ -4003,9 +4005,10 @@ static bool hd__is_shown(const unsigned char *p, unsigned n) {
 }
 
 HEAPDUMP_API hd_str hd_visible(hd_str *text) {
-    hd_str piece = *text;
+    hd_str piece = text ? *text : hd_cstr(NULL);
     size_t at = 0;
     unsigned n = 0;
+    if (!text) return piece;
     while (at < text->len) {
         const unsigned char *p = (const unsigned char *)text->data + at;
         if (*p < 32 || *p > 126) {
@@ -4119,6 +4122,13 @@ HD__NOINLINE static void hd__warn(const hd_options *options, hd_status status, c
 
 #define HD__TICK 0xfffffu         /* how much is done between one telling of progress and the next, about */
 
+/* Returns HD_INVALID unless pointers that a call cannot do without are there. */
+#define HD__NEED(present, err)                                                                        \
+    do {                                                                                              \
+        if (HD__UNLIKELY(!(present)))                                                                 \
+            return hd__fail((err), HD_INVALID, "an object or a result is NULL");                      \
+    } while (0)
+
 static hd_status hd__cancelled(hd_error *err) { return hd__fail(err, HD_CANCELLED, "cancelled"); }
 
 static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
@@ -4150,11 +4160,13 @@ static hd_status hd__complain(hd_reporter *r, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_report(hd_reporter *r, const hd_error *found, hd_error *err) {
+    HD__NEED(r && found, err);
     r->error = *found;
     return hd__complain(r, err);
 }
 
 HEAPDUMP_API hd_status hd_report_progress(hd_reporter *r, uint64_t done, uint64_t total, hd_error *err) {
+    HD__NEED(r, err);
     if (HD__LIKELY(done - r->told <= HD__TICK && done)) return HD_OK;
     r->told = done;
     return hd__go_on(&r->options, done, total) ? HD_OK : hd__cancelled(err);
@@ -4924,9 +4936,12 @@ HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
     memset(&in, 0, sizeof in);
     in.data = (const uint8_t *)(data ? data : "");
-    in.size = size;
+    in.size = data ? size : 0;
     return in;
 }
+
+/* An input without data and callback is an empty one. */
+static hd_in hd__in_defined(hd_in in) { return in.read || in.data ? in : hd_in_memory(NULL, 0); }
 
 HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read_fn, void *user) {
     hd_in in;
@@ -5011,6 +5026,7 @@ static int64_t hd__fd_read(void *user, void *buffer, size_t capacity) {
 enum { HD__IN_FILE = 1, HD__IN_MAPPED = 2, HD__IN_SHORT = 4 };
 
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
+    HD__NEED(path && in, err);
     int fd = path ? hd__os_open(path, O_RDONLY) : -1;
     uint64_t size = 0;
     if (!path) return hd__fail(err, HD_INVALID, "no path given");
@@ -5036,6 +5052,7 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err) {
+    HD__NEED(path && in, err);
     HD__TRY(hd_in_open(path, in, err));
 #if !defined(_WIN32) && !defined(HD__WASI)
     if (in->size && in->size <= SIZE_MAX) {
@@ -5337,16 +5354,19 @@ static hd_status hd__file_create(const char *path, bool is_default, hd_file *fil
 }
 
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
+    HD__NEED(file, err);
     return hd__file_create(path, false, file, err);
 }
 
 HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err) {
+    HD__NEED(file, err);
     return hd__file_create(path, true, file, err);
 }
 
 HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file_write, file); }
 
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
+    HD__NEED(file, err);
     int fd = file->fd;
     hd_status status = file->status;
     bool taken = false;
@@ -5369,10 +5389,15 @@ HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
 }
 
 HEAPDUMP_API void hd_file_discard(hd_file *file) {
+    if (!file) return;
     if (file->fd < 0) return;
     hd__os_close(file->fd);
     file->fd = -1;
     hd__file_clear(file);
+}
+
+static hd_status hd__out_write(const hd_out *out, const void *data, size_t size) {
+    return HD__LIKELY(out->write != NULL) ? out->write(out->user, data, size) : HD_INVALID;
 }
 
 static void hd__sink_begin(hd_sink *s, hd_out out) {
@@ -5382,7 +5407,7 @@ static void hd__sink_begin(hd_sink *s, hd_out out) {
 }
 
 static hd_status hd__sink_flush(hd_sink *s) {
-    if (!s->status && s->fill) s->status = s->out.write(s->out.user, s->buffer, s->fill);
+    if (!s->status && s->fill) s->status = hd__out_write(&s->out, s->buffer, s->fill);
     s->fill = 0;
     return s->status;
 }
@@ -5397,7 +5422,7 @@ static void hd__sink_put(hd_sink *s, const char *data, size_t size) {
     if (size > sizeof s->buffer - s->fill) {
         hd__sink_flush(s);
         if (size > sizeof s->buffer) {
-            if (!s->status) s->status = s->out.write(s->out.user, data, size);
+            if (!s->status) s->status = hd__out_write(&s->out, data, size);
             return;
         }
     }
@@ -5510,10 +5535,12 @@ static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
 }
 
 HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err) {
+    HD__NEED(buffer, err);
     hd__mem m = hd__mem_options(options);
     hd_buffer b;
     hd_status status = HD_OK;
     int64_t n = 1;
+    in = hd__in_defined(in);
     memset(&b, 0, sizeof b);
     b.allocator = m.allocator;
     while (n > 0 && !status) {
@@ -5615,7 +5642,7 @@ static void hd__window_show(hd_window *w, uint64_t most) {
 /* An empty window: the first fill, or hd__window_more, shows the beginning. */
 static void hd__window_open(hd_window *w, hd__mem *m, hd_in in) {
     memset(w, 0, sizeof *w);
-    w->in = in;
+    w->in = in = hd__in_defined(in);
     w->mem = m;
     w->at = w->start = w->end = w->counted = w->released = in.read ? (const uint8_t *)"" : in.data;
     if (!in.read) hd__window_show(w, in.source & HD__IN_MAPPED ? HD__WINDOW_MAPPED : UINT64_MAX);
@@ -5626,9 +5653,10 @@ static void hd__window_close(hd_window *w) {
     w->buffer = NULL;
 }
 
-HEAPDUMP_API uint64_t hd_window_offset(const hd_window *w) { return w->base + (uint64_t)(w->at - w->start); }
+HEAPDUMP_API uint64_t hd_window_offset(const hd_window *w) { return w ? w->base + (uint64_t)(w->at - w->start) : 0; }
 
 HEAPDUMP_API uint64_t hd_window_left(const hd_window *w) {
+    if (!w) return 0;
     uint64_t at = hd_window_offset(w);
     if (w->in.read && w->in.size <= at) return (uint64_t)(w->end - w->at);
     return w->in.size - at;
@@ -5655,6 +5683,7 @@ static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
 }
 
 HEAPDUMP_API uint64_t hd_window_line(hd_window *w, uint64_t offset) {
+    if (!w) return 0;
     const uint8_t *to = offset <= w->base                                  ? w->start
                         : offset - w->base > (uint64_t)(w->end - w->start) ? w->end
                                                                            : w->start + (offset - w->base);
@@ -5727,6 +5756,7 @@ static hd_status hd__window_failed(hd_window *w, uint64_t offset, hd_error *err)
 }
 
 HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err) {
+    HD__NEED(w, err);
     while ((uint64_t)(w->end - w->at) < want && (w->failed || !w->ended))
         if (w->failed || !hd__window_move(w, hd__window_needs(w, want)))
             return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
@@ -5785,16 +5815,18 @@ static void hd__json_open(hd_json *j, uint8_t kind) {
 }
 
 HEAPDUMP_API void hd_json_begin(hd_json *j, hd_out out) {
+    if (!j) return;
     hd__sink_begin(&j->sink, out);
     j->depth = 0;
     j->state[0] = 0;
     j->newline = false;
 }
 
-HEAPDUMP_API void hd_json_object(hd_json *j) { hd__json_open(j, HD__W_OBJECT); }
-HEAPDUMP_API void hd_json_array(hd_json *j) { hd__json_open(j, HD__W_ARRAY); }
+HEAPDUMP_API void hd_json_object(hd_json *j) { if (j) hd__json_open(j, HD__W_OBJECT); }
+HEAPDUMP_API void hd_json_array(hd_json *j) { if (j) hd__json_open(j, HD__W_ARRAY); }
 
 HEAPDUMP_API void hd_json_end(hd_json *j) {
+    if (!j) return;
     if (j->sink.status) return;
     if (!j->depth || (j->state[j->depth] & HD__W_VALUE)) {
         j->sink.status = HD_INVALID;
@@ -5865,6 +5897,7 @@ static void hd__json_quote(hd_json *j, hd_str s) {
 }
 
 HEAPDUMP_API void hd_json_key_str(hd_json *j, hd_str key) {
+    if (!j) return;
     uint8_t *state = &j->state[j->depth];
     if (j->sink.status) return;
     if (!(*state & HD__W_OBJECT) || (*state & HD__W_VALUE)) {
@@ -5878,13 +5911,14 @@ HEAPDUMP_API void hd_json_key_str(hd_json *j, hd_str key) {
     *state |= HD__W_VALUE;
 }
 
-HEAPDUMP_API void hd_json_key(hd_json *j, const char *key) { hd_json_key_str(j, hd_cstr(key)); }
+HEAPDUMP_API void hd_json_key(hd_json *j, const char *key) { if (j) hd_json_key_str(j, hd_cstr(key)); }
 
 HEAPDUMP_API void hd_json_str(hd_json *j, hd_str value) {
+    if (!j) return;
     if (hd__json_value(j)) hd__json_quote(j, value);
 }
 
-HEAPDUMP_API void hd_json_cstr(hd_json *j, const char *value) { hd_json_str(j, hd_cstr(value)); }
+HEAPDUMP_API void hd_json_cstr(hd_json *j, const char *value) { if (j) hd_json_str(j, hd_cstr(value)); }
 
 static void hd__json_digits(hd_json *j, uint64_t value, unsigned base, const char *quote) {
     char digits[20];
@@ -5894,36 +5928,44 @@ static void hd__json_digits(hd_json *j, uint64_t value, unsigned base, const cha
 }
 
 HEAPDUMP_API void hd_json_u64(hd_json *j, uint64_t value) {
+    if (!j) return;
     if (hd__json_value(j)) hd__json_digits(j, value, 10, "");
 }
 
 HEAPDUMP_API void hd_json_i64(hd_json *j, int64_t value) {
+    if (!j) return;
     if (!hd__json_value(j)) return;
     if (value < 0) hd__sink_put(&j->sink, "-", 1);
     hd__json_digits(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10, "");
 }
 
 HEAPDUMP_API void hd_json_hex(hd_json *j, uint64_t value) {
+    if (!j) return;
     if (hd__json_value(j)) hd__json_digits(j, value, 16, "\"");
 }
 
 HEAPDUMP_API void hd_json_decimal(hd_json *j, uint64_t value) {
+    if (!j) return;
     if (hd__json_value(j)) hd__json_digits(j, value, 10, "\"");
 }
 
 HEAPDUMP_API void hd_json_bool(hd_json *j, bool value) {
+    if (!j) return;
     if (hd__json_value(j)) hd__sink_put(&j->sink, value ? "true" : "false", value ? 4 : 5);
 }
 
 HEAPDUMP_API void hd_json_null(hd_json *j) {
+    if (!j) return;
     if (hd__json_value(j)) hd__sink_put(&j->sink, "null", 4);
 }
 
 HEAPDUMP_API void hd_json_newline(hd_json *j) {
+    if (!j) return;
     j->newline = true;
 }
 
 HEAPDUMP_API hd_status hd_json_finish(hd_json *j) {
+    HD__NEED(j, NULL);
     if (!j->sink.status) hd__json_break(j);
     if (!j->sink.status && (j->depth || !(j->state[0] & HD__W_DONE))) j->sink.status = HD_INVALID;
     return hd__sink_flush(&j->sink);
@@ -6927,20 +6969,25 @@ HEAPDUMP_API void hd_profile_free(hd_profile *p) {
     hd__delete(p);
 }
 
-HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p->cells.axis_count; }
+HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p ? p->cells.axis_count : 0; }
 
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *p, uint32_t axis) {
-    HEAPDUMP_ASSERT(axis < p->cells.axis_count);
+    static const hd_axis none = { NULL, 0, NULL, NULL, NULL };
+    if (HD__UNLIKELY(!p || axis >= p->cells.axis_count)) return none;
     return p->fixed ? p->fixed[axis] : hd__tree_axis(&p->tree[axis]);
 }
 
-HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *p) { return hd__table_rows(&p->cells); }
+HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *p) {
+    static const hd_rows none = { 0, 0, NULL, NULL, NULL, NULL };
+    return p ? hd__table_rows(&p->cells) : none;
+}
 
-HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *p) { return p->total_bytes; }
-HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p->total_blocks; }
+HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *p) { return p ? p->total_bytes : 0; }
+HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p ? p->total_blocks : 0; }
 
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
                                        uint32_t *node, hd_error *err) {
+    HD__NEED(p && node, err);
     if (!p || axis >= p->cells.axis_count || p->fixed || parent >= hd__len(p->tree[axis].parent))
         return hd__fail(err, HD_INVALID, "no such axis or parent, or a profile that takes no nodes");
     return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
@@ -6948,6 +6995,7 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t pa
 
 HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *nodes, const hd_amount *amount,
                                              hd_error *err) {
+    HD__NEED(p && nodes && amount, err);
     uint64_t bytes, blocks;
     uint32_t row;
     if (!p || p->fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
@@ -6969,6 +7017,7 @@ HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *node
 
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err) {
+    HD__NEED(p && nodes, err);
     hd_amount amount = { bytes, blocks, { 0, 0 } };
     return hd_profile_add_amount(p, nodes, &amount, err);
 }
@@ -7289,6 +7338,7 @@ static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32
 
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
                                                     hd_breakdown **out, hd_error *err) {
+    HD__NEED(entries && out, err);
     hd_breakdown view = hd__profile_view(entries);
     return hd__seal(hd__mem_options(options), view.axis, view.entries, NULL, out, err);
 }
@@ -7308,6 +7358,7 @@ static int hd__compare_nodes(const hd_rows *rows, size_t row, const uint32_t *no
 }
 
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes) {
+    if (!breakdown || !nodes) return HD_NONE;
     const hd_rows *rows = &breakdown->entries;
     size_t i;
     HD__LOWER_BOUND(i, rows->count, hd__compare_nodes(rows, i, nodes) < 0);
@@ -7364,12 +7415,14 @@ static hd_status hd__check_kinds(const hd_heap *a, const hd_heap *b, hd_error *e
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
 HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name) {
+    if (!heap || !name) return NULL;
     for (size_t i = 0; i < heap->label_count; i++)
         if (!strcmp(heap->labels[i].name, name)) return heap->labels[i].value;
     return NULL;
 }
 
 HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
+    if (!heap) return;
     hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
     hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
     heap->profile = NULL;
@@ -8797,6 +8850,7 @@ static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cut
    all that was listed explains more, nothing is missing; otherwise the size was too large. */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
+    HD__NEED(profile && out, err);
     uint64_t total, size;
     hd_cutoff c;
     hd_breakdown *b;
@@ -8822,6 +8876,7 @@ HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cut
 
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out, hd_error *err) {
+    HD__NEED(b && out, err);
     hd__mem m = hd__mem_options(options);
     hd__arena arena = { NULL, NULL, 0 };
     hd_cutoff all;
@@ -8844,6 +8899,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
 
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
                                           const hd_options *options, hd_breakdown **out, hd_error *err) {
+    HD__NEED(heap && out, err);
     HD__TRY(hd__check_heap(heap, err));
     if (heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
     return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
@@ -9006,6 +9062,7 @@ static hd__merge hd__merge_make(hd_profile *into, const hd_breakdown *from, bool
 }
 
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err) {
+    HD__NEED(into && from, err);
     hd_breakdown view = hd__profile_view(from);
     hd__merge x = hd__merge_make(into, &view, true);
     return hd__merge_run(&x, err);
@@ -9027,6 +9084,7 @@ static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_
 }
 
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
+    HD__NEED(p, err);
     hd_profile *sorted, swap;
     hd__arena scratch = { NULL, NULL, 0 };
     hd_status status;
@@ -9305,7 +9363,7 @@ HEAPDUMP_API void hd_merger_free(hd_merger *x) {
     hd__delete(x);
 }
 
-HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *x) { return x->mem.used; }
+HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *x) { return x ? x->mem.used : 0; }
 
 static hd_status hd__merger_rows(hd_profile *into, const hd_breakdown *from, bool cumulative, hd_error *err) {
     hd__merge x = hd__merge_make(into, from, true);
@@ -9414,6 +9472,7 @@ static void hd__labels_keep(hd_heap *label, hd_label *own, const hd_heap *heap) 
 }
 
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error *err) {
+    HD__NEED(x && heap, err);
     hd_heap *label = &x->label;
     hd_breakdown view;
     HD__TRY(hd__check_heap(heap, err));
@@ -9451,6 +9510,7 @@ static hd_status hd__merger_seal(hd_merger *x, hd_breakdown **out, hd_error *err
 }
 
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *x, hd_heap *out, hd_error *err) {
+    HD__NEED(x && out, err);
     hd_breakdown view, *breakdown = NULL;
     if (!x->count) return hd__fail(err, HD_INVALID, "at least one heap expected");
     if (x->cells && x->entries) {
@@ -9475,6 +9535,7 @@ HEAPDUMP_API hd_status hd_merger_finish(hd_merger *x, hd_heap *out, hd_error *er
 }
 
 HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *x, hd_heap out[2], size_t *count, hd_error *err) {
+    HD__NEED(x && out && count, err);
     hd_breakdown *breakdown = NULL;
     size_t n = 0;
     if (!x->count) return hd__fail(err, HD_INVALID, "at least one heap expected");
@@ -9515,6 +9576,7 @@ static hd_status hd__merge_labels(hd_heap *sum, const hd_heap *from, hd_error *e
 
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err) {
+    HD__NEED(out && (heaps || !count), err);
     hd_error own;
     hd_heap sum;
     hd_merger *x = hd_merger_create(options, err ? err : (err = &own));
@@ -9597,6 +9659,7 @@ static hd_status hd__rename_nodes(hd__merge *x, void *user, hd_error *err) {
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename_fn,
                                          void *user, const hd_options *options, hd_profile **out,
                                          hd_error *err) {
+    HD__NEED(profile && rename_fn && out, err);
     hd_breakdown view = hd__profile_view(profile);
     hd_profile *p;
     hd__rename r;
@@ -9745,11 +9808,13 @@ static hd_status hd__filter(const hd_heap *heap, uint32_t axis, hd_match_fn matc
 
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err) {
+    HD__NEED(heap && match && out, err);
     return hd__filter(heap, axis, match, user, keep ? HD__KEEP : HD__DROP, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err) {
+    HD__NEED(heap && match && out, err);
     return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
 }
 
@@ -9853,12 +9918,14 @@ static hd_status hd__hide(const hd_heap *heap, uint32_t axis, hd__hiding *h, con
 
 HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                const hd_options *options, hd_heap *out, hd_error *err) {
+    HD__NEED(heap && match && out, err);
     hd__hiding h = { match, user, NULL, NULL, NULL, NULL };
     return hd__hide(heap, axis, &h, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
                                      const hd_options *options, hd_heap *out, hd_error *err) {
+    HD__NEED(heap && hidden && out, err);
     hd__hiding h = { NULL, NULL, hidden, own, NULL, NULL };
     return hd__hide(heap, axis, &h, options, out, err);
 }
@@ -9906,6 +9973,7 @@ static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown 
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t axis,
                                                  const hd_options *options, hd_profile **out,
                                                  hd_error *err) {
+    HD__NEED(b && out, err);
     hd__arena scratch = { NULL, NULL, 0 };
     hd_breakdown view;
     hd_profile *p;
@@ -9931,6 +9999,7 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
 
 HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, const hd_options *options,
                                          hd_breakdown **out, hd_error *err) {
+    HD__NEED(b && out, err);
     hd__mem mem = hd__mem_options(options);
     hd__arena scratch = { NULL, NULL, 0 };
     const hd_rows *rows = &b->entries;
@@ -10060,11 +10129,13 @@ static hd_status hd__invert_nodes(hd__merge *x, void *user, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err) {
+    HD__NEED(heap && out, err);
     return hd_invert_for(heap, axis, NULL, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err) {
+    HD__NEED(heap && out, err);
     hd__arena scratch = { NULL, NULL, 0 };
     hd_breakdown view;
     hd_profile *p;
@@ -10413,6 +10484,7 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const
 
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err) {
+    HD__NEED(before && after && out, err);
     const hd_heap *heaps[2] = { before, after };
     hd__pair pair;
     hd_cutoff changed;
@@ -10713,6 +10785,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
                                hd_error *err) {
+    HD__NEED(heap && row, err);
     return hd__walk_heaps(heap, NULL, options, row, NULL, user, err);
 }
 
@@ -10720,6 +10793,7 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user,
                                     hd_error *err) {
+    HD__NEED(row, err);
     return hd__walk_heaps(before, after, options, NULL, row, user, err);
 }
 
@@ -11196,6 +11270,7 @@ static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, co
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*emit)(void *user, const hd_top_row *row), void *user,
                               hd_error *err) {
+    HD__NEED(heap && emit, err);
     hd_top_options none;
     hd_breakdown view;
     hd_rows cells;
@@ -11529,9 +11604,9 @@ static uint64_t hd__graph_references(const hd_graph *g) {
     return hd__len(g->target.low) + (g->weak ? g->weak->count : 0);
 }
 
-HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *g) { return g->count; }
-HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *g) { return (uint32_t)hd__len(g->classes); }
-HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *g) { return (uint32_t)hd__len(g->roots); }
+HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *g) { return g ? g->count : 0; }
+HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *g) { return g ? (uint32_t)hd__len(g->classes) : 0; }
+HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *g) { return g ? (uint32_t)hd__len(g->roots) : 0; }
 
 HD__NOINLINE static uint64_t hd__graph_big(const hd_graph *g, uint32_t object) {
     size_t i;
@@ -11550,8 +11625,9 @@ static uint64_t hd__graph_id(const hd_graph *g, uint32_t object) {
 }
 
 HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
+    static const hd_object none = { 0, 0, 0, 0, NULL, NULL };
     hd_object o;
-    HEAPDUMP_ASSERT(object < g->count);
+    if (HD__UNLIKELY(!g || object >= g->count)) return none;
     o.id = hd__graph_id(g, object);
     o.size = hd__graph_size(g, object);
     o.class_index = g->class_of[object];
@@ -11561,9 +11637,13 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
 }
 
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *g, uint32_t class_index) {
-    return g->classes[class_index];
+    static const hd_class none = { 0, { NULL, 0 }, { NULL, 0 }, false };
+    return HD__LIKELY(class_index < hd_graph_class_count(g)) ? g->classes[class_index] : none;
 }
-HEAPDUMP_API hd_root hd_graph_root(const hd_graph *g, uint32_t root) { return g->roots[root]; }
+HEAPDUMP_API hd_root hd_graph_root(const hd_graph *g, uint32_t root) {
+    static const hd_root none = { HD_NONE, 0, 0, HD_NONE };
+    return HD__LIKELY(root < hd_graph_root_count(g)) ? g->roots[root] : none;
+}
 
 /* The object with a record that has this id. */
 static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
@@ -11574,6 +11654,7 @@ static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
 }
 
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
+    if (!g) return HD_NONE;
     uint32_t object = hd__graph_described(g, id);
     size_t i, n = hd__len(g->extra.low);
     if (object != HD_NONE) return object;
@@ -11582,6 +11663,7 @@ HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
 }
 
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
+    if (!g) return HD_NONE;
     const hd__id_index *x = &g->index;
     uint32_t first = HD_NONE;
     if (!x->pairs) return HD_NONE;
@@ -11604,6 +11686,7 @@ static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t refe
 HD__INLINE uint64_t hd__field_key(const hd__field *f) { return (uint64_t)f->class_index << 32 | f->reference; }
 
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t reference) {
+    if (HD__UNLIKELY(!g || object >= g->count)) return hd_cstr(NULL);
     uint64_t key = (uint64_t)g->class_of[object] << 32 | reference;
     uint32_t name = hd__graph_name(g, object, reference);
     size_t i, n = hd__len(g->fields);
@@ -11613,6 +11696,7 @@ HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t 
 }
 
 HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *g, uint32_t object, uint32_t reference) {
+    if (HD__UNLIKELY(!g || object >= g->count)) return HD_NONE;
     uint32_t name = hd__graph_name(g, object, reference);
     return name < HD__INDEX || name == HD_NONE ? HD_NONE : name - HD__INDEX;
 }
@@ -11620,6 +11704,7 @@ HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *g, uint32_t object, uint32_
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
     hd_graph_summary s;
     memset(&s, 0, sizeof s);
+    if (!g) return s;
     s.objects = g->described;
     s.roots = hd__len(g->roots);
     s.references = hd__graph_references(g);
@@ -11681,6 +11766,7 @@ static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
+    HD__NEED(g, err);
     uint32_t classes = hd_graph_class_count(g), references = (uint32_t)hd__len(g->target.low);
     uint64_t bytes = 0;
     HD__TRY(hd__graph_ready(g, err));
@@ -11830,6 +11916,7 @@ static hd_status hd__graph_copy_class(hd_graph *g, const hd_class *desc, hd_clas
 
 HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *g, const hd_class *desc, uint32_t *class_index,
                                           hd_error *err) {
+    HD__NEED(g && desc, err);
     size_t n = hd__len(g->classes);
     hd_class copy;
     HD__TRY(hd__graph_may(g, 0, 0, err));
@@ -11842,12 +11929,14 @@ HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *g, const hd_class *desc, uin
 
 HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *g, uint32_t class_index, const hd_class *desc,
                                           hd_error *err) {
+    HD__NEED(g && desc, err);
     HD__TRY(hd__graph_has_class(g, class_index, err));
     return hd__graph_copy_class(g, desc, &g->classes[class_index], err);
 }
 
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uint32_t reference, hd_str name,
                                           hd_error *err) {
+    HD__NEED(g, err);
     hd__field field = { name, class_index, reference };
     HD__TRY(hd__graph_has_class(g, class_index, err));
     if (hd__len(g->fields) >= g->max_records) return hd__graph_most(g, err);
@@ -11857,6 +11946,7 @@ HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uin
 }
 
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t size, hd_error *err) {
+    HD__NEED(g, err);
     hd__big big;
     uint64_t bytes = g->bytes;
     HD__TRY(hd__graph_may(g, 0, 0, err));
@@ -11884,6 +11974,7 @@ static void hd__graph_set_lengths(hd_graph *g) {
 }
 
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *g, uint32_t object, uint64_t id, hd_error *err) {
+    HD__NEED(g, err);
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (g->dense || object >= g->described)
         return hd__fail(err, HD_INVALID, "no object %u whose id can be set", (uint64_t)object);
@@ -11910,6 +12001,7 @@ HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra, hd_error
 
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size,
                                            hd_error *err) {
+    HD__NEED(g, err);
     uint64_t bytes = g->bytes;
     uint32_t n = g->described;
     HD__TRY(hd__graph_has_class(g, class_index, err));
@@ -11938,6 +12030,7 @@ HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t cl
 }
 
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids, size_t count, hd_error *err) {
+    HD__NEED(g && (ids || !count), err);
     hd__ids *to = &g->target;
     size_t n = hd__len(to->low);
     uint64_t any = 0;
@@ -11964,6 +12057,7 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids,
 
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *g, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err) {
+    HD__NEED(g && columns, err);
     HD__TRY(hd__graph_may(g, objects, references, err));
     if (objects > g->room - g->described) HD__TRY(hd__graph_grow(g, objects, err));
     if (!hd__ids_room(&g->mem, &g->target, references)) return hd__no_memory(&g->mem, err);
@@ -11981,6 +12075,7 @@ HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *g, uint32_t objects, uint32_t 
 }
 
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *g, uint32_t objects, uint32_t references, hd_error *err) {
+    HD__NEED(g, err);
     uint32_t from = g->described, classes = (uint32_t)hd__len(g->classes);
     size_t n = hd__len(g->target.low);
     uint64_t bytes = g->bytes, sum = 0;
@@ -12038,6 +12133,7 @@ static hd_status hd__graph_edge(const hd_graph *g, uint32_t object, uint32_t ref
 
 HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *g, uint32_t object, uint32_t reference, uint32_t kind,
                                          hd_error *err) {
+    HD__NEED(g, err);
     uint32_t edge;
     HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
     if (kind > HD_REFERENCE_VALUE) return hd__fail(err, HD_INVALID, "no kind %u of references", (uint64_t)kind);
@@ -12045,6 +12141,7 @@ HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *g, uint32_t object, uint32_t 
 }
 
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *g, hd_str name, uint32_t *number, hd_error *err) {
+    HD__NEED(g, err);
     size_t n = hd__len(g->names);
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (n >= g->max_records || n >= HD__INDEX) return hd__graph_most(g, err);
@@ -12056,6 +12153,7 @@ HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *g, hd_str name, uint32_t *num
 
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *g, uint32_t object, uint32_t reference, uint32_t name,
                                          hd_error *err) {
+    HD__NEED(g, err);
     uint32_t edge;
     HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
     return hd__graph_put_name(g, edge, name) ? HD_OK : hd__no_memory(&g->mem, err);
@@ -12063,6 +12161,7 @@ HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *g, uint32_t object, uint32_t 
 
 HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *g, uint32_t object, uint32_t reference, uint32_t index,
                                           hd_error *err) {
+    HD__NEED(g, err);
     uint32_t edge;
     HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
     if (index >= HD_NONE - HD__INDEX) return hd__fail(err, HD_INVALID, "no place of 2^31 - 1 and more");
@@ -12070,6 +12169,7 @@ HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *g, uint32_t object, uint32_t
 }
 
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root, hd_error *err) {
+    HD__NEED(g && root, err);
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (root->container != HD_NONE && root->container >= hd__len(g->classes))
         return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)root->container);
@@ -12412,6 +12512,7 @@ static hd_status hd__graph_check(const hd_graph *g, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_error *err) {
+    HD__NEED(g, err);
     hd__mem *m = &g->mem;
     HD__TRY(hd__graph_may(g, 0, 0, err));
     hd__graph_set_lengths(g);
@@ -12605,6 +12706,7 @@ static hd_status hd__union_run(hd__union *x, const hd_graph *const *graphs, hd_e
 
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
                                       hd_graph **out, hd_error *err) {
+    HD__NEED(out && (graphs || !count), err);
     hd_graph_desc desc;
     hd__union x;
     hd_status status;
@@ -12887,6 +12989,7 @@ static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, bool all_rows
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
                                       const hd_options *options, uint8_t *reached, hd_total *total,
                                       hd_error *err) {
+    HD__NEED(g && (without || !count), err);
     hd__mem m = hd__mem_options(options);
     hd__arena arena;
     uint8_t *mark;
@@ -12903,6 +13006,7 @@ HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without
 
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *g, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err) {
+    HD__NEED(g && total && (objects || !count), err);
     hd_total all = { 0, 0 }, rest = { 0, 0 };
     HD__TRY(hd_graph_reach(g, NULL, 0, options, NULL, &all, err));
     HD__TRY(hd_graph_reach(g, objects, count, options, NULL, &rest, err));
@@ -12994,6 +13098,7 @@ static hd_status hd__removal_total(hd__removal *r, const uint32_t *classes, uint
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals,
                                                  hd_error *err) {
+    HD__NEED(g && totals && (classes || !count), err);
     enum { AT_ONCE = 63 };
     hd__mem m = hd__mem_options(options);
     hd_total part[AT_ONCE];
@@ -13046,6 +13151,7 @@ static hd_status hd__holding_turn(const hd__holding *h, uint32_t n, const hd_opt
 
 HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *options, hd_links **out,
                                           hd_error *err) {
+    HD__NEED(g && out, err);
     hd_links *links;
     hd__holding rows;
     uint32_t *first, *target;
@@ -13253,11 +13359,13 @@ static hd_status hd__path_search_run(const hd_graph *g, const hd_path_starts *st
 
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err) {
+    HD__NEED(g && out, err);
     return hd__path_search_run(g, NULL, object, most, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *g, const hd_path_starts *starts, uint32_t object,
                                            uint32_t most, const hd_options *options, hd_paths **out, hd_error *err) {
+    HD__NEED(g && starts && out, err);
     uint64_t count = 0;
     for (uint32_t i = 0; i < starts->groups; i++) count += starts->counts[i];
     if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 starts of paths expected, %u found", count);
@@ -13532,6 +13640,7 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *options, hd_dominators **out,
                                            hd_error *err) {
+    HD__NEED(g && out, err);
     hd_dominators *result = NULL;
     hd_status status;
     hd__dom d;
@@ -13562,6 +13671,7 @@ static bool hd__retains_less(const void *owner, uint32_t a, uint32_t b) {
 }
 
 HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, uint32_t *objects) {
+    if (!d || !objects) return 0;
     uint32_t n = d->reached < count ? d->reached : count, o = 0, found = 0;
     for (; found < n; o++)
         if (d->position[o] != HD_NONE) objects[found++] = o;
@@ -13756,6 +13866,7 @@ static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators *d,
                                          const hd_dominator_options *options, hd_breakdown **out,
                                          hd_error *err) {
+    HD__NEED(g && d && out, err);
     hd_dominator_options none;
     hd__dom_tree t;
     hd_status status;
@@ -13849,6 +13960,7 @@ static hd_status hd__histogram_fill(hd__arena *arena, const hd_graph *g, const h
 
 HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators *d,
                                           const hd_options *options, hd_histogram **out, hd_error *err) {
+    HD__NEED(g && out, err);
     hd_histogram *h;
     hd__arena arena;
     hd_status status;
@@ -13911,6 +14023,7 @@ static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *re
 HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after,
                                      const uint8_t *const reached[2], const hd_options *options,
                                      hd_graph_change **out, hd_error *err) {
+    HD__NEED(before && after && out, err);
     hd_graph_change *result;
     hd__changes c;
     hd_status status;
@@ -13970,6 +14083,11 @@ static bool hd__same_open(hd__same *x, hd__changes *c, hd_identity_change *t) {
     t->now = x->other[0];
     t->then = x->other[1];
     return true;
+}
+
+/* What is reached counts only if it is given for both. */
+static const uint8_t *const *hd__both_reached(const uint8_t *const reached[2]) {
+    return reached && reached[0] && reached[1] ? reached : NULL;
 }
 
 static bool hd__same_counts(const hd__same *x, int side, uint32_t object) {
@@ -14064,11 +14182,12 @@ static hd_status hd__same_compare(hd__same *x, const hd_options *options, hd_ide
 
 HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                       const hd_options *options, hd_identity_change **out, hd_error *err) {
+    HD__NEED(before && after && out, err);
     hd__same x;
     memset(&x, 0, sizeof x);
     x.side[0] = before;
     x.side[1] = after;
-    x.reached = reached;
+    x.reached = hd__both_reached(reached);
     return hd__same_compare(&x, options, out, err);
 }
 
@@ -14119,6 +14238,7 @@ static bool hd__places_equal(const hd_mapping *a, const hd_mapping *b) {
 }
 
 HEAPDUMP_API hd_status hd_places_map(hd_places *p, const hd_mapping *mapping, uint32_t *number, hd_error *err) {
+    HD__NEED(p && mapping && number, err);
     hd_mapping own = *mapping;
     uint64_t hash = hd__hash_u64(p->texts.seed, own.limit - own.start) ^ own.offset;
     uint32_t i, n = (uint32_t)hd__len(p->mapping);
@@ -14139,6 +14259,7 @@ HEAPDUMP_API hd_status hd_places_map(hd_places *p, const hd_mapping *mapping, ui
 }
 
 HEAPDUMP_API hd_status hd_places_add(hd_places *p, hd_str frame, const hd_place *place, hd_error *err) {
+    HD__NEED(p && place, err);
     hd_place own = *place;
     uint32_t number;
     if (own.mapping != HD_NONE && own.mapping >= hd__len(p->mapping))
@@ -14153,6 +14274,7 @@ HEAPDUMP_API hd_status hd_places_add(hd_places *p, hd_str frame, const hd_place 
 
 HEAPDUMP_API bool hd_places_find(const hd_places *p, hd_str frame, hd_place *place) {
     uint32_t i = HD_NONE;
+    if (!place) return false;
     if (p) i = hd__strings_find(&p->frames, frame, hd__hash_bytes(p->frames.seed, frame.data, frame.len));
     if (i != HD_NONE) {
         *place = p->place[i];
@@ -14211,7 +14333,7 @@ static bool hd__peek_more(hd__peeked *p, size_t most) {
 }
 
 static bool hd__peek(hd__peeked *p, hd_in in) {
-    p->in = in;
+    p->in = in = hd__in_defined(in);
     p->failed = false;
     p->size = p->at = 0;
     if (in.read) return hd__peek_more(p, HD_DETECT_FIRST);
@@ -14291,17 +14413,19 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
 }
 
 HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
+    if (!d) return;
     d->document = document;
     d->owner = d->format;
     d->reporter.warning_count += warning_count;
 }
 
 HEAPDUMP_API hd_window *hd_dump_window(hd_dump *d, hd_in in) {
+    if (!d) return NULL;
     hd__window_open(&d->window, &d->mem, in);
     return &d->window;
 }
 
-HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *d) { return &d->reporter; }
+HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *d) { return d ? &d->reporter : NULL; }
 
 /* Makes a text the dump's own; NULL stays NULL. */
 static bool hd__dump_text(hd_dump *d, const char **text) {
@@ -14340,7 +14464,12 @@ static bool hd__dump_labels(hd_dump *d, hd_heap *heap) {
 }
 
 HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
+    HD__NEED(heap, err);
     hd_heap own = *heap;
+    hd_status status = d ? hd__check_heap(heap, err) : HD_INVALID;
+    if (status) hd_heap_release(&own);
+    HD__NEED(d, err);
+    if (status) return status;
     if (hd__dump_text(d, &own.process) && hd__dump_text(d, &own.dump) && hd__dump_text(d, &own.allocator) &&
         hd__dump_labels(d, &own))
         return hd__dump_add_heap(d, &own, err);
@@ -14356,6 +14485,7 @@ static hd_status hd__dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_err
 }
 
 HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
+    HD__NEED(d && scalar, err);
     hd_scalar own = *scalar;
     if (!hd__dump_text(d, &own.process) || !hd__dump_text(d, &own.dump) || !hd__dump_text(d, &own.allocator) ||
         !hd__dump_text(d, &own.name) || !hd__dump_text(d, &own.units) || !hd__dump_text(d, &own.text))
@@ -14363,45 +14493,54 @@ HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, h
     return hd__dump_add_scalar(d, &own, err);
 }
 
-HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *d) { return d->format; }
+HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *d) { return d ? d->format : NULL; }
 
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *d, const hd_format *format) {
+    if (!d) return NULL;
     return d->owner == format ? d->document : NULL;
 }
 
-HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return d ? hd__len(d->heaps) : 0; }
 
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
+    if (!d) return NULL;
     return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
 }
 
-HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return d ? hd__len(d->scalars) : 0; }
 
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    if (!d) return NULL;
     return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
 
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
+    if (!d) return NULL;
     return d->document && d->format->graph ? d->format->graph(d->document) : NULL;
 }
 
 HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *d, hd_fact_fn each, void *user, hd_error *err) {
+    HD__NEED(d && each, err);
     return d->document && d->format->info ? d->format->info(d->document, each, user, err) : HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_dump_places(const hd_dump *d, hd_places *places, hd_error *err) {
+    HD__NEED(d && places, err);
     return d->document && d->format->places ? d->format->places(d->document, places, err) : HD_OK;
 }
 
 HEAPDUMP_API hd_values hd_dump_values(const hd_dump *d) {
-    hd_values values = { d->format->value, d->document };
-    if (!d->document) values.get = NULL;
+    hd_values values = { NULL, NULL };
+    if (!d || !d->format) return values;
+    values.document = d->document;
+    if (d->document) values.get = d->format->value;
     return values;
 }
 
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->reporter.warning_count; }
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d ? d->reporter.warning_count : 0; }
 
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options, hd_out out, hd_error *err) {
+    HD__NEED(d, err);
     if (d->document && d->format->write) return d->format->write(d->document, options, out, err);
     return hd__fail(err, HD_UNSUPPORTED, "the format %s keeps no document to write again: write its heaps or its graph",
                     d->format->name);
@@ -15028,6 +15167,7 @@ HEAPDUMP_API void hd_contexts_free(hd_contexts *c) {
 HD__NOINLINE static hd_status hd__contexts_add(hd_contexts *c, uint64_t hash, uint32_t parent,
                                                hd_frame_kind kind, const void *value, uint32_t *child) {
     hd_status status = HD_OUT_OF_MEMORY;
+    if (parent >= hd_contexts_count(c)) return HD_INVALID;
     if (hd__this.adding) return status;
     hd__this.adding = 1;
     hd__lock(&c->lock);
@@ -15050,7 +15190,7 @@ HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *c, uint32_t parent, hd_fra
                                          const void *value, uint32_t *child) {
     uint64_t hash = hd__contexts_hash(parent, value);
     uint32_t found;
-    if (HD__UNLIKELY(!c)) return HD_INVALID;
+    if (HD__UNLIKELY(!c || !child)) return HD_INVALID;
     found = hd__contexts_find(c, hash, parent, kind, value);
     if (HD__UNLIKELY(found == HD_NONE)) {
         HD__TRY(hd__contexts_add(c, hash, parent, kind, value, &found));
@@ -15062,7 +15202,7 @@ HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *c, uint32_t parent, hd_fra
 HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) {
     const hd__node *n;
     hd_frame frame = { HD_NONE, HD_FRAME_ROOT, NULL };
-    if (HD__UNLIKELY(!c)) return frame;
+    if (HD__UNLIKELY(context >= hd_contexts_count(c))) return frame;
     n = hd__contexts_node(c, context);
     frame.parent = n->parent;
     frame.kind = (hd_frame_kind)n->kind;
@@ -15129,6 +15269,7 @@ static void hd__tracker_unlock(void) {
 }
 
 HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err) {
+    HD__NEED(desc, err);
     hd_capture capture = desc->capture ? desc->capture : HD_CAPTURE_PSEUDO_STACK;
     if (hd__tracker.contexts) return hd__fail(err, HD_INVALID, "the tracker is running already");
     if (!desc->contexts) return hd__fail(err, HD_INVALID, "the tracker needs contexts");
@@ -15309,17 +15450,20 @@ HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *n
 
 /* Calls nothing where the scope led to the same context last time. */
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+    static const hd_scope none = { 0, 0, 0 };
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
-    uint32_t state = HD__LOAD_RELAXED(&category->state), last = HD__LOAD_RELAXED(&category->last);
+    uint32_t state = category ? HD__LOAD_RELAXED(&category->state) : 0;
+    uint32_t last = category ? HD__LOAD_RELAXED(&category->last) : 0;
     hd__thread *t = &hd__this;
     if (HD__LIKELY(contexts && HD__SCOPES_ON() && state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) &&
                    (state & 1) && t->session == hd__tracker.session && t->depth < hd__tracker.max_frames &&
                    hd__is_child(contexts, last, t->top, name)))
         return hd__scope_push(t, t->session, last);
-    return hd__scope_find(category, name);
+    return HD__LIKELY(category && name) ? hd__scope_find(category, name) : none;
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
+    if (!scope) return;
     hd__thread *t = &hd__this;
     if (scope->session && scope->session == t->session && scope->depth < t->depth) {
         t->depth = scope->depth;
@@ -16446,7 +16590,7 @@ HD__NOINLINE static hd_status hd__insert_other(hd_register *reg, hd__bucket *b, 
    room, the address is new, and the size below 2 GiB. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
-    uint64_t key = hd__key_of(allocation->address);
+    uint64_t key = allocation ? hd__key_of(allocation->address) : 0;
     hd__leaf *leaf;
     hd__bucket *b;
     if (HD__UNLIKELY(!reg || !key)) return HD_INVALID;
@@ -16558,6 +16702,7 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg ? reg->count : 0; }
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
+    if (!reg || !cursor) return false;
     uint32_t *at = &cursor->slot; /* leaf, bucket, and 9 bits for the slot */
     for (; reg && cursor->table <= hd__span_mask(reg); cursor->table++, *at = 0) {
         const hd__span *span = reg->table[cursor->table].span;
@@ -17396,7 +17541,10 @@ HEAPDUMP_API bool hd_record_suspend(void) {
     hd__this.suspended = before + 1;
     return before == 0;
 }
-HEAPDUMP_API void hd_record_resume(void) { hd__this.suspended = hd__this.suspended - 1; }
+HEAPDUMP_API void hd_record_resume(void) {
+    uint32_t before = hd__this.suspended;
+    if (before) hd__this.suspended = before - 1;
+}
 
 /* Enters the recorder, unless the thread is inside already. */
 static bool hd__recorder_enter(hd_recorder *rec) {
@@ -17543,7 +17691,7 @@ static hd__taken *hd__taken_by(const hd_recorder *rec) { return &hd__this.taken[
 
 HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken) {
     bool found;
-    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    if (hd_record_skips_free(rec, address) || !taken || !hd__recorder_enter(rec)) return false;
     found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, false, taken);
     if (found) {
         hd__taken *t = hd__taken_by(rec);
@@ -17571,7 +17719,7 @@ static hd_allocation hd__recorder_taken(hd_recorder *rec, const hd_allocation *t
 
 HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
     hd_allocation a;
-    if (!rec || !hd__recorder_enter(rec)) return;
+    if (!rec || !taken || !hd__recorder_enter(rec)) return;
     a = hd__recorder_taken(rec, taken);
     hd__site_temporary(rec, NULL, a.context, a.address, a.size);
     hd__recorder_freed(rec, &a);
@@ -17580,7 +17728,7 @@ HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
 
 HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken) {
     hd_allocation a;
-    if (!rec || !hd__recorder_enter(rec)) return;
+    if (!rec || !taken || !hd__recorder_enter(rec)) return;
     a = hd__recorder_taken(rec, taken);
     hd__recorder_insert(rec, &a, false);
     hd__recorder_leave();
@@ -17632,6 +17780,7 @@ HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t ad
 }
 
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module) {
+    if (!rec || !module) return false;
     uint32_t size;
     hd__shown_module *m;
     bool whole = false;
@@ -17856,6 +18005,7 @@ static void hd__record_counters(const hd__record *r, uint32_t shards, hd_recorde
 }
 
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats) {
+    if (!rec || !stats) return;
     uint64_t fixed;
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
@@ -17878,7 +18028,7 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user) {
     int cancel;
-    if (!rec) return;
+    if (!rec || !each) return;
     cancel = hd__cancel_off();
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
@@ -18553,6 +18703,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     hd_error ignored;
     if (!err) err = &ignored;
     if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
+    HD__NEED(out, err);
     memset(&with, 0, sizeof with);
     if (options) with = *options;
     memset(&view, 0, sizeof view);
@@ -18572,6 +18723,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
                                            const uint64_t *blocks, uint32_t count,
                                            const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err) {
+    HD__NEED(contexts && out && (bytes || !count), err);
     hd_snapshot_options none;
     hd__snapshot s;
     hd_status status;
@@ -18599,6 +18751,7 @@ HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes) {
 
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err) {
+    HD__NEED(out, err);
     hd__sight v, parent;
     const hd__record *r;
     if (!hd__view_find(&v, region, bytes, number))
@@ -18623,6 +18776,7 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
 
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err) {
+    HD__NEED(out, err);
     hd__sight view;
     hd_error ignored;
     if (!err) err = &ignored;
@@ -18635,6 +18789,7 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
                                                  void *user, hd_profile **out, hd_error *err) {
+    HD__NEED(each && out, err);
     hd_snapshot_options all;
     hd_error ignored;
     hd__snapshot s;
@@ -19014,6 +19169,7 @@ static hd_status hd__paging_walk(hd__paging *x, hd_recorder *rec, hd_error *err)
 
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
                                          hd_error *err) {
+    HD__NEED(rec && out, err);
     hd_pages_options none;
     hd__paging x;
     hd_status status;
@@ -19265,6 +19421,7 @@ HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
 
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
                                               uint32_t *id, hd_error *err) {
+    HD__NEED(d && id && (path || !count), err);
     uint32_t node = d->types && !count ? 1 : 0;
     if (d->types && count > 1)
         return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
@@ -19274,16 +19431,18 @@ HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *
 }
 
 HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *d) {
+    if (!d) return 0;
     return (uint32_t)hd__len(d->tree.parent) - 1;
 }
 
 HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, uint32_t *caller) {
+    if (!d) return hd_cstr(NULL);
     bool there = id < hd_deduplicator_count(d);
     if (caller) *caller = there ? d->tree.parent[id + 1] - 1 : HD_NONE;
     return there ? d->tree.names[id + 1] : hd_cstr("");
 }
 
-HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d ? d->mem->used : 0; }
 
 /* Types are flat: a node below another is written under its own name. */
 static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
@@ -19304,6 +19463,7 @@ static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t 
 }
 
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
+    if (!d || !json) return;
     hd_json_object(json);
     for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
         hd__trace_write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
@@ -19926,14 +20086,16 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
 
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
                                                                   uint32_t axis) {
+    if (!w) return NULL;
     const hd__trace_writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__trace_writer_find(w, pid);
     return p ? &p->axis[axis].names : NULL;
 }
 
-HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w ? w->mem.used : 0; }
 
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
                                             hd_error *err) {
+    HD__NEED(w && dumps, err);
     size_t count = dumps->heap_count + dumps->scalar_count;
     hd_chrome_dumps named;
     uint32_t *order;
@@ -19960,6 +20122,7 @@ static hd_status hd__trace_writer_types(hd_chrome_writer *w, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *err) {
+    HD__NEED(w, err);
     hd_json *j = &w->json;
     hd_status status;
     if (w->status) return hd__trace_writer_failed(w, w->status, err);
@@ -19977,11 +20140,13 @@ HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *er
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
                                        hd_out out, hd_error *err) {
     hd_chrome_dumps dumps = { heaps, count, NULL, 0, HD_DETAILED, NULL };
+    HD__NEED(heaps || !count, err);
     return hd_chrome_write_dumps(&dumps, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const hd_options *options, hd_out out,
                                              hd_error *err) {
+    HD__NEED(dumps, err);
     hd_chrome_writer w;
     hd_chrome_writer_desc desc;
     hd_status status;
@@ -21998,6 +22163,7 @@ static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trac
                                             HD_LACKS_AXES | HD_LACKS_MORE_LABELS, NULL, NULL, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    if (!d || !detail) return false;
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
     const hd__trace_detail *at = doc ? doc->details : NULL;
     size_t i, n = hd__len(at);
@@ -22308,6 +22474,7 @@ static hd_status hd__trace_add_run(hd__trace_add *a, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err) {
+    HD__NEED(dumps, err);
     hd__trace_add a;
     hd_chrome_writer_desc desc;
     hd_chrome_dumps named;
@@ -22460,6 +22627,7 @@ static hd_status hd__provider_register(hd_memory_dump_manager *m, const hd_memor
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m,
                                                        const hd_memory_dump_provider *provider,
                                                        hd_error *err) {
+    HD__NEED(m && provider, err);
     HD__TRY(hd__provider_enter(m, err));
     return hd__provider_leave(m, hd__provider_register(m, provider, err));
 }
@@ -22478,6 +22646,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager 
 
 HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
                                               const hd_memory_dump_provider *provider) {
+    if (!m || !provider) return false;
     bool entered = !hd__provider_enter(m, NULL);
     size_t i = hd__provider_find(m, provider);
     bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
@@ -22528,19 +22697,23 @@ static hd_status hd__provider_value(hd_memory_dump *d, const char *allocator, co
 
 HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
                                                  const char *units, uint64_t value, hd_error *err) {
+    HD__NEED(d, err);
     return hd__provider_value(d, allocator ? allocator : "", name, units, value, NULL, err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
                                                  const char *text, hd_error *err) {
+    HD__NEED(d, err);
     return hd__provider_value(d, allocator ? allocator : "", name, "", 0, text ? text : "", err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value, hd_error *err) {
+    HD__NEED(d, err);
     return hd__provider_value(d, NULL, name, "bytes", value, NULL, err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory, hd_error *err) {
+    HD__NEED(d, err);
     (void)err;
     hd__sum(&d->overhead.reserved, memory.reserved);
     hd__sum(&d->overhead.resident, memory.resident);
@@ -22579,12 +22752,14 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap, hd_error *err) {
+    HD__NEED(d && heap, err);
     return hd__provider_told(d, hd__provider_heap(d, heap), err);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err) {
+    HD__NEED(d && rec, err);
     char name[64];
     hd_profile *profile = NULL;
     hd_heap heap;
@@ -22728,6 +22903,7 @@ static hd_status hd__provider_tick(hd_memory_dump_manager *m, uint64_t time_us, 
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
                                                    hd_error *err) {
+    HD__NEED(m, err);
     bool due;
     if (!m->desc.period_us) return HD_OK;
     HD__TRY(hd__provider_enter(m, err));
@@ -22783,6 +22959,7 @@ static void hd__netcf_stop(hd_netcf_reader *r) {
 
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
                                      hd_error *err) {
+    HD__NEED(out, err);
     hd_netcf_reader *r;
     HD__TRY(hd__object_new(hd__mem_options(options), sizeof *r, offsetof(hd_netcf_reader, own), &r, err));
     hd__netcf_start(r, &r->own, in, options);
@@ -22796,7 +22973,9 @@ HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
     hd__object_free(&r->own, r, sizeof *r);
 }
 
-HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->report.warning_count; }
+HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) {
+    return r ? r->report.warning_count : 0;
+}
 
 /* Offset of a place in the window. */
 static uint64_t hd__netcf_offset(const hd_netcf_reader *r, const uint8_t *p) {
@@ -23197,6 +23376,7 @@ static hd_status hd__netcf_step(hd_netcf_reader *r, hd_netcf_record *record, boo
 }
 
 HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
+    HD__NEED(r && record, err);
     for (bool any = false; !any;) {
         hd_status status = HD__UNLIKELY(r->line % 4096 == 0) ? hd__netcf_tick(r) : HD_OK;
         if (HD__LIKELY(!status && hd__netcf_plain_object(r, record))) return HD_OK;
@@ -23519,6 +23699,7 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
 }
 
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err) {
+    HD__NEED(out, err);
     hd_netcf *doc;
     hd__netcf_in *x;
     hd_status status;
@@ -23558,17 +23739,19 @@ HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
     hd__delete(doc);
 }
 
-HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return hd__len(doc->sections); }
+HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return doc ? hd__len(doc->sections) : 0; }
 
 HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *doc, size_t index) {
-    return doc->sections[index].domain;
+    static const hd_netcf_domain_info none = { { NULL, 0 }, 0, 0, 0, NULL };
+    return index < hd_netcf_domain_count(doc) ? doc->sections[index].domain : none;
 }
 
 HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *doc) {
+    if (!doc) return NULL;
     return doc->merged ? doc->merged : hd__len(doc->sections) ? doc->sections[0].graph : NULL;
 }
 
-HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *doc) { return doc->warnings; }
+HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *doc) { return doc ? doc->warnings : 0; }
 
 /* ============================================================================ >>netcf.write
    Writes a document with its domains' own spelling and, in their places, the lines that it kept; any other
@@ -23717,6 +23900,7 @@ static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, co
 
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *options, hd_out out,
                                       hd_error *err) {
+    HD__NEED(doc, err);
     size_t next[2] = { 0, 0 }, n = hd__len(doc->sections);
     hd__netcf_out o;
     hd__netcf_out_begin(&o, out, doc->decimal);
@@ -23744,6 +23928,7 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
 
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err) {
+    HD__NEED(g, err);
     hd__mem m = hd__mem_options(options);
     hd__holding rows;
     hd__netcf_out o;
@@ -23809,6 +23994,7 @@ static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf
                                             hd__netcf_save_graph, HD_LACKS_NAMES, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
+    if (!dump) return NULL;
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
 }
 
@@ -23974,6 +24160,7 @@ static hd__dart_span hd__dart_all(const uint8_t *array) {
 }
 
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field) {
+    if (!from || !field) return false;
     const uint8_t *p = (const uint8_t *)from->fields.data;
     hd__dart_span s;
     if (!from->fields.len) return false;
@@ -23991,6 +24178,7 @@ HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag) {
 }
 
 HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity) {
+    if (!data) return 0;
     const uint8_t *p = (const uint8_t *)data->text.data;
     size_t unit = data->tag == HD_DART_UTF16 ? 2 : 1, total = 0;
     bool fits = true;
@@ -24073,6 +24261,7 @@ static void hd__dart_finish(hd_dart_reader *r) {
 
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err) {
+    HD__NEED(out, err);
     hd_dart_reader *r;
     HD__TRY(hd__object_new(hd__mem_options(options), sizeof *r, offsetof(hd_dart_reader, own), &r, err));
     hd__dart_start(r, &r->own, in, options);
@@ -24086,8 +24275,12 @@ HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
     hd__object_free(&r->own, r, sizeof *r);
 }
 
-HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
-HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) { return r->report.warning_count; }
+HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) {
+    return r ? &r->header : NULL;
+}
+HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) {
+    return r ? r->report.warning_count : 0;
+}
 
 /* Offset of a place in the window. */
 static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
@@ -24421,6 +24614,7 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
 }
 
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
+    HD__NEED(r && record, err);
     memset(record, 0, sizeof *record);
     while (r->stage != HD__DART_END && !record->kind) {
         record->offset = hd_window_offset(&r->w);
@@ -24836,6 +25030,7 @@ static void hd__dart_set_header(hd__dart_in *x) {
 }
 
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
+    HD__NEED(out, err);
     hd_graph_desc desc;
     hd__dart_in x;
     hd_status status;
@@ -24880,15 +25075,21 @@ HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
     hd__delete(doc);
 }
 
-HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *doc) { return doc->graph; }
-HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *doc) { return doc->header; }
-HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *doc) { return doc->warnings; }
-HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(doc->external_at); }
+HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *doc) { return doc ? doc->graph : NULL; }
+HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *doc) {
+    hd_dart_header_info none;
+    memset(&none, 0, sizeof none);
+    return doc ? doc->header : none;
+}
+HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *doc) { return doc ? doc->warnings : 0; }
+HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return doc ? hd__len(doc->external_at) : 0; }
 
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *doc, uint32_t class_index) {
     hd_dart_class_info c;
-    hd__dart_span s = hd__dart_all(doc->classes);
+    hd__dart_span s;
     memset(&c, 0, sizeof c);
+    if (!doc) return c;
+    s = hd__dart_all(doc->classes);
     if (class_index - 1 < hd__len(doc->class_at))
         hd__dart_class(&s, doc->classes + doc->class_at[class_index - 1], &c);
     return c;
@@ -24896,11 +25097,12 @@ HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *doc, uint32_t class
 
 HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *doc, uint32_t object) {
     hd_dart_value data;
-    hd__dart_span s = hd__dart_all(doc->data);
+    hd__dart_span s;
     const uint8_t *p;
     memset(&data, 0, sizeof data);
+    if (!doc || object >= doc->graph->described) return data;
+    s = hd__dart_all(doc->data);
     data.text = hd_cstr("");
-    if (object >= doc->graph->described) return data;
     p = doc->data + doc->data_at[object / HD__DART_STEP];
     for (uint32_t i = object % HD__DART_STEP; i && p; i--) p = hd__dart_data(&s, p, &data);
     if (p) hd__dart_data(&s, p, &data);
@@ -24908,6 +25110,7 @@ HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *doc, uint32_t object) {
 }
 
 HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *doc, uint32_t object) {
+    if (!doc || object >= doc->graph->count) return 0;
     uint64_t size = hd__graph_size(doc->graph, object);
     size_t i, n = hd__len(doc->external);
     HD__LOWER_BOUND(i, n, doc->external[i].object < object);
@@ -24916,6 +25119,7 @@ HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *doc, uint32_t object) {
 }
 
 HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
+    if (!doc) return 0;
     return object < hd__len(doc->identity.low) ? hd__ids_get(&doc->identity, object) : 0;
 }
 
@@ -24940,10 +25144,13 @@ HEAPDUMP_API hd_values hd_dart_values(const hd_dart *doc) {
 }
 
 HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t index) {
-    hd_dart_external_info external;
-    hd__dart_span s = hd__dart_all(doc->back);
+    hd_dart_external_info external = { HD_NONE, 0, { NULL, 0 } };
+    hd__dart_span s;
     uint64_t id = 0;
-    const uint8_t *p = hd__dart_uleb(&s, doc->back + doc->external_at[index], &id);
+    const uint8_t *p;
+    if (index >= hd_dart_external_count(doc)) return external;
+    s = hd__dart_all(doc->back);
+    p = hd__dart_uleb(&s, doc->back + doc->external_at[index], &id);
     external.object = (uint32_t)id - 1; /* of 0: HD_NONE */
     p = hd__dart_uleb(&s, p, &external.size);
     hd__dart_str(&s, p, &external.name);
@@ -24965,7 +25172,7 @@ typedef struct hd__dart_out {
 static hd_status hd__dart_pass(void *user, const void *data, size_t size) {
     hd__dart_out *o = (hd__dart_out *)user;
     o->base += size;
-    return o->out.write(o->out.user, data, size);
+    return hd__out_write(&o->out, data, size);
 }
 
 static void hd__dart_out_begin(hd__dart_out *o, hd_out out, const uint64_t *odd) {
@@ -25067,6 +25274,7 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
 
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *options, hd_out out,
                                      hd_error *err) {
+    HD__NEED(doc, err);
     hd__dart_out o;
     hd__dart_out_begin(&o, out, doc->odd);
     hd__dart_put_bytes(&o, doc->head, hd__len(doc->head));
@@ -25270,6 +25478,7 @@ static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holdi
 
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err) {
+    HD__NEED(g, err);
     hd__mem m = hd__mem_options(options);
     hd__dart_beside beside;
     hd__dart_out o;
@@ -25329,6 +25538,7 @@ static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_d
                                            hd__dart_save_graph, 0, NULL, NULL, hd__dart_get_value };
 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
+    if (!dump) return NULL;
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
 }
 
@@ -25427,6 +25637,7 @@ static bool hd__dart_string_before(const void *owner, uint32_t a, uint32_t b) {
 
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_string_table **out, hd_error *err) {
+    HD__NEED(doc && out, err);
     hd_string_table *t;
     hd__dart_ask a;
     bool ok;
@@ -25441,7 +25652,7 @@ HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reache
     return hd__dart_ask_end(&a, ok, &a.strings, sizeof *a.strings, hd__dart_string_before, out, err);
 }
 
-HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { hd__owned_free(table); }
+HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { if (table) hd__owned_free(table); }
 
 static bool hd__dart_add_length(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
     const hd_graph *g = a->doc->graph;
@@ -25473,6 +25684,7 @@ static bool hd__dart_length_before(const void *owner, uint32_t a, uint32_t b) {
 
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_length_table **out, hd_error *err) {
+    HD__NEED(doc && out, err);
     hd__dart_ask a;
     bool ok;
     HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
@@ -25480,7 +25692,7 @@ HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reache
     return hd__dart_ask_end(&a, ok, &a.lengths, sizeof *a.lengths, hd__dart_length_before, out, err);
 }
 
-HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { hd__owned_free(table); }
+HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { if (table) hd__owned_free(table); }
 
 /* A row for each name of a library or class: zeroed, in the array that *rows points to. */
 static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
@@ -25543,6 +25755,7 @@ static bool hd__dart_library_before(const void *owner, uint32_t a, uint32_t b) {
 
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err) {
+    HD__NEED(doc && out, err);
     uint32_t classes = hd_graph_class_count(doc->graph), *node;
     hd__dart_ask a;
     uint8_t *used;
@@ -25555,7 +25768,7 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reac
     return hd__dart_ask_end(&a, ok, &a.libraries, sizeof *a.libraries, hd__dart_library_before, out, err);
 }
 
-HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { hd__owned_free(table); }
+HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { if (table) hd__owned_free(table); }
 
 /* Objects of one snapshot that have hash codes, in the order of their class's node, code and number. */
 typedef struct hd__dart_coded {
@@ -25683,6 +25896,7 @@ static uint32_t *hd__dart_no_objects(hd_identity_change *t, const hd_graph *g) {
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err) {
+    HD__NEED(before && after && out, err);
     hd_identity_change *t;
     hd__dart_coded side[2];
     hd__dart_ask a;
@@ -26085,8 +26299,8 @@ HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version) {
 }
 
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter) {
-    uint64_t c = raw->counters[counter];
-    return raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
+    uint64_t c = raw && counter < raw->counter_count ? raw->counters[counter] : 0;
+    return !raw || raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
 }
 
 /* Packs a counter into 16 bits, as hd_memprof_counter unpacks it: 12 bits, rounded up, and 4 to shift by. */
@@ -26206,6 +26420,7 @@ struct hd_memprof_reader {
 
 HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
                                        hd_error *err) {
+    HD__NEED(out, err);
     hd__mem mem = hd__mem_options(options);
     hd_memprof_reader *r = (hd_memprof_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
@@ -26230,12 +26445,10 @@ static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     return mem;
 }
 
-HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) {
-    if (r) hd__memprof_release(r);
-}
+HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) { if (r) hd__memprof_release(r); }
 
 HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r) {
-    return r->report.warning_count;
+    return r ? r->report.warning_count : 0;
 }
 
 /* Shows so many bytes of the profile at hand, or all that is left of the input. */
@@ -26637,6 +26850,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
 }
 
 HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_raw **raw, hd_error *err) {
+    HD__NEED(r && raw, err);
     const hd_memprof_raw *found;
     hd_status status = hd__memprof_step(r, &found);
     hd__set_free(&r->mem, &r->ids); /* clearing it for the next could cost more than that has bytes */
@@ -26660,13 +26874,11 @@ struct hd_memprof {
 };
 
 HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
-    hd__mem mem;
     if (!doc) return;
     for (size_t i = 0; i < hd__len(doc->parts); i++)
         hd__memprof_columns_free(&doc->mem, &doc->parts[i].columns);
     hd__arr_free(&doc->mem, doc->parts);
-    mem = doc->mem;
-    hd__free(&mem, doc, sizeof *doc);
+    hd__delete(doc);
 }
 
 /* Creates a document with one profile, empty as yet. */
@@ -26684,6 +26896,7 @@ static hd_memprof *hd__memprof_create(hd__mem *m) {
 }
 
 HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err) {
+    HD__NEED(out, err);
     hd_memprof_reader *r = NULL;
     hd_memprof *doc;
     const hd_memprof_raw *raw;
@@ -26707,13 +26920,13 @@ HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_m
     return status;
 }
 
-HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *doc) { return hd__len(doc->parts); }
+HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *doc) { return doc ? hd__len(doc->parts) : 0; }
 
 HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *doc, size_t index) {
-    return index < hd__len(doc->parts) ? &doc->parts[index].raw : NULL;
+    return index < hd_memprof_part_count(doc) ? &doc->parts[index].raw : NULL;
 }
 
-HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc->warnings; }
+HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc ? doc->warnings : 0; }
 
 /* Checks that the columns of a raw profile, which any caller may have filled, fit each other. */
 static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
@@ -26862,6 +27075,7 @@ static void hd__memprof_put_stacks(hd__memprof_out *o) {
 
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err) {
+    HD__NEED(raw, err);
     hd__memprof_out o;
     o.raw = raw;
     o.report = hd__reporter_make(options);
@@ -26884,6 +27098,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
 
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options *options, hd_out out,
                                         hd_error *err) {
+    HD__NEED(doc, err);
     for (size_t i = 0; i < hd__len(doc->parts); i++)
         HD__TRY(hd_memprof_write_raw(&doc->parts[i].raw, 0, options, out, err));
     return HD_OK;
@@ -27014,7 +27229,7 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
     return x;
 }
 
-HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *x) { x->in_order = true; }
+HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *x) { if (x) x->in_order = true; }
 
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__mem mem;
@@ -27041,7 +27256,7 @@ HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__free(&mem, x, sizeof *x);
 }
 
-HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *x) { return x->mem.used; }
+HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *x) { return x ? x->mem.used : 0; }
 
 static uint64_t hd__memprof_bias(const hd_memprof_raw *raw, const hd_memprof_segment *s) {
     return raw->version < 3 ? s->start - s->offset : s->offset;
@@ -27316,6 +27531,7 @@ static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_r
 static const char hd__memprof_merger_is[] = "an earlier profile could not be added, or what there was is taken";
 
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    HD__NEED(x && raw, err);
     if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
     HD__TRY(hd__memprof_fits(raw, err));
     if (x->any && x->old != (raw->version < 3))
@@ -27338,6 +27554,7 @@ static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size
 }
 
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memprof_reader *r, hd_error *err) {
+    HD__NEED(x && r, err);
     hd_memprof_raw raw = r->raw;
     bool takes = !x->blocks && r->mem.allocator.allocate == x->mem.allocator.allocate &&
                  r->mem.allocator.user == x->mem.allocator.user;
@@ -27717,10 +27934,12 @@ static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_mem
 }
 
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    HD__NEED(x && out, err);
     return hd__memprof_merger_end(x, false, out, err);
 }
 
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    HD__NEED(x && out, err);
     return hd__memprof_merger_end(x, true, out, err);
 }
 
@@ -27926,6 +28145,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
                                             const hd_memprof_symbolizer *symbolizer,
                                             const hd_options *options, hd_memprof_symbols **out,
                                             hd_error *err) {
+    HD__NEED(raw && out, err);
     hd__mem mem = hd__mem_options(options), *m;
     hd_memprof_symbolizer none;
     hd__memprof_naming x;
@@ -27987,7 +28207,9 @@ static hd_memprof_heat hd__memprof_heat_of(uint32_t fields, uint64_t blocks, uin
 
 HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds) {
-    const uint64_t *v = raw->blocks[block].value;
+    const uint64_t *v;
+    if (!raw || block >= raw->block_count) return HD_MEMPROF_HEAT_UNKNOWN;
+    v = raw->blocks[block].value;
     return hd__memprof_heat_of(raw->fields, v[HD_MEMPROF_ALLOC_COUNT], v[HD_MEMPROF_TOTAL_LIFETIME],
                                v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY], thresholds);
 }
@@ -28109,6 +28331,7 @@ static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *opti
 
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err) {
+    HD__NEED(raw && out, err);
     static const char *const axes[] = { NULL, "lifetime", "size", "heat", "binary" };
     hd_memprof_view none;
     hd_profile_desc desc;
@@ -28196,6 +28419,7 @@ static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
 }
 
 HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location) {
+    if (!location) return 0;
     uint64_t values[2];
     values[0] = location->function;
     values[1] = location->line_offset | (uint64_t)location->column << 32;
@@ -28303,6 +28527,7 @@ HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
 }
 
 HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index) {
+    if (!index) return 0;
     return ((const hd__index_columns *)(const void *)index)->warnings;
 }
 
@@ -28338,6 +28563,7 @@ static hd_memprof_index *hd__index_show(hd__index_columns *c) {
 }
 
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
+    if (!index) return HD_NONE;
     const hd__index_columns *d = (const hd__index_columns *)(const void *)index;
     return hd__memprof_find(&d->functions, d->seed, d->function, guid);
 }
@@ -28648,6 +28874,7 @@ static hd_str hd__index_place_text(char *buffer, size_t capacity, const hd_mempr
 }
 
 HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
+    if (!x || block >= x->block_count) return 0;
     for (uint32_t i = 0; i < x->field_count; i++)
         if (x->field[i] == field) return hd__index_values(x, block)[i];
     return 0;
@@ -28655,6 +28882,7 @@ HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t
 
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds) {
+    if (!x || block >= x->block_count) return HD_MEMPROF_HEAT_UNKNOWN;
     return hd__memprof_heat_of(x->fields, hd_memprof_index_value(x, block, HD_MEMPROF_ALLOC_COUNT),
                                hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME),
                                hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY),
@@ -28673,6 +28901,7 @@ static void hd__index_summary_add(const hd_memprof_index *x, uint32_t block, hd_
 
 HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const hd_options *options,
                                                 hd_memprof_summary *summary, hd_error *err) {
+    HD__NEED(x && summary, err);
     hd__mem mem = hd__mem_options(options);
     hd_memprof_summary sum;
     uint8_t *told;
@@ -28713,6 +28942,7 @@ static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) 
 
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity) {
+    if (!x || !chain) return 0;
     uint32_t function = length ? hd_memprof_index_find(x, chain->function) : HD_NONE, n = 0;
     bool columns;
     if (function == HD_NONE) return 0;
@@ -28752,6 +28982,7 @@ static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__
 
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err) {
+    HD__NEED(index && out, err);
     hd__mem mem = hd__mem_options(options), *m;
     hd__index_told *told;
     hd_memprof *doc;
@@ -28786,6 +29017,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
                                              hd_memprof_frame *frames, uint32_t capacity) {
     hd_memprof_namer *namer = (hd_memprof_namer *)user;
     const hd_memprof_location *l;
+    if (!address || !frames || !namer || !namer->index) return 0;
     if (!capacity || address->pc >= namer->index->location_count) return 0;
     l = &namer->index->locations[address->pc];
     frames->function = l->name;
@@ -30178,12 +30410,14 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
                                               const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out,
                                               hd_error *err) {
+    HD__NEED(raw && out, err);
     return hd__index_build_of(raw, raw->fields, NULL, symbolizer, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *doc, uint32_t fields,
                                              const hd_memprof_symbolizer *symbolizer, const hd_options *options,
                                              hd_memprof_index **out, hd_error *err) {
+    HD__NEED(doc && out, err);
     hd__memprof_columns *c = &doc->parts->columns;
     hd_memprof_raw raw = doc->parts->raw;
     hd_status status = hd__index_build_of(&raw, fields ? raw.fields & fields : raw.fields, doc, symbolizer, options,
@@ -30359,7 +30593,7 @@ HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *x) {
     hd__index_free(to);
 }
 
-HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *x) { return x->to->mem.used; }
+HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *x) { return x ? x->to->mem.used : 0; }
 
 /* What is around an error that is not the caller's: only freeing is left. */
 static hd_status hd__index_made_end(hd_memprof_builder *x, hd_status status) { return x->status = status; }
@@ -30440,6 +30674,7 @@ static uint64_t hd__index_made_pair(const hd_memprof_builder *x, uint32_t functi
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *x, uint64_t guid, hd_error *err) {
+    HD__NEED(x, err);
     hd__index_columns *d = x->to;
     HD__TRY(hd__index_made_ready(x, err));
     x->function = hd__memprof_find(&d->functions, d->seed, d->function, guid);
@@ -30574,6 +30809,7 @@ static hd_status hd__index_made_stack_of(hd_memprof_builder *x, const hd_memprof
 HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *x, const hd_memprof_location *stack,
                                                 uint32_t length, uint32_t fields,
                                                 const uint64_t value[HD_MEMPROF_FIELDS], hd_error *err) {
+    HD__NEED(x && (stack || !length) && value, err);
     uint32_t number;
     HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
     if (!hd__index_made_fields(x, fields)) return hd__index_made_full(x, err);
@@ -30625,6 +30861,7 @@ static hd_status hd__index_made_add_site(hd_memprof_builder *x, uint32_t stack, 
 HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *x, const hd_memprof_location *stack,
                                                uint32_t length, const uint64_t *callees, uint32_t count,
                                                hd_error *err) {
+    HD__NEED(x && (stack || !length) && (callees || !count), err);
     uint32_t number;
     HD__TRY(hd__index_made_stack_of(x, stack, length, &number, err));
     return hd__index_made_add_site(x, number, callees, count, err);
@@ -30682,6 +30919,7 @@ static hd_status hd__index_made_tell_access(hd_memprof_builder *x, const hd_memp
 
 HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd_memprof_access *access,
                                                  const hd_memprof_access_place *places, hd_error *err) {
+    HD__NEED(x && access && (places || !access->place_count), err);
     hd__mem *m = &x->to->mem;
     uint32_t i;
     HD__TRY(hd__index_made_ready(x, err));
@@ -30709,6 +30947,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *x, hd_str symbol, hd_error *err) {
+    HD__NEED(x, err);
     hd__index_columns *d = x->to;
     uint64_t hash = hd__index_made_data_hash(x, false, symbol, 0);
     size_t probe = 0;
@@ -30725,6 +30964,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *x, hd_
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *x, uint64_t literal, hd_error *err) {
+    HD__NEED(x, err);
     hd__index_columns *d = x->to;
     uint64_t hash = hd__index_made_data_hash(x, true, hd_cstr(""), literal);
     size_t probe = 0;
@@ -30844,6 +31084,7 @@ static hd_status hd__index_made_add_llvm(hd_memprof_builder *x, const hd_memprof
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *x, const hd_memprof_index *index, hd_error *err) {
+    HD__NEED(x && index, err);
     hd__index_columns *unfolded;
     hd_options rest = hd__options_rest(&x->options, &x->to->mem);
     hd_status status;
@@ -31123,6 +31364,7 @@ static bool hd__index_made_put_accesses(hd__index_made_result *r) {
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *x, hd_memprof_index **out, hd_error *err) {
+    HD__NEED(x && out, err);
     hd__mem rest = hd__mem_rest(&x->to->mem);
     hd__index_made_result r;
     hd_status status = HD_OK;
@@ -31205,7 +31447,7 @@ static uint64_t hd__index_at(const hd__index_out *o) { return o->written + o->si
 static hd_status hd__index_out_write(void *user, const void *data, size_t size) {
     hd__index_out *o = (hd__index_out *)user;
     o->written += size;
-    return o->counting ? HD_OK : o->out.write(o->out.user, data, size);
+    return o->counting ? HD_OK : hd__out_write(&o->out, data, size);
 }
 
 /* Stacks are called as the file they come from did, or else by their hashes, which the short ones get together. */
@@ -32340,6 +32582,7 @@ static hd_status hd__rfc_read_beside(hd__index_in *in, const hd__index_header *h
 
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err) {
+    HD__NEED(out, err);
     hd__index_header h;
     hd__mem mem = hd__mem_options(options);
     hd_window window;
@@ -32749,7 +32992,7 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
         p = hd__put_le(p, 8, o->end[s] - o->at[s]);
     }
     if (o->around) return hd__rfc_put_beside(o, out);
-    status = out.write(out.user, o->bytes, hd__len(o->bytes));
+    status = hd__out_write(&out, o->bytes, hd__len(o->bytes));
     return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
 }
 
@@ -32800,6 +33043,7 @@ static hd_status hd__rfc_write_around(hd__index_out *o, const hd_memprof_index_d
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err) {
+    HD__NEED(index, err);
     hd_memprof_index_desc none;
     hd__index_out o;
     hd__index_columns around, *unfolded = NULL;
@@ -32882,6 +33126,7 @@ static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd
                                               NULL, 0, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
+    if (!dump) return NULL;
     return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
 }
 
@@ -32934,11 +33179,14 @@ static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__m
                                                     hd__memprof_index_save, NULL, NULL, 0, NULL, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
+    if (!dump) return NULL;
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
 }
 
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err) {
+    if (!dump) hd_memprof_index_free(index);
+    HD__NEED(dump && index, err);
     hd_status status = hd__memprof_index_give(dump, index, options, err);
     dump->owner = &hd__memprof_index_format;
     return status;
@@ -34976,6 +35224,7 @@ static hd_status hd__v8_run(hd__v8_in *x) {
 }
 
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err) {
+    HD__NEED(out, err);
     hd_graph_desc desc;
     hd__v8_in x;
     hd_status status;
@@ -35036,24 +35285,28 @@ HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
     hd__delete(doc);
 }
 
-HEAPDUMP_API const hd_graph *hd_v8_graph(const hd_v8 *doc) { return doc->graph; }
-HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc) { return doc->warnings; }
+HEAPDUMP_API const hd_graph *hd_v8_graph(const hd_v8 *doc) { return doc ? doc->graph : NULL; }
+HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc) { return doc ? doc->warnings : 0; }
 
 HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object) {
+    if (!doc) return hd_cstr(NULL);
     return object < hd__len(doc->node_type) ? doc->nodes.types[hd__v8_type_of(doc, object)] : hd_cstr("");
 }
 
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object) {
+    if (!doc) return hd_cstr(NULL);
     return object < hd__len(doc->name) ? doc->graph->names[doc->name[object]] : hd_cstr("");
 }
 
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object) {
+    if (!doc) return false;
     return object < hd__len(doc->name) && doc->name[object] == doc->lost;
 }
 
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object) {
     hd_str native = hd_v8_type(doc, object);
-    uint8_t state = object < hd__len(doc->link) ? doc->link[object] : 0;
+    uint8_t state = doc && object < hd__len(doc->link) ? doc->link[object] : 0;
+    if (!doc) return HD_V8_UNLINKED;
     if (doc->link) return state == 1 ? HD_V8_ATTACHED : state == 2 ? HD_V8_DETACHED : HD_V8_UNLINKED;
     for (size_t f = 0; f < hd__len(doc->nodes.fields); f++)
         if (hd__is(doc->nodes.fields[f], "detachedness")) return HD_V8_UNLINKED;
@@ -35067,6 +35320,7 @@ static uint64_t hd__v8_get_rest(const hd__v8_table *t, uint32_t field, uint64_t 
 }
 
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field) {
+    if (!doc) return 0;
     for (uint32_t f = 0; f < hd__len(doc->nodes.fields); f++)
         if (hd__is(doc->nodes.fields[f], field)) return hd__v8_get_rest(&doc->nodes, f, object);
     return 0;
@@ -35084,11 +35338,13 @@ static uint64_t hd__v8_edge_of(const hd_v8 *doc, uint32_t object, uint32_t refer
 }
 
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+    if (!doc) return hd_cstr(NULL);
     uint64_t e = hd__v8_edge_of(doc, object, reference);
     return e != HD_UNKNOWN ? doc->edges.types[doc->edge_type[e]] : hd_cstr("");
 }
 
 HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+    if (!doc) return 0;
     uint32_t name = object < hd__len(doc->name) ? hd__graph_name(doc->graph, object, reference) : 0;
     size_t i, n = hd__len(doc->stray);
     uint64_t e;
@@ -35099,6 +35355,7 @@ HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t re
 }
 
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key) {
+    if (!doc) return hd_cstr(NULL);
     for (size_t i = 0; i + 1 < hd__len(doc->members); i += 2) {
         hd__v8_span v = doc->members[i + 1];
         if (hd__is(hd__v8_key(doc, i), key)) return hd__bytes_str(doc->text + v.from, v.to - v.from);
@@ -35266,6 +35523,7 @@ static hd_status hd__v8_walk_run(hd__v8_walk *w, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err) {
+    HD__NEED(doc && distances, err);
     hd_status status;
     hd__v8_walk w;
     memset(&w, 0, sizeof w);
@@ -35716,6 +35974,7 @@ static hd_status hd__v8_sort_origins(hd__v8_origin *x) {
 
 HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
                                           hd_error *err) {
+    HD__NEED(doc && out, err);
     hd__v8_origin x;
     hd_status status;
     uint64_t warned;
@@ -35751,6 +36010,7 @@ static hd_str hd__v8_script_name(const hd_v8_origins *o, uint32_t id) {
 }
 
 HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *o, uint32_t object, hd_v8_place *place) {
+    if (!o || !place) return false;
     size_t i, n = hd__len(o->located);
     const hd__v8_located *l;
     HD__LOWER_BOUND(i, n, o->located[i].object <= object);
@@ -35765,6 +36025,7 @@ HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *o, uint32_t object, hd_v8_
 }
 
 HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *o, uint32_t object, hd_v8_place *frames, uint32_t room) {
+    if (!o || (!frames && room)) return 0;
     uint64_t id = hd_v8_value(o->doc, object, "trace_node_id");
     size_t i, n = hd__len(o->traces);
     uint32_t depth = 0;
@@ -35773,8 +36034,9 @@ HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *o, uint32_t object, hd_v8
     if (!i || o->traces[o->by_id[i - 1]].id != id) return 0;
     for (uint32_t t = o->by_id[i - 1]; t != HD_NONE; t = o->traces[t].caller, depth++) {
         const hd__v8_function *f = o->traces[t].function == HD_NONE ? NULL : &o->functions[o->traces[t].function];
-        hd_v8_place *place = &frames[depth];
+        hd_v8_place *place;
         if (depth >= room) continue;
+        place = &frames[depth];
         place->function = f && f->name < hd__len(o->doc->graph->names) ? o->doc->graph->names[f->name] : hd_cstr("");
         place->script = f ? hd__v8_script_name(o, f->script) : hd_cstr("");
         place->script_id = f ? f->script : 0;
@@ -35854,6 +36116,7 @@ static hd_status hd__v8_put_edges(hd_sink *s, const hd_v8 *doc, const hd_options
 }
 
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err) {
+    HD__NEED(doc, err);
     const char *text = (const char *)doc->text;
     size_t end = hd__len(doc->text);
     hd_sink s;
@@ -36091,6 +36354,7 @@ static hd_status hd__v8_put_graph(hd__v8_graph_out *o, hd_error *err) {
 }
 
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *options, hd_out out, hd_error *err) {
+    HD__NEED(g, err);
     hd__mem m = hd__mem_options(options);
     hd__v8_graph_out o;
     hd_status status;
@@ -36148,6 +36412,7 @@ static const hd_format hd__v8_format = { "heapsnapshot", "a V8 heap snapshot", h
                                          hd__v8_get_value };
 
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
+    if (!dump) return NULL;
     return (const hd_v8 *)hd_dump_document(dump, &hd__v8_format);
 }
 
@@ -36213,6 +36478,7 @@ static hd__sameness hd__v8_judge(const void *user, uint32_t before, uint32_t aft
 
 HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const uint8_t *const reached[2],
                                   const hd_options *options, hd_identity_change **out, hd_error *err) {
+    HD__NEED(before && after && out, err);
     hd__mem m = hd__mem_options(options);
     hd__v8_pair pair;
     hd_status status;
@@ -36220,7 +36486,7 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
     memset(&x, 0, sizeof x);
     x.side[0] = before->graph;
     x.side[1] = after->graph;
-    x.reached = reached;
+    x.reached = hd__both_reached(reached);
     x.judge = hd__v8_judge;
     x.user = &pair;
     status = hd__v8_pair_open(&pair, &m, before, after) ? hd__same_compare(&x, options, out, err)
@@ -38370,6 +38636,7 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
                                       hd_error *err) {
     hd__pprof_out o;
     hd_status status;
+    HD__NEED(heaps || !count, err);
     memset(&o, 0, sizeof o);
     o.mem = hd__mem_options(options);
     o.heaps = heaps;
@@ -38398,7 +38665,7 @@ static hd_status hd__pprof_save(const void *document, const hd_options *options,
     hd_status status;
     (void)options;
     if (!doc->whole) return hd__fail(err, HD_UNSUPPORTED, "a profile that was malformed is not written as it was");
-    status = out.write(out.user, doc->bytes.data, doc->bytes.size);
+    status = hd__out_write(&out, doc->bytes.data, doc->bytes.size);
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
 
@@ -38755,6 +39022,7 @@ static hd_status hd__rows_add_axis(hd_rows_writer *w, const char *name, hd_error
 }
 
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
+    HD__NEED(w && heap, err);
     hd_breakdown view;
     HD__TRY(hd__check_heap(heap, err));
     if (w->begun) return hd__fail(err, HD_INVALID, "columns come before the first rows");
@@ -39086,6 +39354,7 @@ static hd_status hd__rows_lines(hd_rows_writer *w, hd__rows_heap *x, hd_error *e
 }
 
 HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
+    HD__NEED(w && heap, err);
     hd__arena arena = { NULL, NULL, 0 };
     hd__rows_heap x;
     hd_status status;
@@ -39107,6 +39376,7 @@ HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *w, const hd_heap *heap
 }
 
 HEAPDUMP_API hd_status hd_rows_writer_finish(hd_rows_writer *w, hd_error *err) {
+    HD__NEED(w, err);
     w->full = false;
     HD__TRY(hd__rows_begin_rows(w, err));
     return hd__sink_end(&w->sink, "rows", err);
@@ -39133,6 +39403,7 @@ HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *w) {
 
 HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows_form form, const hd_options *options,
                                      hd_out out, hd_error *err) {
+    HD__NEED(heaps || !count, err);
     hd_error found;
     hd_rows_writer *w = hd_rows_writer_create(form, out, options, err ? err : (err = &found));
     hd_status status = HD_OK;
@@ -40688,6 +40959,7 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_unpacker *unpacker
 }
 
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    HD__NEED(dump, err);
     hd__peeked peeked;
     const hd_unpacker *unpacker;
     const char *packing;
@@ -40713,6 +40985,7 @@ HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_op
 
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
                                     hd_error *err) {
+    HD__NEED(dump, err);
     hd_in in;
     hd_status status;
     HD__TRY(hd_in_open(path, &in, err));
