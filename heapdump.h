@@ -7388,7 +7388,8 @@ static hd_breakdown hd__view(const hd_heap *heap) {
 
 static hd_status hd__check_breakdown(const hd_breakdown *b, hd_error *err) {
     if (!b || !b->entries.count || !b->entries.axis_count || b->entries.axis_count > HD_MAX_AXES)
-        return hd__fail(err, HD_INVALID, "a breakdown with a total, over 1 to %u axes expected", (uint64_t)HD_MAX_AXES);
+        return hd__fail(err, HD_INVALID, "a breakdown with a total, over 1 to %u axes expected",
+                        (uint64_t)HD_MAX_AXES);
     return HD_OK;
 }
 
@@ -14946,8 +14947,8 @@ struct hd_contexts {
     hd__filler filler;
     hd__land land;
     uint32_t closed;             /* modules, so far */
-    uint32_t recorders;          /* that use them; guarded by hd__tracker.joining */
-    bool by_recorder;            /* made by a recorder: the last one frees them */
+    uint32_t recorders;          /* that share contexts which a recorder made; the last one frees them. Guarded by the
+                                    tracker's lock. 0: made by the program */
     hd__shown_name *names;       /* a hash table, at most half full */
     size_t name_count, name_capacity;
 };
@@ -15230,16 +15231,16 @@ static struct hd__tracker {
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
     hd__room *rooms[HD__ROOMS];  /* made when they are needed */
     char filter[1024];
-    bool by_recorder;            /* a recorder started it, and the last one that uses its contexts stops it */
+    uint32_t recorders;          /* that use a session which a recorder started; the last one ends it */
 #if !defined(HEAPDUMP_NO_THREADS)
-    hd__mutex lock, joining;     /* joining: recorders that begin or end */
+    hd__mutex lock;
 #endif
-} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, { NULL }, "", false,
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, { NULL }, "", 0,
 #if defined(HEAPDUMP_NO_THREADS)
 #elif defined(_WIN32)
-    SRWLOCK_INIT, SRWLOCK_INIT
+    SRWLOCK_INIT
 #else
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER
+    PTHREAD_MUTEX_INITIALIZER
 #endif
 };
 
@@ -15268,8 +15269,18 @@ static void hd__tracker_unlock(void) {
     hd__this.adding = hd__this.adding - 1;
 }
 
-HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err) {
-    HD__NEED(desc, err);
+/* A change of the categories that are enabled. Called under the lock. */
+static hd_status hd__tracker_filter(const char *filter) {
+    size_t n = filter ? strlen(filter) : 0;
+    if (n >= sizeof hd__tracker.filter) return HD_INVALID;
+    if (n) memcpy(hd__tracker.filter, filter, n);
+    hd__tracker.filter[n] = 0;
+    HD__STORE(&hd__tracker.generation, (hd__tracker.generation + 1) & 0x7fffffffu);
+    return HD_OK;
+}
+
+/* Called under the lock. */
+static hd_status hd__tracker_begin(const hd_tracker_desc *desc, hd_error *err) {
     hd_capture capture = desc->capture ? desc->capture : HD_CAPTURE_PSEUDO_STACK;
     if (hd__tracker.contexts) return hd__fail(err, HD_INVALID, "the tracker is running already");
     if (!desc->contexts) return hd__fail(err, HD_INVALID, "the tracker needs contexts");
@@ -15278,7 +15289,7 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
     if (desc->max_frames > HD_MAX_FRAMES)
         return hd__fail(err, HD_INVALID, "at most %u frames expected, %u found", (uint64_t)HD_MAX_FRAMES,
                         (uint64_t)desc->max_frames);
-    if (hd_tracker_set_categories(desc->categories))
+    if (hd__tracker_filter(desc->categories))
         return hd__fail(err, HD_INVALID, "a category filter of at most 1023 bytes expected");
     hd__tracker.capture = capture;
     hd__tracker.max_frames = desc->max_frames ? desc->max_frames : 48;
@@ -15293,9 +15304,18 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
     return HD_OK;
 }
 
+HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err) {
+    hd_status status;
+    HD__NEED(desc, err);
+    hd__tracker_lock();
+    status = hd__tracker_begin(desc, err);
+    hd__tracker_unlock();
+    return status;
+}
+
 HEAPDUMP_API void hd_tracker_stop(void) {
     hd__scopes_set(HD__NOT_RUNNING, false);
-    hd__tracker.by_recorder = false;
+    hd__tracker.recorders = 0;
     HD__STORE(&hd__tracker.pseudo_session, 1);
     HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
     for (uint32_t i = 0; i < HD__ROOMS; i++) {
@@ -15315,14 +15335,11 @@ HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled) {
 }
 
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter) {
-    size_t n = filter ? strlen(filter) : 0;
-    if (n >= sizeof hd__tracker.filter) return HD_INVALID;
+    hd_status status;
     hd__tracker_lock();
-    if (n) memcpy(hd__tracker.filter, filter, n);
-    hd__tracker.filter[n] = 0;
-    HD__STORE(&hd__tracker.generation, (hd__tracker.generation + 1) & 0x7fffffffu);
+    status = hd__tracker_filter(filter);
     hd__tracker_unlock();
-    return HD_OK;
+    return status;
 }
 
 /* Whether a pattern with * and ? matches a whole name. */
@@ -16828,7 +16845,8 @@ typedef struct hd__shard {
 
 struct hd_recorder {
     hd_contexts *contexts;
-    bool shows_contexts;
+    bool shows_contexts, shares_contexts;
+    uint32_t session;            /* of the tracker, if a recorder started it; else 0 */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     uint32_t (*clock)(void *user);
     void *user;
@@ -17342,41 +17360,37 @@ HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *addre
     return !address || !rec || (rec->filter && !HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
 }
 
-/* Joins the running tracker, or starts it. Called under the lock of those that join. */
+/* Joins the running tracker, or starts it. Called under the tracker's lock. */
 static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *desc, hd_error *err) {
     hd_tracker_desc tracker = *desc;
-    bool running = hd_tracker_running();
+    bool running = hd_tracker_running(), makes = !running && !desc->contexts;
     if (running && desc->contexts && desc->contexts != hd__tracker.contexts)
         return hd__fail(err, HD_INVALID, "the tracker is running with other contexts");
     if (running) tracker.contexts = hd__tracker.contexts;
-    if (!tracker.contexts) {
-        tracker.contexts = hd_contexts_create(err);
-        if (!tracker.contexts) return HD_OUT_OF_MEMORY;
-        tracker.contexts->by_recorder = true;
-    }
+    if (makes && !(tracker.contexts = hd_contexts_create(err))) return HD_OUT_OF_MEMORY;
     rec->contexts = tracker.contexts;
-    rec->contexts->recorders++;
-    if (running) return HD_OK;
-    HD__TRY(hd_tracker_start(&tracker, err));
-    hd__tracker.by_recorder = true;
+    rec->shares_contexts = makes || rec->contexts->recorders;
+    rec->contexts->recorders += rec->shares_contexts;
+    if (!running) HD__TRY(hd__tracker_begin(&tracker, err));
+    if (running && !hd__tracker.recorders) return HD_OK; /* the program started it */
+    hd__tracker.recorders++;
+    rec->session = hd__tracker.session;
     return HD_OK;
 }
 
-/* Leaves the contexts; the last recorder stops the tracker, and frees contexts that a recorder made. */
+/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. */
 static void hd__recorder_untrack(hd_recorder *rec) {
     hd_contexts *c = rec->contexts;
-    if (!c) return;
     if (rec->shows_contexts) {
         hd__contexts_lock(c);
         hd__contexts_hide(c);
         hd__contexts_unlock(c);
     }
-    hd__lock(&hd__tracker.joining);
-    if (!--c->recorders) {
-        if (hd__tracker.by_recorder && hd__tracker.contexts == c) hd_tracker_stop();
-        if (c->by_recorder) hd_contexts_free(c);
-    }
-    hd__unlock(&hd__tracker.joining);
+    hd__tracker_lock();
+    if (rec->session && rec->session == hd__tracker.session && hd__tracker.recorders && !--hd__tracker.recorders)
+        hd_tracker_stop();
+    if (rec->shares_contexts && !--c->recorders) hd_contexts_free(c);
+    hd__tracker_unlock();
 }
 
 /* Makes the record of this process: the first of a recorder, or that of a fork's child. */
@@ -17430,9 +17444,9 @@ static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *des
     if (desc->ages && !desc->clock) return hd__fail(err, HD_INVALID, "ages need a clock");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
         return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
-    hd__lock(&hd__tracker.joining);
+    hd__tracker_lock();
     status = hd__recorder_track(rec, &desc->tracker, err);
-    hd__unlock(&hd__tracker.joining);
+    hd__tracker_unlock();
     if (status) return status;
     hd__contexts_lock(rec->contexts);
     if (desc->region && rec->contexts->column)
@@ -17891,7 +17905,6 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     hd__lock(&rec->pages.lock);
     rec->forking_bytes = hd_recorder_live_bytes(rec) + hd__figure(&rec->record->inherited[0]);
     if (hd__forking++) return;
-    hd__lock(&hd__tracker.joining);
     hd__contexts_lock(rec->contexts);
     hd__tracker_lock();
 }
@@ -17901,7 +17914,6 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     if (!--hd__forking) {
         hd__tracker_unlock();
         hd__contexts_unlock(rec->contexts);
-        hd__unlock(&hd__tracker.joining);
     }
     hd__unlock(&rec->pages.lock);
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
@@ -18005,7 +18017,7 @@ static void hd__record_counters(const hd__record *r, uint32_t shards, hd_recorde
 }
 
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats) {
-    if (!rec || !stats) return;
+    if (!stats) return;
     uint64_t fixed;
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
@@ -18702,7 +18714,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
-    if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
+    if (!rec) return hd__fail(err, HD_INVALID, "recorder is NULL (hd_recorder_create reported why)");
     HD__NEED(out, err);
     memset(&with, 0, sizeof with);
     if (options) with = *options;
@@ -19175,7 +19187,7 @@ HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_option
     hd_status status;
     int cancel;
     memset(&none, 0, sizeof none);
-    if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
+    if (!rec) return hd__fail(err, HD_INVALID, "recorder is NULL (hd_recorder_create reported why)");
     if (rec->sample_bytes) return hd__fail(err, HD_UNSUPPORTED, "a sample does not say what else is on a page");
     cancel = hd__cancel_off();
     hd_record_suspend();
@@ -22726,6 +22738,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     hd_breakdown *breakdown;
     hd_heap own;
     hd_options options = desc->options;
+    if (!heap) return hd__fail(&d->error, HD_INVALID, "the heap is NULL");
     memset(&own, 0, sizeof own);
     own.pid = desc->pid;
     own.process = desc->process ? desc->process : heap->process;
@@ -22740,6 +22753,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
                         own.allocator);
+    HD__TRY(hd__check_heap(heap, &d->error));
     if (hd__view(heap).entries.axis_count > 2)
         return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
                         own.allocator);
@@ -22752,20 +22766,22 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap, hd_error *err) {
-    HD__NEED(d && heap, err);
+    HD__NEED(d, err);
     return hd__provider_told(d, hd__provider_heap(d, heap), err);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err) {
-    HD__NEED(d && rec, err);
+    HD__NEED(d, err);
     char name[64];
     hd_profile *profile = NULL;
     hd_heap heap;
     hd_recorder_counters stats;
     hd_status status;
     bool again = false;          /* another kind of heap came with the overhead */
+    status = rec ? HD_OK : hd__fail(&d->error, HD_INVALID, "recorder is NULL (hd_recorder_create reported why)");
+    HD__TRY(hd__provider_told(d, status, err));
     HD__TRY(hd__provider_told(d, hd__trace_recorded(rec, options, name, &profile, &heap, &d->error), err));
     heap.allocator = allocator ? allocator : "malloc";
     for (size_t i = 0; i < hd__len(d->gathered->heaps); i++)

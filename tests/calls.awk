@@ -6,6 +6,7 @@
 # calls it. Argument i is ARG_TYPE(variant), where TYPE is the parameter's type in one word ("hd_graph_p" for "const hd_graph *"), with the
 # parameter's name where the type is no struct of the library ("uint32_t_axis") or it is "out" or "heaps". RESULT_TYPE(call) judges what it returns.
 # A function with a new type does not compile until test_calls.c says what such an argument can be.
+BEGIN { count = 0 }
 function bad(what) { print "calls.awk: " what > "/dev/stderr"; failed = 1; exit 1 }
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 
@@ -64,8 +65,7 @@ inside {
   arguments = ""
   for (i = 0; i < n; i++) arguments = arguments (i ? ", " : "") "ARG_" parameters[i] "(v[" i "])"
   printf "static void call_%s(const int *v) { (void)v; RESULT_%s(%s(%s)) }\n", called, returns, called, arguments
-  rows[count] = sprintf("    { \"%s\", %d, \"%s\", call_%s },", called, n, n ? parameters[0] : "", called)
-  count++
+  rows[count++] = sprintf("    { \"%s\", %d, \"%s\", call_%s },", called, n, n ? parameters[0] : "", called)
 }
 END {
   if (failed) exit 1
