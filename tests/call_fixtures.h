@@ -22,13 +22,13 @@ static void must(bool made) {
     X(hd_diff, hd_diff_free) X(hd_breakdown, hd_breakdown_free) X(hd_merger, hd_merger_free) \
     X(hd_rows_writer, hd_rows_writer_free) X(hd_chrome_writer, hd_chrome_writer_free) \
     X(hd_deduplicator, hd_deduplicator_free) X(hd_memory_dump_manager, hd_memory_dump_manager_free) \
-    X(hd_profile, hd_profile_free) X(hd_identity_change, hd_identity_change_free) X(hd_dominators, hd_dominators_free) \
-    X(hd_histogram, hd_histogram_free) X(hd_graph_change, hd_graph_change_free) X(hd_links, hd_links_free) \
+    X(hd_profile, hd_profile_free) X(hd_identity_change, hd_identity_change_free) \
+    X(hd_dominators, hd_dominators_free) X(hd_histogram, hd_histogram_free) X(hd_graph_change, hd_graph_change_free) X(hd_links, hd_links_free) \
     X(hd_paths, hd_paths_free) X(hd_graph, hd_graph_free) X(hd_places, hd_places_free) X(hd_dump, hd_dump_free) \
     X(hd_pages, hd_pages_free) X(hd_recorder, hd_recorder_free) X(hd_register, hd_register_free) \
     X(hd_contexts, hd_contexts_free) X(hd_netcf_reader, hd_netcf_close) X(hd_netcf, hd_netcf_free) \
-    X(hd_dart_reader, hd_dart_close) X(hd_string_table, hd_string_table_free) X(hd_length_table, hd_length_table_free) \
-    X(hd_library_table, hd_library_table_free) X(hd_dart, hd_dart_free) X(hd_v8_origins, hd_v8_origins_free) \
+    X(hd_dart_reader, hd_dart_close) X(hd_string_table, hd_string_table_free) \
+    X(hd_length_table, hd_length_table_free) X(hd_library_table, hd_library_table_free) X(hd_dart, hd_dart_free) X(hd_v8_origins, hd_v8_origins_free) \
     X(hd_v8, hd_v8_free) X(hd_memprof_reader, hd_memprof_close) X(hd_memprof_merger, hd_memprof_merger_free) \
     X(hd_memprof_symbols, hd_memprof_symbols_free) X(hd_memprof_index, hd_memprof_index_free) \
     X(hd_memprof_builder, hd_memprof_builder_free) X(hd_memprof, hd_memprof_free)
@@ -170,7 +170,8 @@ static const hd_memprof_raw *raw_valid(void) {
     return &raw;
 }
 
-static uint32_t symbolize(void *user, const hd_memprof_address *address, hd_memprof_frame *frames, uint32_t capacity) {
+static uint32_t symbolize(void *user, const hd_memprof_address *address, hd_memprof_frame *frames,
+                          uint32_t capacity) {
     (void)user, (void)address;
     frames->function = hd_cstr("f");
     return capacity ? 1 : 0;
@@ -183,26 +184,32 @@ CREATED(hd_memprof_merger, hd_memprof_merger_create(NULL, NULL))
 MADE(hd_memprof_symbols, hd_memprof_symbolize(raw_valid(), &symbolizer, NULL, &out, NULL))
 MADE(hd_memprof_index, hd_memprof_index_build(raw_valid(), &symbolizer, NULL, &out, NULL))
 
-/* What a call reads: a file of the format that its name says. */
+static hd_status trace_of_a_scalar(hd_out to) {
+    hd_scalar scalar = { .pid = 1, .dump = "0x1", .time_us = 1, .allocator = "m", .name = "size", .units = "bytes" };
+    return hd_chrome_write_dumps(&(hd_chrome_dumps){ .scalars = &scalar, .scalar_count = 1 }, NULL, to, NULL);
+}
+
+/* A file of the format that the call's name says. */
+static hd_status file_of_format(hd_out to) {
+    hd_graph *graph = graph_of_three(true);
+    hd_status status;
+    if (is_called("hd_netcf") || is_called("hd_dump_netcf")) status = hd_netcf_write_graph(graph, NULL, NULL, to, NULL);
+    else if (is_called("hd_dart") || is_called("hd_dump_dart") || strstr(calling, "_table_free"))
+        status = hd_dart_write_graph(graph, hd_cstr("d"), NULL, to, NULL);
+    else if (is_called("hd_v8") || is_called("hd_dump_v8") || is_called("hd_dump_graph"))
+        status = hd_v8_write_graph(graph, NULL, to, NULL);
+    else if (is_called("hd_memprof_index_read") || is_called("hd_dump_memprof_index"))
+        status = hd_memprof_index_write(hd_memprof_index_valid(), NULL, NULL, to, NULL);
+    else if (is_called("hd_memprof") || is_called("hd_dump_memprof"))
+        status = hd_memprof_write_raw(raw_valid(), 0, NULL, to, NULL);
+    else status = is_called("hd_dump_scalar") ? trace_of_a_scalar(to) : hd_chrome_write(heap_kept(), 1, NULL, to, NULL);
+    hd_graph_free(graph);
+    return status;
+}
+
+/* What a call reads. */
 static hd_in in_valid(void) {
-    hd_out to = hd_out_memory(&input);
-    const hd_heap *heap;
-    hd_graph *graph;
-    if (!input.size) {
-        graph = graph_of_three(true);
-        if (is_called("hd_netcf") || is_called("hd_dump_netcf")) must(!hd_netcf_write_graph(graph, NULL, NULL, to, NULL));
-        else if (is_called("hd_dart") || is_called("hd_dump_dart") || strstr(calling, "_table_free")) must(!hd_dart_write_graph(graph, hd_cstr("d"), NULL, to, NULL));
-        else if (is_called("hd_v8") || is_called("hd_dump_v8") || is_called("hd_dump_graph")) must(!hd_v8_write_graph(graph, NULL, to, NULL));
-        else if (is_called("hd_memprof_index_read") || is_called("hd_dump_memprof_index"))
-            must(!hd_memprof_index_write(hd_memprof_index_valid(), NULL, NULL, to, NULL));
-        else if (is_called("hd_memprof") || is_called("hd_dump_memprof")) must(!hd_memprof_write_raw(raw_valid(), 0, NULL, to, NULL));
-        else if (is_called("hd_dump_scalar"))
-            must(!hd_chrome_write_dumps(&(hd_chrome_dumps){ .scalars = &(hd_scalar){ .pid = 1, .dump = "0x1", .time_us = 1,
-                                        .allocator = "m", .name = "size", .units = "bytes", .value = 1 }, .scalar_count = 1 },
-                                        NULL, to, NULL));
-        else heap = heap_kept(), must(!hd_chrome_write(heap, 1, NULL, to, NULL));
-        hd_graph_free(graph);
-    }
+    if (!input.size) must(!file_of_format(hd_out_memory(&input)));
     return hd_in_memory(input.data, input.size);
 }
 

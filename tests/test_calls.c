@@ -1,6 +1,6 @@
-/* Calls all public functions with arguments that are valid, NULL, zero or past the last: each call is defined, and of
-   what it should not be called with it makes nothing. calls.awk makes the table of calls from the header's declarations, so
-   that it is complete; here stands what an argument of each type can be. A function with a new type does not compile.
+/* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call is defined, and with
+   arguments that are not valid it makes nothing. calls.awk makes the table of calls from the header's declarations, so
+   that it is complete; this file says what an argument of each type can be. A function with a new type does not compile.
 
    Each function is called in a process of its own: with valid arguments, and with each pair of its arguments varied. */
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 #include "private.h"
 #include "call_fixtures.h"
 
-enum { MOST = 12, VARIANTS = 4 }; /* of an argument: 0 valid, 1 NULL or zero, 2 and 3 more numbers that are not valid */
+/* Of an argument: 0 is valid, 1 is NULL or zero, 2 and 3 are other numbers that are not valid. */
+enum { MOST = 12, VARIANTS = 4 };
 
 static const int *variants;
 static bool missing;             /* an object or a result is NULL that has to be there */
@@ -173,14 +174,16 @@ static const hd_graph *const *ARG_hd_graph_list(int v) {
     two_graphs[0] = hd_graph_valid();
     return v == 1 ? NULL : two_graphs;
 }
-static const hd_format *ARG_hd_format_p(int v) { return (const hd_format *)optional(v, (void *)(uintptr_t)hd_format_at(0)); }
+static const hd_format *ARG_hd_format_p(int v) { return v ? NULL : hd_format_at(0); }
 static FILE *ARG_FILE_file_p(int v) { return (FILE *)optional(v, stderr); }
 
 /* Callbacks. */
 static bool matches(void *user, hd_str name) { return (void)user, name.len > 1; }
 static uint32_t renames(void *user, hd_str name, hd_str *path) { return (void)user, *path = name, 1; }
 static int64_t reads(void *user, void *to, size_t capacity) { return (void)user, (void)to, (void)capacity, 0; }
-static hd_status writes(void *user, const void *data, size_t size) { return (void)user, (void)data, (void)size, HD_OK; }
+static hd_status writes(void *user, const void *data, size_t size) {
+    return (void)user, (void)data, (void)size, HD_OK;
+}
 static hd_status each_fact(void *user, const hd_fact *fact) { return (void)user, (void)fact, HD_OK; }
 static hd_status each_row(void *user, const hd_tree_row *row) { return (void)user, (void)row, HD_OK; }
 static hd_status each_diff(void *user, const hd_diff_row *row) { return (void)user, (void)row, HD_OK; }
@@ -189,7 +192,9 @@ static void each_live(void *user, const hd_allocation *live) { (void)user, (void
 static void each_module(void *user, const hd_module *module, bool loaded) { (void)user, (void)module, (void)loaded; }
 static void each_stat(void *user, const hd_allocator_stat *stat) { (void)user, (void)stat; }
 static void each_address(void *user, uint64_t address) { (void)user, (void)address; }
-static void each_context(void *user, uint32_t context, const uint32_t *nodes) { (void)user, (void)context, (void)nodes; }
+static void each_context(void *user, uint32_t context, const uint32_t *nodes) {
+    (void)user, (void)context, (void)nodes;
+}
 static void each_lifetime(void *user, const hd_lifetimes *of, const uint64_t *pcs, size_t count) {
     (void)user, (void)of, (void)pcs, (void)count;
 }
@@ -328,7 +333,8 @@ static size_t a_count;
 #define ARG_uint32_t_id_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_node_p(v) (uint32_t *)object(v, numbers)
 #define ARG_uint32_t_nodes_p(v) (uint32_t *)object(v, memset(numbers, 0, sizeof numbers))
-#define ARG_uint32_t_number_p(v) (is_called("hd_graph_add_name") ? (uint32_t *)optional(v, numbers) : (uint32_t *)object(v, numbers))
+#define ARG_uint32_t_number_p(v) \
+    (uint32_t *)(is_called("hd_graph_add_name") ? optional(v, numbers) : object(v, numbers))
 #define ARG_uint32_t_objects_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_without_p(v) ZEROS(v, numbers)
 #define ARG_uint64_t_blocks_p(v) ZEROS(v, words)
@@ -382,7 +388,11 @@ static void status_of(hd_status status) {
         if (strstr(calling, "_create")) out_##type = result; \
     }
 #if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
-#define RESULT_OF(type, call) { type result = call; __builtin_clear_padding(&result); of_nothing(&result, sizeof result); }
+#define RESULT_OF(type, call) { \
+        type result = call; \
+        __builtin_clear_padding(&result); \
+        of_nothing(&result, sizeof result); \
+    }
 #else
 #define RESULT_OF(type, call) { type result = call; if (sizeof result <= 8) of_nothing(&result, sizeof result); }
 #endif

@@ -214,7 +214,8 @@ static void nodes_without_cells_are_not_merged(void **state) {
 
 static void axes_are_matched_by_name(void **state) {
     (void)state;
-    hd_profile *into = hd_profile_create(&(hd_profile_desc){ .axis_count = 2, .axis_name = { "type", "thread" } }, NULL);
+    hd_profile_desc desc = { .axis_count = 2, .axis_name = { "type", "thread" } };
+    hd_profile *into = hd_profile_create(&desc, NULL);
     hd_profile *from = profile_new(2); /* backtrace, type */
     add_cell(from, "/f", "/T", 1, 1);
     add_cell(from, "/g", "/T", 2, 1);
@@ -322,7 +323,8 @@ static void breakdowns_unite_their_axes(void **state) {
     hd_breakdown *b[3], *sum;
     hd_error err;
     for (int i = 0; i < 3; i++) {
-        hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 2, .axis_name = { names[i][0], names[i][1] } }, NULL);
+        hd_profile_desc desc = { .axis_count = 2, .axis_name = { names[i][0], names[i][1] } };
+        hd_profile *p = hd_profile_create(&desc, NULL);
         add_cell(p, "/a", "/b", 1u << i, 1);
         b[i] = exported(p, (hd_cutoff){ 0 });
         hd_profile_free(p);

@@ -39,7 +39,8 @@ static void record(hd_recorder *rec, int number) {
 
 /* All orders of three. */
 static void recorders_are_freed_in_any_order(void **state) {
-    static const int orders[][RECORDERS] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    static const int orders[][RECORDERS] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                             { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
     (void)state;
     for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
         hd_recorder *rec[RECORDERS];
