@@ -17,7 +17,7 @@ static void must(bool made) {
     exit(3);
 }
 
-/* Each with what makes one and what frees one. Those made of others come before them. */
+/* Types of objects, and the function that frees each. An object made of others comes before them. */
 #define OBJECTS(X) \
     X(hd_diff, hd_diff_free) X(hd_breakdown, hd_breakdown_free) X(hd_merger, hd_merger_free) \
     X(hd_rows_writer, hd_rows_writer_free) X(hd_chrome_writer, hd_chrome_writer_free) \
@@ -37,7 +37,7 @@ static void must(bool made) {
 OBJECTS(OBJECT)
 #undef OBJECT
 
-/* One that is valid, made once a call; `forget` is for the one that a call has freed. */
+/* A valid object, made once a call. `forget` drops the object that a call has freed. */
 static void (*forget)(void);
 #define OBJECT(type, end) \
     static void type##_forget(void) { the_##type = NULL; } \
@@ -49,8 +49,8 @@ static void (*forget)(void);
 OBJECTS(OBJECT)
 #undef OBJECT
 
-static hd_buffer written;        /* what calls write */
-static hd_buffer input;          /* what calls read */
+static hd_buffer written;        /* output of calls */
+static hd_buffer input;          /* input of calls */
 
 /* A second graph where both are needed. */
 static hd_graph *graph_of_three(bool sealed) {
@@ -207,7 +207,7 @@ static hd_status file_of_format(hd_out to) {
     return status;
 }
 
-/* What a call reads. */
+/* The input of a call. */
 static hd_in in_valid(void) {
     if (!input.size) must(!file_of_format(hd_out_memory(&input)));
     return hd_in_memory(input.data, input.size);
@@ -250,7 +250,7 @@ static hd_file *file_valid(void) {
     return &the_file;
 }
 
-/* Frees all that a call was given, and all that it made. */
+/* Frees the arguments and the results of a call. */
 static void fixtures_free(void) {
     hd_in_close(&out_in);
     if (file_made && the_file.path[0]) hd_file_discard(&the_file);

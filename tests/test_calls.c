@@ -1,6 +1,6 @@
 /* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call is defined, and with
    arguments that are not valid it makes nothing. calls.awk makes the table of calls from the header's declarations, so
-   that it is complete; this file says what an argument of each type can be. A function with a new type does not compile.
+   that it is complete; this file has the arguments of each type. A function with a new type does not compile.
 
    Each function is called in a process of its own: with valid arguments, and with each pair of its arguments varied. */
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "private.h"
 #include "call_fixtures.h"
 
-/* Of an argument: 0 is valid, 1 is NULL or zero, 2 and 3 are other numbers that are not valid. */
+/* Variant 0 of an argument is valid, 1 is NULL or zero, 2 and 3 are other numbers that are not valid. */
 enum { MOST = 12, VARIANTS = 4 };
 
 static const int *variants;
@@ -55,7 +55,7 @@ static uint64_t words[4096];
 static uint8_t some_flags[4096];
 static const uint8_t *two_reached[2];
 
-/* Objects and results: one that is valid, or NULL. */
+/* Objects and results: a valid one, or NULL. */
 #define OBJECT(type, end) \
     HD_UNUSED static type *ARG_##type##_p(int v) { \
         if (v) return missing = true, (type *)NULL; \
@@ -91,7 +91,7 @@ OBJECTS(OBJECT)
 STRUCTS(STRUCT)
 #undef STRUCT
 
-/* What may be NULL. */
+/* Structs that may be NULL. */
 #define OPTIONS(X) \
     X(hd_options) X(hd_cutoff) X(hd_tree_options) X(hd_top_options) X(hd_snapshot_options) X(hd_pages_options) \
     X(hd_dominator_options) X(hd_profile_desc) X(hd_recorder_desc) X(hd_graph_desc) X(hd_memprof_builder_desc) \
@@ -381,7 +381,7 @@ static void status_of(hd_status status) {
 
 #define RESULT_void(call) call;
 #define RESULT_hd_status(call) status_of(call);
-/* One that a call made is to be freed. */
+/* An object that a call made has to be freed. */
 #define RESULT_OBJECT(type, call) { \
         type *result = (type *)(uintptr_t)call; \
         of_nothing(&result, sizeof result); \
@@ -528,7 +528,7 @@ static void call_with(const int *v) {
     else row->call(v);
     if (is_called("hd_recorder_fork_prepare")) hd_recorder_fork_parent(v[0] ? NULL : hd_recorder_valid());
     if (frees() && forget) forget();
-    if (is_called("hd_dump_set_memprof_index")) hd_memprof_index_forget(); /* the dump's, come what may */
+    if (is_called("hd_dump_set_memprof_index")) hd_memprof_index_forget(); /* the dump owns it, also after a failure */
     if ((is_called("hd_dump_add_heap") && !v[1]) || (is_called("hd_heap_release") && !v[0])) hd_profile_forget();
     fixtures_free();
 }
@@ -584,7 +584,7 @@ static void call_apart(void) {
     for (int freed = 0; freed < 2; freed++) call_without_other(freed);
 }
 
-/* In a process of its own: a crash is the answer of one function. Counts those that are not as expected. */
+/* In a process of its own: a crash is the answer of one function. Counts the functions that failed. */
 static int each_in_a_process(void (*call)(void), int *failed) {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM };
     const char *only = getenv("TEST_CALLS"); /* names begin with it */

@@ -12,7 +12,7 @@ enum { RECORDERS = 3, BYTES = 10 };
 
 static char blocks[1000];
 
-/* What is live in a recorder, as "Load T 10, More T 20". */
+/* Compares the live blocks of a recorder with a text: "Load T 10, More T 20". */
 static void holds(hd_recorder *rec, const char *expected) {
     hd_profile *profile = NULL;
     hd_error err;
