@@ -17378,9 +17378,11 @@ static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *des
     return HD_OK;
 }
 
-/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. */
+/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. A signal handler
+   records nothing meanwhile: it would lock a recorder while this thread has the tracker. */
 static void hd__recorder_untrack(hd_recorder *rec) {
     hd_contexts *c = rec->contexts;
+    hd_record_suspend();
     if (rec->shows_contexts) {
         hd__contexts_lock(c);
         hd__contexts_hide(c);
@@ -17391,6 +17393,7 @@ static void hd__recorder_untrack(hd_recorder *rec) {
         hd_tracker_stop();
     if (rec->shares_contexts && !--c->recorders) hd_contexts_free(c);
     hd__tracker_unlock();
+    hd_record_resume();
 }
 
 /* Makes the record of this process: the first of a recorder, or that of a fork's child. */
@@ -17444,17 +17447,20 @@ static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *des
     if (desc->ages && !desc->clock) return hd__fail(err, HD_INVALID, "ages need a clock");
     if (desc->region && !hd__region_is(desc->region, desc->region_bytes))
         return hd__fail(err, HD_INVALID, "a region that hd_region_init made expected");
+    hd_record_suspend();         /* as hd__recorder_untrack does */
     hd__tracker_lock();
     status = hd__recorder_track(rec, &desc->tracker, err);
     hd__tracker_unlock();
-    if (status) return status;
-    hd__contexts_lock(rec->contexts);
-    if (desc->region && rec->contexts->column)
-        status = hd__fail(err, HD_INVALID, "these contexts are another recorder's in a region");
-    else
-        rec->shows_contexts = desc->region != NULL;
-    if (!status) status = hd__recorder_show(rec, NULL, err);
-    hd__contexts_unlock(rec->contexts);
+    if (!status) {
+        hd__contexts_lock(rec->contexts);
+        if (desc->region && rec->contexts->column)
+            status = hd__fail(err, HD_INVALID, "these contexts are another recorder's in a region");
+        else
+            rec->shows_contexts = desc->region != NULL;
+        if (!status) status = hd__recorder_show(rec, NULL, err);
+        hd__contexts_unlock(rec->contexts);
+    }
+    hd_record_resume();
     return status;
 }
 
