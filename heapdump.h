@@ -17378,8 +17378,8 @@ static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *des
     return HD_OK;
 }
 
-/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. A signal handler
-   records nothing meanwhile: it would lock a recorder while this thread has the tracker. */
+/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. A signal
+   handler records nothing meanwhile: it would lock a recorder while this thread has the tracker. */
 static void hd__recorder_untrack(hd_recorder *rec) {
     hd_contexts *c = rec->contexts;
     hd_record_suspend();

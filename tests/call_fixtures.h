@@ -23,12 +23,13 @@ static void must(bool made) {
     X(hd_rows_writer, hd_rows_writer_free) X(hd_chrome_writer, hd_chrome_writer_free) \
     X(hd_deduplicator, hd_deduplicator_free) X(hd_memory_dump_manager, hd_memory_dump_manager_free) \
     X(hd_profile, hd_profile_free) X(hd_identity_change, hd_identity_change_free) \
-    X(hd_dominators, hd_dominators_free) X(hd_histogram, hd_histogram_free) X(hd_graph_change, hd_graph_change_free) X(hd_links, hd_links_free) \
-    X(hd_paths, hd_paths_free) X(hd_graph, hd_graph_free) X(hd_places, hd_places_free) X(hd_dump, hd_dump_free) \
-    X(hd_pages, hd_pages_free) X(hd_recorder, hd_recorder_free) X(hd_register, hd_register_free) \
-    X(hd_contexts, hd_contexts_free) X(hd_netcf_reader, hd_netcf_close) X(hd_netcf, hd_netcf_free) \
-    X(hd_dart_reader, hd_dart_close) X(hd_string_table, hd_string_table_free) \
-    X(hd_length_table, hd_length_table_free) X(hd_library_table, hd_library_table_free) X(hd_dart, hd_dart_free) X(hd_v8_origins, hd_v8_origins_free) \
+    X(hd_dominators, hd_dominators_free) X(hd_histogram, hd_histogram_free) \
+    X(hd_graph_change, hd_graph_change_free) X(hd_links, hd_links_free) X(hd_paths, hd_paths_free) \
+    X(hd_graph, hd_graph_free) X(hd_places, hd_places_free) X(hd_dump, hd_dump_free) X(hd_pages, hd_pages_free) \
+    X(hd_recorder, hd_recorder_free) X(hd_register, hd_register_free) X(hd_contexts, hd_contexts_free) \
+    X(hd_netcf_reader, hd_netcf_close) X(hd_netcf, hd_netcf_free) X(hd_dart_reader, hd_dart_close) \
+    X(hd_string_table, hd_string_table_free) X(hd_length_table, hd_length_table_free) \
+    X(hd_library_table, hd_library_table_free) X(hd_dart, hd_dart_free) X(hd_v8_origins, hd_v8_origins_free) \
     X(hd_v8, hd_v8_free) X(hd_memprof_reader, hd_memprof_close) X(hd_memprof_merger, hd_memprof_merger_free) \
     X(hd_memprof_symbols, hd_memprof_symbols_free) X(hd_memprof_index, hd_memprof_index_free) \
     X(hd_memprof_builder, hd_memprof_builder_free) X(hd_memprof, hd_memprof_free)
@@ -193,7 +194,8 @@ static hd_status trace_of_a_scalar(hd_out to) {
 static hd_status file_of_format(hd_out to) {
     hd_graph *graph = graph_of_three(true);
     hd_status status;
-    if (is_called("hd_netcf") || is_called("hd_dump_netcf")) status = hd_netcf_write_graph(graph, NULL, NULL, to, NULL);
+    if (is_called("hd_netcf") || is_called("hd_dump_netcf"))
+        status = hd_netcf_write_graph(graph, NULL, NULL, to, NULL);
     else if (is_called("hd_dart") || is_called("hd_dump_dart") || strstr(calling, "_table_free"))
         status = hd_dart_write_graph(graph, hd_cstr("d"), NULL, to, NULL);
     else if (is_called("hd_v8") || is_called("hd_dump_v8") || is_called("hd_dump_graph"))
@@ -202,7 +204,8 @@ static hd_status file_of_format(hd_out to) {
         status = hd_memprof_index_write(hd_memprof_index_valid(), NULL, NULL, to, NULL);
     else if (is_called("hd_memprof") || is_called("hd_dump_memprof"))
         status = hd_memprof_write_raw(raw_valid(), 0, NULL, to, NULL);
-    else status = is_called("hd_dump_scalar") ? trace_of_a_scalar(to) : hd_chrome_write(heap_kept(), 1, NULL, to, NULL);
+    else if (is_called("hd_dump_scalar")) status = trace_of_a_scalar(to);
+    else status = hd_chrome_write(heap_kept(), 1, NULL, to, NULL);
     hd_graph_free(graph);
     return status;
 }

@@ -1,8 +1,9 @@
-/* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call is defined, and with
-   arguments that are not valid it makes nothing. calls.awk makes the table of calls from the header's declarations, so
-   that it is complete; this file has the arguments of each type. A function with a new type does not compile.
+/* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call is defined, and
+   with arguments that are not valid it makes nothing. calls.awk makes the table of calls from the header's
+   declarations, so that it is complete; this file has the arguments of each type. A function with a new type does
+   not compile.
 
-   Each function is called in a process of its own: with valid arguments, and with each pair of its arguments varied. */
+   Each function is called in a process of its own: with valid arguments, and with each pair of arguments varied. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -298,7 +299,7 @@ static const uint64_t some_index[] = { 0, 1000, 0x80000000u, HD_NONE };
 #define ARG_char_id_p(v) text(v)
 #define ARG_char_key_p(v) text(v)
 #define ARG_char_name_p(v) text(v)
-#define ARG_char_path_p(v) ((v) ? text(v) : path_valid())
+#define ARG_char_path_p(v) (v == 0 ? path_valid() : v == 1 ? NULL : v == 2 ? "" : "/nowhere/name")
 #define ARG_char_s_p(v) text(v)
 #define ARG_char_text_p(v) text(v)
 #define ARG_char_type_p(v) text(v)
@@ -528,7 +529,8 @@ static void call_with(const int *v) {
     else row->call(v);
     if (is_called("hd_recorder_fork_prepare")) hd_recorder_fork_parent(v[0] ? NULL : hd_recorder_valid());
     if (frees() && forget) forget();
-    if (is_called("hd_dump_set_memprof_index")) hd_memprof_index_forget(); /* the dump owns it, also after a failure */
+    /* A dump owns these, also after a failure. */
+    if (is_called("hd_dump_set_memprof_index")) hd_memprof_index_forget();
     if ((is_called("hd_dump_add_heap") && !v[1]) || (is_called("hd_heap_release") && !v[0])) hd_profile_forget();
     fixtures_free();
 }

@@ -299,7 +299,8 @@ check "$c99: HEAPDUMP_NO_SIMD" asserting "$c99 -DHEAPDUMP_NO_SIMD"
 check "$cxx: the header inside extern \"C\"" compile "$cxx11" ../nested.c
 check "C implementation, C main, C++ file" two_files ../c.o "$c99" "$cxx11" "$cxx"
 check "C++ implementation, C main, C++ file" two_files ../cxx.o "$c99" "$cxx11" "$cxx"
-check "C implementation, C main with HD_MAX_AXES=2, C++ file with 16" two_files ../c.o "$c99 -DHD_MAX_AXES=2" "$cxx11 -DHD_MAX_AXES=16" "$cxx"
+check "C implementation, C main with HD_MAX_AXES=2, C++ file with 16" \
+  two_files ../c.o "$c99 -DHD_MAX_AXES=2" "$cxx11 -DHD_MAX_AXES=16" "$cxx"
 check "a static copy in a C file and one in a C++ file" two_copies "$c99" "$cxx11" "$cxx"
 order=("" "before" "after" "declared before, implemented after")
 for n in 1 2 3; do
