@@ -102,6 +102,7 @@ typedef struct arguments {
     bool format_help;            /* instead, to list these */
     const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */
     bool gc;                     /* capture */
+    double wait;                 /* seconds without a sign of life; 0: usual */
     double every;                /* seconds between two; 0: one is taken, of watch the usual */
     hd_order order;              /* --sort of lists */
     bool ordered;                /* it was given */

@@ -47,7 +47,7 @@ static const command commands[] = {
               "Keys: s and S sort by another column; / filters by a regular expression; space freezes what is shown, d\n"
               "shows what changed since then; w writes a snapshot; Tab goes to the next process; arrows, PgUp and PgDn\n"
               "scroll; ? helps; q quits, and the recording goes on: watch can come back at any time.",
-      .options = "every count sort filter top json output",
+      .options = "every count sort filter top wait json output",
       .examples = "heapdump watch server.json\n"
                   "heapdump watch --sort growth --filter cache 1234\n"
                   "heapdump watch --json --every 10 server.json | jq '.sites[0]'" },
@@ -57,14 +57,14 @@ static const command commands[] = {
       .help = "Adds what is live now, of all processes of a recording, to its file, or with -o writes another file. The\n"
               "recording is that which writes FILE, or that of the process PID; its user and root may ask. The program\n"
               "does not wait meanwhile: each call stack is exact, but was looked at one after the other.",
-      .options = "output",
+      .options = "output wait",
       .examples = "heapdump snapshot app.json; heapdump tree app.json     # what is live now" },
     { .name = "stop", .run = run_stop,
       .summary = "end a recording; the program goes on",
-      .usage = "FILE|PID",
+      .usage = "[OPTIONS] FILE|PID",
       .help = "Ends the recording that writes FILE, or that of the process PID, and returns when its file is whole. The\n"
               "program goes on, and what it allocates from then on is seen by nobody.",
-      .options = "",
+      .options = "wait",
       .examples = "heapdump stop server.json; heapdump suspects server.json" },
     { .name = "recover", .run = run_recover,
       .summary = "what `record --keep` left, where heapdump was killed",
@@ -150,7 +150,7 @@ static const command commands[] = {
               "It takes a recording that runs, by the FILE that it writes or the PID of a process, or what record --keep FILE\n"
               "left, also of processes that are dead; recorded with --blocks, or as a MemProf profile. Other formats do not\n"
               "say where blocks are. Sizes are those asked for: what the allocator puts beside them is not known.",
-      .options = "top all by page-size pid wide bytes json csv output",
+      .options = "top all by page-size pid wait wide bytes json csv output",
       .examples = "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region\n"
                   "heapdump record --blocks -o server.json -- ./server & # then heapdump pages server.json" },
     { .name = "check", .run = run_check,

@@ -528,6 +528,8 @@ static const option_row rows[] = {
     { "watch", "every", "SECONDS", take_seconds, AT(every),
       "look so often; less often where a look takes more than a fifth of that [1]" },
     { "", "count", "N", take_count, AT(count), "number of snapshots to take [2 with --every, else 1]" },
+    { "", "wait", "SECONDS", take_seconds, AT(wait),
+      "wait so long for a sign of life of the recording, which gives one each 0.5 s [2]" },
     { "watch", "count", "N", take_count, AT(count), "end after so many looks [none]" },
     { "", "sort", "KEY", take_order, AT(order),
       "order of the lines: bytes, blocks, self or name [bytes]; self: in a tree, bytes\n"

@@ -212,11 +212,12 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
 
 /* Regions. ------------------------------------------------------------------------------------- */
 
-bool pages_open(const char *what, region *r) {
+bool pages_open(const arguments *a, const char *what, region *r) {
     static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not "
                                  "say where blocks are";
-    int fd = recording_region(what);
-    if (fd < 0) fd = open(what, O_RDONLY | O_CLOEXEC);
+    int fd = recording_region(a, what);
+    if (fd == -1) fd = open(what, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd == -2) return false;
     if (fd < 0) {
         char *end;
         bool is_number = *what && (strtoull(what, &end, 10), !*end);
@@ -443,7 +444,7 @@ int run_pages(const arguments *a) {
         return usage("--by of pages takes function, stack or type, not '%s'", a->by);
     if (a->page_size && (a->page_size < 64 || a->page_size > (uint64_t)1 << 30 || a->page_size & (a->page_size - 1)))
         return usage("--page-size takes a power of two from 64 to 1G");
-    if (!pages_open(a->files[0], &r)) return BAD_INPUT;
+    if (!pages_open(a, a->files[0], &r)) return BAD_INPUT;
     status = answer_open(&to, a, "processes");
     if (!status) status = answer_close(&to, put_processes(a, &r, &to));
     pages_close(&r);

@@ -52,7 +52,7 @@ typedef struct paged {
 
 /* The region of a recording that runs, by the file that it writes or the pid of a process, or a file of
    record --keep; false, and told: it is none. */
-bool pages_open(const char *what, region *r);
+bool pages_open(const arguments *a, const char *what, region *r);
 void pages_close(region *r);
 /* The processes of it that have live blocks, those with most first: that of --pid, or of `what` where it is a pid, else
    all. Their number; to be freed, each by paged_free and all by free. */

@@ -190,7 +190,7 @@ static void signals_take(recording *r) {
 static void wait_once(recording *r, int milliseconds) {
     enum { FIRST = 4 };
     struct pollfd *wait = needed(calloc(FIRST + JOINING + r->count, sizeof *wait));
-    int own[FIRST] = { join_has_room(r) ? r->listener : -1, r->control, r->signals, r->timer }, who[JOINING];
+    int own[FIRST] = { join_has_room(r) ? r->listener : -1, control_polled(r), r->signals, r->timer }, who[JOINING];
     nfds_t n = 0, joins;
     uint64_t times;
     for (; n < FIRST; n++) wait[n].fd = own[n];
@@ -261,7 +261,7 @@ static int record_finish(recording *r) {
     sigprocmask(SIG_BLOCK, &set, NULL);
     discarded = NULL;            /* what is whole stays */
     tell_recorded(r, status);
-    control_stopped(r, status);
+    control_close(r, status);
     return status;
 }
 
@@ -297,7 +297,7 @@ static int check_output(const char *path) {
 }
 
 static void recording_free(recording *r) {
-    const int own[] = { r->listener, r->control, r->signals, r->timer, r->region.fd };
+    const int own[] = { r->listener, r->signals, r->timer, r->region.fd };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i] >= 0) close(own[i]);
     timeline_free(r);
@@ -366,8 +366,7 @@ static int record_run(recording *r) {
 }
 
 int run_record(const arguments *a) {
-    static recording r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
-                           .signals = -1, .file = { .fd = -1 } };
+    static recording r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1, .file = { .fd = -1 } };
     arguments condensed = *a;
     bool axes = a->ages || a->threads;
     int status;
@@ -402,8 +401,8 @@ static bool has_axes(const region *r) {
 
 /* What --keep left of a recording, also of one whose heapdump was killed. */
 int run_recover(const arguments *a) {
-    recording r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
-                    .signals = -1, .file = { .fd = -1 }, .at_peak = true, .at_exit = true };
+    recording r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1,
+                    .file = { .fd = -1 }, .at_peak = true, .at_exit = true };
     arguments condensed = *a;
     int status;
     if (a->file_count != 1) return usage("recover takes one file, that of record --keep");

@@ -100,11 +100,13 @@ typedef struct unrecorded {
     uint64_t next_us;            /* when it is time to look */
 } unrecorded;
 
+typedef struct control control;
+
 typedef struct recording {
     const arguments *a;
     region region;
-    int listener, control;       /* sockets; -1: none */
-    int asked_to_stop;           /* the socket of who did */
+    int listener;                /* a socket; -1: none */
+    control *control;            /* what asks us while we run; NULL: nobody can */
     int timer, signals;
     int spare;                   /* a file that can be closed for another; -1: none */
     struct rlimit files;         /* of the program */
@@ -181,12 +183,17 @@ void resident_keep(const recording *r, const process *p, kept *k);
 hd_scalar *scalars_from(const recording *r, size_t first, size_t *count);
 void resident_told(const recording *r);
 
-/* snapshot.c */
-bool control_listen(recording *r);
+/* control.c */
+void control_listen(recording *r);
+/* What becomes readable when somebody asks; -1: nobody can. */
+int control_polled(const recording *r);
 void control_answer(recording *r);
-void control_stopped(recording *r, int status);
-/* The region of the recording that writes a file, or has a process, to be read and closed; -1: there is none. */
-int recording_region(const char *what);
+void control_close(recording *r, int status);
+
+/* snapshot.c */
+/* The region of the recording that writes a file, or has a process, to be read and closed; -1: there is none, -2: it
+   does not answer, as was told. */
+int recording_region(const arguments *a, const char *what);
 
 /* memprof_recorded.c */
 int memprof_recorded(recording *r);

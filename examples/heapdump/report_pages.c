@@ -60,7 +60,7 @@ int report_pages(report *r, const arguments *a) {
     paged *all;
     uint32_t n;
     view.by = NULL;
-    if (!pages_open(a->pages, &of)) return BAD_INPUT;
+    if (!pages_open(a, a->pages, &of)) return BAD_INPUT;
     n = pages_find(a, a->pages, &of, &all);
     if (!n) status = BAD_INPUT;
     json_array(&r->json, "pages");

@@ -1,182 +1,190 @@
-/* heapdump snapshot and stop: what may be asked of a recording while it runs. It listens on an abstract socket named
-   after its file, which tells by the kernel's word who asks. */
+/* heapdump snapshot and stop: find a running recording, send it a request, wait while it works. */
 
 #include "commands.h"
+#include "control.h"
 #include "record.h"
 
-#include <fcntl.h>
+#include <dirent.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 
-enum { ASK_PID, ASK_SNAPSHOT, ASK_STOP, ASK_REGION, CONTROL_VERSION = 1 };
+/* Finding. --------------------------------------------------------------------------------------- */
 
-typedef struct control_request {
-    uint32_t version, verb;
-    uint64_t pid;
-    char out[PATH_MAX];          /* of a snapshot: another file; "": that of the recording */
-} control_request;
+enum { REGIONS = 64, ABOVE = 256 };
 
-typedef struct control_reply {
-    int32_t status;              /* of the command that asks */
-    char text[PATH_MAX + 128];
-} control_reply;
+/* The argument of a command: the file of a recording, or a recorded process. */
+typedef struct sought {
+    const char *what;
+    bool is_file;
+    struct stat st;              /* of the file, or of the process's directory */
+    uint64_t region[REGIONS];    /* inodes of shared maps of the process */
+    long above[ABOVE];           /* the process and its ancestors */
+    int regions, depth;
+} sought;
 
-static const char control_name[] = "heapdump-";
+/* A recording that was connected to. */
+typedef struct found {
+    int fd;                      /* -1: none was found */
+    struct ucred who;            /* the process at the other end */
+    int rank;                    /* the highest of several matches is taken */
+    uint32_t crowded;            /* sockets with a recording's name that took no connection */
+} found;
 
-static int control_socket(const char *name, struct sockaddr_un *address, socklen_t *size) {
-    size_t n = strlen(name);
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    if (n > sizeof address->sun_path - 1) return -1;
-    memcpy(address->sun_path + 1, name, n);
-    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+/* The state or the parent of a process; 0: unknown. */
+static long process_field(long pid, bool state) {
+    char path[64], text[512], *end;
+    long parent = 0;
+    char is = 0;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    f = fopen(path, "re");
+    n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    end = strrchr(text, ')');    /* a program may be called anything */
+    if (!end || sscanf(end + 1, " %c %ld", &is, &parent) != 2) return 0;
+    return state ? is : parent;
 }
 
-/* Whether root or our own user is at the other end; `any`: we are root, and ask whoever it is. */
-static bool peer_is_user(int fd, bool any) {
-    struct ucred who;
-    socklen_t size = sizeof who;
-    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && (any || !who.uid || who.uid == geteuid());
-}
-
-/* The recording. -------------------------------------------------------------------------------- */
-
-/* Listens under the name of the file, which changes when that is written again; of a recording that has none before
-   its end, under our pid. */
-bool control_listen(recording *r) {
-    struct sockaddr_un address;
-    socklen_t size;
-    struct stat st = { .st_ino = (ino_t)getpid() };
-    char name[96];
-    int fd;
-    if (r->file.fd >= 0 && fstat(r->file.fd, &st)) return false;
-    snprintf(name, sizeof name, "%s%u-%llx-%llx", control_name, (unsigned)geteuid(), (unsigned long long)st.st_dev,
-             (unsigned long long)st.st_ino);
-    fd = control_socket(name, &address, &size);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 8)) {
-        if (fd >= 0) close(fd);
-        return false;
+static void seek_regions(sought *s, unsigned long long pid) {
+    char path[64], *line = NULL;
+    size_t room = 0;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%llu/maps", pid);
+    f = fopen(path, "re");
+    while (f && s->regions < REGIONS && getline(&line, &room, f) > 0) {
+        unsigned long long inode = 0;
+        char rights[8] = "";
+        if (sscanf(line, "%*s %7s %*s %*s %llu", rights, &inode) != 2 || rights[3] != 's' || !inode) continue;
+        if (!s->regions || s->region[s->regions - 1] != inode) s->region[s->regions++] = inode;
     }
-    if (r->control >= 0) close(r->control);
-    r->control = fd;
+    free(line);
+    if (f) fclose(f);
+}
+
+static bool seek(sought *s, const char *what) {
+    char path[64], *end;
+    unsigned long long pid = strtoull(what, &end, 10);
+    memset(s, 0, sizeof *s);
+    s->what = what;
+    s->is_file = !stat(what, &s->st);
+    if (s->is_file) return true;
+    snprintf(path, sizeof path, "/proc/%llu", pid);
+    if (*end || *what < '0' || *what > '9' || pid > INT_MAX || stat(path, &s->st)) return false;
+    seek_regions(s, pid);
+    for (long p = (long)pid; p > 0 && s->depth < ABOVE; p = process_field(p, false)) s->above[s->depth++] = p;
     return true;
 }
 
-/* A moment in a file of its own, or in ours. */
-static void control_snapshot(recording *r, const control_request *q, control_reply *to) {
-    timeline *t = &r->file;
-    size_t first = t->count, added;
-    uint32_t moment = ++t->moments;
-    uint64_t now = now_us(), bytes = 0;
-    hd_chrome_dumps dumps = { 0 };
-    if (r->a->record_format && !*q->out) {
-        to->status = BAD_INPUT;
-        snprintf(to->text, sizeof to->text, "a MemProf profile is written at its end; -o FILE takes a snapshot");
-        return;
-    }
-    processes_look(r);
-    unrecorded_look(r, true);
-    for (uint32_t i = 0; i < r->count; i++)
-        if (!r->processes[i].written && r->processes[i].state.counters.total_blocks) {
-            resident_look_at(r, &r->processes[i]);
-            timeline_add(r, &r->processes[i], HD_HEAP_LIVE, moment, 0, now);
-            bytes += r->processes[i].state.counters.live_bytes;
-        }
-    added = t->count - first;
-    if (!added) {
-        snprintf(to->text, sizeof to->text, "%s: nobody that is recorded lives", t->path);
-        return;
-    }
-    if (!*q->out) {
-        to->status = timeline_flush(r, first);
-    } else {
-        hd_heap *heaps = heaps_from(r, first);
-        hd_scalar *scalars = scalars_from(r, first, &dumps.scalar_count);
-        dumps.heaps = heaps;
-        dumps.heap_count = added;
-        dumps.scalars = scalars;
-        to->status = write_heaps(r->a, &dumps, NULL, q->out, false);
-        free(heaps);
-        free(scalars);
-        while (t->count > first) kept_release(&t->heaps[--t->count]);
-    }
-    if (to->status) snprintf(to->text, sizeof to->text, "%s could not be written", *q->out ? q->out : t->path);
-    else
-        snprintf(to->text, sizeof to->text, "%s has dump 0x%x: %zu process%s, %llu bytes live", *q->out ? q->out : t->path,
-                 moment, added, added == 1 ? "" : "es", (unsigned long long)bytes);
-}
-
-static void control_send(int fd, const control_reply *reply) {
-    if (send(fd, reply, sizeof *reply, MSG_NOSIGNAL) < 0) {} /* who asked has gone */
-    close(fd);
-}
-
-/* The region, to be read. */
-static void control_send_region(int to, const recording *r) {
-    control_reply reply = { .status = BAD_INPUT };
+static bool has_open(long pid, const struct stat *file) {
     char path[64];
-    int fd;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", r->region.fd);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
-        struct iovec data = { &reply, sizeof reply };
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &rights,
-                                  .msg_controllen = sizeof rights.bytes };
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        reply.status = DONE;
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), &fd, sizeof fd);
-        if (sendmsg(to, &message, MSG_NOSIGNAL) < 0) {} /* who asked has gone */
+    struct dirent *entry;
+    struct stat st;
+    bool is = false;
+    DIR *fds;
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    fds = opendir(path);
+    while (fds && !is && (entry = readdir(fds)))
+        is = *entry->d_name != '.' && !fstatat(dirfd(fds), entry->d_name, &st, 0) && st.st_dev == file->st_dev &&
+             st.st_ino == file->st_ino;
+    if (fds) closedir(fds);
+    return is;
+}
+
+/* The rank of a socket as the recording in question; 0: no match. Any user can choose any name, so the peer's user
+   decides first. Root also asks recordings of other users: the peer must be the owner of the file or process. */
+static int fits(const sought *s, uint64_t inode, uid_t named, const struct ucred *who) {
+    if (who->uid != named || (who->uid != geteuid() && geteuid())) return 0;
+    if (who->uid != geteuid() && who->uid != s->st.st_uid) return 0;
+    if (s->is_file) return has_open(who->pid, &s->st) ? ABOVE + 1 : 0;
+    for (int i = 0; i < s->regions; i++)
+        if (s->region[i] == inode) return ABOVE + 1;
+    for (int i = 0; i < s->depth; i++)
+        if (s->above[i] == who->pid) return ABOVE - i;
+    return 0;
+}
+
+static int control_connect(const char *name, struct ucred *who) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    socklen_t size = sizeof *who;
+    size_t n = strlen(name);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+    memcpy(address.sun_path + 1, name, n);
+    if (fd >= 0 &&
+        !connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+        !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &size))
+        return fd;
+    error = errno;
+    if (fd >= 0) close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Connects to the socket in a line of /proc/net/unix, if it has the name of a recording, and keeps the best match. */
+static void look_at_socket(const sought *s, char *line, found *f) {
+    char *name = strchr(line, '@');
+    unsigned long long device, inode, token;
+    unsigned uid;
+    struct ucred who;
+    int end = 0, fd, rank;
+    if (!name || strncmp(++name, control_prefix, strlen(control_prefix))) return;
+    name[strcspn(name, "\n")] = 0;
+    if (strlen(name) >= CONTROL_NAME - 1 ||
+        sscanf(name + strlen(control_prefix), "%u-%llx-%llx-%llx%n", &uid, &device, &inode, &token, &end) != 4 ||
+        name[strlen(control_prefix) + (size_t)end] || (geteuid() && uid != geteuid()))
+        return;
+    fd = control_connect(name, &who);
+    if (fd < 0) {
+        f->crowded += errno == EAGAIN;
+        return;
+    }
+    rank = fits(s, inode, uid, &who);
+    if (rank <= f->rank) {
         close(fd);
-    }
-    close(to);
-}
-
-void control_stopped(recording *r, int status) {
-    control_reply reply = { .status = status };
-    snprintf(reply.text, sizeof reply.text, "%s is whole", r->file.path);
-    if (r->asked_to_stop >= 0) control_send(r->asked_to_stop, &reply);
-    r->asked_to_stop = -1;
-}
-
-/* Answers who asks. */
-void control_answer(recording *r) {
-    static control_request q;
-    struct timeval patience = { 2, 0 };
-    control_reply reply = { .status = BAD_INPUT };
-    int fd = accept4(r->control, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0) return;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (!peer_is_user(fd, false) || recv(fd, &q, sizeof q, 0) != sizeof q || q.version != CONTROL_VERSION) {
-        close(fd);
         return;
     }
-    q.out[sizeof q.out - 1] = 0;
-    if (q.verb == ASK_PID) {
-        reply.status = q.pid == (uint64_t)getpid() ? DONE : BAD_INPUT;
-        for (uint32_t i = 0; i < r->count; i++)
-            if (r->processes[i].pid == q.pid && !r->processes[i].ended) reply.status = DONE;
-    } else if (q.verb == ASK_SNAPSHOT) {
-        control_snapshot(r, &q, &reply);
-    } else if (q.verb == ASK_REGION) {
-        control_send_region(fd, r);
-        return;
-    } else if (q.verb == ASK_STOP && r->asked_to_stop < 0) {
-        r->stopped = true;
-        r->asked_to_stop = fd;
-        return;
-    }
-    control_send(fd, &reply);
+    if (f->fd >= 0) close(f->fd);
+    f->fd = fd, f->rank = rank, f->who = who;
 }
 
-/* Who asks. ------------------------------------------------------------------------------------- */
+static found look_for(const sought *s) {
+    found f = { .fd = -1 };
+    char *line = NULL;
+    size_t room = 0;
+    FILE *list = fopen("/proc/net/unix", "re");
+    while (list && getline(&line, &room, list) > 0) look_at_socket(s, line, &f);
+    free(line);
+    if (list) fclose(list);
+    return f;
+}
+
+/* Asking. ---------------------------------------------------------------------------------------- */
+
+static int wait_ms(const arguments *a) { return a->wait > 0 ? (int)(a->wait * 1000) : CONTROL_WAIT_MS; }
+
+/* Tries again if the file may have been replaced meanwhile, and while a socket takes no connection. */
+static found find_recording(const arguments *a, const char *what) {
+    enum { LOOKS = 3, NAP = 50 };
+    found f = { .fd = -1 };
+    sought s;
+    for (int i = 0, left = wait_ms(a); f.fd < 0 && (i < LOOKS || (f.crowded && left > 0)); i++) {
+        if (i && f.crowded) poll(NULL, 0, NAP), left -= NAP;
+        if (seek(&s, what)) f = look_for(&s);
+    }
+    return f;
+}
+
+static void tell_none(const char *what, const found *f) {
+    if (f->crowded)
+        display(stderr, "heapdump: %s: no recording of this user found; %u socket%s with the name of one took no "
+                "connection (is the recording stopped?)\n", what, f->crowded, plural(f->crowded));
+    else
+        display(stderr, "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is "
+                "found by its PID\n", what);
+}
 
 /* Receives a reply, and the descriptor that comes with it, if any. */
 static bool hear(int from, control_reply *reply, int *descriptor) {
@@ -185,96 +193,94 @@ static bool hear(int from, control_reply *reply, int *descriptor) {
     struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &rights,
                               .msg_controllen = sizeof rights.bytes };
     ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     *descriptor = -1;
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(descriptor, CMSG_DATA(c), sizeof(int));
-    return n == sizeof *reply;
+    reply->path[sizeof reply->path - 1] = 0;
+    return n >= (ssize_t)offsetof(control_reply, error) && reply->version == CONTROL_VERSION &&
+           (n == sizeof *reply || reply->code == CONTROL_ALIVE);
 }
 
-/* Sends a request to a recording by its name, and waits for the reply, and for a descriptor, -1 where there is none; of
-   who does not answer whether it has a process, it has none. */
-static bool ask(const char *name, const control_request *q, control_reply *reply, int *descriptor) {
-    struct timeval patience = { 30, 0 }; /* one that works answers late, one that is stopped never */
-    struct sockaddr_un address;
-    socklen_t size;
-    int fd = control_socket(name, &address, &size);
-    bool done;
-    if (fd >= 0 && q->verb == ASK_PID) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+/* Sends a request, and waits for the reply while the recording sends signs of life. False: an error was printed. */
+static bool ask(const arguments *a, const char *what, const found *f, const control_request *q, control_reply *reply,
+                int *descriptor) {
+    struct pollfd wait = { .fd = f->fd, .events = POLLIN };
+    int is = send(f->fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q ? 1 : -1;
+    *descriptor = -1;
+    do {
+        if (is > 0) is = poll(&wait, 1, wait_ms(a));
+        if (is > 0 && !hear(f->fd, reply, descriptor)) is = -1;
+    } while (is > 0 && reply->code == CONTROL_ALIVE);
+    if (is > 0) return true;
+    if (is < 0)
+        display(stderr, "heapdump: %s: its recording (process %ld) ended, or runs another version of heapdump\n",
+                what, (long)f->who.pid);
+    else
+        display(stderr, "heapdump: %s: its recording (process %ld) gave no sign of life for %g s%s; --wait SECONDS "
+                "waits longer\n", what, (long)f->who.pid, wait_ms(a) / 1000.0,
+                process_field(f->who.pid, true) == 'T' ? ": it is stopped by a signal" : "");
+    return false;
+}
+
+/* Prints the result. Of another user's recording it prints only numbers. */
+static void tell(const char *what, const found *f, const control_request *q, const control_reply *reply) {
+    char its[64];
+    const char *file = *q->out ? q->out : what;
+    snprintf(its, sizeof its, "the file of process %ld", (long)f->who.pid);
+    if (!*q->out && access(what, F_OK)) file = f->who.uid == geteuid() ? reply->path : its;
+    switch (reply->code) {
+    case CONTROL_DONE:
+        if (q->verb == ASK_STOP) display(stderr, "heapdump: %s is whole\n", file);
+        else
+            display(stderr, "heapdump: %s has dump 0x%x: %u process%s, %llu bytes live\n", file, reply->moment,
+                    reply->processes, reply->processes == 1 ? "" : "es", (unsigned long long)reply->bytes);
+        break;
+    case CONTROL_AT_END:
+        display(stderr, "heapdump: a MemProf profile is written at its end; -o FILE takes a snapshot\n");
+        break;
+    case CONTROL_NOBODY: display(stderr, "heapdump: %s: no recorded process is running\n", file); break;
+    case CONTROL_NOTHING:
+        display(stderr, "heapdump: %s: nothing was recorded, and nothing is written\n", file);
+        break;
+    case CONTROL_UNWRITTEN:
+        display(stderr, "heapdump: %s could not be written%s%s\n", file, reply->error > 0 ? ": " : "",
+                reply->error > 0 ? strerror(reply->error) : "");
+        break;
+    default: display(stderr, "heapdump: %s: the recording ended before\n", file); break;
     }
-    done = fd >= 0 && !connect(fd, (struct sockaddr *)&address, size) && peer_is_user(fd, !geteuid()) &&
-                send(fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q && hear(fd, reply, descriptor);
-    if (fd >= 0) close(fd);
-    reply->text[sizeof reply->text - 1] = 0;
-    return done;
 }
 
-/* The recording that writes a file, or has a process: its name. */
-static bool find_recording(const char *what, char name[108]) {
-    static control_request q;
-    control_reply reply;
-    char file[64] = "", *line = NULL, *end;
-    size_t room = 0;
-    struct stat st;
-    bool found = false;
+static int control_run(const arguments *a, const control_request *q) {
+    const char *what = a->files[0];
+    static control_reply reply;
+    found f = find_recording(a, what);
+    bool answered;
     int none;
-    FILE *f = fopen("/proc/net/unix", "re");
-    q.version = CONTROL_VERSION;
-    q.verb = ASK_PID;
-    q.pid = strtoull(what, &end, 10);
-    if (!stat(what, &st))
-        snprintf(file, sizeof file, "-%llx-%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-    else if (*end || !*what) f = f ? (fclose(f), NULL) : NULL;
-    while (f && !found && getline(&line, &room, f) > 0) {
-        char *at = strchr(line, '@');
-        size_t n;
-        if (!at || strncmp(at + 1, control_name, sizeof control_name - 1)) continue;
-        at[strcspn(at, "\n")] = 0;
-        n = strlen(++at);
-        if (n >= 108) continue;
-        if (*file) found = n > strlen(file) && !strcmp(at + n - strlen(file), file);
-        else found = ask(at, &q, &reply, &none) && !reply.status;
-        if (found) memcpy(name, at, n + 1);
-    }
-    free(line);
-    if (f) fclose(f);
-    return found;
+    if (f.fd < 0) return tell_none(what, &f), BAD_INPUT;
+    answered = ask(a, what, &f, q, &reply, &none);
+    if (none >= 0) close(none);
+    close(f.fd);
+    if (!answered) return BAD_INPUT;
+    tell(what, &f, q, &reply);
+    return reply.code == CONTROL_DONE ? DONE : BAD_INPUT;
 }
 
-static int control_run(const char *what, control_request *q) {
-    enum { TRIES = 20, LOOKS = 3 };
-    char name[108];
-    control_reply reply;
-    bool found = false, answered = false;
-    int none;
-    q->version = CONTROL_VERSION;
-    /* a file that is written anew has another name for who asks: what was asked by the old one was not heard */
-    for (int i = 0; i < (found ? TRIES : LOOKS) && !answered; i++) {
-        found = find_recording(what, name);
-        answered = found && ask(name, q, &reply, &none);
-    }
-    if (!answered) {
-        display(stderr, found ? "heapdump: %s: the recording does not answer\n"
-                              : "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is found by its PID\n", what);
-        return BAD_INPUT;
-    }
-    display(stderr, "heapdump: %s\n", reply.text);
-    return reply.status;
-}
-
-int recording_region(const char *what) {
-    static control_request q = { .verb = ASK_REGION, .version = CONTROL_VERSION };
-    char name[108];
-    control_reply reply;
+int recording_region(const arguments *a, const char *what) {
+    static const control_request q = { .verb = ASK_REGION, .version = CONTROL_VERSION };
+    static control_reply reply;
+    found f = find_recording(a, what);
     int fd = -1;
-    if (!find_recording(what, name) || !ask(name, &q, &reply, &fd) || reply.status) return -1;
+    if (f.fd < 0 && f.crowded) return tell_none(what, &f), -2;
+    if (f.fd < 0) return -1;
+    if (!ask(a, what, &f, &q, &reply, &fd)) fd = -2;
+    else if (fd < 0) fd = -1;
+    close(f.fd);
     return fd;
 }
 
 int run_snapshot(const arguments *a) {
-    static control_request q = { .verb = ASK_SNAPSHOT };
+    static control_request q = { .verb = ASK_SNAPSHOT, .version = CONTROL_VERSION };
     char cwd[PATH_MAX];
     if (a->file_count != 1) return usage("snapshot takes the file of a recording, or the pid of a process");
     if (a->output && !strcmp(a->output, "-")) return usage("snapshot writes a file: another program does it");
@@ -284,11 +290,11 @@ int run_snapshot(const arguments *a) {
                      a->output) >= (int)sizeof q.out)
             return usage("the name of the file is too long");
     }
-    return control_run(a->files[0], &q);
+    return control_run(a, &q);
 }
 
 int run_stop(const arguments *a) {
-    static control_request q = { .verb = ASK_STOP };
+    static const control_request q = { .verb = ASK_STOP, .version = CONTROL_VERSION };
     if (a->file_count != 1) return usage("stop takes the file of a recording, or the pid of a process");
-    return control_run(a->files[0], &q);
+    return control_run(a, &q);
 }

@@ -256,7 +256,6 @@ static bool file_write(recording *r) {
     if (done) {
         t->size += t->pending_size;
         t->pending_size = 0;
-        if (is_new) control_listen(r);
     } else if (!t->failed) {
         display(stderr, "heapdump: %s: %s; what is recorded is kept in memory\n", t->path, strerror(errno));
     }
@@ -267,14 +266,15 @@ static bool file_write(recording *r) {
 /* All kept heaps anew, into a file that takes the place of the old one. */
 static void file_again(recording *r) {
     timeline *t = &r->file;
+    int before = t->fd;
     hd_chrome_writer_free(t->writer);
     t->writer = NULL;
     t->pending_size = t->size = 0;
     t->stale = false;
-    if (t->fd >= 0) close(t->fd);
-    t->fd = -1;
+    t->fd = -1;                  /* whoever looks for the recording finds that we have one of the two open */
     for (uint32_t i = 0; i < r->count; i++) r->processes[i].types = 0;
     timeline_flush(r, 0);
+    if (before >= 0) close(before);
     t->size_again = t->size;
 }
 
@@ -313,12 +313,10 @@ void timeline_begin(recording *r) {
     timeline *t = &r->file;
     hd_chrome_dumps none = { .heap_count = 0 };
     hd_error err;
-    if (r->control >= 0 || t->begun) return;
+    if (t->begun) return;
     t->begun = true;
-    if (!t->is_plain) {
-        control_listen(r);
-        return;
-    }
+    control_listen(r);
+    if (!t->is_plain) return;
     writer_begin(t);
     if (!hd_chrome_writer_add(t->writer, &none, &err)) file_write(r);
 }

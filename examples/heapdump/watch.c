@@ -465,12 +465,11 @@ static void on_cut_off(int number) {
 
 /* A file of --keep, or the region of a recording, whose name changes while its file is written anew. */
 static bool watch_open(watch *w, const char *what) {
-    enum { LOOKS = 3 };
     int fd = open(what, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = fd >= 0 && region_from(&w->r.region, fd);
     if (fd >= 0 && !found) close(fd);
-    fd = -1;
-    for (int i = 0; !found && fd < 0 && i < LOOKS; i++) fd = recording_region(what);
+    fd = found ? -1 : recording_region(w->a, what);
+    if (fd == -2) return false;
     if (!found && fd >= 0 && !(found = region_from(&w->r.region, fd))) close(fd);
     if (!found) display(stderr, "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is found by its PID\n", what);
     signal(SIGBUS, on_cut_off);
@@ -496,8 +495,8 @@ static int take_options(watch *w) {
 }
 
 int run_watch(const arguments *a) {
-    static watch w = { .r = { .region = { .fd = -1 }, .listener = -1, .control = -1, .asked_to_stop = -1, .timer = -1,
-                              .signals = -1, .file = { .fd = -1 } }, .at = HD_NONE };
+    static watch w = { .r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1,
+                              .file = { .fd = -1 } }, .at = HD_NONE };
     arguments saved = *a;
     int status;
     if (a->file_count != 1) return usage("watch takes the file of a recording, or the pid of a process");
