@@ -9,9 +9,14 @@
 #include "formats/formats.h"
 #include "screen.h"
 
+void (*before_failing)(void);
+
 void *needed(void *memory) {
+    void (*last)(void) = before_failing;
     if (memory) return memory;
+    before_failing = NULL;
     display(stderr, "heapdump: out of memory\n");
+    if (last) last();
     exit(BAD_INPUT);
 }
 
@@ -171,7 +176,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
 static hd_file *output_unfinished;
 
 /* The thread that writes pieces may still be at it: the file has no name any more, and the process ends next. */
-static void output_abandon(void) {
+void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }
 

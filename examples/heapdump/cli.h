@@ -14,6 +14,9 @@
 
 #include "text.h"
 
+/* stack.c */
+int on_large_stack(int (*run)(int count, char **words), int count, char **words);
+
 enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
 
 /* A regular expression over the names of an axis. */
@@ -208,6 +211,10 @@ void csv_write(const char *json, FILE *out);
 
 /* cli.c */
 void *needed(void *memory);
+/* Called before the tool ends for want of memory; NULL: nothing is. */
+extern void (*before_failing)(void);
+/* Removes the output that is not whole. */
+void output_abandon(void);
 struct sigaction;
 /* A file over the limit (RLIMIT_FSIZE), in memory too, is a failed write like others, until sigaction puts *before back. */
 void file_limit_fails(struct sigaction *before);

@@ -412,7 +412,7 @@ static int completion(const char *shell) {
     return fflush(stdout) ? BAD_INPUT : DONE;
 }
 
-int main(int argc, char **argv) {
+static int tool_main(int argc, char **argv) {
     const command *c = commands;
     arguments a = { .depth = 48, .limit = { -1, -1, -1 }, .max_growth = -1 };
     int status;
@@ -444,3 +444,5 @@ int main(int argc, char **argv) {
     memprof_close_binaries(&a, !status);
     return status;
 }
+
+int main(int argc, char **argv) { return on_large_stack(tool_main, argc, argv); }

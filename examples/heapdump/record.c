@@ -239,7 +239,16 @@ static void record_all(recording *r) {
     processes_ended(r, NULL);
 }
 
-static recording *discarded;
+static recording *discarded, *at_work;
+
+/* There is no memory to go on: a file in which nothing is yet goes, the region stays. */
+static void on_failure(void) {
+    recording *r = at_work;
+    if (!r) return;
+    at_work = NULL;
+    if (!r->file.count) timeline_discard(r);
+    region_save(r);
+}
 
 static void on_discard(int number) {
     if (discarded) timeline_discard(discarded);
@@ -259,10 +268,11 @@ static int record_finish(recording *r) {
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     status = timeline_finish(r);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    discarded = NULL;            /* what is whole stays */
+    discarded = at_work = NULL;  /* what is whole stays */
     tell_recorded(r, status);
+    if (r->short_of_memory) region_save(r);
     control_close(r, status);
-    return status;
+    return is_spoiled(r) ? BAD_INPUT : status;
 }
 
 /* Of a recording that was stopped the program goes on: nobody joins any more, and its signals are passed on. */
@@ -349,6 +359,8 @@ static int record_run(recording *r) {
         display(stderr, "heapdump: recording process %ld; kill -%d %ld makes a dump\n", (long)r->main, r->at_signal,
                 (long)getpid());
     timer_start(r);
+    at_work = r;
+    before_failing = on_failure;
     record_all(r);
     if (*link) unlink(link);
     if (WIFEXITED(r->status) && (WEXITSTATUS(r->status) == 127 || WEXITSTATUS(r->status) == 126) && !r->joined) {
@@ -417,8 +429,7 @@ int run_recover(const arguments *a) {
     r.file.is_plain = false;     /* written once */
     processes_ended(&r, NULL);
     status = timeline_finish(&r);
-    for (uint32_t i = 0; i < r.count; i++)
-        if (r.processes[i].spoiled) status = BAD_INPUT;
+    if (is_spoiled(&r)) status = BAD_INPUT;
     if (r.file.count) {
         tell_recorded(&r, status);
     } else {

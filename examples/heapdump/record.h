@@ -116,6 +116,7 @@ typedef struct recording {
     uint32_t count, room, looked; /* looked: records that were seen */
     pid_t main;
     bool main_ended, stopped;
+    bool short_of_memory;        /* a heap could not be taken for want of it */
     int status;                  /* of the program */
     uint32_t joined, refused, crowded;
     int soon;                    /* so many looks follow each other: what joined shows itself */
@@ -144,6 +145,10 @@ bool is_descendant(pid_t pid);
 bool join_has_room(recording *r);
 void join_accept(recording *r);
 void join_answer(recording *r, joining *j);
+
+/* region_saved.c */
+/* Saves the region as a file, and prints its name. */
+void region_save(const recording *r);
 
 /* watch_unrecorded.c */
 void unrecorded_joined(recording *r, pid_t pid, bool wanted);
@@ -200,6 +205,7 @@ int memprof_recorded(recording *r);
 
 /* record_told.c */
 void tell_recorded(const recording *r, int status);
+bool is_spoiled(const recording *r);
 
 /* program.c */
 bool program_check(const char *name);

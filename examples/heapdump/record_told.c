@@ -26,6 +26,11 @@ static bool is_main(const recording *r, const process *p) { return p->pid == (ui
 
 static bool was_killed(const recording *r) { return r->main && r->main_ended && WIFSIGNALED(r->status); }
 
+/* Whether a process wrote over the begin of the region. */
+static bool is_overwritten(const recording *r) {
+    return r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size));
+}
+
 static void tell_none(const recording *r) {
     const char *program = r->a->files[0];
     if (was_killed(r)) {
@@ -34,7 +39,7 @@ static void tell_none(const recording *r) {
         display(stderr, "\n");
     }
     if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
-    else if (r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size)))
+    else if (is_overwritten(r))
         display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n",
                 program);
     else if (r->joined)
@@ -50,7 +55,7 @@ static void tell_process(const recording *r, const process *p) {
     const char *about = sampled ? "about " : "", *block = sampled ? "sampled block" : "block";
     display(stderr, "heapdump: %s (%llu): peak %s", p->name, (unsigned long long)p->pid, about);
     put_bytes(stderr, r->a, c->peak_bytes, 0);
-    if (p->state.start_us && p->peak_us > p->state.start_us + 50000)
+    if (r->region.is_ours && p->state.start_us && p->peak_us > p->state.start_us + 50000)
         display(stderr, " after %.1f s", (double)(p->peak_us - p->state.start_us) / 1e6);
     display(stderr, ", at the end %s", about);
     put_bytes(stderr, r->a, c->live_bytes, 0);
@@ -153,7 +158,9 @@ static void tell_unrecorded(const recording *r) {
     display(stderr, u->count > NAMED ? ", ...\n" : "\n");
 }
 
-static bool is_spoiled(const recording *r) {
+/* Whether something was recorded that cannot be read. */
+bool is_spoiled(const recording *r) {
+    if (is_overwritten(r)) return true;
     for (uint32_t i = 0; i < r->count; i++)
         if (r->processes[i].spoiled) return true;
     return false;

@@ -22,15 +22,19 @@ static bool region_map(region *r, int protection) {
     return r->base != NULL;
 }
 
-/* What is mapped is the whole: a program may map less. */
+/* The whole region is mapped here; a program may map less. Where addresses are limited we need most of them. */
 static bool region_size(region *r) {
     struct rlimit before = { RLIM_INFINITY, RLIM_INFINITY }, most;
+    uint64_t most_addresses = UINT64_MAX;
     bool made = false;
+    r->size = region_most;
+    if (!getrlimit(RLIMIT_AS, &most) && most.rlim_cur != RLIM_INFINITY) most_addresses = most.rlim_cur / 4;
     getrlimit(RLIMIT_FSIZE, &before);
     most = before;
     most.rlim_cur = most.rlim_max;
     setrlimit(RLIMIT_FSIZE, &most);
-    for (r->size = region_most; !made && r->size >= region_least; r->size /= made ? 1 : 2)
+    while (r->size > most_addresses && r->size > region_least) r->size /= 2;
+    for (; !made && r->size >= region_least; r->size /= made ? 1 : 2)
         made = !ftruncate(r->fd, (off_t)r->size) && region_map(r, PROT_READ | PROT_WRITE);
     setrlimit(RLIMIT_FSIZE, &before);
     return made;
@@ -39,9 +43,11 @@ static bool region_size(region *r) {
 /* Somebody has cut the file off that --keep names, or its disk is full. */
 static void on_cut(int number) {
     static const char words[] = "heapdump: the file of --keep was cut off, or has no room\n";
+    (void)number;
     if (write(STDERR_FILENO, words, sizeof words - 1)) {}
-    signal(number, SIG_DFL);
-    raise(number);
+    if (before_failing) before_failing();
+    output_abandon();
+    _exit(BAD_INPUT);
 }
 
 /* In memory, or in a file that outlives us as well. */
@@ -87,16 +93,34 @@ bool region_from(region *r, int fd) {
     return false;
 }
 
+/* Maps zeros over the holes of a file. Otherwise reading makes pages of them on tmpfs, which may be full. */
+static void holes_cover(region *r) {
+    enum { MAPS = 20000 };       /* of 65,530 that a process may have */
+    const off_t page = sysconf(_SC_PAGESIZE), all = (off_t)r->size & -page;
+    off_t end = 0, at;
+    for (int i = 0; i < MAPS && (at = lseek(r->fd, end, SEEK_HOLE)) >= 0 && at < all; i++) {
+        end = lseek(r->fd, at, SEEK_DATA);
+        if (end < 0) end = all;
+        at = (at + page - 1) & -page, end &= -page;
+        if (end > all) end = all;
+        if (end > at)
+            mmap(r->base + at, (size_t)(end - at), PROT_READ,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        if (end <= at) end = at + page;
+    }
+}
+
 /* One that --keep left. */
 bool region_open(region *r, const char *path) {
     struct stat st;
     r->base = NULL;
-    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (r->fd >= 0 && !fstat(r->fd, &st)) {
         r->size = (uint64_t)st.st_size;
         errno = EINVAL;
         if (S_ISREG(st.st_mode) && r->size && region_map(r, PROT_READ)) {
             signal(SIGBUS, on_cut);
+            holes_cover(r);
             if (hd_region_used(r->base, r->size)) return true;
             if (r->size > 8 && !memcmp(r->base, "hdregio", 7))
                 display(stderr, "heapdump: %s: another version of heapdump left it, and can recover it\n", path);

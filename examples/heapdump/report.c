@@ -110,8 +110,8 @@ static int put_page(const arguments *a, put_fn *from, void *user) {
 /* Heaps. --------------------------------------------------------------------------------------- */
 
 static int put_heaps(report *r, const arguments *a, void *user) {
-    report_heaps(r, a, user, a->file_count);
-    return a->pages ? report_pages(r, a) : DONE;
+    int status = report_heaps(r, a, user, a->file_count);
+    return !status && a->pages ? report_pages(r, a) : status;
 }
 
 /* The dumps are freed. */

@@ -19,7 +19,7 @@ void report_column(report *r, const char *key, const uint32_t *values, size_t co
 void report_sizes(report *r, const char *key, const uint64_t *values, size_t count);
 
 /* report_heaps.c: heaps of up to two files, as "heaps". */
-void report_heaps(report *r, const arguments *a, const chosen *files, int count);
+int report_heaps(report *r, const arguments *a, const chosen *files, int count);
 
 /* report_pages.c: pages of the recording that --pages names, as "pages". */
 int report_pages(report *r, const arguments *a);

@@ -229,20 +229,23 @@ static void put_table(report *r, const hd_profile *profile, uint32_t most) {
 }
 
 /* Of a heap that lists its largest entries, each axis by itself: they do not say more. */
-static void put_tables(report *r, const hd_heap *heap, uint32_t most) {
+static int put_tables(report *r, const hd_heap *heap, uint32_t most) {
+    int status = DONE;
     json_array(&r->json, "tables");
     if (heap->profile) put_table(r, heap->profile, most);
-    for (uint32_t k = 0; heap->breakdown && k < heap->breakdown->entries.axis_count; k++) {
+    for (uint32_t k = 0; !status && heap->breakdown && k < heap->breakdown->entries.axis_count; k++) {
         hd_profile *profile;
         hd_error err;
         if (hd_breakdown_axis_profile(heap->breakdown, k, NULL, &profile, &err)) {
-            display(stderr, "heapdump: %s\n", err.message);
-            continue;
+            display(stderr, "heapdump: a table of the page cannot be made: %s\n", err.message);
+            status = BAD_INPUT;
+            break;
         }
         put_table(r, profile, most);
         hd_profile_free(profile);
     }
     hd_json_end(&r->json);
+    return status;
 }
 
 /* Which heaps are shown, of many. -------------------------------------------------------------- */
@@ -300,15 +303,16 @@ static uint64_t most_open(const hd_breakdown *b) {
     return most;
 }
 
-void report_heaps(report *r, const arguments *a, const chosen *files, int count) {
+int report_heaps(report *r, const arguments *a, const chosen *files, int count) {
     bool *shown[2] = { NULL, NULL };
     uint32_t most;
+    int status = DONE;
     for (int f = 0; f < count; f++) mark_shown(&files[f], count, shown[f] = array(files[f].count, 1));
     most = share_of(files, count, shown, r->budget);
     if (a->by) json_text(&r->json, "by", a->by);
     json_array(&r->json, "heaps");
     for (int f = 0; f < count; f++) {
-        for (size_t i = 0; i < files[f].count; i++) {
+        for (size_t i = 0; i < files[f].count && !status; i++) {
             const hd_heap *heap = &files[f].heaps[i];
             totals total = totals_of(heap);
             json_line(&r->json);
@@ -318,10 +322,11 @@ void report_heaps(report *r, const arguments *a, const chosen *files, int count)
             json_known(&r->json, "blocks", total.blocks);
             json_bool(&r->json, "condensed", heap->breakdown != NULL);
             if (has_bounds(heap)) json_u64(&r->json, "more", most_open(heap->breakdown));
-            if (shown[f][i]) put_tables(r, heap, most);
+            if (shown[f][i]) status = put_tables(r, heap, most);
             hd_json_end(&r->json);
         }
         free(shown[f]);
     }
     hd_json_end(&r->json);
+    return status;
 }

@@ -71,6 +71,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
     region_was_read(&r->region);
     if (failed) {
+        r->short_of_memory |= failed == HD_OUT_OF_MEMORY;
         if (!p->spoiled) display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
         p->spoiled = true;
         return BAD_INPUT;
@@ -95,6 +96,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
         if (kind == HD_HEAP_LIVE) resident_keep(r, p, k);
         free(condensed);
     } else {
+        p->spoiled = true;       /* as condense printed */
         condensed_free(condensed, count);
     }
     return status;
