@@ -59,6 +59,7 @@
        >>register            address -> (size, context), straight on the OS's memory
        >>recorder.sites      what contexts allocated: counters that threads add to, and the peak
        >>recorder            what a malloc hook calls
+       >>recorder.sight      what records in a region say, none of which is trusted
        >>recorder.view       snapshots, of this process or of another, live or dead
        >>recorder.pages      how full the pages are that hold live blocks, and whose blocks keep them
        >>trace.write         heap dumps written as Chromium traces; deduplicators
@@ -2046,6 +2047,9 @@ typedef struct hd_recorded {
     uint64_t peak_number;        /* counts peaks: what the peak says changed when this did */
     uint64_t notes[8];           /* of hd_recorder_note */
     hd_recorder_counters counters; /* without `memory` */
+    uint64_t bytes;              /* of its rows in the region. Recorders share no rows. If the sum is more than the
+                                    bytes written to the region, one recorder is hostile. A call costs at most the
+                                    bytes of the region; only hostile recorders make calls for all of them cost more */
 } hd_recorded;
 
 /* How many recorders there were so far, of all processes; they are numbered from 0, parents before children. 0 also
@@ -16937,7 +16941,7 @@ static uint32_t *hd__numbers_make(hd_recorder *rec, uint32_t **segments, uint32_
     if (!numbers) {
         numbers = (uint32_t *)hd__pages_take(size);
         if (!numbers) return NULL;
-        rec->numbers_memory += hd__page_round(size);
+        hd__figure_add(&rec->numbers_memory, hd__page_round(size)); /* read without the lock */
         HD__STORE(&segments[segment], numbers);
     }
     return &numbers[within];
@@ -18028,7 +18032,7 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
     fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts) +
-            hd__figure(&rec->land.memory) + rec->numbers_memory;
+            hd__figure(&rec->land.memory) + hd__figure(&rec->numbers_memory);
     stats->memory.reserved = stats->memory.resident = fixed;
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
@@ -18067,11 +18071,10 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
     hd__cancel_restore(cancel);
 }
 
-/* ========================================================================== >>recorder.view
-   Snapshots: what a record's sites say, as a profile. A record is one of this process, or lies in a region that
-   others write to meanwhile, who may be hostile: a word is copied once, and an offset followed only within the
-   region. Costs contexts, not blocks, and holds up nobody: what a thread is doing meanwhile is in it, or half in
-   it, or not yet. */
+/* ========================================================================= >>recorder.sight
+   Records as they are looked at: one of this process, or one in a region that others write to meanwhile. They may be
+   hostile: a word is copied once, an offset followed only within the region, and no more rows are read than fit into
+   the region. */
 
 /* A record that is looked at. */
 typedef struct hd__sight {
@@ -18114,6 +18117,7 @@ static bool hd__view_find(hd__sight *v, const void *region, uint64_t bytes, uint
     offset = hd__figure(place);
     v->record = (const hd__record *)hd__view_at(v, offset, hd__record_size(1));
     if (!v->record) return false;
+    if (HD__LOAD_RELAXED(&v->record->number) != number) return false; /* several would be one */
     v->shards = HD__LOAD_RELAXED(&v->record->shards);
     return v->shards <= HD__SHARDS && hd__view_at(v, offset, hd__record_size(v->shards));
 }
@@ -18210,6 +18214,24 @@ static void hd__view_blocks(const hd__sight *v, void (*each)(void *user, uint32_
     }
 }
 
+/* Bytes of the rows that a record says it has. */
+static uint64_t hd__view_bytes(const hd__sight *v) {
+    const hd__record *r = v->record;
+    uint64_t at = hd__figure(&r->blocks), sum = 0;
+    const hd__column *blocks = at ? (const hd__column *)hd__view_at(v, at, v->shards * sizeof *blocks) : NULL;
+    sum += (uint64_t)hd__view_rows(&r->nodes) * sizeof(hd__shown_node);
+    sum += (uint64_t)hd__view_rows(&r->sites) * sizeof(hd__site);
+    sum += (uint64_t)hd__view_rows(&r->modules) * sizeof(hd__shown_module);
+    sum += (uint64_t)hd__view_rows(&r->pages) * sizeof(hd__shown_pages);
+    for (uint32_t i = 0; blocks && i < v->shards; i++)
+        sum += (uint64_t)hd__view_rows(&blocks[i]) * sizeof(hd__shown_block);
+    return sum;
+}
+
+/* ========================================================================== >>recorder.view
+   Snapshots: what a record's sites say, as a profile. Costs contexts, not blocks, and holds up nobody: what a thread
+   is doing meanwhile is in it, or half in it, or not yet. */
+
 /* What the sample of a context says. */
 typedef struct hd__estimate {
     double bytes, blocks, variance;
@@ -18217,6 +18239,12 @@ typedef struct hd__estimate {
 
 /* Blocks of one site and one class of age, as counters are: of a sample in 65,536ths. */
 typedef hd__weight hd__aged[HD_AGES];
+
+/* A node of the tree of modules: their addresses and times. A time is the number of modules closed before. */
+typedef struct hd__module_span {
+    uint64_t start, end;
+    uint32_t born, died;
+} hd__module_span;
 
 /* Bytes and blocks by context, and the nodes of the profile that contexts become. */
 typedef struct hd__snapshot {
@@ -18229,7 +18257,10 @@ typedef struct hd__snapshot {
     uint64_t sample_bytes;
     double *variances;           /* by context; NULL: nothing is sampled */
     hd__estimate rounded;        /* what rounding has taken away so far, so that totals keep it */
-    uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
+    uint32_t *node, *stack;      /* by context: its backtrace node, from 1; 0 when not known yet */
+    uint32_t own;                /* contexts below are the parent's; `used` lists those that have something */
+    uint32_t *used, *sorted;     /* with room for one per site; `sorted` follows */
+    uint32_t used_count, used_room;
     uint32_t thread_axis, age_axis; /* HD_NONE: the profile has none */
     uint32_t *thread;            /* by context that has a node: that of its thread; where there is the axis */
     uint32_t *site;              /* by context: its site, from 1; 0: none. Where there are ages */
@@ -18237,9 +18268,12 @@ typedef struct hd__snapshot {
     uint32_t aged_sites;
     uint32_t age_node[HD_AGES];
     uint32_t now;
-    hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still */
+    hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still. Sorted */
     size_t module_count, module_room, last_module;
     size_t transparent;          /* how many of them, which are the first */
+    hd__module_span *spans[2];   /* trees of transparent modules and of the others; the root is 1 */
+    size_t leaves[2];
+    uint64_t steps;              /* left to find modules */
 } hd__snapshot;
 
 static void hd__snapshot_drop(hd__snapshot *s) {
@@ -18250,9 +18284,12 @@ static void hd__snapshot_drop(hd__snapshot *s) {
     if (s->site) hd__cfree(s->mem, s->site, s->n, sizeof *s->site);
     if (s->aged) hd__cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
     if (s->modules) hd__cfree(s->mem, s->modules, s->module_room, sizeof *s->modules);
+    if (s->used) hd__cfree(s->mem, s->used, s->used_room, 2 * sizeof *s->used);
+    for (int i = 0; i < 2; i++)
+        if (s->spans[i]) hd__cfree(s->mem, s->spans[i], s->leaves[i], 2 * sizeof *s->spans[i]);
 }
 
-/* Room for n contexts. */
+/* Room for n contexts. Zeros that nobody touches cost nothing: a fork's child uses few of its parent's. */
 static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     const hd_limits *limits = &s->options->options.limits;
     if (!s->view.contexts && limits->max_records && n > limits->max_records)
@@ -18263,7 +18300,6 @@ static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     if (!s->node) return hd__no_memory(s->mem, err);
     s->blocks = s->bytes + n;
     s->stack = s->node + n;
-    for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
     if (s->sample_bytes && !(s->variances = (double *)hd__calloc(s->mem, s->n, sizeof *s->variances)))
         return hd__no_memory(s->mem, err);
     if (s->thread_axis != HD_NONE && !(s->thread = (uint32_t *)hd__calloc(s->mem, s->n, sizeof *s->thread)))
@@ -18355,6 +18391,37 @@ static size_t hd__snapshot_pending(const hd__sight *v, hd__pending_place *places
     return n;
 }
 
+/* Prepares for contexts of a parent, which are listed: there may be many more than a child uses. */
+static hd_status hd__snapshot_inherits(hd__snapshot *s, uint32_t sites, hd_error *err) {
+    if (s->view.contexts || !sites) return HD_OK;
+    s->own = HD__LOAD_RELAXED(&s->view.record->first_node);
+    if (s->own > s->n) s->own = (uint32_t)s->n;
+    if (!s->own) return HD_OK;
+    s->used_room = sites;
+    s->used = (uint32_t *)hd__calloc(s->mem, sites, 2 * sizeof *s->used);
+    s->sorted = s->used + sites;
+    return s->used ? HD_OK : hd__no_memory(s->mem, err);
+}
+
+/* Called before something is added to a context. */
+static void hd__snapshot_use(hd__snapshot *s, uint32_t context, const hd__weight *w) {
+    bool first = !s->bytes[context] && !s->blocks[context] && (w->bytes || w->blocks);
+    if (context < s->own && first && s->used_count < s->used_room) s->used[s->used_count++] = context;
+}
+
+static bool hd__snapshot_before(const void *owner, uint32_t a, uint32_t b) {
+    (void)owner;
+    return a < b;
+}
+
+/* Contexts that may have something, in order: *at counts them, from 0. False: there are no more. */
+static bool hd__snapshot_next(hd__snapshot *s, size_t *at, uint32_t *context) {
+    size_t i = (*at)++;
+    if (!i && s->used_count) hd__sort(s->used, s->sorted, s->used_count, hd__snapshot_before, s);
+    *context = i < s->used_count ? s->used[i] : (uint32_t)(s->own + (i - s->used_count));
+    return i < s->used_count + (s->n - s->own);
+}
+
 static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pending_place *places, size_t n,
                                     hd_error *err) {
     const hd__sight *v = &s->view;
@@ -18363,6 +18430,7 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
     uint32_t sites = hd__view_rows(&r->sites);
     double unit = hd__sample_unit(s->sample_bytes);
     if (sites > s->n) sites = (uint32_t)s->n; /* a context has one at most: who says more is lying */
+    HD__TRY(hd__snapshot_inherits(s, sites, err));
     for (uint32_t i = 0, p = 0; i < sites; i++) {
         const hd__site *site = (const hd__site *)hd__view_row(v, &r->sites, i, sizeof *site);
         const hd__site_error *error = NULL;
@@ -18376,6 +18444,7 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
                       : hd__snapshot_site(site, error, kind, peak);
         if (w.bytes >> 63 && w.bytes > live && kind != HD_HEAP_TOTAL) continue; /* half of an operation: less than 0 */
         if (w.blocks >> 63) w.blocks = 0;
+        hd__snapshot_use(s, context, &w);
         if (!hd__sum(&s->bytes[context], w.bytes) || !hd__sum(&s->blocks[context], w.blocks))
             return hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
         if (s->variances) s->variances[context] += (double)w.variance * unit * unit;
@@ -18423,6 +18492,7 @@ static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t 
 static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
     const hd__record *r = s->view.record;
     double unit = hd__sample_unit(s->sample_bytes);
+    uint32_t c;
     s->aged_sites = hd__view_rows(&r->sites);
     if (s->aged_sites > s->n) s->aged_sites = (uint32_t)s->n;
     s->site = (uint32_t *)hd__calloc(s->mem, s->n, sizeof *s->site);
@@ -18430,9 +18500,11 @@ static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
     if (!s->site || !s->aged) return hd__no_memory(s->mem, err);
     if (!s->now) hd__view_blocks(&s->view, hd__snapshot_newest, s);
     hd__view_blocks(&s->view, hd__snapshot_age, s);
-    memset(s->bytes, 0, s->n * sizeof *s->bytes);
-    memset(s->blocks, 0, s->n * sizeof *s->blocks);
-    if (s->variances) memset(s->variances, 0, s->n * sizeof *s->variances);
+    for (size_t at = 0; hd__snapshot_next(s, &at, &c);) {
+        s->bytes[c] = s->blocks[c] = 0;
+        if (s->variances) s->variances[c] = 0;
+    }
+    s->used_count = 0;
     for (uint32_t i = 1; i <= s->aged_sites; i++) {
         const hd__site *site = (const hd__site *)hd__view_row(&s->view, &r->sites, i - 1, sizeof *site);
         uint32_t context = site ? HD__LOAD_RELAXED(&site->context) : HD_NONE;
@@ -18440,6 +18512,7 @@ static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
         s->site[context] = i;
         for (int k = 0; k < HD_AGES; k++) {
             const hd__weight *w = &s->aged[i][k];
+            hd__snapshot_use(s, context, w);
             if (!hd__sum(&s->bytes[context], w->bytes) || !hd__sum(&s->blocks[context], w->blocks))
                 return hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
             if (s->variances) s->variances[context] += (double)w->variance * unit * unit;
@@ -18481,6 +18554,53 @@ static void hd__snapshot_module(void *user, const hd__shown_module *m, const hd_
     s->module_count++;
 }
 
+static bool hd__module_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__shown_module *x = (const hd__shown_module *)owner + a, *y = (const hd__shown_module *)owner + b;
+    if (!x->transparent != !y->transparent) return x->transparent != 0;
+    if (x->start != y->start) return x->start < y->start;
+    return x->born != y->born ? x->born < y->born : a < b;
+}
+
+/* Transparent ones first, each by address and then by time. */
+static hd_status hd__snapshot_sort_modules(hd__snapshot *s, hd_error *err) {
+    size_t n = s->module_count;
+    hd__shown_module *sorted = (hd__shown_module *)hd__calloc(s->mem, s->module_room, sizeof *sorted);
+    uint32_t *order = sorted ? (uint32_t *)hd__calloc(s->mem, s->module_room, 2 * sizeof *order) : NULL;
+    for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
+    if (order) hd__sort(order, order + n, n, hd__module_before, s->modules);
+    for (size_t i = 0; order && i < n; i++) sorted[i] = s->modules[order[i]];
+    if (sorted) hd__cfree(s->mem, order ? s->modules : sorted, s->module_room, sizeof *sorted);
+    if (!order) return hd__no_memory(s->mem, err);
+    s->modules = sorted;
+    hd__cfree(s->mem, order, s->module_room, 2 * sizeof *order);
+    return HD_OK;
+}
+
+/* Makes the tree over n modules from the first on. */
+static hd_status hd__snapshot_span(hd__snapshot *s, int which, size_t first, size_t n, hd_error *err) {
+    hd__module_span *span;
+    size_t leaves = 1;
+    if (!n) return HD_OK;
+    while (leaves < n) leaves *= 2;
+    span = s->spans[which] = (hd__module_span *)hd__calloc(s->mem, leaves, 2 * sizeof *span);
+    if (!span) return hd__no_memory(s->mem, err);
+    s->leaves[which] = leaves;
+    for (size_t i = 0; i < leaves; i++) {
+        const hd__shown_module *m = &s->modules[first + (i < n ? i : 0)];
+        hd__module_span leaf = { UINT64_MAX, 0, HD_NONE, 0 };
+        if (i < n) leaf.start = m->start, leaf.end = m->end, leaf.born = m->born, leaf.died = m->died;
+        span[leaves + i] = leaf;
+    }
+    for (size_t i = leaves; --i;) {
+        const hd__module_span *x = &span[2 * i], *y = x + 1;
+        span[i].start = x->start < y->start ? x->start : y->start;
+        span[i].end = x->end > y->end ? x->end : y->end;
+        span[i].born = x->born < y->born ? x->born : y->born;
+        span[i].died = x->died > y->died ? x->died : y->died;
+    }
+    return HD_OK;
+}
+
 /* Modules are there before the contexts that lie in them. */
 static hd_status hd__snapshot_modules(hd__snapshot *s, hd_error *err) {
     if (!s->view.record) return HD_OK;
@@ -18492,14 +18612,12 @@ static hd_status hd__snapshot_modules(hd__snapshot *s, hd_error *err) {
     if (!s->modules) return hd__no_memory(s->mem, err);
     hd__view_modules(&s->view, hd__snapshot_module, s);
     if (s->module_count > s->module_room) s->module_count = s->module_room;
-    for (size_t i = 0; i < s->module_count; i++) {
-        hd__shown_module m = s->modules[i];
-        if (!m.transparent) continue;
-        s->modules[i] = s->modules[s->transparent];
-        s->modules[s->transparent++] = m;
-    }
+    HD__TRY(hd__snapshot_sort_modules(s, err));
+    while (s->transparent < s->module_count && s->modules[s->transparent].transparent) s->transparent++;
     s->last_module = s->transparent;
-    return HD_OK;
+    s->steps = 256 * ((uint64_t)s->n + s->module_count) + (1 << 20);
+    HD__TRY(hd__snapshot_span(s, 0, 0, s->transparent, err));
+    return hd__snapshot_span(s, 1, s->transparent, s->module_count - s->transparent, err);
 }
 
 /* Whether a program counter lay in a module when its context was made. */
@@ -18507,18 +18625,35 @@ static bool hd__snapshot_is_in(const hd__shown_module *m, uint64_t pc, uint32_t 
     return pc - 1 >= m->start && pc - 1 < m->end && m->born <= closed && (m->died == HD_NONE || m->died > closed);
 }
 
-/* The module that a program counter lay in when its context was made; NULL: in none. */
-static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t pc, uint32_t closed) {
-    for (size_t i = 0; i < s->transparent; i++)
-        if (hd__snapshot_is_in(&s->modules[i], pc, closed)) return &s->modules[i];
-    if (s->last_module < s->module_count && hd__snapshot_is_in(&s->modules[s->last_module], pc, closed))
-        return &s->modules[s->last_module];
-    for (size_t i = s->transparent; i < s->module_count; i++) {
-        if (!hd__snapshot_is_in(&s->modules[i], pc, closed)) continue;
-        s->last_module = i;
-        return &s->modules[i];
+/* Searches a tree. Modules seldom overlap, so that this is mostly one path. Thousands of overlaps are forged: once all
+   steps are used, a search may only take a few. */
+static const hd__shown_module *hd__snapshot_search(hd__snapshot *s, int which, uint64_t pc, uint32_t closed) {
+    size_t stack[2 * 64], depth = 0, first = which ? s->transparent : 0;
+    uint32_t steps = 0;
+    if (s->spans[which]) stack[depth++] = 1;
+    while (depth && (s->steps || steps < 256)) {
+        size_t at = stack[--depth];
+        const hd__module_span *n = &s->spans[which][at];
+        steps++;
+        if (s->steps) s->steps--;
+        if (pc - 1 < n->start || pc - 1 >= n->end || n->born > closed || (n->died != HD_NONE && n->died <= closed))
+            continue;
+        if (at >= s->leaves[which]) return &s->modules[first + at - s->leaves[which]];
+        stack[depth++] = 2 * at + 1;
+        stack[depth++] = 2 * at;
     }
     return NULL;
+}
+
+/* The module that a program counter lay in when its context was made; NULL: in none. */
+static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t pc, uint32_t closed) {
+    const hd__shown_module *m = hd__snapshot_search(s, 0, pc, closed);
+    if (m) return m;
+    if (s->last_module < s->module_count && hd__snapshot_is_in(&s->modules[s->last_module], pc, closed))
+        return &s->modules[s->last_module];
+    m = hd__snapshot_search(s, 1, pc, closed);
+    if (m) s->last_module = (size_t)(m - s->modules);
+    return m;
 }
 
 /* MODULE+0xOFFSET, inside the call that returns to the program counter. */
@@ -18545,7 +18680,7 @@ static hd_str hd__frame_name(hd__snapshot *s, const hd__shown_node *node, char *
 static hd_status hd__snapshot_thread(hd__snapshot *s, uint32_t context, const hd__shown_node *n, hd_error *err) {
     char buffer[256];
     hd_str name;
-    s->node[context] = 0;
+    s->node[context] = 1;
     if (!s->thread) return HD_OK;
     name = hd__frame_name(s, n, buffer, sizeof buffer);
     return hd_profile_node(s->profile, s->thread_axis, 0, name, &s->thread[context], err);
@@ -18556,13 +18691,13 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     char buffer[1024];
     hd__shown_node n;
     uint32_t depth = 0, at = 0;
-    while (s->node[context] == HD_NONE) {
+    while (context && !s->node[context]) {
         if (!hd__view_node(&s->view, context, &n)) break;
         s->stack[depth++] = context;
         if (n.parent >= context) break;
         context = n.parent;
     }
-    if (s->node[context] != HD_NONE) at = s->node[context];
+    if (context && s->node[context]) at = s->node[context] - 1;
     while (depth--) {
         uint32_t above = context;
         context = s->stack[depth];
@@ -18575,7 +18710,7 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
         hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
                                            hd__frame_name(s, &n, buffer, sizeof buffer), &at, NULL);
         if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
-        s->node[context] = at;
+        s->node[context] = at + 1;
     }
     *node = at;
     return HD_OK;
@@ -18586,7 +18721,8 @@ static hd_str hd__snapshot_module_name(hd__snapshot *s, uint32_t context, char *
     const hd__shown_module *found = NULL;
     hd__shown_node n;
     hd_str name;
-    while (context && hd__view_node(&s->view, context, &n) && (n.kind & 0xff) == HD_FRAME_PC) {
+    for (int depth = 0; context && depth < HD_MAX_FRAMES && hd__view_node(&s->view, context, &n); depth++) {
+        if ((n.kind & 0xff) != HD_FRAME_PC) break;
         const hd__shown_module *m = hd__snapshot_module_of(s, n.value, n.kind >> 8);
         if (m) found = m;
         if (!m || !m->transparent || n.parent >= context) break;
@@ -18659,10 +18795,11 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
 
 static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     const hd_options *o = &s->options->options;
-    for (size_t i = 0; i < s->n; i++) {
-        if (o->progress && i % 4096 == 0 && !o->progress(o->progress_user, i, s->n))
+    uint32_t c;
+    for (size_t at = 0; hd__snapshot_next(s, &at, &c);) {
+        if (o->progress && at % 4096 == 1 && !o->progress(o->progress_user, at - 1, s->n))
             return hd__fail(err, HD_CANCELLED, "cancelled");
-        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+        if (s->blocks[c] || s->bytes[c]) HD__TRY(hd__snapshot_cell(s, c, err));
     }
     return HD_OK;
 }
@@ -18764,7 +18901,10 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 }
 
 HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes) {
-    return hd__region_is(region, bytes) ? hd__view_rows(&((const hd__region *)region)->records) : 0;
+    uint64_t most = bytes / hd__record_size(1), rows;
+    if (!hd__region_is(region, bytes)) return 0;
+    rows = hd__view_rows(&((const hd__region *)region)->records);
+    return (uint32_t)(rows < most ? rows : most);
 }
 
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
@@ -18789,6 +18929,7 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     memcpy(out->name, r->name, sizeof out->name - 1);
     hd__record_counters(r, v.shards, &out->counters);
     for (uint32_t i = 0; i < v.shards; i++) out->under_way += hd__figure(&r->shard[i].under_way) != 0;
+    out->bytes = hd__view_bytes(&v);
     return HD_OK;
 }
 
@@ -18813,7 +18954,7 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
     hd__snapshot s;
     hd_status status;
     hd__sight view;
-    uint32_t nodes[2];
+    uint32_t nodes[2], context;
     if (!err) err = &ignored;
     if (!hd__view_find(&view, region, bytes, number))
         return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
@@ -18824,10 +18965,10 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
     s.view = view;
     if (!status) status = hd__snapshot_sites(&s, err);
     if (!status) status = hd__snapshot_modules(&s, err);
-    for (size_t c = 0; !status && c < s.n; c++) {
-        if (!s.blocks[c] && !s.bytes[c]) continue;
-        status = hd__snapshot_nodes(&s, (uint32_t)c, nodes, err);
-        if (!status) each(user, (uint32_t)c, nodes);
+    for (size_t at = 0; !status && hd__snapshot_next(&s, &at, &context);) {
+        if (!s.blocks[context] && !s.bytes[context]) continue;
+        status = hd__snapshot_nodes(&s, context, nodes, err);
+        if (!status) each(user, context, nodes);
     }
     return hd__snapshot_end(&s, status, out);
 }

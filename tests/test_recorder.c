@@ -952,6 +952,24 @@ static int fork_and_check(void) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Memory for sites is made while another thread asks how much there is: ThreadSanitizer looks on. */
+static void figures_may_be_asked_for_while_memory_is_made(void **state) {
+    hd_recorder_counters c = { 0 };
+    pthread_t other;
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        create(NULL);
+        assert_int_equal(pthread_create(&other, NULL, record_new_types, NULL), 0);
+        do hd_recorder_stats(rec, &c);
+        while (c.total_blocks < COUNT(new_types));
+        pthread_join(other, NULL);
+        hd_recorder_stats(rec, &c);
+        assert_int_equal(c.live_blocks, COUNT(new_types));
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
 static uint32_t stop;
 static void *record_until_stopped(void *argument) {
     uint64_t n = 0;
@@ -1216,6 +1234,7 @@ int main(void) {
         cmocka_unit_test(kinds_and_names_of_recordings_are_read_back),
         TEST(a_signal_inside_a_lock_waits_for_nothing),
         TEST(two_recorders_can_fork_together),
+        TEST(figures_may_be_asked_for_while_memory_is_made),
         TEST(child_and_parent_go_on_while_another_thread_records),
         TEST(a_child_is_whole_wherever_other_threads_are),
         TEST(eight_threads_leave_exact_figures),

@@ -449,6 +449,34 @@ static void transparent_modules_lie_in_others(void **state) {
                                  "//bin/program+0x900//lib/c++.so+0x210 c++.so 1 1\n");
 }
 
+/* 500 libraries are loaded at 7 places. Each frame is named by the library that was loaded when it was called. */
+static void modules_are_found_by_address_and_time(void **state) {
+    enum { PLACES = 7, TIMES = 500 };
+    static char path[TIMES][16], want[TIMES][64];
+    uintptr_t stack[2] = { 0, 0 };
+    uint64_t loaded[PLACES] = { 0 };
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = stack } });
+    for (unsigned i = 0; i < TIMES; i++) {
+        unsigned place = i * 5 % PLACES;
+        uint64_t start = 0x10000 + 0x1000 * place + 16 * (i % 3);
+        hd_module m = { start, start + 0x800, start, { path[i], 0 }, { 0 }, 0, false };
+        m.path.len = (size_t)snprintf(path[i], sizeof path[i], "/lib/%u.so", i);
+        if (loaded[place]) hd_recorder_remove_module(rec, loaded[place]);
+        loaded[place] = start;
+        assert_true(hd_recorder_add_module(rec, &m));
+        stack[0] = start + 0x101 + i;
+        hd_record_alloc(rec, at(i + 1), i + 1, NULL);
+        snprintf(want[i], sizeof want[i], "/%s+0x%x %u.so %u 1\n", path[i], 0x100 + i, i, i + 1);
+    }
+    hd_profile *p;
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, NULL, &p, NULL), HD_OK);
+    char *text = text_of(p);
+    for (unsigned i = 0; i < TIMES; i++)
+        if (!strstr(text, want[i])) fail_msg("%s", want[i]);
+    free(text);
+}
+
 static size_t unwind_a_new_module(void *user, const void **pcs, size_t capacity) {
     hd_module late = { 0x7000, 0x8000, 0x7000, hd_cstr("/lib/late.so"), { 0 }, 0, false };
     (void)user, (void)capacity;
@@ -860,6 +888,29 @@ static void parents_do_not_multiply_what_is_read(void **state) {
     memset(first->pages.segment, 0, sizeof first->pages.segment);
 }
 
+/* Several places that lead to one record, and more records than there is room for. What a record says that it has is
+   the bytes of its rows. */
+static void records_are_counted_by_their_bytes(void **state) {
+    enum { SMALL = 1 << 20 };
+    hd_recorded r;
+    (void)state;
+    hd_recorder_desc desc = { .region = region, .region_bytes = SMALL, .shards = 1, .blocks = true };
+    assert_int_equal(hd_region_init(region, SMALL, NULL), HD_OK);
+    rec = hd_recorder_create(&desc, NULL);
+    assert_int_equal(hd_recorder_view(seen, SMALL, 0, &r, NULL), HD_OK);
+    uint64_t none = r.bytes;
+    for (unsigned i = 1; i <= 10; i++) hd_record_alloc(rec, at(i), 1, "T");
+    assert_int_equal(hd_recorder_view(seen, SMALL, 0, &r, NULL), HD_OK);
+    assert_in_range(r.bytes - none, 10 * sizeof(hd__shown_block), 2000);
+    hd__region *all = (hd__region *)(void *)region;
+    uint64_t *records = (uint64_t *)(void *)(region + all->records.segment[0]);
+    for (unsigned i = 1; i < 1000; i++) records[i] = records[0];
+    all->records.count = UINT64_MAX;
+    assert_in_range(hd_region_count(seen, SMALL), 1, SMALL / sizeof(hd__record));
+    assert_int_equal(hd_recorder_view(seen, SMALL, 0, &r, NULL), HD_OK);
+    for (uint32_t i = 1; i < 1000; i++) assert_int_equal(hd_recorder_view(seen, SMALL, i, &r, NULL), HD_INVALID);
+}
+
 static void a_forged_row_of_a_full_region_leads_nowhere(void **state) {
     enum { SMALL = 1 << 20, LEAVES = 1024 };
     (void)state;
@@ -955,6 +1006,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(children_begin_records_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(modules_are_found_by_address_and_time, setup, teardown),
         cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_used_may_lie, setup, teardown),
@@ -972,6 +1024,7 @@ int main(void) {
 #if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test_setup_teardown(what_a_killed_process_recorded_is_there, setup, teardown),
         cmocka_unit_test_setup_teardown(parents_do_not_multiply_what_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(records_are_counted_by_their_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(a_forged_row_of_a_full_region_leads_nowhere, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hostile_process_falsifies_figures_only, setup, teardown),
 #endif

@@ -3,6 +3,8 @@
 #include "memprof.h"
 #include "record.h"
 
+#include <search.h>
+
 /* A raw profile in the making. */
 typedef struct raw_columns {
     hd_memprof_segment *segments;
@@ -56,16 +58,30 @@ static void add_context(void *user, const hd_lifetimes *of, const uint64_t *pcs,
 typedef struct segments_of {
     raw_columns *c;
     bool loaded;
+    void *taken;                 /* tsearch, of their address_range */
 } segments_of;
+
+typedef struct address_range {
+    uint64_t start, end;
+} address_range;
+
+/* Ranges that overlap are equal. */
+static int compare_ranges(const void *a, const void *b) {
+    const address_range *x = a, *y = b;
+    return x->end <= y->start ? -1 : x->start >= y->end;
+}
 
 /* What was closed stands back where something else was loaded in its place. */
 static void add_segment(void *user, const hd_module *m, bool loaded) {
     segments_of *of = user;
     raw_columns *c = of->c;
     hd_memprof_segment *s;
+    address_range here = { m->start, m->end }, *range;
     if (loaded != of->loaded || m->start >= m->end || c->segment_count >= 65536) return;
-    for (uint32_t k = 0; k < c->segment_count; k++)
-        if (m->end > c->segments[k].start && m->start < c->segments[k].end) return;
+    if (tfind(&here, &of->taken, compare_ranges)) return;
+    range = needed(malloc(sizeof *range));
+    *range = here;
+    needed(tsearch(range, &of->taken, compare_ranges));
     c->segments = room_for(c->segments, c->segment_count, &c->segment_room, sizeof *c->segments);
     s = &c->segments[c->segment_count++];
     memset(s, 0, sizeof *s);
@@ -85,13 +101,14 @@ static hd_status raw_fill(recording *r, const process *p, raw_columns *c, hd_mem
     hd_options options = { .lenient = true };
     uint64_t bytes = region_bytes(&r->region, &options.limits), until = p->ended_us;
     uint32_t now = until > p->state.start_us ? (uint32_t)((until - p->state.start_us) / 1000) : 0;
-    segments_of of = { c, true };
+    segments_of of = { .c = c, .loaded = true };
     hd_status status = hd_recorder_view_lifetimes(r->region.base, bytes, p->number, now, &options, add_context, c, err);
     region_was_read(&r->region);
     if (status) return status;
     hd_recorder_view_modules(r->region.base, bytes, p->number, add_segment, &of, NULL);
     of.loaded = false;
     hd_recorder_view_modules(r->region.base, bytes, p->number, add_segment, &of, NULL);
+    tdestroy(of.taken, free);
     *raw = (hd_memprof_raw){ .version = 4, .fields = hd_memprof_version_fields(4), .segment_count = c->segment_count,
                              .block_count = c->count, .stack_count = c->count, .segments = c->segments,
                              .blocks = c->blocks, .stack_id = c->ids, .first = c->first, .pc = c->pcs };

@@ -257,16 +257,17 @@ static bool is_last(uint64_t *pid, void **seen) {
 uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out) {
     uint64_t pid = a->has_pid ? a->pid : access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
     hd_limits limits = { 0 };
-    uint64_t bytes = region_bytes(r, &limits), most = limits.max_records / 256 + 1; /* a page each */
-    uint32_t n = hd_region_count(r->base, bytes), count = 0;
+    uint64_t bytes = region_bytes(r, &limits), left = region_claims(&limits);
+    uint32_t n = region_count(r, bytes, &limits), count = 0;
     uint64_t *pids;
     void *seen = NULL;
-    if (n > most) n = (uint32_t)most;
     pids = needed(calloc((size_t)n + 1, sizeof *pids));
     *out = NULL;
     for (uint32_t i = n; i-- > 0;) {
         paged p = { .file = what, .number = i };
         if (hd_recorder_view(r->base, bytes, i, &p.state, NULL)) continue;
+        if (p.state.bytes > left) continue;
+        left -= p.state.bytes;
         p.state.name[sizeof p.state.name - 1] = 0;
         pids[i] = p.state.pid;
         if (!is_last(&pids[i], &seen) || !p.state.counters.live_blocks || (pid && p.state.pid != pid)) continue;

@@ -402,12 +402,15 @@ int run_record(const arguments *a) {
 }
 
 /* Whether somebody recorded ages, or threads. */
-static bool has_axes(const region *r) {
-    uint32_t count = hd_region_count(r->base, r->size);
+static bool has_axes(region *r) {
+    hd_limits limits = { 0 };
+    uint64_t bytes = region_bytes(r, &limits);
+    uint32_t count = region_count(r, bytes, &limits);
     hd_recorded state;
     bool found = false;
     for (uint32_t i = 0; i < count && !found; i++)
-        found = !hd_recorder_view(r->base, r->size, i, &state, NULL) && (state.ages || state.threads);
+        found = !hd_recorder_view(r->base, bytes, i, &state, NULL) && (state.ages || state.threads);
+    region_was_read(r);
     return found;
 }
 

@@ -43,10 +43,11 @@ typedef struct resident_reading {
 /* A process that recorded something: one for each program that it executed. */
 typedef struct process {
     uint32_t number;             /* of its record */
-    uint32_t image;              /* so many programs had its number before */
+    uint32_t image;              /* number of programs that this process was before */
     int pidfd;                   /* -1: none */
     bool ended, written, later;  /* later: another program took its place */
     bool spoiled;                /* what it recorded could not be read, as was told */
+    bool refused;                /* it claims more than the region holds */
     bool asked;                  /* without a pidfd: kill tells whether it lives */
     uint32_t types;              /* names of these that the file has, which has heaps of it; 0: none */
     char *name;
@@ -114,6 +115,9 @@ typedef struct recording {
     joining joining[JOINING];
     process *processes;
     uint32_t count, room, looked; /* looked: records that were seen */
+    bool *known;                 /* by number: records that are processes */
+    uint32_t known_count, refused_records;
+    void *images;                /* tsearch, by pid */
     pid_t main;
     bool main_ended, stopped;
     bool short_of_memory;        /* a heap could not be taken for want of it */
@@ -138,6 +142,11 @@ bool region_open(region *r, const char *path);
 bool region_from(region *r, int fd);
 /* Bytes of it that are there to be read, and limits that fit them. */
 uint64_t region_bytes(region *r, hd_limits *limits);
+/* Number of records in these bytes. Each record takes a page of its own. */
+uint32_t region_count(const region *r, uint64_t bytes, const hd_limits *limits);
+/* The most that hd_recorded.bytes of all records may add up to: the bytes that are there, and as many again for rows
+   that are written meanwhile. */
+uint64_t region_claims(const hd_limits *limits);
 /* Called when what region_bytes allowed has been read. */
 void region_was_read(region *r);
 bool join_listen(recording *r);

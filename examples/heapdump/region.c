@@ -193,6 +193,13 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
     return used < there ? used : there;
 }
 
+uint32_t region_count(const region *r, uint64_t bytes, const hd_limits *limits) {
+    uint64_t n = hd_region_count(r->base, bytes), most = limits->max_records / 256 + 1;
+    return (uint32_t)(n < most ? n : most);
+}
+
+uint64_t region_claims(const hd_limits *limits) { return limits->max_records * 32 + (1 << 20); }
+
 void region_was_read(region *r) {
     uint64_t now = region_pages(r), most = (own_faults() - r->faults) * 4096;
     uint64_t more = now > r->pages ? now - r->pages : 0;

@@ -154,7 +154,7 @@ void resident_look(recording *r) {
     for (uint32_t i = 0; i < r->count; i++) {
         process *p = &r->processes[r->resident_turn++ % r->count];
         uint64_t next = r->resident_next_us;
-        resident_look_at(r, p);
+        if (!p->refused) resident_look_at(r, p);
         if (r->resident_next_us != next) return;
     }
 }

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-enum { TICK_BYTES = 12 * 1024, FEW_CELLS = 8 };
+enum { TICK_BYTES = 12 * 1024, FEW_CELLS = 8, MANY_CELLS = 2000 };
 static const uint64_t ticks_most = 32 << 20;
 
 uint64_t now_us(void) {
@@ -67,6 +67,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     kept *k;
     int status;
     hd_status failed;
+    if (p->refused) return BAD_INPUT;
     if (r->names.twins) modules_look(r, p, bytes);
     failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
     region_was_read(&r->region);
@@ -79,6 +80,8 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
     /* a budget lists nothing of what has all of a heap, which is what a small one may be */
     if (is_short(r, p, tick) && hd_profile_cells(profile).count > FEW_CELLS) {
         a.cutoff = (hd_cutoff){ .max_output_bytes = TICK_BYTES };
+        /* a budget over all entries takes long */
+        if (hd_profile_cells(profile).count > MANY_CELLS) a.cutoff.min_share = 1.0 / MANY_CELLS;
         a.has_cutoff = true;
     }
     heap.profile = profile;

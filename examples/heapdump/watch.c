@@ -129,7 +129,9 @@ static bool look_at(watch *w, const process *p, hd_heap_kind kind) {
     hd_profile *profile;
     watch_row **rows;
     hd_error err;
-    hd_status status = hd_recorder_view_snapshot(w->r.region.base, bytes, p->number, &options, &profile, &err);
+    hd_status status;
+    if (p->refused) return false;
+    status = hd_recorder_view_snapshot(w->r.region.base, bytes, p->number, &options, &profile, &err);
     region_was_read(&w->r.region);
     if (status) {
         watch_tell(w, "%s", err.message);

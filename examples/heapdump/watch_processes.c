@@ -4,14 +4,28 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <search.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
-/* A process may call itself anything. */
-static bool is_known(const recording *r, uint32_t number) {
-    for (uint32_t i = r->count; i--;)
-        if (r->processes[i].number == number) return true;
-    return false;
+/* The programs that one process executed. A region may have many records, so they are found by search. */
+typedef struct images {
+    uint64_t pid;
+    uint32_t count, last;        /* last: of r->processes */
+} images;
+
+static int compare_images(const void *a, const void *b) {
+    const images *x = a, *y = b;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static images *images_of(recording *r, uint64_t pid) {
+    images key = { .pid = pid }, *made, **found = tfind(&key, &r->images, compare_images);
+    if (found) return *found;
+    made = needed(calloc(1, sizeof *made));
+    made->pid = pid;
+    needed(tsearch(made, &r->images, compare_images));
+    return made;
 }
 
 /* Whether a process that calls itself so has the region: in another namespace its number is another's here. `unseen`:
@@ -68,19 +82,20 @@ static bool is_replaced(const recording *r, const process *p) {
 
 /* The first look at a record. What had its number before is over. */
 static void process_add(recording *r, uint32_t number, const hd_recorded *state) {
-    process *p;
+    images *of = images_of(r, state->pid);
+    process *p = of->count ? &r->processes[of->last] : NULL;
+    if (p) {
+        if (is_replaced(r, p)) process_end(p);
+        p->later = true;
+        r->file.stale |= p->types != 0;
+    }
     if (r->count == r->room) {
         r->room = r->room ? 2 * r->room : 64;
         r->processes = needed(realloc(r->processes, r->room * sizeof *r->processes));
     }
-    for (p = r->processes; p < r->processes + r->count; p++)
-        if (p->pid == state->pid && !p->later) {
-            if (is_replaced(r, p)) process_end(p);
-            p->later = true;
-            r->file.stale |= p->types != 0;
-        }
+    of->last = r->count;
     p = &r->processes[r->count++];
-    *p = (process){ .number = number, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
+    *p = (process){ .number = number, .image = of->count++, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
     p->name = needed(strndup(state->name, sizeof state->name));
     p->code = code_map_open(state->pid);
     process_watch(r, p);
@@ -105,28 +120,55 @@ void modules_look(recording *r, const process *p, uint64_t bytes) {
     code_map_look(p->code);
 }
 
-/* Finds what is new, and which have ended. */
-void processes_look(recording *r) {
-    hd_limits limits = { 0 };
-    uint64_t bytes = region_bytes(&r->region, &limits), most = limits.max_records / 256 + 1; /* a page each */
-    uint32_t n = hd_region_count(r->region.base, bytes);
+/* Adds processes that are new. */
+static void processes_add(recording *r, uint64_t bytes, const hd_limits *limits) {
+    uint32_t n = region_count(&r->region, bytes, limits);
     bool whole = true;
     hd_recorded state;
-    if (n > most) n = (uint32_t)most;
+    if (n > r->known_count) {
+        r->known = needed(realloc(r->known, n));
+        memset(r->known + r->known_count, 0, n - r->known_count);
+        r->known_count = n;
+    }
     for (uint32_t i = r->looked; i < n; i++) {
-        if (!is_known(r, i)) {
+        if (!r->known[i]) {
             if (hd_recorder_view(r->region.base, bytes, i, &state, NULL)) {
                 whole = false;   /* it is being made */
                 continue;
             }
             process_add(r, i, &state);
+            r->known[i] = true;
         }
         if (whole) r->looked = i + 1;
     }
-    for (process *p = r->processes; p < r->processes + r->count; p++) {
+}
+
+/* A process is not looked at if it and the processes before it claim more than the region holds. */
+static void process_refuse(recording *r, process *p) {
+    enum { TOLD = 3 };
+    if (!p->spoiled && r->refused_records++ < TOLD)
+        display(stderr, "heapdump: %s (%llu): its record claims more than the region holds%s\n", p->name,
+                (unsigned long long)p->pid, r->refused_records == TOLD ? "; others may, too" : "");
+    p->spoiled = p->refused = true;
+}
+
+/* Finds what is new, and which have ended. */
+void processes_look(recording *r) {
+    hd_limits limits = { 0 };
+    uint64_t bytes = region_bytes(&r->region, &limits), left = region_claims(&limits);
+    hd_recorded state;
+    processes_add(r, bytes, &limits);
+    for (uint32_t i = 0; i < r->count; i++) {
+        process *p = &r->processes[i];
         if (p->written) continue;
         if (!p->ended && is_over(p)) process_end(p);
         if (hd_recorder_view(r->region.base, bytes, p->number, &state, NULL)) continue;
+        p->refused = false;
+        if (state.bytes > left) {
+            process_refuse(r, p);
+            continue;
+        }
+        left -= state.bytes;
         state.name[sizeof state.name - 1] = 0;
         if (state.peak_number != p->peak_number) p->peak_us = now_us();
         p->peak_number = state.peak_number;
@@ -164,10 +206,8 @@ bool processes_come(const recording *r) {
 /* The number of a process in the trace. What it was before it executed another program has one of its own, above all
    that the system gives. */
 uint64_t process_number(const recording *r, const process *p) {
-    uint64_t number = p->pid;
-    for (const process *next = p + 1; next < r->processes + r->count; next++)
-        if (next->pid == p->pid) number += (uint64_t)1 << 22;
-    return number;
+    images key = { .pid = p->pid }, **found = tfind(&key, &r->images, compare_images);
+    return p->pid + ((uint64_t)(found ? (*found)->count - 1 - p->image : 0) << 22);
 }
 
 void processes_free(recording *r) {
@@ -178,6 +218,10 @@ void processes_free(recording *r) {
         code_map_free(r->processes[i].code);
     }
     free(r->processes);
+    free(r->known);
+    tdestroy(r->images, free);
     r->processes = NULL;
-    r->count = r->room = 0;
+    r->known = NULL;
+    r->images = NULL;
+    r->count = r->room = r->known_count = 0;
 }
