@@ -10,11 +10,13 @@
 #include "screen.h"
 
 void (*before_failing)(void);
+void (*memory_ends)(void);
 
 void *needed(void *memory) {
     void (*last)(void) = before_failing;
     if (memory) return memory;
     before_failing = NULL;
+    if (memory_ends) memory_ends();
     display(stderr, "heapdump: out of memory\n");
     if (last) last();
     exit(BAD_INPUT);

@@ -215,6 +215,7 @@ void *needed(void *memory);
 extern void (*before_failing)(void);
 /* Removes the output that is not whole. */
 void output_abandon(void);
+extern void (*memory_ends)(void); /* called instead of a message when there is no memory; NULL: none */
 struct sigaction;
 /* A file over the limit (RLIMIT_FSIZE), in memory too, is a failed write like others, until sigaction puts *before back. */
 void file_limit_fails(struct sigaction *before);

@@ -1,10 +1,9 @@
 /* Code that a program makes while it runs, by the file in which it says where it put what: /tmp/perf-PID.map, a line
    "START SIZE NAME" each, numbers in hexadecimal, as node --perf-basic-prof, Java and Python write it for perf. */
 
-#include "symbols.h"
+#include "symbols_dwarf.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 typedef struct code_line {
@@ -14,9 +13,6 @@ typedef struct code_line {
 } code_line;
 
 struct code_map {
-    uint64_t pid, inner;         /* inner: as the process knows itself; 0: not known yet */
-    dev_t device;
-    ino_t inode;                 /* of the file that was read; 0: none yet */
     char *text;
     size_t size, room, read;     /* read: of whole lines, that have become such */
     code_line *lines;            /* sorted: by start, none reaches into the next */
@@ -27,78 +23,28 @@ struct code_map {
 
 enum { CODE_TEXT_MOST = 1 << 28 };
 
-code_map *code_map_open(uint64_t pid) {
-    code_map *m = needed(calloc(1, sizeof *m));
-    m->pid = pid;
-    return m;
-}
-
-static void code_map_clear(code_map *m) {
-    free(m->text), free(m->lines);
-    *m = (code_map){ .pid = m->pid, .inner = m->inner };
-}
+code_map *code_map_open(void) { return needed(calloc(1, sizeof(code_map))); }
 
 void code_map_free(code_map *m) {
     if (!m) return;
-    code_map_clear(m);
+    free(m->text), free(m->lines);
     free(m);
 }
 
-/* Looking. ------------------------------------------------------------------------------------- */
-
-/* The last number of "NSpid:", and the user of "Uid:"; false: the process is gone. */
-static bool code_process(code_map *m, uid_t *user) {
-    char path[64], *line = NULL, *last;
-    size_t room = 0;
-    FILE *f;
-    snprintf(path, sizeof path, "/proc/%llu/status", (unsigned long long)m->pid);
-    f = fopen(path, "re");
-    while (f && getline(&line, &room, f) > 0) {
-        if (!strncmp(line, "Uid:", 4)) *user = (uid_t)strtoul(line + 4, NULL, 10);
-        last = strrchr(line, '\t');
-        if (last && !strncmp(line, "NSpid:", 6)) m->inner = strtoull(last, NULL, 10);
+void code_map_read(code_map *m, int fd) {
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st)) return;
+    if ((uint64_t)st.st_size < m->size) {
+        free(m->text), free(m->lines);
+        *m = (code_map){ 0 };
     }
-    free(line);
-    if (f) fclose(f);
-    return f != NULL;
-}
-
-/* The file, where it is the process's own or root's: anybody may write into /tmp. */
-static int code_file(const char *directory, uint64_t number, uid_t user, struct stat *st) {
-    char path[96];
-    int fd;
-    snprintf(path, sizeof path, "%s/tmp/perf-%llu.map", directory, (unsigned long long)number);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || (!fstat(fd, st) && S_ISREG(st->st_mode) && (!st->st_uid || st->st_uid == user))) return fd;
-    close(fd);
-    return -1;
-}
-
-static void code_read(code_map *m, int fd, uint64_t size) {
-    while (m->size < size && m->size < CODE_TEXT_MOST) {
+    while (m->size < (uint64_t)st.st_size && m->size < CODE_TEXT_MOST) {
         ssize_t n;
         if (m->room - m->size < 1 << 16) m->text = needed(realloc(m->text, m->room = 2 * m->room + (1 << 17)));
         n = pread(fd, m->text + m->size, m->room - m->size, (off_t)m->size);
         if (n <= 0) return;
         m->size += (size_t)n;
     }
-}
-
-void code_map_look(code_map *m) {
-    uid_t user = geteuid();
-    char root[40];
-    struct stat st;
-    int fd = -1;
-    snprintf(root, sizeof root, "/proc/%llu/root", (unsigned long long)m->pid);
-    if (code_process(m, &user)) fd = code_file(root, m->inner ? m->inner : m->pid, user, &st);
-    if (fd < 0 && (!m->inner || m->inner == m->pid)) fd = code_file("", m->pid, user, &st); /* it has ended */
-    if (fd < 0) return;
-    if (m->inode && (st.st_ino != m->inode || st.st_dev != m->device || (uint64_t)st.st_size < m->size))
-        code_map_clear(m);
-    m->inode = st.st_ino;
-    m->device = st.st_dev;
-    code_read(m, fd, (uint64_t)st.st_size);
-    close(fd);
 }
 
 /* Lines. --------------------------------------------------------------------------------------- */
@@ -224,15 +170,11 @@ static char *code_of_v8(char *text) {
     return symbols_text(*text ? text : "(anonymous)", source, line ? atoi(line) : 0, (hd_str){ NULL, 0 });
 }
 
-char *code_map_name(code_map *m, hd_str address) {
+char *code_map_name(code_map *m, uint64_t address) {
     static const char *const v8[] = { "JS:", "LazyCompile:", "Function:", "Script:", "Eval:" };
-    char digits[24], *end, *text, *name;
-    hd_str found;
-    if (address.len < 3 || address.len >= sizeof digits || memcmp(address.data, "0x", 2)) return NULL;
-    memcpy(digits, address.data, address.len);
-    digits[address.len] = 0;
-    found = code_at(m, strtoull(digits, &end, 16));
-    if (*end || !found.len) return NULL;
+    hd_str found = code_at(m, address);
+    char *text, *name;
+    if (!found.len) return NULL;
     text = needed(strndup(found.data, found.len));
     for (size_t i = 0; i < sizeof v8 / sizeof *v8; i++) {
         size_t n = strlen(v8[i]);

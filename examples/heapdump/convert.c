@@ -152,8 +152,10 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
     hd_status status = HD_OK;
     cutoff.nested = true;
     *heap = *from;
-    if (from->profile)
+    if (from->profile) {
+        symbols_prepare(names, hd_profile_axis(from->profile, HD_AXIS_BACKTRACE));
         status = hd_profile_rename(from->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
+    }
     if (!status && profile && format->lacks & HD_LACKS_AXES && hd_profile_axis_count(profile) > 2) {
         status = first_axes(profile, &less, err);
         hd_profile_free(profile);

@@ -191,14 +191,16 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
     hd_profile *profile;
     hd_status status;
     /* What its runtime could not name, as in what is written. */
-    if (!strcmp(hd_dump_format(c->dump)->name, "memprof-report"))
+    if (!strcmp(hd_dump_format(c->dump)->name, "memprof-report")) {
+        symbols_prepare(names, hd_profile_axis(heap->profile, HD_AXIS_BACKTRACE));
         status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
-    else if (format_has_addresses(hd_dump_format(c->dump)))
+    } else if (format_has_addresses(hd_dump_format(c->dump)))
         status = name_profile(a, names, heap->profile, &profile, err);
     else if (heap->profile && (a->names || a->hide))
         status = name_places(names, c->dump, heap->profile, &profile, err);
     else
         return HD_OK;
+    symbols_tell(names);
     if (status || !profile) return status;
     result.profile = profile;
     worked(heap, made, result);
@@ -210,7 +212,7 @@ static void tell_newer(const char *file, symbols *names) {
     struct stat dump, object;
     if (stat(file, &dump)) return;
     for (symbols_object *o = names->objects; o < names->objects + names->count; o++) {
-        if (!o->module || o->told || stat(o->path, &object) || (o < names->objects + names->given && !o->used)) continue;
+        if (!o->is_elf || o->told || stat(o->path, &object) || (o < names->objects + names->given && !o->used)) continue;
         o->told = object.st_mtim.tv_sec > dump.st_mtim.tv_sec;
         if (o->told)
             display(stderr, "heapdump: warning: %s is newer than %s: it may name other functions than those that ran\n",

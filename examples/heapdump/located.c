@@ -3,7 +3,6 @@
 #include "heaps.h"
 
 #include <ctype.h>
-#include <elfutils/libdwfl.h>
 
 /* A profile at work. */
 typedef struct located {
@@ -15,16 +14,10 @@ typedef struct located {
 
 /* The linked (virtual) address of a file offset. */
 static bool linked_address(const symbols_object *o, uint64_t offset, uint64_t *address) {
-    SYMBOLS_WORK;
-    GElf_Addr bias;
-    Elf *elf = dwfl_module_getelf(o->module, &bias);
-    size_t n = 0;
-    if (!elf || elf_getphdrnum(elf, &n)) return false;
-    for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD) continue;
-        if (offset < header.p_offset || offset - header.p_offset >= header.p_filesz) continue;
-        *address = offset - header.p_offset + header.p_vaddr;
+    for (uint32_t i = 0; i < o->load_count; i++) {
+        const symbols_load *load = &o->loads[i];
+        if (offset < load->offset || offset - load->offset >= load->file_bytes) continue;
+        *address = offset - load->offset + load->address;
         return true;
     }
     return false;
@@ -47,7 +40,7 @@ static symbols_object *object_at(located *l, const hd_mapping *m) {
     bool known, same;
     if (!s->given && (!m->build_id.len || !m->file.len || *m->file.data != '/')) return NULL;
     o = symbols_object_for(s, m->file);
-    if (!o->module) return NULL;
+    if (!symbols_know(s, o)) return NULL;
     same = has_id(o, m->build_id, &known);
     if (o >= s->objects + s->given) return same ? o : NULL;
     if (same || !known) return o;
@@ -58,28 +51,45 @@ static symbols_object *object_at(located *l, const hd_mapping *m) {
     return NULL;
 }
 
+/* The object that a frame is in, and its address there; NULL: the frame has a name, or is in no object. */
+static symbols_object *object_of(located *l, hd_str name, uint64_t *address) {
+    symbols_object *o;
+    hd_mapping m;
+    hd_place place;
+    if (!hd_places_find(l->places, name, &place) || !place.is_address || place.mapping == HD_NONE) return NULL;
+    if (hd_frame_parse(name).file.len) return NULL; /* named so far as it can be */
+    m = hd_places_mapping(l->places, place.mapping);
+    o = object_at(l, &m);
+    if (!o || place.address < m.start) return NULL;
+    *address = place.address;
+    return m.start && !linked_address(o, place.address - m.start + m.offset, address) ? NULL : o;
+}
+
 /* An hd_rename_fn. */
 static uint32_t rename_located(void *user, hd_str name, hd_str *path) {
     located *l = user;
     symbols_object *o;
-    hd_mapping m;
-    hd_place place;
     uint64_t address;
     uint32_t n;
     path[0] = name;
-    if (!hd_places_find(l->places, name, &place) || !place.is_address || place.mapping == HD_NONE) return 1;
-    if (hd_frame_parse(name).file.len) return 1; /* named so far as it can be */
-    m = hd_places_mapping(l->places, place.mapping);
-    o = object_at(l, &m);
-    if (!o || place.address < m.start) return 1;
-    address = place.address;
-    if (m.start && !linked_address(o, place.address - m.start + m.offset, &address)) return 1;
+    o = object_of(l, name, &address);
+    if (!o) return 1;
     free(l->text);
     if (asprintf(&l->text, "%s+0x%llx", o->path, (unsigned long long)address) < 0) needed(l->text = NULL);
     address = l->names->unresolved;
     n = symbols_rename(l->names, hd_cstr(l->text), path);
     if (l->names->unresolved != address) path[0] = name, n = 1;
     return n;
+}
+
+/* Asks for all frames in one batch. */
+static void prepare_located(located *l, hd_axis axis) {
+    uint64_t address;
+    for (uint32_t i = 1; i < axis.node_count; i++) {
+        symbols_object *o = object_of(l, axis.node_name[i], &address);
+        if (o) symbols_want(l->names, o, SYMBOLS_TEXT, false, address);
+    }
+    symbols_fetch(l->names);
 }
 
 static bool has_addresses(const hd_places *places, const hd_profile *profile) {
@@ -102,6 +112,7 @@ hd_status name_places(symbols *names, const hd_dump *dump, const hd_profile *pro
     status = hd_dump_places(dump, places, err);
     if (!status && has_addresses(places, profile)) {
         located l = { .places = places, .names = names };
+        prepare_located(&l, hd_profile_axis(profile, HD_AXIS_BACKTRACE));
         status = hd_profile_rename(profile, HD_AXIS_BACKTRACE, rename_located, &l, NULL, out, err);
         free(l.text);
     }

@@ -423,6 +423,8 @@ static int tool_main(int argc, char **argv) {
     mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 #endif
+    status = symbols_server(argc, argv);
+    if (status >= 0) return status;
     if (argc < 2) return help(stderr), WRONG_USAGE;
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

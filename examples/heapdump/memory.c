@@ -6,26 +6,14 @@
 #include <sys/resource.h>
 
 /* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
-   information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
-   damaged files ask for. These functions come before those of libc, and of what is preloaded, and hand on to the
-   next. Sanitizers bring their own. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SYMBOLS_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYMBOLS_SANITIZED
-#endif
-
-__thread unsigned symbols_at_work;
-void symbols_rest(const unsigned *before) { symbols_at_work = *before; }
-
+   information that is not there. So in the child process that it works in, allocations that fail end the process, but
+   for sizes that only damaged files ask for. These functions come before those of libc, and of what is preloaded, and
+   hand on to the next. Sanitizers bring their own. */
 #ifndef SYMBOLS_SANITIZED
 #define SYMBOLS_ALLOCATION_MAX (1u << 30)
 
 static void *symbols_allocated(void *memory, size_t count, size_t size) {
-    if (memory || !symbols_at_work || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
-    symbols_at_work = 0;         /* for what ending allocates */
+    if (memory || !symbols_is_child || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
     return needed(NULL);
 }
 

@@ -35,7 +35,7 @@ int memprof_open_binaries(arguments *a) {
     for (int i = 0; i < a->binary_count; i++) {
         char *path = realpath(a->binaries[i], NULL);
         symbols_object *o = path ? symbols_object_of(a->names, hd_cstr(path)) : NULL;
-        if (!o || !o->module) {
+        if (!o || !symbols_know(a->names, o)) {
             display(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
             free(path);
             return BAD_INPUT;
@@ -86,6 +86,8 @@ hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
     if (a->names) {
         view.segment = symbols_file;
         view.user = a->names;
+        symbols_prepare_memprof(a->names, raw, symbolizer.symbolize == symbols_shown);
+        symbols_tell(a->names);
     }
     status = hd_memprof_profile(raw, &view, NULL, &profile, err);
     if (status) return status;

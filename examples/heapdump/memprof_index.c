@@ -18,9 +18,11 @@ static index_name *index_find(const index_names *n, uint64_t guid) {
 }
 
 /* A symbols_name_fn. */
-static void index_take_name(void *user, const char *name) {
+static bool index_take_name(void *user, const char *name) {
     index_name *found = index_find(user, hd_memprof_guid(hd_cstr(name)));
-    if (found && !found->name.len) found->name = hd_cstr(name);
+    if (!found || found->name.len) return false;
+    found->name = hd_cstr(name);
+    return true;
 }
 
 /* How many functions the call sites call, as far as that is told. */
@@ -267,8 +269,11 @@ int index_build(const arguments *a, const char *file, const hd_memprof_raw *raw,
         if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_tell_absent(&x);
         hd_memprof_symbols_free(found);
     } else {
-        hd_status failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
+        hd_status failed;
+        symbols_prepare_memprof(x.names, raw, false);
+        failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
                                : hd_memprof_index_build(raw, &by, NULL, out, &err);
+        symbols_tell(x.names);
         symbols_tell_unnamed(&x);
         if (failed) complain(file, &err, ""), status = BAD_INPUT;
     }

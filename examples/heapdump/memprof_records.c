@@ -230,6 +230,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     r.raw = hd_memprof_part(sum, 0);
     symbols_counts_make(&counts, a->names, r.raw);
     by.user = &counts;
+    if (a->names) symbols_prepare_memprof(a->names, r.raw, false);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
         complain(memprof_files_name(a), &err, "");
         status = BAD_INPUT;

@@ -81,7 +81,9 @@ hd_status name_profile(const arguments *a, symbols *names, const hd_profile *pro
                        hd_error *err) {
     hd_rename_fn rename_fn = a->keep_runtime ? symbols_rename : rename_outside;
     hd_profile *whole;
-    hd_status status = hd_profile_rename(profile, HD_AXIS_BACKTRACE, rename_fn, names, NULL, &whole, err);
+    hd_status status;
+    symbols_prepare(names, hd_profile_axis(profile, HD_AXIS_BACKTRACE));
+    status = hd_profile_rename(profile, HD_AXIS_BACKTRACE, rename_fn, names, NULL, &whole, err);
     if (status) return status;
     if (a->keep_runtime) return *out = whole, HD_OK;
     status = cut_allocator(whole, out, err);

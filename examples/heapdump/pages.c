@@ -99,6 +99,8 @@ static void keep_context(void *user, uint32_t context, const uint32_t *nodes) {
 /* Which contexts are one site. The first group is of those that have not allocated yet. */
 static void sites_group(sites *s) {
     hd_axis types = hd_profile_axis(s->profile, 1);
+    symbols_prepare(s->names, hd_profile_axis(s->profile, HD_AXIS_BACKTRACE));
+    symbols_tell(s->names);
     s->text = needed(calloc(hd_profile_axis(s->profile, 0).node_count, sizeof *s->text));
     s->of = needed(calloc(s->contexts + 1, sizeof *s->of));
     group_of(s, needed(strdup("[not known]")));

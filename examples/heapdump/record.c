@@ -258,17 +258,21 @@ static void on_discard(int number) {
 
 /* Writes what was recorded; from here on who interrupts us does not want it. */
 static int record_finish(recording *r) {
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction discard = { .sa_handler = on_discard };
     sigset_t set;
     int status;
     discarded = r;
-    sigaction(SIGINT, &discard, NULL);
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sigaction(ends[i], &discard, NULL);
+        sigaddset(&set, ends[i]);
+    }
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     status = timeline_finish(r);
     sigprocmask(SIG_BLOCK, &set, NULL);
     discarded = at_work = NULL;  /* what is whole stays */
+    symbols_tell(&r->names);
     tell_recorded(r, status);
     if (r->short_of_memory) region_save(r);
     control_close(r, status);

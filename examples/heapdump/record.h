@@ -54,7 +54,7 @@ typedef struct process {
     uint64_t pid;
     uint64_t peak_number, peak_us; /* of the peak that was seen last */
     uint64_t ended_us;
-    code_map *code;              /* that it made while it runs */
+    code_file *code;             /* that it made while it runs */
     hd_recorded state;
     uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written */
     resident_reading resident;

@@ -115,7 +115,7 @@ static void tell_cost(const recording *r) {
     }
     getrusage(RUSAGE_CHILDREN, &used);
     getrusage(RUSAGE_SELF, &own);
-    cpu = nanoseconds(&used);
+    cpu = nanoseconds(&used);   /* without the process that names frames: it is waited for later */
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i].later && (r->stopped || !r->main_ended)) cpu += nanoseconds_so_far(r->processes[i].pid);
     each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
@@ -138,7 +138,7 @@ static void tell_cost(const recording *r) {
     display(stderr, "  memory   ");
     put_bytes(stderr, r->a, fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512, 0);
     display(stderr, " of the region\n  heapdump %.0f ms of processor time of its own, ",
-            (double)nanoseconds(&own) / 1e6);
+            (double)(nanoseconds(&own) + symbols_child_nanoseconds(&r->names)) / 1e6);
     put_bytes(stderr, r->a, (uint64_t)own.ru_maxrss * 1024, 0), display(stderr, " of memory\n");
 }
 

@@ -1,176 +1,216 @@
-/* Names for OBJECT+0xOFFSET and for addresses of MemProf profiles, by elfutils' libdw.
+/* Names for OBJECT+0xOFFSET, for addresses of MemProf profiles, and for code that a program made.
 
-   Objects are opened where they lie, their debug information is looked for beside them, under
-   /usr/lib/debug, by build id, and by debuginfod where DEBUGINFOD_URLS is set. Which functions are at an
-   address is told by tables of their ranges, made of what a unit says when one of its addresses is asked for
-   first: compilers leave .debug_aranges out, and libdw would search a unit's tree for every address. */
+   A child process reads ELF, DWARF and perf maps, and asks debuginfod. It has limits of memory and processor time.
+   Files are given to it open, and questions in batches, an object at a time, so an object that it dies of is known.
+   The next child reads only the symbol table of that object; after a second death its frames stay addresses. */
 #ifndef HEAPDUMP_SYMBOLS_H
 #define HEAPDUMP_SYMBOLS_H
 
 #include "cli.h"
 
-#include <elfutils/libdwfl.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
-typedef struct symbols_function {
-    Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
-    const char *name;
-    unsigned char rank;          /* of names for one address the highest counts, then the last */
-    int index;
-} symbols_function;
-
-/* A range that reaches to the next one, and the number of the innermost function, or of the unit, there. */
-typedef struct symbols_range {
-    Dwarf_Addr start, end;       /* end is for making the table */
-    uint32_t number;             /* HD_NONE: nothing */
-} symbols_range;
-
-typedef struct symbols_ranges {
-    symbols_range *range;
-    size_t count, capacity;
-} symbols_ranges;
-
-/* A DIE that has code: a function, or an inlined one. */
-typedef struct symbols_scope {
-    Dwarf_Die die;
-    uint32_t around;             /* the scope that it is in; HD_NONE: none */
-    uint32_t named;              /* of C++: its symbols_named, or the one that it is in; HD_NONE: none */
-} symbols_scope;
-
-/* A DIE of C++ that qualifies names: a function, a class, a namespace. */
-typedef struct symbols_named {
-    Dwarf_Die die;
-    Dwarf_Off offset;
-    uint32_t above;              /* the one that it is in; HD_NONE: none */
-    char *full;                  /* its qualified name, once asked for */
-} symbols_named;
-
-typedef struct symbols_unit {
-    Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
-    uint32_t split;              /* its number, where symbols_dwp.c is to be asked for the tree; or HD_NONE */
-    bool read;
-    symbols_scope *scopes;
-    size_t count, capacity;
-    symbols_ranges ranges;
-    bool is_cxx;
-    symbols_named *named;        /* by offset */
-    size_t named_count, named_capacity;
-} symbols_unit;
-
-/* A function at an address; strings are libdw's. */
+/* A function at an address. */
 typedef struct symbols_frame {
     const char *name, *file;     /* as linked; may be NULL */
     int line, column;            /* where it is, or calls the next inner one */
     unsigned discriminator, start_line;
 } symbols_frame;
 
-typedef struct symbols_dwp symbols_dwp;
+/* A piece of an object that is loaded. */
+typedef struct symbols_load {
+    uint64_t offset, file_bytes, address, memory_bytes;
+    bool is_code;
+} symbols_load;
+
+/* The child reads less of an object each time that it died of it. */
+typedef enum symbols_level { SYMBOLS_ALL, SYMBOLS_TABLE, SYMBOLS_NOTHING } symbols_level;
+
+enum { SYMBOLS_FILES = 3 };
+
+/* Files that may be the object: the first that is what was loaded, by its build id, is taken. */
+typedef struct symbols_candidate {
+    int fd;                      /* -1: to be opened by its path */
+    bool kept;                   /* the descriptor is this object's own */
+    char *file;                  /* the path beside which debug files are */
+} symbols_candidate;
 
 typedef struct symbols_object {
     char *path;
-    Dwfl *dwfl;
-    Dwfl_Module *module;         /* NULL: not to be opened */
-    Dwarf_Addr bias;             /* address here = offset + bias */
-    symbols_function *functions; /* by start; libdw itself would search its table from end to end */
-    size_t function_count;
-    Dwarf_Addr dwarf_bias;
-    symbols_unit *units;
-    size_t unit_count, unit_capacity;
-    symbols_ranges ranges;       /* of units */
-    symbols_dwp *dwp;            /* of split units that libdw does not find; NULL: not asked for */
-    size_t missed;               /* units whose .dwo files are not there */
-    unsigned char build_id[32];  /* of what was loaded, where that could not be opened */
-    uint32_t build_id_size;
-    struct stat file;            /* of which it is a copy; zeros: it is none */
-    bool used, has_functions, has_units;
+    symbols_candidate files[SYMBOLS_FILES];
+    uint32_t file_count;
+    bool is_code_map;
+    uint32_t version;            /* of its files */
+    uint32_t sent;               /* the child that has this version */
+    unsigned char build_id[32];  /* of what was loaded; else of what was opened */
+    uint32_t build_id_size, copy; /* copy: where there is no build id, the number of the copy that it is */
+    bool has_wanted_id;          /* what has another build id is not it */
+    bool known, is_elf;          /* known: the child said what it is */
+    symbols_load *loads;
+    uint32_t load_count;
+    symbols_level level;
+    char *why;                   /* the level is what it is */
+    uint64_t lost;               /* addresses that have no name for that */
+    symbols_level told_level;
+    uint64_t answer_bytes;
+    bool used;
     bool told;                   /* that it is newer than what it names */
 } symbols_object;
 
-/* The last object of a path. */
-typedef struct symbols_path {
-    hd_str path;                 /* the first object's */
-    size_t object;
-} symbols_path;
+/* A program as it was when it began. */
+typedef struct symbols_copy {
+    char *path;
+    uint64_t pid;
+    int fd;
+    struct stat file;            /* of which it is a copy */
+} symbols_copy;
 
-/* code_map.c: what a process says of code that it made */
-typedef struct code_map code_map;
+/* What is asked: an address of an object. */
+typedef struct symbols_key {
+    uint32_t object;
+    uint8_t kind;                /* symbols_kind */
+    bool strict;                 /* the symbol table is asked only if there is no debug information */
+    uint64_t address;
+} symbols_key;
+
+typedef struct symbols_answer symbols_answer;
+
+typedef struct symbols_child {
+    pid_t pid;                   /* 0: none */
+    int fd;
+    char *in;                    /* what it said and was not read yet */
+    size_t in_start, in_size, in_room;
+    bool greeted;                /* it is ready */
+    uint64_t ran_ns;             /* processor time at the last look */
+    struct timespec moved;       /* when it last did something */
+    struct timespec held;        /* since when a signal waits for us; 0: none does */
+} symbols_child;
+
+/* code_file.c */
+typedef struct code_file code_file;
 
 typedef struct symbols {
     symbols_object *objects;
-    size_t count;
-    void *by_path;               /* tsearch, of symbols_path */
+    size_t count, room;
+    void *by_path;               /* tsearch: the last object of a path */
+    void *by_id;                 /* tsearch: of a path and a build id */
+    void *by_build;              /* tsearch: of the first `built` objects, by build id */
+    size_t built;
     size_t given;                /* of them, by --binary: they come first */
-    char *names[HD_MEMPROF_INLINE_MAX]; /* of the last call, freed by the next; HD_RENAME_MAX is less */
-    uint32_t name_count;
+    symbols_copy *copies;
+    size_t copy_count;
+    uint64_t copied;             /* bytes of copies */
+    void *answers;               /* tsearch */
+    symbols_key *wanted;      /* addresses to be asked for */
+    size_t wanted_count, wanted_room;
+    char **kept;                 /* names that symbols_each_name's caller keeps */
+    size_t kept_count, kept_room;
+    char *name;                  /* of the last call */
     uint64_t resolved, unresolved;
+    uint64_t answer_bytes, spent_ns;
+    size_t kept_files;           /* descriptors */
     bool twins;                  /* of one path there were several objects */
-    uint64_t copied;             /* bytes of objects that are copies */
-    code_map *code;              /* of the process whose frames are named; may be NULL */
+    code_file *code;             /* of the process whose frames are named; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
+    symbols_child child;
+    uint32_t children;           /* so many were started */
+    bool none;                   /* no child can be started, or all had too much time */
 } symbols;
 
-typedef void (*symbols_name_fn)(void *user, const char *name);
-
-/* memory.c */
-extern __thread unsigned symbols_at_work;
-void symbols_rest(const unsigned *before);
-/* Ends the tool when libdw gets no memory, to the end of the block. */
-#define SYMBOLS_WORK \
-    __attribute__((cleanup(symbols_rest), unused)) const unsigned symbols_before = symbols_at_work++
+/* false: the name is not kept */
+typedef bool (*symbols_name_fn)(void *user, const char *name);
 
 /* symbols.c */
-uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame);
 symbols_object *symbols_object_of(symbols *s, hd_str path);
 symbols_object *symbols_object_for(symbols *s, hd_str path);
-void symbols_begun(symbols *s, uint64_t pid);
-void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
-uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, bool qualified, symbols_frame *frames,
-                        uint32_t capacity);
+/* Asks for all frames of an axis that are addresses, in one batch; symbols_rename answers from it. */
+void symbols_prepare(symbols *s, hd_axis axis);
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
 void symbols_free(symbols *s);
 void *symbols_room(void *items, size_t count, size_t *capacity, size_t size);
-void symbols_read_units(symbols_object *o);
-Dwarf_Die *symbols_tree(symbols_object *o, symbols_unit *unit);
-
-/* symbols_names.c: what functions are called. */
 const char *symbols_basename(const char *path);
-/* "function (dir/file.c:12) [object]", demangled; the file may be NULL, the object's path empty. To be freed. */
-char *symbols_text(const char *name, const char *file, int line, hd_str object);
-void symbols_begin_names(Dwarf_Die *tree, symbols_unit *unit);
-uint32_t symbols_add_named(symbols_unit *unit, Dwarf_Die *die, uint32_t above);
-/* The name of a function as it is linked. Lambdas and static functions of C++ may have no such name in debug information:
-   if `qualified`, they get that of the symbol table, else the name with those of the scopes around it. LLVM's MemProf
-   has the bare name. */
-const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope, bool qualified);
-void symbols_free_names(symbols_unit *unit);
 
-/* code_map.c */
-code_map *code_map_open(uint64_t pid);
-/* Reads what was written since the last look, while the process lives and at its end. */
-void code_map_look(code_map *m);
-/* Of a frame that is an address, "0x7f..": the function, to be freed; NULL: nothing is told of it. */
-char *code_map_name(code_map *m, hd_str address);
-void code_map_free(code_map *m);
-
-/* symbols_packed.c */
-bool symbols_write(int fd, const void *data, size_t size, size_t at);
-int symbols_unpacked(int fd);
+/* symbols_loaded.c: objects of processes that are recorded */
+void symbols_begun(symbols *s, uint64_t pid);
+void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
 /* A regular file, open for reading; else -1. It may be exchanged for a pipe at any time, and never holds us up. */
 int symbols_file_open(const char *path);
+symbols_object *symbols_add(symbols *s, hd_str path);
+symbols_object *symbols_find(const symbols *s, hd_str path);
+void symbols_name_path(symbols *s, hd_str path, size_t object);
 
-/* symbols_dwp.c */
-symbols_dwp *symbols_dwp_open(const symbols_object *o, Dwarf *program);
-const char *symbols_dwp_path(const symbols_dwp *d);
-uint32_t symbols_dwp_add(symbols_dwp *d, Dwarf_CU *cu, const char *file);
-void symbols_dwp_read(symbols_dwp *d, uint32_t number, symbols_unit *to);
-void symbols_dwp_close(symbols_dwp *d);
+/* symbols_answers.c: what was asked and answered */
+typedef enum symbols_kind { SYMBOLS_INFO, SYMBOLS_TEXT, SYMBOLS_LINKED, SYMBOLS_NAMES, SYMBOLS_CODE } symbols_kind;
+
+struct symbols_answer {
+    symbols_key key;
+    uint32_t count;              /* innermost first */
+    size_t bytes;
+    symbols_frame frame[];
+};
+
+const symbols_answer *symbols_answered(symbols *s, const symbols_object *o, symbols_kind kind, bool strict,
+                                       uint64_t address);
+/* An address to be asked for by the next symbols_fetch. */
+void symbols_want(symbols *s, const symbols_object *o, symbols_kind kind, bool strict, uint64_t address);
+void symbols_fetch(symbols *s);
+/* Whether the object can be read, and its build id and loads. */
+bool symbols_know(symbols *s, symbols_object *o);
+void symbols_answers_free(symbols *s);
+
+/* symbols_ask.c: the child */
+/* memory: bytes; both 0: as usual */
+void symbols_limit(uint64_t memory, double seconds);
+/* Starts the child if there is none. */
+bool symbols_start(symbols *s);
+/* Asks; addresses are `each` bytes apart. `take` gets the answers in order, and may stop them. */
+typedef struct symbols_taker {
+    bool (*take)(void *user, uint32_t index, uint32_t count, const symbols_frame *frames);
+    bool (*name)(void *user, const char *name);
+    void *user;
+} symbols_taker;
+void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses, uint32_t count,
+                 const symbols_taker *to);
+/* Reports objects whose names are not known, and why, on standard error. */
+void symbols_tell(symbols *s);
+void symbols_child_end(symbols *s);
+uint64_t symbols_child_nanoseconds(const symbols *s);
+
+/* symbols_server.c: the child's main; -1: the arguments are not the child's */
+int symbols_server(int argc, char **argv);
+
+/* symbols_open.c: set in the child */
+extern bool symbols_is_child;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SYMBOLS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYMBOLS_SANITIZED
+#endif
+
+/* symbols_names.c */
+/* "function (dir/file.c:12) [object]", demangled; the file may be NULL, the object's path empty. To be freed. */
+char *symbols_text(const char *name, const char *file, int line, hd_str object);
+
+/* code_file.c: /tmp/perf-PID.map of a process, open as long as it is named */
+code_file *code_file_open(uint64_t pid);
+/* Finds the file while the process lives, and at its end. */
+void code_file_look(code_file *m);
+/* The object of the file in `s`; NULL: there is no file. */
+symbols_object *code_file_object(code_file *m, symbols *s);
+void code_file_free(code_file *m);
 
 /* memprof_symbols.c */
+/* Asks for all addresses of a profile in one batch. */
+void symbols_prepare_memprof(symbols *s, const hd_memprof_raw *raw, bool shown);
 uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                         uint32_t capacity);
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                        uint32_t capacity);
-const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a);
+symbols_object *symbols_binary(symbols *s, const hd_memprof_address *a);
 hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment);
 void symbols_each_name(symbols *s, symbols_name_fn take, void *user);
 

@@ -7,7 +7,7 @@
    Skeletons of DWARF 4 that have functions themselves (-fsplit-dwarf-inlining) libdw takes for none. It finds neither
    their .dwo files nor their lines. They get a second one too, which has no functions. */
 
-#include "symbols.h"
+#include "symbols_dwarf.h"
 
 #include <dwarf.h>
 #include <fcntl.h>
@@ -192,7 +192,7 @@ static const char *dwp_read_index(symbols_dwp *d) {
 static bool dwp_open(symbols_dwp *d, const char *path) {
     const unsigned one = 1;
     const char *why = "is no ELF file of this byte order", *ident;
-    d->fd = symbols_unpacked(symbols_file_open(path));
+    d->fd = symbols_unpacked(open(path, O_RDONLY | O_CLOEXEC));
     if (d->fd < 0) return false;
     d->path = needed(strdup(path));
     elf_version(EV_CURRENT);
@@ -212,7 +212,7 @@ static bool dwp_open(symbols_dwp *d, const char *path) {
 }
 
 /* The .dwp of an object: beside it, or beside the file that its debug information is in. */
-symbols_dwp *symbols_dwp_open(const symbols_object *o, Dwarf *program) {
+symbols_dwp *symbols_dwp_open(const symbols_elf *o, Dwarf *program) {
     symbols_dwp *d = needed(calloc(1, sizeof *d));
     const char *files[3] = { o->path, NULL, NULL };
     d->fd = d->slot = -1;

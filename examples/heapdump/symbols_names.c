@@ -1,6 +1,6 @@
 /* Names of functions: as linked or qualified, demangled, with their place and object. */
 
-#include "symbols.h"
+#include "symbols_dwarf.h"
 
 #include <dwarf.h>
 
@@ -8,11 +8,6 @@
 char *rust_demangle(const char *mangled, int options);
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
-const char *symbols_basename(const char *path) {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
 
 /* NULL: the name is not mangled. To be freed. */
 static char *symbols_demangled(const char *name) {
@@ -22,7 +17,6 @@ static char *symbols_demangled(const char *name) {
 }
 
 char *symbols_text(const char *name, const char *file, int line, hd_str object) {
-    SYMBOLS_WORK;
     char *demangled = symbols_demangled(name), *text, place[24] = "";
     const char *slash = object.len ? memrchr(object.data, '/', object.len) : NULL;
     bool has_file = file && line > 0;
@@ -111,14 +105,14 @@ static const char *symbols_qualified(symbols_unit *unit, symbols_named *of) {
 }
 
 /* The symbol at the start of a function, if it is the mangled name of a whole function. */
-static const char *symbols_symbol_of(symbols_object *o, Dwarf_Die *die) {
+static const char *symbols_symbol_of(symbols_elf *o, Dwarf_Die *die) {
     Dwarf_Addr start;
     symbols_frame found = { 0 };
     if (dwarf_lowpc(die, &start) || !symbols_function_at(o, start + o->dwarf_bias, &found)) return NULL;
     return !strncmp(found.name, "_Z", 2) && !strchr(found.name, '.') ? found.name : NULL;
 }
 
-const char *symbols_scope_name(symbols_object *o, symbols_unit *unit, const symbols_scope *scope, bool qualified) {
+const char *symbols_scope_name(symbols_elf *o, symbols_unit *unit, const symbols_scope *scope, bool qualified) {
     Dwarf_Die die = scope->die, origin;
     Dwarf_Attribute attribute;
     symbols_named *named;

@@ -1,9 +1,10 @@
 /* Debug information that is compressed by zstd (-gz=zstd), which libdw before 0.189 does not read. */
 
-#include "symbols.h"
+#include "symbols_dwarf.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
@@ -30,8 +31,14 @@ static unsigned char *packed_section(const unsigned char *file, size_t size, con
     return NULL;
 }
 
+uint64_t symbols_written;
+
 bool symbols_write(int fd, const void *data, size_t size, size_t at) {
+    struct rlimit most;
     const char *bytes = data;
+    symbols_written += size;
+    if (!getrlimit(RLIMIT_DATA, &most) && most.rlim_cur != RLIM_INFINITY && symbols_written > most.rlim_cur)
+        memory_ends();
     while (size) {
         ssize_t n = pwrite(fd, bytes, size, (off_t)at);
         if (n <= 0) return false;
@@ -74,14 +81,6 @@ static int packed_copy(const unsigned char *file, size_t size, const Elf64_Ehdr 
         if (!written) break;
     }
     return fd;
-}
-
-int symbols_file_open(const char *path) {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode))) return fd;
-    close(fd);
-    return -1;
 }
 
 /* What libdw can read the object from: `fd`, or another, `fd` then being closed. */

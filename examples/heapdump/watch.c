@@ -138,6 +138,7 @@ static bool look_at(watch *w, const process *p, hd_heap_kind kind) {
         return false;
     }
     hd_axis axis = hd_profile_axis(profile, HD_AXIS_BACKTRACE);
+    symbols_prepare(&w->r.names, axis);
     hd_rows cells = hd_profile_cells(profile);
     rows = needed(calloc(axis.node_count, sizeof *rows)); /* a call stack has a cell for each type */
     for (uint32_t i = 0; i < cells.count; i++) {
@@ -155,7 +156,7 @@ static void look(watch *w) {
     hd_limits limits = { 0 };
     if (w->known_count > KNOWN_MOST) known_clear(w);
     if (w->r.names.twins) modules_look(&w->r, p, region_bytes(&w->r.region, &limits));
-    code_map_look(p->code);
+    code_file_look(p->code);
     w->r.names.code = p->code;
     watch_begin(&w->table);
     if (look_at(w, p, HD_HEAP_LIVE) && look_at(w, p, HD_HEAP_TOTAL) && look_at(w, p, HD_HEAP_TEMPORARY))

@@ -97,7 +97,7 @@ static void process_add(recording *r, uint32_t number, const hd_recorded *state)
     p = &r->processes[r->count++];
     *p = (process){ .number = number, .image = of->count++, .pid = state->pid, .pidfd = -1, .peak_us = now_us() };
     p->name = needed(strndup(state->name, sizeof state->name));
-    p->code = code_map_open(state->pid);
+    p->code = code_file_open(state->pid);
     process_watch(r, p);
     unrecorded_shown(r, (pid_t)state->pid);
 }
@@ -117,7 +117,7 @@ static void on_module(void *user, const hd_module *module, bool loaded) {
 void modules_look(recording *r, const process *p, uint64_t bytes) {
     loaded_by by = { r, p->pid, 0 };
     hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
-    code_map_look(p->code);
+    code_file_look(p->code);
 }
 
 /* Adds processes that are new. */
@@ -215,7 +215,7 @@ void processes_free(recording *r) {
         process_end(&r->processes[i]);
         free(r->processes[i].name);
         free(r->processes[i].ranges.at);
-        code_map_free(r->processes[i].code);
+        code_file_free(r->processes[i].code);
     }
     free(r->processes);
     free(r->known);

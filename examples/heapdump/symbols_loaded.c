@@ -1,0 +1,158 @@
+/* Objects of processes that are recorded: their files are opened while the processes live. */
+
+#include "symbols.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <search.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+
+/* An object of a path by what it is: its build id, or the number of the copy where it has none. */
+typedef struct symbols_id {
+    hd_str path;                 /* the object's */
+    uint32_t size, copy;
+    uint8_t id[32];
+    size_t object;
+} symbols_id;
+
+static int symbols_id_order(const void *a, const void *b) {
+    const symbols_id *x = a, *y = b;
+    int order = hd_str_compare(x->path, y->path);
+    if (order) return order;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    if (x->copy != y->copy) return x->copy < y->copy ? -1 : 1;
+    return memcmp(x->id, y->id, sizeof x->id);
+}
+
+int symbols_file_open(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode))) return fd;
+    close(fd);
+    return -1;
+}
+
+/* Whether one more file may stay open: half of those that there may be are for others. */
+static bool may_keep(const symbols *s) {
+    struct rlimit most;
+    return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files < most.rlim_cur / 2;
+}
+
+/* A file that may be the object. It is opened, and forgotten if it is the same as the one before. */
+static void add_candidate(symbols *s, symbols_object *o, char *file, struct stat *before) {
+    symbols_candidate *c = &o->files[o->file_count];
+    struct stat st;
+    int fd = symbols_file_open(file);
+    if (fd < 0 || fstat(fd, &st) || (st.st_ino == before->st_ino && st.st_dev == before->st_dev)) {
+        if (fd >= 0) close(fd);
+        free(file);
+        return;
+    }
+    *before = st;
+    *c = (symbols_candidate){ .fd = fd, .kept = may_keep(s), .file = file };
+    if (!c->kept) close(fd), c->fd = -1;
+    s->kept_files += c->kept;
+    o->file_count++;
+}
+
+/* The copy of a process's program, or else the last one of that path; NULL: there is none. */
+static const symbols_copy *copy_of(const symbols *s, hd_str path, uint64_t pid) {
+    const symbols_copy *last = NULL;
+    for (size_t i = s->copy_count; i-- > 0;) {
+        const symbols_copy *c = &s->copies[i];
+        if (last && c->pid != pid) continue;
+        if (!hd_str_equal(hd_cstr(c->path), path)) continue;
+        if (c->pid == pid) return c;
+        last = c;
+    }
+    return last;
+}
+
+/* The files that may be a new object: the copy of the program; where the process sees other files than we do, by its
+   own root; and by the path. */
+static void add_files(symbols *s, symbols_object *o, const symbols_copy *copy, uint64_t pid) {
+    struct stat before = { 0 };
+    char *file;
+    if (copy) {
+        int fd = fcntl(copy->fd, F_DUPFD_CLOEXEC, 3);
+        before = copy->file;
+        o->files[o->file_count++] = (symbols_candidate){ .fd = fd, .kept = true, .file = needed(strdup(copy->path)) };
+        s->kept_files++;
+    }
+    if (asprintf(&file, "/proc/%llu/root%s", (unsigned long long)pid, o->path) < 0) needed(NULL);
+    add_candidate(s, o, file, &before);
+    add_candidate(s, o, needed(strdup(o->path)), &before);
+}
+
+void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
+    symbols_id key = { .path = m->path }, *own, **found;
+    symbols_object *o, *last;
+    const symbols_copy *copy = NULL;
+    if (!m->path.len || *m->path.data != '/' || m->path.len >= PATH_MAX) return;
+    key.size = m->build_id_size <= sizeof key.id ? m->build_id_size : 0;
+    memcpy(key.id, m->build_id, key.size);
+    if (!key.size) {
+        copy = copy_of(s, m->path, pid);
+        key.copy = copy ? (uint32_t)(copy - s->copies) + 1 : 0;
+    }
+    last = symbols_find(s, m->path);
+    found = tfind(&key, &s->by_id, symbols_id_order);
+    if (found) {
+        size_t object = (*found)->object;
+        if (last != &s->objects[object]) symbols_name_path(s, m->path, object);
+        return;
+    }
+    if (key.size) copy = copy_of(s, m->path, pid);
+    s->twins |= last != NULL;
+    o = symbols_add(s, m->path);
+    o->build_id_size = key.size;
+    memcpy(o->build_id, key.id, key.size);
+    o->has_wanted_id = key.size != 0;
+    add_files(s, o, copy, pid);
+    own = needed(malloc(sizeof *own));
+    *own = key;
+    own->object = (size_t)(o - s->objects);
+    own->path = (hd_str){ o->path, m->path.len };
+    needed(tsearch(own, &s->by_id, symbols_id_order));
+    symbols_name_path(s, own->path, own->object);
+    symbols_start(s);
+}
+
+/* Opens the program of a process that has just begun and waits for us: a copy, since it may be written over as soon as
+   the process ends. Not one that is large or known, nor when there are many. */
+void symbols_begun(symbols *s, uint64_t pid) {
+    enum { LARGEST = 16 << 20, TOGETHER = 128 << 20, MOST = 256 };
+    char link[40], path[PATH_MAX];
+    const symbols_copy *before;
+    struct sigaction action;
+    struct stat st;
+    ssize_t n;
+    int fd, copy;
+    snprintf(link, sizeof link, "/proc/%llu/exe", (unsigned long long)pid);
+    n = readlink(link, path, sizeof path);
+    if (n <= 0 || n == sizeof path || *path != '/' || stat(link, &st) || st.st_size > LARGEST) return;
+    if (!S_ISREG(st.st_mode) || s->copied + (uint64_t)st.st_size > TOGETHER || s->copy_count == MOST) return;
+    if (!may_keep(s)) return;
+    path[n] = 0;
+    before = copy_of(s, hd_cstr(path), pid);
+    if (before && before->file.st_ino == st.st_ino && !memcmp(&before->file.st_mtim, &st.st_mtim, sizeof st.st_mtim))
+        return;
+    fd = symbols_file_open(link);
+    copy = fd < 0 ? -1 : memfd_create("program", MFD_CLOEXEC);
+    file_limit_fails(&action);
+    n = copy < 0 ? -1 : sendfile(copy, fd, NULL, (size_t)st.st_size);
+    sigaction(SIGXFSZ, &action, NULL);
+    if (fd >= 0) close(fd);
+    if (n != st.st_size) {
+        if (copy >= 0) close(copy);
+        return;
+    }
+    s->copied += (uint64_t)st.st_size;
+    s->kept_files++;
+    if (!(s->copy_count & (s->copy_count - 1)))
+        s->copies = needed(realloc(s->copies, (s->copy_count ? 2 * s->copy_count : 1) * sizeof *s->copies));
+    s->copies[s->copy_count++] = (symbols_copy){ needed(strdup(path)), pid, copy, st };
+}

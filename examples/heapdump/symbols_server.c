@@ -1,0 +1,378 @@
+/* The child process that reads ELF, DWARF and perf maps for its parent, with limits of memory and processor time. */
+
+#include "symbols_dwarf.h"
+#include "symbols_wire.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum { FROM = STDIN_FILENO, BUFFER = 1 << 16 };
+
+/* An object of the parent's, by its number. */
+typedef struct served {
+    uint32_t version;
+    char *path, *files[SYMBOLS_FILES];
+    int fds[SYMBOLS_FILES];
+    uint32_t count;              /* of files */
+    uint8_t build_id[32], wanted_id[32];
+    uint32_t build_id_size, wanted_id_size;
+    symbols_elf elf;
+    code_map *code;
+    bool opened;
+    uint64_t spent_ns, written;  /* written: to files in memory */
+} served;
+
+static served *objects;
+static uint32_t object_room;
+static uint64_t limit_ns, limit_bytes;
+static char out[BUFFER];
+static size_t out_size;
+
+/* Limits. ------------------------------------------------------------------------------------- */
+
+static uint64_t clock_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Lets the process run until the object had its time: SIGXCPU ends it then. */
+static void allow(const served *o) {
+    uint64_t left = o->spent_ns < limit_ns ? limit_ns - o->spent_ns : 0;
+    struct rlimit r;
+    if (getrlimit(RLIMIT_CPU, &r)) return;
+    r.rlim_cur = (rlim_t)((clock_ns(CLOCK_PROCESS_CPUTIME_ID) + left + 999999999) / 1000000000);
+    if (r.rlim_max != RLIM_INFINITY && r.rlim_cur > r.rlim_max) r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_CPU, &r);
+}
+
+static void limit_at_most(int what, rlim_t most) {
+    struct rlimit r;
+    if (getrlimit((__rlimit_resource_t)what, &r)) return;
+    if (r.rlim_max == RLIM_INFINITY || r.rlim_max > most) r.rlim_max = most;
+    r.rlim_cur = r.rlim_max;
+    setrlimit((__rlimit_resource_t)what, &r);
+}
+
+/* Bytes of memory that are the process's own. */
+static uint64_t own_bytes(void) {
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*s %*s %*s %*s %*s %llu", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                           const char *link, GElf_Word crc, char **found) {
+    static uint64_t waited;
+    static bool told;
+    const char *own = getenv("DEBUGINFOD_MAXTIME");
+    uint64_t most = limit_ns, before = clock_ns(CLOCK_MONOTONIC);
+    char text[24];
+    int fd;
+    if (waited < most && !told) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)((most - waited + 999999999) / 1000000000));
+        if (!own || !*own || strtoull(own, NULL, 10) > strtoull(text, NULL, 10) || !strtoull(own, NULL, 10))
+            setenv("DEBUGINFOD_MAXTIME", text, 1);
+    }
+    fd = symbols_unpacked(dwfl_standard_find_debuginfo(module, user, name, base, file, link, crc, found));
+    waited += clock_ns(CLOCK_MONOTONIC) - before;
+    if (waited >= most && !told && getenv("DEBUGINFOD_URLS")) {
+        told = true;
+        unsetenv("DEBUGINFOD_URLS");
+        display(stderr, "heapdump: the debuginfod server took more than %.0f s and is not asked any more "
+                        "(--names-time raises that)\n", (double)most / 1e9);
+    }
+    return fd;
+}
+
+/* Answers. ------------------------------------------------------------------------------------ */
+
+static void flush_out(void) {
+    for (size_t at = 0; at < out_size;) {
+        ssize_t n = send(FROM, out + at, out_size - at, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) _exit(1);    /* the parent has gone */
+        at += (size_t)n;
+    }
+    out_size = 0;
+}
+
+static void put(const void *data, size_t bytes) {
+    const char *from = data;
+    while (bytes) {
+        size_t n = BUFFER - out_size < bytes ? BUFFER - out_size : bytes;
+        memcpy(out + out_size, from, n);
+        out_size += n, from += n, bytes -= n;
+        if (out_size == BUFFER) flush_out();
+    }
+}
+
+static void put_head(wire_type type, size_t bytes) {
+    wire_head head = { (uint32_t)type, (uint32_t)bytes };
+    put(&head, sizeof head);
+}
+
+static size_t text_bytes(const char *text) { return text ? strlen(text) + 1 : 0; }
+
+static void put_frames(uint32_t index, const symbols_frame *frames, uint32_t count) {
+    size_t bytes = sizeof(wire_frames);
+    wire_frames head = { index, count };
+    for (uint32_t i = 0; i < count; i++)
+        bytes += sizeof(wire_frame) + text_bytes(frames[i].name) + text_bytes(frames[i].file);
+    if (bytes > WIRE_RECORD_MOST) head.count = count = 0, bytes = sizeof head;
+    put_head(WIRE_FRAMES, bytes);
+    put(&head, sizeof head);
+    for (uint32_t i = 0; i < count; i++) {
+        const symbols_frame *f = &frames[i];
+        wire_frame frame = { f->line, f->column, f->discriminator, f->start_line, (uint32_t)text_bytes(f->name),
+                             (uint32_t)text_bytes(f->file) };
+        put(&frame, sizeof frame);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        put(frames[i].name, text_bytes(frames[i].name));
+        put(frames[i].file, text_bytes(frames[i].file));
+    }
+}
+
+static void put_linked(void *user, const char *name) {
+    size_t bytes = text_bytes(name);
+    (void)user;
+    if (bytes > WIRE_RECORD_MOST) return;
+    put_head(WIRE_NAME, bytes);
+    put(name, bytes);
+}
+
+static uint32_t loads_of(const symbols_elf *o, symbols_load *loads) {
+    GElf_Addr bias;
+    Elf *elf = o->module ? dwfl_module_getelf(o->module, &bias) : NULL;
+    uint32_t count = 0;
+    size_t n = 0;
+    if (!elf || elf_getphdrnum(elf, &n)) return 0;
+    for (size_t i = 0; i < n && i < INT32_MAX && count < WIRE_LOADS_MOST; i++) {
+        GElf_Phdr h;
+        if (!gelf_getphdr(elf, (int)i, &h) || h.p_type != PT_LOAD) continue;
+        memset(&loads[count], 0, sizeof *loads);
+        loads[count] = (symbols_load){ h.p_offset, h.p_filesz, h.p_vaddr, h.p_memsz, (h.p_flags & PF_X) != 0 };
+        count++;
+    }
+    return count;
+}
+
+static void put_info(const served *o) {
+    static symbols_load loads[WIRE_LOADS_MOST];
+    wire_info info = { .is_elf = o->elf.module != NULL, .build_id_size = o->build_id_size };
+    info.load_count = loads_of(&o->elf, loads);
+    memcpy(info.build_id, o->build_id, sizeof info.build_id);
+    put_head(WIRE_INFO, sizeof info + info.load_count * sizeof *loads);
+    put(&info, sizeof info);
+    put(loads, info.load_count * sizeof *loads);
+}
+
+/* Objects. ------------------------------------------------------------------------------------ */
+
+/* Gives back what was made of an object; it is made again when it is asked for. */
+static void served_clear(served *o) {
+    symbols_close(&o->elf);
+    code_map_free(o->code);
+    symbols_written -= o->written;
+    o->written = 0;
+    o->code = NULL;
+    o->opened = false;
+}
+
+static void served_forget(served *o) {
+    served_clear(o);
+    for (uint32_t i = 0; i < o->count; i++) {
+        close(o->fds[i]);
+        free(o->files[i]);
+    }
+    free(o->path);
+    *o = (served){ 0 };
+}
+
+static bool read_build_id(served *o) {
+    const unsigned char *bits;
+    GElf_Addr address;
+    int n = o->elf.module ? dwfl_module_build_id(o->elf.module, &bits, &address) : 0;
+    o->build_id_size = 0;
+    if (n > 0 && (size_t)n <= sizeof o->build_id) {
+        memcpy(o->build_id, bits, (size_t)n);
+        o->build_id_size = (uint32_t)n;
+    }
+    return !o->wanted_id_size ||
+           (o->build_id_size == o->wanted_id_size && !memcmp(o->build_id, o->wanted_id, o->build_id_size));
+}
+
+/* Opens the first of the files that is what was loaded. */
+static void served_open(served *o) {
+    if (o->opened) return;
+    o->opened = true;
+    for (uint32_t i = 0; i < o->count; i++) {
+        symbols_take(&o->elf, o->path, o->files[i], fcntl(o->fds[i], F_DUPFD_CLOEXEC, 3));
+        if (o->elf.module && read_build_id(o)) return;
+        symbols_close(&o->elf);
+    }
+    o->build_id_size = o->wanted_id_size;
+    memcpy(o->build_id, o->wanted_id, sizeof o->build_id);
+}
+
+/* The functions of one address, innermost first, as the question wants them. */
+static void answer_address(served *o, const wire_question *q, uint32_t index, uint64_t offset) {
+    symbols_frame frames[HD_MEMPROF_INLINE_MAX];
+    bool qualified = q->kind == SYMBOLS_TEXT;
+    uint32_t most = qualified ? HD_RENAME_MAX : HD_MEMPROF_INLINE_MAX, n = 0;
+    Dwarf_Addr address = offset + o->elf.bias;
+    if (o->elf.module && q->level == SYMBOLS_ALL) n = symbols_frames(&o->elf, address, qualified, frames, most);
+    if (o->elf.module && !n && !(q->strict && o->elf.unit_count)) n = symbols_function_at(&o->elf, address, frames);
+    for (uint32_t i = 0; i < n && qualified; i++)
+        frames[i] = (symbols_frame){ .name = symbols_text(frames[i].name, frames[i].file, frames[i].line,
+                                                          hd_cstr(o->path)) };
+    put_frames(index, frames, n);
+    for (uint32_t i = 0; i < n && qualified; i++) free((char *)(uintptr_t)frames[i].name);
+}
+
+static void answer_code(served *o, const uint64_t *addresses, uint32_t count) {
+    if (!o->code) o->code = code_map_open();
+    code_map_read(o->code, o->count ? o->fds[0] : -1);
+    for (uint32_t i = 0; i < count; i++) {
+        symbols_frame frame = { .name = code_map_name(o->code, addresses[i]) };
+        put_frames(i, &frame, frame.name != NULL);
+        free((char *)(uintptr_t)frame.name);
+    }
+}
+
+static void serve_question(served *o, const wire_question *q, const uint64_t *addresses) {
+    uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID), written = symbols_written;
+    wire_end end;
+    allow(o);
+    if (q->kind != SYMBOLS_CODE) served_open(o);
+    put_info(o);
+    if (q->kind == SYMBOLS_CODE) answer_code(o, addresses, q->count);
+    else if (q->kind == SYMBOLS_NAMES && o->elf.module)
+        symbols_all_names(&o->elf, q->level == SYMBOLS_ALL, put_linked, NULL);
+    else
+        for (uint32_t i = 0; i < q->count; i++) answer_address(o, q, i, addresses[i]);
+    end.spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
+    o->spent_ns += end.spent_ns;
+    put_head(WIRE_END, sizeof end);
+    put(&end, sizeof end);
+    flush_out();
+    o->written += symbols_written - written;
+    if (own_bytes() + symbols_written > limit_bytes / 4) served_clear(o); /* the next object has all of the memory */
+}
+
+/* Questions. ---------------------------------------------------------------------------------- */
+
+static void get(void *data, size_t bytes) {
+    char *to = data;
+    while (bytes) {
+        ssize_t n = read(FROM, to, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) _exit(0);    /* the parent has gone */
+        to += n, bytes -= (size_t)n;
+    }
+}
+
+/* The question, and the descriptors that come with it. */
+static uint32_t get_question(wire_question *q, int fds[SYMBOLS_FILES]) {
+    union { char bytes[CMSG_SPACE(SYMBOLS_FILES * sizeof(int))]; struct cmsghdr align; } rights;
+    struct iovec data = { q, sizeof *q };
+    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &rights,
+                              .msg_controllen = sizeof rights.bytes };
+    struct cmsghdr *c;
+    uint32_t count = 0;
+    ssize_t n;
+    do n = recvmsg(FROM, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0) _exit(0);
+    c = CMSG_FIRSTHDR(&message);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        count = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+    }
+    if ((size_t)n < sizeof *q) get((char *)q + n, sizeof *q - (size_t)n);
+    return count;
+}
+
+/* Takes the paths and files of a question. */
+static void served_take(served *o, const wire_question *q, char *text, const int *fds, uint32_t count) {
+    char *end = text + q->text_bytes;
+    if (o->path && o->version == q->version) {
+        for (uint32_t i = 0; i < count; i++) close(fds[i]);
+        return;
+    }
+    served_forget(o);
+    o->version = q->version;
+    o->path = needed(strdup(text));
+    o->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        text += strlen(text) + 1;
+        o->files[i] = needed(strdup(text < end ? text : ""));
+        o->fds[i] = fds[i];
+    }
+    o->wanted_id_size = q->build_id_size <= sizeof o->wanted_id ? q->build_id_size : 0;
+    memcpy(o->wanted_id, q->build_id, sizeof o->wanted_id);
+}
+
+static void serve_one(void) {
+    wire_question q;
+    int fds[SYMBOLS_FILES];
+    uint32_t count = get_question(&q, fds);
+    uint64_t *addresses;
+    char *text;
+    if (q.object >= WIRE_OBJECTS_MOST || q.text_bytes > WIRE_TEXT_MOST || q.count > WIRE_ADDRESSES_MOST) _exit(1);
+    text = needed(calloc(1, (size_t)q.text_bytes + 2));
+    addresses = needed(malloc(((size_t)q.count + 1) * sizeof *addresses));
+    get(text, q.text_bytes);
+    get(addresses, q.count * sizeof *addresses);
+    if (q.object >= object_room) {
+        uint32_t room = 2 * q.object + 64;
+        objects = needed(realloc(objects, room * sizeof *objects));
+        memset(objects + object_room, 0, (room - object_room) * sizeof *objects);
+        object_room = room;
+    }
+    served_take(&objects[q.object], &q, text, fds, count);
+    serve_question(&objects[q.object], &q, addresses);
+    free(text);
+    free(addresses);
+}
+
+static void signals_default(void) {
+    static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ };
+    sigset_t none;
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN); /* our parent's to take */
+    signal(SIGXCPU, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void no_memory(void) { _exit(WIRE_NO_MEMORY); }
+
+int symbols_server(int argc, char **argv) {
+    struct rlimit files;
+    if (argc != 5 || strcmp(argv[1], "--names-of-frames")) return -1;
+    limit_bytes = strtoull(argv[2], NULL, 10);
+    limit_ns = strtoull(argv[3], NULL, 10);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != (pid_t)strtol(argv[4], NULL, 10)) return 1;
+    symbols_is_child = true;
+    memory_ends = no_memory;
+    signals_default();
+    limit_at_most(RLIMIT_CORE, 0);
+#ifndef SYMBOLS_SANITIZED       /* their shadow counts */
+    limit_at_most(RLIMIT_DATA, (rlim_t)limit_bytes);
+#endif
+    if (!getrlimit(RLIMIT_NOFILE, &files)) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    put_head(WIRE_HELLO, 0);
+    flush_out();
+    for (;;) serve_one();
+}
