@@ -475,6 +475,52 @@ static void modules_are_found_by_address_and_time(void **state) {
     for (unsigned i = 0; i < TIMES; i++)
         if (!strstr(text, want[i])) fail_msg("%s", want[i]);
     free(text);
+    hd_profile_free(p);
+}
+
+/* Modules come and go at 64 places, as plugins do; a list of those that are loaded says what each frame is in. */
+static void modules_are_found_among_many(void **state) {
+    enum { PLACES = 64, STEPS = 4000 };
+    static struct { char name[32], want[64]; } loaded[PLACES], step[STEPS];
+    uintptr_t stack[2] = { 0, 0 };
+    uint64_t random = 1;
+    size_t found = 0;
+    hd_snapshot_options options = { .kind = HD_HEAP_LIVE };
+    hd_profile *p;
+    hd_axis paths;
+    memset(loaded, 0, sizeof loaded);
+    memset(step, 0, sizeof step);
+    (void)state;
+    create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = stack } });
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint64_t place, offset;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        place = (random >> 33) % PLACES, offset = (random >> 40) % 0x1000;
+        if (random >> 62) {
+            hd_module m = { 0x10000 * (place + 1), 0x10000 * (place + 1) + 0x800, 0x10000 * (place + 1),
+                            { NULL, 0 }, { 0 }, 0, false };
+            if (*loaded[place].name) hd_recorder_remove_module(rec, (uintptr_t)m.start);
+            snprintf(loaded[place].name, sizeof loaded[place].name, "/lib/%u.so", i);
+            m.path = hd_cstr(loaded[place].name);
+            if (random >> 61 & 1) assert_true(hd_recorder_add_module(rec, &m));
+            else *loaded[place].name = 0;
+        }
+        stack[0] = (uintptr_t)(0x10000 * (place + 1) + offset + 1);
+        if (!*loaded[place].name || offset >= 0x800) continue; /* it may get the name of what is loaded next */
+        snprintf(step[i].want, 64, "%s+0x%llx", loaded[place].name, (unsigned long long)offset);
+        hd_record_alloc(rec, at(1 + i), 1, NULL);
+    }
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL), HD_OK);
+    paths = hd_profile_axis(p, 0);
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint32_t n = 1;
+        if (!*step[i].want) continue;
+        while (n < paths.node_count && !hd_str_equal(paths.node_name[n], hd_cstr(step[i].want))) n++;
+        if (n == paths.node_count) fail_msg("step %u: no frame is %s", i, step[i].want);
+        found++;
+    }
+    assert_true(found > 500);
+    hd_profile_free(p);
 }
 
 static size_t unwind_a_new_module(void *user, const void **pcs, size_t capacity) {
@@ -1007,6 +1053,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
         cmocka_unit_test_setup_teardown(modules_are_found_by_address_and_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(modules_are_found_among_many, setup, teardown),
         cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_used_may_lie, setup, teardown),

@@ -95,6 +95,8 @@ typedef struct arguments {
     int binary_count;
     struct symbols *names;       /* these, opened; NULL: none given */
     bool keep_unresolved, keep_runtime;
+    uint64_t names_memory;       /* limits of the process that finds names; 0: as usual */
+    double names_seconds;
     uint32_t paths;
     const char *at;              /* record */
     pattern children;            /* which of them are recorded; NULL: all */

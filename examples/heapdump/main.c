@@ -10,7 +10,8 @@
 /* Options that several commands take. */
 #define CUTOFFS(otherwise) " min-bytes min-share min-parent-share top entries output-bytes [" otherwise "]"
 #define WORK " keep drop root invert"
-#define NAMES " binary keep-unresolved keep-runtime"
+#define LIMITS " names-memory names-time"
+#define NAMES " binary keep-unresolved keep-runtime" LIMITS
 #define FILES " format decimal strict output"
 #define HEAPS " pid dump allocator kind" FILES
 
@@ -27,7 +28,7 @@ static const command commands[] = {
               "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
               "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
               "written then, and one more Ctrl-C while that goes on discards it.",
-      .options = "output at children same-user keep blocks format ages threads depth sample stats bytes"
+      .options = "output at children same-user keep blocks format ages threads depth sample stats bytes" LIMITS
                  CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
@@ -47,7 +48,7 @@ static const command commands[] = {
               "Keys: s and S sort by another column; / filters by a regular expression; space freezes what is shown, d\n"
               "shows what changed since then; w writes a snapshot; Tab goes to the next process; arrows, PgUp and PgDn\n"
               "scroll; ? helps; q quits, and the recording goes on: watch can come back at any time.",
-      .options = "every count sort filter top wait json output",
+      .options = "every count sort filter top wait json output" LIMITS,
       .examples = "heapdump watch server.json\n"
                   "heapdump watch --sort growth --filter cache 1234\n"
                   "heapdump watch --json --every 10 server.json | jq '.sites[0]'" },
@@ -71,7 +72,7 @@ static const command commands[] = {
       .usage = "[OPTIONS] FILE",
       .help = "Writes the trace that record --keep FILE would have written, had it not been killed: of each process the\n"
               "four kinds, as they were last. Dumps of --at every and of snapshots are not in it. FILE stays as it is.",
-      .options = "output" CUTOFFS("--min-share 0.0001"),
+      .options = "output" LIMITS CUTOFFS("--min-share 0.0001"),
       .examples = "heapdump record --keep app.region -o app.json -- ./app\n"
                   "heapdump recover app.region -o app.json; heapdump tree app.json" },
     { .name = "capture", .run = run_capture,
@@ -150,7 +151,7 @@ static const command commands[] = {
               "It takes a recording that runs, by the FILE that it writes or the PID of a process, or what record --keep FILE\n"
               "left, also of processes that are dead; recorded with --blocks, or as a MemProf profile. Other formats do not\n"
               "say where blocks are. Sizes are those asked for: what the allocator puts beside them is not known.",
-      .options = "top all by page-size pid wait wide bytes json csv output",
+      .options = "top all by page-size pid wait wide bytes json csv output" LIMITS,
       .examples = "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region\n"
                   "heapdump record --blocks -o server.json -- ./server & # then heapdump pages server.json" },
     { .name = "check", .run = run_check,
@@ -337,7 +338,7 @@ static const command commands[] = {
               "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
               "another version. Of several files one that cannot be read is told and left out, and the exit status\n"
               "is 1 then; with --strict nothing is written.",
-      .options = "binary memprof-version like full-schema hot-cold-schema prune base format strict output",
+      .options = "binary" LIMITS " memprof-version like full-schema hot-cold-schema prune base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
                   "heapdump index --memprof-version 0 -o old.memprof app.memprof\n"
@@ -441,6 +442,7 @@ static int tool_main(int argc, char **argv) {
     if (a.format_help) return formats_help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (a.help) return command_help(c, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!c->runs_program && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);
+    symbols_limit(a.names_memory, a.names_seconds);
     status = memprof_open_binaries(&a);
     if (!status) status = c->run(&a);
     memprof_close_binaries(&a, !status);

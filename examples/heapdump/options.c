@@ -455,6 +455,13 @@ static const option_row rows[] = {
     { "", "keep-runtime", NULL, take_flag, AT(keep_runtime),
       "keep frames of what recorded: with --binary, of MemProf's runtime; of heap\n"
       "profiles as text, those of the allocator" },
+    { "", "names-memory", "BYTES", take_some_bytes, AT(names_memory),
+      "memory that reading the debug information of a program may take (k, M, G: times\n"
+      "1024); mapped files do not count. Frames in files that need more are\n"
+      "FILE+0xOFFSET [2G]" },
+    { "", "names-time", "SECONDS", take_seconds, AT(names_seconds),
+      "processor time that finding names in one file may take, and the time that all\n"
+      "answers of debuginfod servers may take [60]" },
     { "", "hints", NULL, take_flag, AT(hints),
       "instead of the records, what the compiler makes of them" },
     { "", "diff", NULL, take_flag, AT(hints_diff),
