@@ -91,8 +91,8 @@ static const symbols_answer *symbols_of(symbols *s, const hd_memprof_address *a,
     return symbols_answered(s, o, kind, !s->by_table, symbols_address(o, a));
 }
 
-static uint32_t symbols_symbolize(symbols *s, const hd_memprof_address *a, symbols_kind kind, hd_memprof_frame *frames,
-                                  uint32_t capacity) {
+static uint32_t symbols_symbolize(symbols *s, const hd_memprof_address *a, symbols_kind kind,
+                                  hd_memprof_frame *frames, uint32_t capacity) {
     const symbols_answer *found = symbols_of(s, a, kind);
     uint32_t n = !found ? 0 : found->count < capacity ? found->count : capacity;
     for (uint32_t i = 0; i < n; i++) {
@@ -126,7 +126,8 @@ typedef struct symbols_wanting {
 } symbols_wanting;
 
 /* An hd_memprof_symbolize_fn that only collects addresses. */
-static uint32_t symbols_collect(void *user, const hd_memprof_address *a, hd_memprof_frame *frames, uint32_t capacity) {
+static uint32_t symbols_collect(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                                uint32_t capacity) {
     symbols_wanting *x = user;
     symbols_object *o = symbols_binary(x->s, a);
     (void)frames, (void)capacity;

@@ -27,7 +27,7 @@ static bool program_find(const char *name, char path[PATH_MAX]) {
 static void program_interpreter(char path[PATH_MAX]) {
     for (int scripts = 0; scripts < 5; scripts++) {
         char line[PATH_MAX];
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        int fd = symbols_file_open(path);
         ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
         char *name;
         if (fd >= 0) close(fd);
@@ -98,7 +98,7 @@ bool program_check(const char *name) {
     if (!program_find(name, path)) return true;
     program_interpreter(path);
     elf_version(EV_CURRENT);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = symbols_file_open(path);
     elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (program_is_secure(path)) {
         why = "runs with another user's, group's or higher rights (setuid, setgid, capabilities)";

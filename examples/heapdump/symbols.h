@@ -84,7 +84,6 @@ typedef struct symbols_child {
     bool greeted;                /* it is ready */
     uint64_t ran_ns;             /* processor time at the last look */
     struct timespec moved;       /* when it last did something */
-    struct timespec held;        /* since when a signal waits for us; 0: none does */
 } symbols_child;
 
 /* code_file.c */
@@ -114,7 +113,9 @@ typedef struct symbols {
     code_file *code;             /* of the process whose frames are named; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
     symbols_child child;
+    pid_t dying;                 /* a child that was ended, and is to be waited for; 0: none */
     uint32_t children;           /* so many were started */
+    struct timespec held;        /* since when a signal that ends us waits; 0: none does */
     bool none;                   /* no child can be started, or all had too much time */
 } symbols;
 
@@ -164,14 +165,14 @@ void symbols_answers_free(symbols *s);
 void symbols_limit(uint64_t memory, double seconds);
 /* Starts the child if there is none. */
 bool symbols_start(symbols *s);
-/* Asks; addresses are `each` bytes apart. `take` gets the answers in order, and may stop them. */
+/* Gets the answers in order, and may stop them by false. */
 typedef struct symbols_taker {
     bool (*take)(void *user, uint32_t index, uint32_t count, const symbols_frame *frames);
     bool (*name)(void *user, const char *name);
     void *user;
 } symbols_taker;
-void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses, uint32_t count,
-                 const symbols_taker *to);
+void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses,
+                 uint32_t count, const symbols_taker *to);
 /* Reports objects whose names are not known, and why, on standard error. */
 void symbols_tell(symbols *s);
 void symbols_child_end(symbols *s);
@@ -180,7 +181,7 @@ uint64_t symbols_child_nanoseconds(const symbols *s);
 /* symbols_server.c: the child's main; -1: the arguments are not the child's */
 int symbols_server(int argc, char **argv);
 
-/* symbols_open.c: set in the child */
+/* symbols_files.c: set in the child */
 extern bool symbols_is_child;
 
 #if defined(__has_feature)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { LOOK_MS = 100, HELD_MS = 300, ALL_OBJECTS = 10, STUCK_SECONDS = 30 };
+enum { LOOK_MS = 50, HELD_MS = 200, ALL_OBJECTS = 10, STUCK_SECONDS = 30 };
 
 static uint64_t memory_most = (uint64_t)2 << 30;
 static double seconds_most = 60;
@@ -43,7 +43,8 @@ extern char **environ;
 static void cannot_start(symbols *s, const char *why) {
     s->none = true;
     progress_end();
-    display(stderr, "heapdump: cannot start the process that finds function names: %s; frames stay FILE+0xOFFSET\n", why);
+    display(stderr, "heapdump: cannot start the process that finds function names: %s; frames stay FILE+0xOFFSET\n",
+            why);
 }
 
 bool symbols_start(symbols *s) {
@@ -86,22 +87,36 @@ static uint64_t running_ns(const symbols_child *c) {
 
 uint64_t symbols_child_nanoseconds(const symbols *s) { return s->spent_ns + running_ns(&s->child); }
 
-/* Ends the child, and says how it ended; -1: that is not known. */
-static int child_reap(symbols *s) {
-    symbols_child *c = &s->child;
+/* Waits for a process, and counts what it took; -1: its status is not known. */
+static int wait_for(symbols *s, pid_t pid) {
     struct rusage used = { 0 };
     int status = -1;
     pid_t got;
-    if (!c->pid) return -1;
-    kill(c->pid, SIGKILL);       /* one that has ended keeps its status */
-    do got = wait4(c->pid, &status, 0, &used);
+    do got = wait4(pid, &status, 0, &used);
     while (got < 0 && errno == EINTR);
     s->spent_ns += (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
                    (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    return got < 0 ? -1 : status;
+}
+
+/* Ends the child; it is waited for later, since it may have much memory to give back. */
+static pid_t child_kill(symbols *s) {
+    symbols_child *c = &s->child;
+    pid_t pid = c->pid;
+    if (!pid) return 0;
+    kill(pid, SIGKILL);          /* one that has ended keeps its status */
     close(c->fd);
     free(c->in);
     *c = (symbols_child){ 0 };
-    return got < 0 ? -1 : status;
+    return pid;
+}
+
+/* Ends the child, and says how it ended; -1: that is not known. */
+static int child_reap(symbols *s) {
+    pid_t pid = child_kill(s);
+    if (s->dying) wait_for(s, s->dying);
+    s->dying = 0;
+    return pid ? wait_for(s, pid) : -1;
 }
 
 void symbols_child_end(symbols *s) { child_reap(s); }
@@ -131,7 +146,8 @@ static char *child_died(symbols *s, const char *ended_for) {
     if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == WIRE_NO_MEMORY)
         return format_why("reading it needs too much memory (limit: %.3g GiB; --names-memory raises it)",
                           (double)memory_most / (1 << 30));
-    if (status >= 0 && WIFSIGNALED(status)) return format_why("the process that read it ended: %s", strsignal(WTERMSIG(status)));
+    if (status >= 0 && WIFSIGNALED(status))
+        return format_why("the process that read it ended: %s", strsignal(WTERMSIG(status)));
     return format_why("the process that read it ended");
 }
 
@@ -144,15 +160,15 @@ static int64_t milliseconds_since(const struct timespec *then) {
 }
 
 /* Whether somebody who wants us to end has waited for a moment, where such signals are blocked. */
-static bool is_interrupted(symbols_child *c) {
+static bool is_interrupted(symbols *s) {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     sigset_t pending;
     bool any = false;
     if (sigpending(&pending)) return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) any |= sigismember(&pending, ends[i]) == 1;
-    if (!any) c->held = (struct timespec){ 0 };
-    else if (!c->held.tv_sec && !c->held.tv_nsec) clock_gettime(CLOCK_MONOTONIC, &c->held);
-    else return milliseconds_since(&c->held) >= HELD_MS;
+    if (!any) s->held = (struct timespec){ 0 };
+    else if (!s->held.tv_sec && !s->held.tv_nsec) clock_gettime(CLOCK_MONOTONIC, &s->held);
+    else return milliseconds_since(&s->held) >= HELD_MS;
     return false;
 }
 
@@ -172,7 +188,7 @@ static outcome child_wait(asking *x, short events) {
     struct pollfd wait = { .fd = c->fd, .events = events };
     for (;;) {
         int n = poll(&wait, 1, LOOK_MS);
-        if (is_interrupted(c)) return INTERRUPTED;
+        if (is_interrupted(x->s)) return INTERRUPTED;
         if (n > 0) return ANSWERED;
         if (n < 0 && errno != EINTR) return DIED;
         if (!is_stuck(c)) continue;
@@ -382,6 +398,7 @@ static outcome read_until(asking *x, const bool *done) {
 static outcome ask_once(asking *x, bool strict) {
     symbols_child *c = &x->s->child;
     outcome status;
+    if (is_interrupted(x->s)) return INTERRUPTED;
     if (!symbols_start(x->s)) return NO_CHILD;
     x->first = x->done;
     x->ended = false;
@@ -398,15 +415,17 @@ static outcome ask_once(asking *x, bool strict) {
     return status == ANSWERED ? read_until(x, &x->ended) : status;
 }
 
-void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses, uint32_t count,
-                 const symbols_taker *to) {
+void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses,
+                 uint32_t count, const symbols_taker *to) {
     asking x = { .s = s, .o = o, .kind = kind, .addresses = addresses, .count = count, .to = to };
     if (o->known && !o->is_elf && !o->is_code_map) return;
     while (o->level < SYMBOLS_NOTHING && !s->none) {
         outcome status = ask_once(&x, strict);
         if (status == ANSWERED || status == NO_CHILD) break;
         if (status == INTERRUPTED) {
-            child_reap(s);
+            pid_t pid = child_kill(s);
+            if (s->dying && pid) wait_for(s, s->dying);
+            if (pid) s->dying = pid;
             return;
         }
         free(o->why);
@@ -418,8 +437,8 @@ void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, 
     s->none = true;
     child_reap(s);
     progress_end();
-    display(stderr, "heapdump: finding function names took %.0f s of processor time: the other frames stay FILE+0xOFFSET "
-                    "(--names-time raises that)\n", ALL_OBJECTS * seconds_most);
+    display(stderr, "heapdump: finding function names took %.0f s of processor time: the other frames stay "
+                    "FILE+0xOFFSET (--names-time raises that)\n", ALL_OBJECTS * seconds_most);
 }
 
 /* Telling. ------------------------------------------------------------------------------------ */

@@ -84,8 +84,9 @@ static bool symbols_may_add(symbols_elf *o, Dwarf_Die *die) {
         o->left = symbols_ranges_most(dwarf) + (main && main != dwarf ? symbols_ranges_most(main) : 0);
     }
     if (o->left) return o->left--;
-    if (!o->told) display(stderr, "heapdump: %s: functions share too many address ranges: some inlined frames are "
-                                  "left out\n", o->path);
+    if (!o->told)
+        display(stderr, "heapdump: %s: functions share too many address ranges: some inlined frames are left out\n",
+                o->path);
     o->told = true;
     return false;
 }
@@ -234,7 +235,8 @@ Dwarf_Die *symbols_tree(symbols_elf *o, symbols_unit *unit) {
     return &unit->tree;
 }
 
-static uint32_t symbols_add_scope(symbols_elf *o, symbols_unit *unit, Dwarf_Die *die, uint32_t around, uint32_t named) {
+static uint32_t symbols_add_scope(symbols_elf *o, symbols_unit *unit, Dwarf_Die *die, uint32_t around,
+                                  uint32_t named) {
     if (dwarf_tag(die) == DW_TAG_subprogram) around = HD_NONE;
     unit->scopes = symbols_room(unit->scopes, unit->count, &unit->capacity, sizeof *unit->scopes);
     unit->scopes[unit->count] = (symbols_scope){ *die, around, named };

@@ -99,10 +99,13 @@ void symbols_free_names(symbols_unit *unit);
 
 /* symbols_packed.c */
 /* Bytes written to files in memory, which the system does not count as the process's. */
-extern uint64_t symbols_written;
+extern uint64_t symbols_written, symbols_written_most;
 /* Writes to such a file. All together have as many bytes as the process may have. */
 bool symbols_write(int fd, const void *data, size_t size, size_t at);
 int symbols_unpacked(int fd);
+
+/* symbols_files.c: bytes of files that are mapped to be written, which are no memory of the process's own */
+extern uint64_t symbols_mapped;
 
 /* symbols_dwp.c */
 symbols_dwp *symbols_dwp_open(const symbols_elf *o, Dwarf *program);

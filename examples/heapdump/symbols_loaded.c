@@ -118,11 +118,10 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     own->path = (hd_str){ o->path, m->path.len };
     needed(tsearch(own, &s->by_id, symbols_id_order));
     symbols_name_path(s, own->path, own->object);
-    symbols_start(s);
 }
 
-/* Opens the program of a process that has just begun and waits for us: a copy, since it may be written over as soon as
-   the process ends. Not one that is large or known, nor when there are many. */
+/* Copies the program of a process that has just begun and waits for us, since it may be written over as soon as the
+   process ends. Not one that is large or known, nor when there are many. */
 void symbols_begun(symbols *s, uint64_t pid) {
     enum { LARGEST = 16 << 20, TOGETHER = 128 << 20, MOST = 256 };
     char link[40], path[PATH_MAX];

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
@@ -31,14 +30,12 @@ static unsigned char *packed_section(const unsigned char *file, size_t size, con
     return NULL;
 }
 
-uint64_t symbols_written;
+uint64_t symbols_written, symbols_written_most;
 
 bool symbols_write(int fd, const void *data, size_t size, size_t at) {
-    struct rlimit most;
     const char *bytes = data;
     symbols_written += size;
-    if (!getrlimit(RLIMIT_DATA, &most) && most.rlim_cur != RLIM_INFINITY && symbols_written > most.rlim_cur)
-        memory_ends();
+    if (symbols_written > symbols_written_most) memory_ends();
     while (size) {
         ssize_t n = pwrite(fd, bytes, size, (off_t)at);
         if (n <= 0) return false;

@@ -50,11 +50,11 @@ static void allow(const served *o) {
     setrlimit(RLIMIT_CPU, &r);
 }
 
+/* The hard limit stays: files that are mapped raise the limit of memory. */
 static void limit_at_most(int what, rlim_t most) {
     struct rlimit r;
     if (getrlimit((__rlimit_resource_t)what, &r)) return;
-    if (r.rlim_max == RLIM_INFINITY || r.rlim_max > most) r.rlim_max = most;
-    r.rlim_cur = r.rlim_max;
+    if (r.rlim_cur == RLIM_INFINITY || r.rlim_cur > most) r.rlim_cur = most;
     setrlimit((__rlimit_resource_t)what, &r);
 }
 
@@ -64,7 +64,8 @@ static uint64_t own_bytes(void) {
     FILE *f = fopen("/proc/self/statm", "re");
     if (f && fscanf(f, "%*s %*s %*s %*s %*s %llu", &pages) != 1) pages = 0;
     if (f) fclose(f);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    pages *= (uint64_t)sysconf(_SC_PAGESIZE);
+    return pages > symbols_mapped ? pages - symbols_mapped : 0;
 }
 
 int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
@@ -346,7 +347,7 @@ static void serve_one(void) {
 static void signals_default(void) {
     static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ };
     sigset_t none;
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN); /* our parent's to take */
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN); /* the parent's */
     signal(SIGXCPU, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -363,6 +364,7 @@ int symbols_server(int argc, char **argv) {
     if (getppid() != (pid_t)strtol(argv[4], NULL, 10)) return 1;
     symbols_is_child = true;
     memory_ends = no_memory;
+    symbols_written_most = limit_bytes;
     signals_default();
     limit_at_most(RLIMIT_CORE, 0);
 #ifndef SYMBOLS_SANITIZED       /* their shadow counts */

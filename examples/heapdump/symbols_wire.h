@@ -1,5 +1,5 @@
-/* What the child that names addresses and its parent send each other: in this machine's byte order, since both are one
-   program. Sizes are checked on both sides; the parent believes nothing that the child says. */
+/* Messages between the child that names addresses and its parent, in this machine's byte order: both are one program.
+   Sizes are checked on both sides; the parent believes nothing that the child says. */
 #ifndef HEAPDUMP_SYMBOLS_WIRE_H
 #define HEAPDUMP_SYMBOLS_WIRE_H
 

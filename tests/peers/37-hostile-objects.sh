@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Programs whose ELF, DWARF, links or debuginfod server are made to hang record, or to let it grow. It ends at once all
+# the same, within the memory that it was given, and one Ctrl-C or TERM ends it within a second.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must gcc binutils python3
+made build/heapdump build/libheapdump_record.so
+work=$PWD/build/peers/hostile-objects here=$PWD/tests/peers
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+unset DEBUGINFOD_URLS
+
+cat > prog.c <<'C'
+#include <stdlib.h>
+void *volatile keep;
+#ifdef NAME
+void work(void) __asm__(NAME);
+#endif
+static inline __attribute__((always_inline)) void inlined(void) { keep = malloc(1000); }
+__attribute__((noinline)) void work(void) {
+    inlined();
+    __asm__("");
+}
+int main(void) {
+    work();
+    return 0;
+}
+C
+frames() { "$tool" tree --frames all --kind live out.json 2> tree.err | grep -o "$1" | sort -u | tr '\n' ' '; }
+record() { python3 "$here/hostile_objects.py" record "$tool" "$@"; } # SECONDS MIB OPTIONS... -- PROGRAM
+
+# A pipe under each name that leads to debug information.
+gcc -g -O1 -Wl,--build-id prog.c -o whole
+objcopy --only-keep-debug whole link.debug
+strip -o link whole && objcopy --add-gnu-debuglink=link.debug link
+rm link.debug && mkfifo link.debug
+check "a pipe named by .gnu_debuglink" "quick" "$(record 5 200 -- ./link)"
+gcc -g -O1 -gdwarf-5 -gsplit-dwarf -c prog.c -o split.o && gcc split.o -o split
+rm split.dwo && mkfifo split.dwo split.dwp
+check "pipes in place of .dwo and .dwp" "quick" "$(record 5 200 -- ./split)"
+check "... and functions have the names of the symbol table" "work " "$(frames work)"
+mkfifo alt
+{ printf '%s\0' "$PWD/alt"; printf 'aaaaaaaaaaaaaaaaaaaa'; } > section
+objcopy --add-section .gnu_debugaltlink=section whole altlink
+check "a pipe named by .gnu_debugaltlink" "quick" "$(record 5 200 -- ./altlink)"
+
+# A path that is a regular file and a pipe in turn.
+linked swap "$here/hostile_region.c"
+for i in 1 2 3 4; do check "a path exchanged for a pipe, $i" "quick" "$(record 12 300 -- ./swap swap 1 $i)"; done
+
+# Ranges that functions share: their number would be the product.
+python3 "$here/hostile_objects.py" ranges 8000 8000 > ranges.s
+gcc -x c -c - -o some.o <<< 'void *malloc(unsigned long); void *volatile keep; void some(void) { keep = malloc(1000); }'
+gcc -z noexecstack ranges.s some.o -o ranges
+check "8,000 functions that share 8,000 ranges" "quick" "$(record 5 200 -- ./ranges)"
+check "... and the program's functions have names" "main some " "$(frames '\bmain\b\|\bsome\b')"
+
+# 2.9 MB of debug information that unpack to 2.9 GB.
+for gz in zlib zstd; do
+  python3 "$here/hostile_objects.py" packed $gz whole packed-$gz || { echo "SKIP: $gz: Python cannot pack it"; continue; }
+  chmod +x packed-$gz
+  check "a packed section, $gz: memory" "quick" "$(record 20 400 --names-memory 256M -- ./packed-$gz)"
+  check "... and functions have the names of the symbol table" "work " "$(frames work)"
+done
+
+# Files that are mapped do not count.
+cp whole large && truncate -s 3G large
+check "a program of 3 GiB in 64 MiB of memory" "quick" "$(record 10 200 --names-memory 64M -- ./large)"
+check "... and inlined functions have names" "inlined " "$(frames '\binlined\b')"
+rm large
+
+# A name of 500 bytes that demangles to gigabytes: the second process that reads it dies as well.
+gcc -g -O1 -DNAME="\"$(python3 "$here/hostile_objects.py" name 30)\"" prog.c -o bomb
+check "a name that is too long: memory" "quick" "$(record 30 400 --names-memory 256M -- ./bomb)"
+check "... it is told" 1 "$(grep -c 'bomb: [1-9] frames* stays* unnamed: reading it needs too much memory (limit: 0.25 GiB; --names-memory raises it)$' err)"
+check "... and frames of others have names" "__libc_start_main " "$(frames __libc_start_main)"
+check "a name that is too long: time" "quick" "$(record 60 4000 --names-time 1 -- ./bomb)"
+check "... it is told" 1 "$(grep -c 'reading it takes too long (limit: 1 s of processor time; --names-time raises it)$' err)"
+for signal in INT TERM; do
+  check "a name that is too long: $signal" "ends within a second" \
+    "$(python3 "$here/hostile_objects.py" stop "$tool" $signal -- ./bomb)"
+done
+
+# A server that sends a byte now and then.
+strip -o dripping whole
+python3 -u "$here/hostile_objects.py" drip > port & server=$!
+trap 'kill $server' EXIT
+until [ -s port ]; do kill -0 $server || exit 1; done
+export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) DEBUGINFOD_CACHE_PATH=$PWD/cache
+check "a debuginfod server that drips" "quick" "$(record 15 200 --names-time 2 -- ./dripping)"
+check "... it is told" 1 "$(grep -c 'the debuginfod server took more than 2 s and is not asked any more' err)"
+check "a debuginfod server that drips: INT" "ends within a second" \
+  "$(python3 "$here/hostile_objects.py" stop "$tool" INT -- ./dripping)"
+unset DEBUGINFOD_URLS
+
+# Many forged modules, and frames that are in none of them.
+check "20,000 forged modules" "quick" "$(record 20 600 -- ./swap modules 20000)"
+
+# No process can be started.
+echo "main;$PWD/whole+0x$(printf %x 0x$(nm whole | awk '$3 == "work" { print $1 }')) 1000" > frame.folded
+check "a frame" "main;work" "$("$tool" convert --to folded frame.folded | cut -d' ' -f1)"
+(ulimit -n 4 && "$tool" convert --to folded frame.folded) > out 2> err || fail "without a process for names: status $?"
+check "without a process for names: frames stay" "$(sed "s|;.*/|;|" frame.folded)" "$(cat out)"
+check "... and one line says so" \
+  "heapdump: cannot start the process that finds function names: Too many open files; frames stay FILE+0xOFFSET" "$(cat err)"
+exit $failed

@@ -1,0 +1,171 @@
+"""Hostile ELF files for 37-hostile-objects.sh, and `heapdump record` of programs that have them, timed."""
+import http.server, os, signal, struct, subprocess, sys, time, zlib
+
+
+def record(tool, seconds, mib, *rest):
+    """Prints "quick", or the time or memory that record took too much."""
+    out = open("out", "w"), open("err", "w")
+    began = time.monotonic()
+    p = subprocess.Popen([tool, "record", "-o", "out.json", *rest], stdout=out[0], stderr=out[1])
+    limit = float(seconds)
+    while True:
+        pid, status, used = os.wait4(p.pid, os.WNOHANG)
+        if pid:
+            break
+        if time.monotonic() - began > limit:
+            p.kill()
+            print(f"still running after {limit} s")
+            return
+        time.sleep(0.02)
+    if status:
+        print(f"status {status}: {open('err').read()}")
+    elif used.ru_maxrss > int(mib) * 1024:
+        print(f"{used.ru_maxrss >> 10} MiB of memory, {mib} expected")
+    else:
+        print("quick")
+
+
+def children(pid):
+    try:
+        return [int(c) for c in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+    except OSError:
+        return []
+
+
+def stop(tool, name, _, program):
+    """Sends a signal while names are looked for."""
+    for leftover in ("stopped.json",):
+        if os.path.exists(leftover):
+            os.remove(leftover)
+    p = subprocess.Popen([tool, "record", "-o", "stopped.json", "--", program], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:              # until only the process that names frames is left, for a moment
+        ids = children(p.pid)
+        if len(ids) == 1 and b"--names-of-frames" in open(f"/proc/{ids[0]}/cmdline", "rb").read():
+            time.sleep(0.7)
+            if children(p.pid) == ids:
+                break
+        time.sleep(0.02)
+    if p.poll() is not None:
+        print("it ended before the signal")
+        return
+    began = time.monotonic()
+    p.send_signal(getattr(signal, "SIG" + name))
+    try:
+        status = p.wait(10)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        print("it goes on for 10 s")
+        return
+    took = time.monotonic() - began
+    time.sleep(0.3)
+    left = [i for i in ids if os.path.exists(f"/proc/{i}") and open(f"/proc/{i}/stat").read().split()[2] != "Z"]
+    if status not in (0, -getattr(signal, "SIG" + name)):
+        print(f"status {status}")
+    elif took > 1:
+        print(f"it took {took:.1f} s")
+    elif left or (status and os.path.exists("stopped.json")):
+        print("it leaves a process or a file")
+    else:
+        print("ends within a second")
+
+
+def ranges(functions, count):
+    """Assembly: so many functions whose DW_AT_ranges is one list of so many ranges."""
+    print(f"""
+ .text
+ .globl main
+main: call some@PLT
+ xor %eax, %eax
+ ret
+ .section .debug_abbrev,"",@progbits
+ .uleb128 1, 0x11
+ .byte 1
+ .uleb128 0x11, 1, 0x12, 7
+ .byte 0, 0
+ .uleb128 2, 0x2e
+ .byte 0
+ .uleb128 0x55, 0x17
+ .byte 0, 0, 0
+ .section .debug_info,"",@progbits
+ .4byte .Lend - .Lbegin
+.Lbegin: .2byte 4
+ .4byte 0
+ .byte 8
+ .uleb128 1
+ .8byte main, 4096
+ .rept {functions}
+ .uleb128 2
+ .4byte 0
+ .endr
+ .byte 0
+.Lend:
+ .section .debug_ranges,"",@progbits
+ .rept {count}
+ .8byte 0, 16
+ .endr
+ .8byte 0, 0""")
+
+
+def packed(kind, program, to):
+    """A copy whose .debug_info is gigabytes of zeros, packed."""
+    size, chunk = 184 << 24, bytes(1 << 24)
+    if kind == "zlib":
+        c = zlib.compressobj(9, zlib.DEFLATED, -15)
+        block = c.compress(chunk) + c.flush(zlib.Z_FULL_FLUSH)
+        data = b"\x78\x9c" + block * (size >> 24) + b"\x03\0" + struct.pack(">I", (size % 65521) << 16 | 1)
+    else:
+        # The format's own frame of blocks that repeat a byte, at most 128 KiB each.
+        block, n = 1 << 17, size >> 17
+        data = b"\x28\xb5\x2f\xfd" + b"\xe0" + struct.pack("<Q", size)
+        data += b"".join(struct.pack("<I", block << 3 | 1 << 1 | (i == n - 1))[:3] + b"\0" for i in range(n))
+    elf = bytearray(open(program, "rb").read())
+    shoff, = struct.unpack_from("<Q", elf, 0x28)
+    count, names = struct.unpack_from("<HH", elf, 0x3c)
+    strings, = struct.unpack_from("<Q", elf, shoff + 64 * names + 24)
+    for i in range(count):
+        at = shoff + 64 * i
+        name, = struct.unpack_from("<I", elf, at)
+        if elf[strings + name:].startswith(b".debug_info\0"):
+            section = struct.pack("<IIQQ", 1 if kind == "zlib" else 2, 0, size, 1) + data
+            flags, = struct.unpack_from("<Q", elf, at + 8)
+            struct.pack_into("<Q", elf, at + 8, flags | 0x800)
+            struct.pack_into("<QQ", elf, at + 24, len(elf), len(section))
+            elf += section
+    open(to, "wb").write(elf)
+
+
+def name(levels):
+    """A mangled name that is twice as long with each level."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    text = "_Z1f1AIiiE"
+    for i in range(int(levels)):
+        text += "S_I" + f"S{digits[i]}_" * 2 + "E"
+    print(text, end="")
+
+
+class Drip(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "100000000")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                time.sleep(0.2)
+        except OSError:
+            pass
+
+    def log_message(self, *_):
+        pass
+
+
+def drip():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Drip)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+globals()[sys.argv[1]](*sys.argv[2:])
