@@ -119,7 +119,7 @@ uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame
     return symbols_symbolize(user, a, SYMBOLS_TEXT, frames, capacity);
 }
 
-/* What symbols_prepare_memprof asks for. */
+/* The addresses that symbols_prepare_memprof asks for. */
 typedef struct symbols_wanting {
     symbols *s;
     symbols_kind kind;

@@ -29,11 +29,11 @@ typedef enum symbols_level { SYMBOLS_ALL, SYMBOLS_TABLE, SYMBOLS_NOTHING } symbo
 
 enum { SYMBOLS_FILES = 3 };
 
-/* Files that may be the object: the first that is what was loaded, by its build id, is taken. */
+/* A file that may be the object. The first with the build id of the loaded object is taken. */
 typedef struct symbols_candidate {
     int fd;                      /* -1: to be opened by its path */
     bool kept;                   /* the descriptor is this object's own */
-    char *file;                  /* the path beside which debug files are */
+    char *file;                  /* its path: debug files are in the same directory */
 } symbols_candidate;
 
 typedef struct symbols_object {
@@ -43,19 +43,19 @@ typedef struct symbols_object {
     bool is_code_map;
     uint32_t version;            /* of its files */
     uint32_t sent;               /* the child that has this version */
-    unsigned char build_id[32];  /* of what was loaded; else of what was opened */
-    uint32_t build_id_size, copy; /* copy: where there is no build id, the number of the copy that it is */
-    bool has_wanted_id;          /* what has another build id is not it */
-    bool known, is_elf;          /* known: the child said what it is */
+    unsigned char build_id[32];  /* of the loaded object, or of the opened file */
+    uint32_t build_id_size, copy; /* copy: the number of its copy, if it has no build id */
+    bool has_wanted_id;          /* files with another build id are not this object */
+    bool known, is_elf;          /* known: the child has looked at the files */
     symbols_load *loads;
     uint32_t load_count;
     symbols_level level;
-    char *why;                   /* the level is what it is */
-    uint64_t lost;               /* addresses that have no name for that */
+    char *why;                   /* reason for the level */
+    uint64_t lost;               /* addresses without a name for this reason */
     symbols_level told_level;
     uint64_t answer_bytes;
     bool used;
-    bool told;                   /* that it is newer than what it names */
+    bool told;                   /* a warning said that it is newer than the dump */
 } symbols_object;
 
 /* A program as it was when it began. */
@@ -63,10 +63,10 @@ typedef struct symbols_copy {
     char *path;
     uint64_t pid;
     int fd;
-    struct stat file;            /* of which it is a copy */
+    struct stat file;            /* the original */
 } symbols_copy;
 
-/* What is asked: an address of an object. */
+/* A question: an address of an object. */
 typedef struct symbols_key {
     uint32_t object;
     uint8_t kind;                /* symbols_kind */
@@ -79,7 +79,7 @@ typedef struct symbols_answer symbols_answer;
 typedef struct symbols_child {
     pid_t pid;                   /* 0: none */
     int fd;
-    char *in;                    /* what it said and was not read yet */
+    char *in;                    /* its output that was not read yet */
     size_t in_start, in_size, in_room;
     bool greeted;                /* it is ready */
     uint64_t ran_ns;             /* processor time at the last look */
@@ -110,11 +110,11 @@ typedef struct symbols {
     uint64_t answer_bytes, spent_ns;
     size_t kept_files;           /* descriptors */
     bool twins;                  /* of one path there were several objects */
-    code_file *code;             /* of the process whose frames are named; may be NULL */
+    code_file *code;             /* perf map of the process that frames are of; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
     symbols_child child;
     pid_t dying;                 /* a child that was ended, and is to be waited for; 0: none */
-    uint32_t children;           /* so many were started */
+    uint32_t children;           /* number that was started */
     struct timespec held;        /* since when a signal that ends us waits; 0: none does */
     bool none;                   /* no child can be started, or all had too much time */
 } symbols;
@@ -141,7 +141,7 @@ symbols_object *symbols_add(symbols *s, hd_str path);
 symbols_object *symbols_find(const symbols *s, hd_str path);
 void symbols_name_path(symbols *s, hd_str path, size_t object);
 
-/* symbols_answers.c: what was asked and answered */
+/* symbols_answers.c: questions and answers */
 typedef enum symbols_kind { SYMBOLS_INFO, SYMBOLS_TEXT, SYMBOLS_LINKED, SYMBOLS_NAMES, SYMBOLS_CODE } symbols_kind;
 
 struct symbols_answer {
@@ -163,7 +163,7 @@ void symbols_answers_free(symbols *s);
 /* symbols_ask.c: the child */
 /* memory: bytes; both 0: as usual */
 void symbols_limit(uint64_t memory, double seconds);
-/* Starts the child if there is none. */
+/* Starts the child, unless it runs. */
 bool symbols_start(symbols *s);
 /* Gets the answers in order, and may stop them by false. */
 typedef struct symbols_taker {
@@ -173,7 +173,7 @@ typedef struct symbols_taker {
 } symbols_taker;
 void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses,
                  uint32_t count, const symbols_taker *to);
-/* Reports objects whose names are not known, and why, on standard error. */
+/* Reports on standard error which objects lack names, and the reasons. */
 void symbols_tell(symbols *s);
 void symbols_child_end(symbols *s);
 uint64_t symbols_child_nanoseconds(const symbols *s);

@@ -1,4 +1,4 @@
-/* What was asked of the child, and answered: each address once, in batches by object. */
+/* Questions to the child and its answers: each address once, in batches by object. */
 
 #include "symbols.h"
 

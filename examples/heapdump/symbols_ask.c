@@ -57,7 +57,7 @@ bool symbols_start(symbols *s) {
     snprintf(time_ns, sizeof time_ns, "%.0f", seconds_most * 1e9);
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return cannot_start(s, strerror(errno)), false;
-    s->child.fd = fcntl(ends[0], F_DUPFD_CLOEXEC, 3); /* what is below may be closed, and be ours */
+    s->child.fd = fcntl(ends[0], F_DUPFD_CLOEXEC, 3); /* 0 to 2 may have been closed */
     close(ends[0]);
     failed = s->child.fd < 0 ? errno : posix_spawn_file_actions_init(&files);
     if (!failed) {
@@ -87,7 +87,7 @@ static uint64_t running_ns(const symbols_child *c) {
 
 uint64_t symbols_child_nanoseconds(const symbols *s) { return s->spent_ns + running_ns(&s->child); }
 
-/* Waits for a process, and counts what it took; -1: its status is not known. */
+/* Waits for a process and adds its processor time; -1: its status is unknown. */
 static int wait_for(symbols *s, pid_t pid) {
     struct rusage used = { 0 };
     int status = -1;
@@ -104,14 +104,14 @@ static pid_t child_kill(symbols *s) {
     symbols_child *c = &s->child;
     pid_t pid = c->pid;
     if (!pid) return 0;
-    kill(pid, SIGKILL);          /* one that has ended keeps its status */
+    kill(pid, SIGKILL);          /* a process that has ended keeps its status */
     close(c->fd);
     free(c->in);
     *c = (symbols_child){ 0 };
     return pid;
 }
 
-/* Ends the child, and says how it ended; -1: that is not known. */
+/* Ends the child and returns its status; -1: unknown. */
 static int child_reap(symbols *s) {
     pid_t pid = child_kill(s);
     if (s->dying) wait_for(s, s->dying);
@@ -130,7 +130,7 @@ static char *format_why(const char *format, ...) {
     return needed(text);
 }
 
-/* Why the child died. Its own end is waited for: its side of the socket closes a moment before. */
+/* The reason for the death of the child. Its socket closes a moment before it has ended. */
 static char *child_died(symbols *s, const char *ended_for) {
     siginfo_t info;
     int status;
@@ -159,7 +159,7 @@ static int64_t milliseconds_since(const struct timespec *then) {
     return (int64_t)(now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
 }
 
-/* Whether somebody who wants us to end has waited for a moment, where such signals are blocked. */
+/* Whether a signal that asks us to end is blocked and has been pending for a moment. */
 static bool is_interrupted(symbols *s) {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     sigset_t pending;
@@ -366,7 +366,7 @@ static bool take_records(asking *x) {
     return true;
 }
 
-/* Reads more of what the child says. */
+/* Reads more of the child's output. */
 static outcome child_read(asking *x) {
     enum { MORE = 1 << 16 };
     symbols_child *c = &x->s->child;
@@ -441,7 +441,7 @@ void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, 
                     "FILE+0xOFFSET (--names-time raises that)\n", ALL_OBJECTS * seconds_most);
 }
 
-/* Telling. ------------------------------------------------------------------------------------ */
+/* Reports. ------------------------------------------------------------------------------------ */
 
 void symbols_tell(symbols *s) {
     enum { LISTED = 4 };

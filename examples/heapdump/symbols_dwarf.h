@@ -1,9 +1,9 @@
-/* Names by elfutils' libdw, in the child process that symbols_child.c runs; nothing else includes this.
+/* Names by elfutils' libdw, in the child process (symbols_server.c).
 
-   Debug information is looked for beside an object, under /usr/lib/debug, by build id, and by debuginfod where
-   DEBUGINFOD_URLS is set. The functions at an address come from tables of their ranges. The tables are made of what a
-   unit says when one of its addresses is asked for first: compilers leave .debug_aranges out, and libdw would search
-   a unit's tree for every address. */
+   Debug information is searched in the directory of an object, under /usr/lib/debug, by build id, and by debuginfod
+   if DEBUGINFOD_URLS is set. Tables of ranges give the functions at an address. The table of a unit is made when one
+   of its addresses is asked for first: compilers leave .debug_aranges out, and libdw would search a unit's tree for
+   every address. */
 #ifndef HEAPDUMP_SYMBOLS_DWARF_H
 #define HEAPDUMP_SYMBOLS_DWARF_H
 
@@ -72,13 +72,13 @@ typedef struct symbols_elf {
     symbols_ranges ranges;       /* of units */
     symbols_dwp *dwp;            /* of split units that libdw does not find; NULL: not asked for */
     size_t missed;               /* units whose .dwo files are not there */
-    Dwarf *counted;              /* whose sections' bytes `left` began with */
-    uint64_t left;               /* ranges that these sections may still have */
+    Dwarf *counted;              /* the debug information that `left` is for */
+    uint64_t left;               /* number of ranges that its sections may still have */
     bool has_functions, has_units, told;
 } symbols_elf;
 
 /* symbols_dwarf.c */
-/* Opens an object. It takes the descriptor; `file` is the path that its debug files are beside. */
+/* Opens an object and takes the descriptor; debug files are searched in the directory of `file`. */
 void symbols_take(symbols_elf *o, const char *path, const char *file, int fd);
 void symbols_close(symbols_elf *o);
 uint32_t symbols_function_at(symbols_elf *o, Dwarf_Addr address, symbols_frame *frame);
@@ -121,7 +121,7 @@ int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, D
 /* code_map.c */
 typedef struct code_map code_map;
 code_map *code_map_open(void);
-/* Reads what was written since the last look. */
+/* Reads new lines of the file. */
 void code_map_read(code_map *m, int fd);
 /* The function of an address, to be freed; NULL: the map has nothing there. */
 char *code_map_name(code_map *m, uint64_t address);

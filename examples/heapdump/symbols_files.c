@@ -1,4 +1,4 @@
-/* Files of the child process. These functions come before libc's, as those of memory.c do.
+/* Files of the child process. These functions come before libc's, like the functions of memory.c.
 
    open: libdw opens the files that .gnu_debuglink, .gnu_debugaltlink and skeletons of .dwo files name. A pipe or a
    device in their place would hold it up, so it gets regular files only.

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 
-/* An object of a path by what it is: its build id, or the number of the copy where it has none. */
+/* The identity of an object: its path, and its build id or the number of its copy. */
 typedef struct symbols_id {
     hd_str path;                 /* the object's */
     uint32_t size, copy;
@@ -35,13 +35,13 @@ int symbols_file_open(const char *path) {
     return -1;
 }
 
-/* Whether one more file may stay open: half of those that there may be are for others. */
+/* Whether one more file may stay open. Half of the descriptors are for other uses. */
 static bool may_keep(const symbols *s) {
     struct rlimit most;
     return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files < most.rlim_cur / 2;
 }
 
-/* A file that may be the object. It is opened, and forgotten if it is the same as the one before. */
+/* Opens a file that may be the object, unless it is the same file as the candidate before. */
 static void add_candidate(symbols *s, symbols_object *o, char *file, struct stat *before) {
     symbols_candidate *c = &o->files[o->file_count];
     struct stat st;
@@ -58,7 +58,7 @@ static void add_candidate(symbols *s, symbols_object *o, char *file, struct stat
     o->file_count++;
 }
 
-/* The copy of a process's program, or else the last one of that path; NULL: there is none. */
+/* The copy of a process's program, or the last copy of that path, or NULL. */
 static const symbols_copy *copy_of(const symbols *s, hd_str path, uint64_t pid) {
     const symbols_copy *last = NULL;
     for (size_t i = s->copy_count; i-- > 0;) {
@@ -71,8 +71,7 @@ static const symbols_copy *copy_of(const symbols *s, hd_str path, uint64_t pid) 
     return last;
 }
 
-/* The files that may be a new object: the copy of the program; where the process sees other files than we do, by its
-   own root; and by the path. */
+/* The files that may be a new object: the copy of the program, the path below the process's root, and the path. */
 static void add_files(symbols *s, symbols_object *o, const symbols_copy *copy, uint64_t pid) {
     struct stat before = { 0 };
     char *file;
@@ -121,7 +120,7 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
 }
 
 /* Copies the program of a process that has just begun and waits for us, since it may be written over as soon as the
-   process ends. Not one that is large or known, nor when there are many. */
+   process ends. Large and known programs are not copied. */
 void symbols_begun(symbols *s, uint64_t pid) {
     enum { LARGEST = 16 << 20, TOGETHER = 128 << 20, MOST = 256 };
     char link[40], path[PATH_MAX];

@@ -177,7 +177,7 @@ static void put_info(const served *o) {
 
 /* Objects. ------------------------------------------------------------------------------------ */
 
-/* Gives back what was made of an object; it is made again when it is asked for. */
+/* Frees the tables of an object. The next question makes them again. */
 static void served_clear(served *o) {
     symbols_close(&o->elf);
     code_map_free(o->code);
@@ -210,7 +210,7 @@ static bool read_build_id(served *o) {
            (o->build_id_size == o->wanted_id_size && !memcmp(o->build_id, o->wanted_id, o->build_id_size));
 }
 
-/* Opens the first of the files that is what was loaded. */
+/* Opens the first file with the wanted build id. */
 static void served_open(served *o) {
     if (o->opened) return;
     o->opened = true;
@@ -361,6 +361,7 @@ int symbols_server(int argc, char **argv) {
     limit_bytes = strtoull(argv[2], NULL, 10);
     limit_ns = strtoull(argv[3], NULL, 10);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "heapdump-names");
     if (getppid() != (pid_t)strtol(argv[4], NULL, 10)) return 1;
     symbols_is_child = true;
     memory_ends = no_memory;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs whose ELF, DWARF, links or debuginfod server are made to hang record, or to let it grow. It ends at once all
+# Hostile programs: their ELF, DWARF, links or debuginfod server would hang record, or let it grow. It ends at once all
 # the same, within the memory that it was given, and one Ctrl-C or TERM ends it within a second.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -53,7 +53,7 @@ told() { "$tool" pages --json "$@" | python3 "$sources/pages.py" told; }
 counted() { python3 "$sources/pages.py" list "$@"; }
 
 runs planted --blocks
-pid=$(pgrep -P $recording)
+pid=$(pgrep -P $recording -x planted)
 check "nine of ten freed: of the process that runs, each site's pages, by its list" "$(counted planted.list 4096)" "$(told --page-size 4096 $pid)"
 check "... by the file that the recording writes" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
 for size in 64 65536 2097152; do
@@ -109,7 +109,7 @@ runs bare
 check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record --blocks' err)"
 ends
 runs raw --format memprof-raw
-check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording))"
+check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording -x planted))"
 ends
 "$tool" record --blocks --keep many.region -o many.json -- bash -c 'for i in {1..11}; do bash -c :; done; true' > /dev/null 2> err
 check "many processes: those with most live first, ten of them as text" "true 10 1" \
