@@ -258,16 +258,13 @@ static void on_discard(int number) {
 
 /* Writes what was recorded; from here on who interrupts us does not want it. */
 static int record_finish(recording *r) {
-    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction discard = { .sa_handler = on_discard };
     sigset_t set;
     int status;
     discarded = r;
+    sigaction(SIGINT, &discard, NULL);
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        sigaction(ends[i], &discard, NULL);
-        sigaddset(&set, ends[i]);
-    }
+    sigaddset(&set, SIGINT);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     status = timeline_finish(r);
     sigprocmask(SIG_BLOCK, &set, NULL);

@@ -115,6 +115,7 @@ typedef struct symbols {
     symbols_child child;
     pid_t dying;                 /* a child that was ended, and is to be waited for; 0: none */
     uint32_t children;           /* number that was started */
+    bool interrupted;            /* a message said so */
     struct timespec held;        /* since when a signal that ends us waits; 0: none does */
     bool none;                   /* no child can be started, or all had too much time */
 } symbols;

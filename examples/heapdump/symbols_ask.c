@@ -426,6 +426,10 @@ void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, 
             pid_t pid = child_kill(s);
             if (s->dying && pid) wait_for(s, s->dying);
             if (pid) s->dying = pid;
+            if (!s->interrupted)
+                display(stderr, "heapdump: a signal ended the search for function names: frames without one stay "
+                                "FILE+0xOFFSET\n");
+            s->interrupted = true;
             return;
         }
         free(o->why);

@@ -33,10 +33,9 @@ def children(pid):
 
 
 def stop(tool, name, _, program):
-    """Sends a signal while names are looked for."""
-    for leftover in ("stopped.json",):
-        if os.path.exists(leftover):
-            os.remove(leftover)
+    """Sends a signal while names are looked for: by INT record may leave no file, by TERM the file has no names."""
+    if os.path.exists("stopped.json"):
+        os.remove("stopped.json")
     p = subprocess.Popen([tool, "record", "-o", "stopped.json", "--", program], stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
     end = time.monotonic() + 20
@@ -65,8 +64,10 @@ def stop(tool, name, _, program):
         print(f"status {status}")
     elif took > 1:
         print(f"it took {took:.1f} s")
-    elif left or (status and os.path.exists("stopped.json")):
-        print("it leaves a process or a file")
+    elif left:
+        print("it leaves a process")
+    elif name == "TERM" and not os.path.exists("stopped.json"):
+        print("it leaves no file")
     else:
         print("ends within a second")
 
