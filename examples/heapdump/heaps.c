@@ -211,8 +211,9 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
 static void tell_newer(const char *file, symbols *names) {
     struct stat dump, object;
     if (stat(file, &dump)) return;
-    for (symbols_object *o = names->objects; o < names->objects + names->count; o++) {
-        if (!o->is_elf || o->told || stat(o->path, &object) || (o < names->objects + names->given && !o->used)) continue;
+    for (size_t i = 0; i < names->count; i++) {
+        symbols_object *o = &names->objects[i];
+        if (!o->is_elf || o->told || stat(o->path, &object) || (i < names->given && !o->used)) continue;
         o->told = object.st_mtim.tv_sec > dump.st_mtim.tv_sec;
         if (o->told)
             display(stderr, "heapdump: warning: %s is newer than %s: it may name other functions than those that ran\n",
