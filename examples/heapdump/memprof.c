@@ -36,7 +36,8 @@ int memprof_open_binaries(arguments *a) {
         char *path = realpath(a->binaries[i], NULL);
         symbols_object *o = path ? symbols_object_of(a->names, hd_cstr(path)) : NULL;
         if (!o || !symbols_know(a->names, o)) {
-            display(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
+            if (o && (o->level != SYMBOLS_ALL || a->names->none)) symbols_tell(a->names);
+            else display(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
             free(path);
             return BAD_INPUT;
         }

@@ -272,9 +272,14 @@ int index_build(const arguments *a, const char *file, const hd_memprof_raw *raw,
         hd_status failed;
         symbols_prepare_memprof(x.names, raw, false);
         failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
-                               : hd_memprof_index_build(raw, &by, NULL, out, &err);
+                     : hd_memprof_index_build(raw, &by, NULL, out, &err);
         symbols_tell(x.names);
         symbols_tell_unnamed(&x);
+        if (!failed && !symbols_given_whole(x.names)) { /* the compiler would take the profile for whole */
+            hd_memprof_index_free(*out);
+            *out = NULL;
+            status = BAD_INPUT;
+        }
         if (failed) complain(file, &err, ""), status = BAD_INPUT;
     }
     symbols_counts_free(&x);

@@ -141,7 +141,9 @@ void symbols_prepare_memprof(symbols *s, const hd_memprof_raw *raw, bool shown) 
     symbols_wanting x = { s, shown ? SYMBOLS_TEXT : SYMBOLS_LINKED };
     hd_memprof_symbolizer by = { .symbolize = symbols_collect, .user = &x };
     hd_memprof_symbols *found;
-    if (!hd_memprof_symbolize(raw, &by, NULL, &found, NULL)) hd_memprof_symbols_free(found);
+    hd_status status = hd_memprof_symbolize(raw, &by, NULL, &found, NULL);
+    if (status == HD_OUT_OF_MEMORY) needed(NULL);
+    if (!status) hd_memprof_symbols_free(found);
     symbols_fetch(s);
 }
 

@@ -174,6 +174,8 @@ typedef struct symbols_taker {
 } symbols_taker;
 void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, const uint64_t *addresses,
                  uint32_t count, const symbols_taker *to);
+/* Whether nothing is missing of the binaries that --binary gave. */
+bool symbols_given_whole(const symbols *s);
 /* Reports on standard error which objects lack names, and the reasons. */
 void symbols_tell(symbols *s);
 void symbols_child_end(symbols *s);

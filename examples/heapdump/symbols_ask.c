@@ -144,7 +144,7 @@ static char *child_died(symbols *s, const char *ended_for) {
         return format_why("reading it takes too long (limit: %g s of processor time; --names-time raises it)",
                           seconds_most);
     if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == WIRE_NO_MEMORY)
-        return format_why("reading it needs too much memory (limit: %.3g GiB; --names-memory raises it)",
+        return format_why("reading it runs out of memory (limit: %.3g GiB; --names-memory raises it)",
                           (double)memory_most / (1 << 30));
     if (status >= 0 && WIFSIGNALED(status))
         return format_why("the process that read it ended: %s", strsignal(WTERMSIG(status)));
@@ -443,6 +443,12 @@ void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, 
     progress_end();
     display(stderr, "heapdump: finding function names took %.0f s of processor time: the other frames stay "
                     "FILE+0xOFFSET (--names-time raises that)\n", ALL_OBJECTS * seconds_most);
+}
+
+bool symbols_given_whole(const symbols *s) {
+    for (size_t i = 0; i < s->given; i++)
+        if (s->objects[i].level != SYMBOLS_ALL) return false;
+    return !s->given || !s->none;
 }
 
 /* Reports. ------------------------------------------------------------------------------------ */

@@ -72,7 +72,7 @@ rm large
 # A name of 500 bytes that demangles to gigabytes: the second process that reads it dies as well.
 gcc -g -O1 -DNAME="\"$(python3 "$here/hostile_objects.py" name 30)\"" prog.c -o bomb
 check "a name that is too long: memory" "quick" "$(record 30 400 --names-memory 256M -- ./bomb)"
-check "... it is told" 1 "$(grep -c 'bomb: [1-9] frames* stays* unnamed: reading it needs too much memory (limit: 0.25 GiB; --names-memory raises it)$' err)"
+check "... it is told" 1 "$(grep -c 'bomb: [1-9] frames* stays* unnamed: reading it runs out of memory (limit: 0.25 GiB; --names-memory raises it)$' err)"
 check "... and frames of others have names" "__libc_start_main " "$(frames __libc_start_main)"
 check "a name that is too long: time" "quick" "$(record 60 4000 --names-time 1 -- ./bomb)"
 check "... it is told" 1 "$(grep -c 'reading it takes too long (limit: 1 s of processor time; --names-time raises it)$' err)"
