@@ -475,7 +475,6 @@ static void modules_are_found_by_address_and_time(void **state) {
     for (unsigned i = 0; i < TIMES; i++)
         if (!strstr(text, want[i])) fail_msg("%s", want[i]);
     free(text);
-    hd_profile_free(p);
 }
 
 /* Modules come and go at 64 places, as plugins do; a list of those that are loaded says what each frame is in. */
