@@ -1843,7 +1843,7 @@ typedef struct hd_recorder hd_recorder;
 /* Counters of a recorder. When it samples, live_bytes and peak_bytes are estimates; the rest counts the sample. */
 typedef struct hd_recorder_counters {
     uint64_t live_bytes, live_blocks;
-    uint64_t peak_bytes;         /* the most live_bytes ever was; when several threads record, but for 4 KiB per shard */
+    uint64_t peak_bytes;         /* the most live_bytes ever was; when several threads record, but for 8 KiB per shard */
     uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
     uint64_t replaced;           /* allocations at an address that was live: a free was missed */
     uint64_t unknown_frees;      /* frees of addresses never seen; few of them when sampled */
@@ -3827,6 +3827,7 @@ extern "C" {
 #define HD__LOAD_RELAXED(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define HD__STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define HD__ADD(p, v) __atomic_add_fetch((p), (v), __ATOMIC_RELAXED)
+#define HD__ADD_ORDERED(p, v) __atomic_add_fetch((p), (v), __ATOMIC_ACQ_REL)
 #define HD__OR(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define HD__AND(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
 #define HD__TAKE(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE)) /* true for one, until 0 is stored */
@@ -3837,6 +3838,7 @@ extern "C" {
 #define HD__LOAD_RELAXED(p) (*(p))
 #define HD__STORE(p, v) (*(p) = (v))
 #define HD__ADD(p, v) (*(p) += (v))
+#define HD__ADD_ORDERED(p, v) HD__ADD(p, v)
 #define HD__OR(p, v) (*(p) |= (v))
 #define HD__AND(p, v) (*(p) &= (v))
 #define HD__TAKE(p) (!*(p) && (*(p) = 1))
@@ -14653,8 +14655,11 @@ typedef struct hd__shown_stat {
 /* A shard's counters, of samples as they are, which its lock guards. */
 typedef struct hd__shown_shard {
     uint64_t under_way;          /* an operation is */
-    uint64_t live_blocks, total_bytes, total_blocks, replaced, unknown_frees, lost;
+    uint64_t live_blocks, total_bytes, total_blocks;
+    uint64_t live_told;          /* what its operations added to the record's live bytes, and took away, modulo 2^64 */
     uint64_t live_pending;       /* live bytes that are not in the record's yet; may be less than 0 */
+    uint64_t peak_number, peak_live; /* the last peak before these changed, and what both came to then */
+    uint64_t replaced, unknown_frees, lost;
     char apart[64];              /* the next one's on another cache line, wherever they begin */
 } hd__shown_shard;
 
@@ -14676,6 +14681,7 @@ typedef struct hd__pending_kept {
 #define HD__PENDING 64u          /* per shard */
 #define HD__PENDING_MISSES 16u   /* of so many one takes another's place */
 #define HD__PENDING_BYTES 4096u  /* of live bytes that a shard keeps to itself, at most */
+#define HD__PEAK_BITS 40u
 #define HD__NO_MODULE 0xffffffu
 enum { HD__SHOWS_AGES = 1, HD__SHOWS_THREADS = 2 };
 
@@ -14697,15 +14703,16 @@ typedef struct hd__record {
     uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: they are not shown */
     char apart[64];              /* what all threads write, on cache lines of its own */
     uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
+    uint64_t peak_turn;          /* number of the last peak in HD__PEAK_BITS; above: how often live bytes fell */
     uint64_t notes[8];
     char apart_too[64];
-    uint64_t peak_bytes, peak_number;
+    uint64_t peak_bytes, peak_number; /* live_bytes at the last peak, and its number for who does not need it at once */
     char apart_again[64];
     hd__shown_shard shard[1];    /* `shards` of them, and behind these HD__PENDING hd__pending for each,
                                     and as many hd__pending_kept */
 } hd__record;
 
-static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '4' };
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '5' };
 
 /* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
 #if defined(HD__ALONE)
@@ -14721,6 +14728,7 @@ static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '4'
 static uint64_t hd__figure(const uint64_t *p) { return HD__LOAD(p); }
 static void hd__figure_set(uint64_t *p, uint64_t value) { HD__STORE(p, value); }
 static bool hd__figure_swap(uint64_t *p, uint64_t *expected, uint64_t value) { return HD__CAS(p, expected, value); }
+static uint64_t hd__figure_add_ordered(uint64_t *p, uint64_t by) { return HD__ADD_ORDERED(p, by); }
 HD__INLINE uint64_t hd__figure_add(uint64_t *p, uint64_t by) {
     uint64_t sum;
     if (!HD__ALONE()) return HD__ADD(p, by);
@@ -14748,6 +14756,7 @@ static uint64_t hd__figure_add(uint64_t *p, uint64_t by) {
     HD__STORE(&hd__figures_taken, 0);
     return sum;
 }
+static uint64_t hd__figure_add_ordered(uint64_t *p, uint64_t by) { return hd__figure_add(p, by); }
 #endif
 
 static unsigned hd__log2(uint32_t x) {
@@ -16826,14 +16835,18 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
    several, each shard keeps what its operations add to a few sites, those that change often, until another site takes
    their place, so that threads do not wait for each other's cache lines.
 
-   The peak costs no time of its own: it can only be just before a block is freed. It has a number, and a site that
-   changes for the first time after it keeps what it was. With several threads what shards keep to themselves is
-   not in it.
+   The peak costs little time of its own: it can only be just before a block is freed. It has a number. Each operation
+   learns once, under its shard's lock, after which peak it comes, and everything it changes goes by that number: what
+   changes for the first time after a peak keeps its value of before, and an operation that comes to a site late, after
+   one with a higher number, changes the kept value as well. So what sites kept of a peak adds up to what shards kept.
+   A shard tells the others of live bytes by 4 KiB, so a peak may be missed by 8 KiB for each shard. Bytes that many
+   freed at once are told of before the operation learns its number, bytes that were allocated after: live_bytes is
+   never more than what a peak that is made then has.
 
    Blocks that a fork's child inherits are told from its own by their site's number. */
 
 #define HD__LIFETIME_LOCKS 16u
-#define HD__PEAK_LOCKS 16u
+#define HD__PEAK_LOCKS 64u
 
 typedef struct hd__shard {
     hd__mutex lock;
@@ -16871,7 +16884,8 @@ struct hd_recorder {
     bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
     uint32_t axes;               /* as the record has it */
     hd__mutex lifetime_lock[HD__LIFETIME_LOCKS]; /* of those of freed blocks, by site */
-    hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of what sites keep of a peak; taken inside a shard's lock, if any */
+    hd__mutex peak_lock[HD__PEAK_LOCKS]; /* of sites, for who is not alone; taken inside a shard's lock */
+    hd__mutex peak_making;       /* innermost */
     uint32_t *site_of[HD__SEGMENTS]; /* by context: its site, numbered from 1; 0: none yet */
     uint32_t *context_of[HD__SEGMENTS]; /* by site */
     uint32_t *stat_hash[HD__SEGMENTS]; /* by row of the allocator's: of its names */
@@ -17013,18 +17027,35 @@ static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
     hd__figure_set(&s->peak_number, peak);
 }
 
-HD__NOINLINE static void hd__site_keep_locked(hd_recorder *rec, uint32_t site, uint64_t peak) {
-    hd__mutex *lock = &rec->peak_lock[site % HD__PEAK_LOCKS];
-    hd__lock(lock);
-    if (hd__figure(&hd__site_at(rec, site)->peak_number) != peak) hd__site_keep(rec, site, peak);
-    hd__unlock(lock);
+/* A site is changed by an operation that does not come after the peak of which it kept its value: either that peak is
+   older, or the operation belongs to it. */
+HD__NOINLINE static void hd__site_turn(hd_recorder *rec, uint32_t site, uint64_t peak, const hd__weight *w, bool freed) {
+    hd__site *s = hd__site_at(rec, site);
+    uint64_t sign = freed ? UINT64_MAX : 1;
+    if (hd__figure(&s->peak_number) < peak) {
+        hd__site_keep(rec, site, peak);
+        return;
+    }
+    hd__count(&s->peak[0], w->bytes * sign);
+    hd__count(&s->peak[1], w->blocks * sign);
+    if (rec->sample_bytes) hd__count(&hd__site_error_at(rec, site)->peak, w->variance * sign);
 }
 
-HD__INLINE hd__site *hd__site_change(hd_recorder *rec, uint32_t site) {
+/* Adds to what a site allocated, or freed, by an operation that comes after that peak. */
+HD__INLINE void hd__site_add(hd_recorder *rec, const hd__shard *shard, uint32_t site, uint64_t peak, const hd__weight *w,
+                             bool freed) {
     hd__site *s = hd__site_at(rec, site);
-    uint64_t peak = hd__figure(&rec->record->peak_number);
-    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_keep_locked(rec, site, peak);
-    return s;
+    hd__mutex *lock = shard->locked ? &rec->peak_lock[site % HD__PEAK_LOCKS] : NULL;
+    uint64_t *sum = freed ? s->freed : s->total;
+    if (lock) hd__lock(lock);
+    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_turn(rec, site, peak, w, freed);
+    hd__count(&sum[0], w->bytes);
+    hd__count(&sum[1], w->blocks);
+    if (HD__UNLIKELY(rec->sample_bytes)) {
+        hd__site_error *e = hd__site_error_at(rec, site);
+        hd__count(freed ? &e->freed : &e->total, w->variance);
+    }
+    if (lock) hd__unlock(lock);
 }
 
 /* Adds to live bytes, or takes away from them (times: 1 or -1). */
@@ -17034,14 +17065,69 @@ HD__INLINE void hd__live_change(hd__record *r, uint64_t bytes, int times) {
         hd__figure_add(&r->live_wraps, (uint64_t)(int64_t)times);
 }
 
-/* Before live bytes fall, they may be the most there ever were. */
-HD__INLINE void hd__peak_check(hd__record *r) {
-    uint64_t live = hd__figure(&r->live_bytes), peak = hd__figure(&r->peak_bytes);
-    while (HD__UNLIKELY(live > peak))
-        if (hd__figure_swap(&r->peak_bytes, &peak, live)) {
-            hd__figure_add(&r->peak_number, 1);
-            return;
-        }
+static uint64_t hd__peak_of(uint64_t turn) { return turn & (((uint64_t)1 << HD__PEAK_BITS) - 1); }
+
+/* Live bytes are more than ever. Unless they fall meanwhile, that is the peak. */
+HD__NOINLINE static void hd__peak_make(hd_recorder *rec, bool alone) {
+    hd__record *r = rec->record;
+    uint64_t turn, live;
+    bool made = false;
+    if (!alone) hd__lock(&rec->peak_making);
+    turn = hd__figure(&r->peak_turn);
+    for (int tries = 0; !made && tries < 1000; tries++) {
+        uint64_t number = hd__peak_of(turn + 1);
+        live = hd__figure(&r->live_bytes);
+        if (live <= hd__figure(&r->peak_bytes)) break;
+        made = hd__figure_swap(&r->peak_turn, &turn, turn - hd__peak_of(turn) + number);
+        if (!made) continue;
+        hd__figure_set(&r->peak_bytes, live);
+        hd__figure_set(&r->peak_number, number);
+    }
+    if (!alone) hd__unlock(&rec->peak_making);
+}
+
+/* Changes live bytes by what a shard's operation did; where that is pending, when it is much. True: it was. */
+HD__INLINE bool hd__live_tell(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
+    hd__record *r = rec->record;
+    hd__shown_shard *shown = &r->shard[shard - rec->shard];
+    if (pending) {
+        uint64_t live = hd__figure(&shown->live_pending) + bytes * (uint64_t)(int64_t)times;
+        bool few = live + HD__PENDING_BYTES <= 2 * HD__PENDING_BYTES;
+        hd__figure_set(&shown->live_pending, few ? live : 0);
+        if (few) return false;
+        bytes = live * (uint64_t)(int64_t)times;
+    }
+    if (times < 0 && HD__UNLIKELY(hd__figure(&r->live_bytes) > hd__figure(&r->peak_bytes)))
+        hd__peak_make(rec, !shard->locked);
+    hd__live_change(r, bytes, times);
+    hd__count(&shown->live_told, bytes * (uint64_t)(int64_t)times);
+    return true;
+}
+
+/* Live bytes of a shard, modulo 2^64. */
+HD__INLINE uint64_t hd__shard_live(const hd__shown_shard *shown) {
+    return hd__figure(&shown->live_told) + hd__figure(&shown->live_pending);
+}
+
+/* Begins an operation that changes live bytes: the number of the peak that it comes after. */
+HD__INLINE uint64_t hd__live_begin(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
+    hd__record *r = rec->record;
+    hd__shown_shard *shown = &r->shard[shard - rec->shard];
+    uint64_t peak;
+    bool told = times < 0 ? hd__live_tell(rec, shard, bytes, times, pending)
+                          : !pending || (int64_t)(hd__figure(&shown->live_pending) + bytes) > (int64_t)HD__PENDING_BYTES;
+    if (!told || !shard->locked) peak = hd__figure(&r->peak_number);
+    else if (times < 0) peak = hd__peak_of(hd__figure_add_ordered(&r->peak_turn, (uint64_t)1 << HD__PEAK_BITS));
+    else peak = hd__peak_of(hd__figure(&r->peak_turn));
+    if (HD__UNLIKELY(peak > hd__figure(&shown->peak_number))) {
+        hd__figure_set(&shown->peak_live, hd__shard_live(shown) + (times < 0 ? bytes : 0));
+        hd__figure_set(&shown->peak_number, peak);
+    }
+    return hd__figure(&shown->peak_number);
+}
+
+HD__INLINE void hd__live_end(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
+    if (times > 0) hd__live_tell(rec, shard, bytes, times, pending);
 }
 
 /* What was pending at a peak. */
@@ -17058,7 +17144,8 @@ static void hd__pending_settle(hd_recorder *rec, hd__pending *p, uint32_t site, 
     to[0] = s->total, to[1] = s->freed, to[2] = s->temporary;
     from[0] = p->total, from[1] = p->freed, from[2] = p->temporary;
     hd__lock(lock);
-    if (hd__figure(&s->peak_number) != peak) hd__site_keep(rec, site, peak);
+    if (hd__figure(&s->peak_number) < peak) hd__site_keep(rec, site, peak);
+    peak = hd__figure(&s->peak_number);
     for (int i = 0; i < 2; i++)
         hd__figure_add(&s->peak[i], hd__pending_at(p, hd__kept_of(rec, p), i, peak));
     for (int kind = 0; kind < 3; kind++)
@@ -17085,37 +17172,20 @@ HD__NOINLINE static void hd__pending_turn(hd_recorder *rec, hd__pending *p, uint
 
 /* Begins to change what is pending of a site. NULL: another has its place, so that the site itself is to change. It
    gets the place now and then, so that sites that change often have one. */
-HD__INLINE hd__pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site) {
+HD__INLINE hd__pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t peak) {
     uint32_t at = site % HD__PENDING, *whose = &shard->pending[at];
     hd__pending *p = rec->pending + (size_t)(shard - rec->shard) * HD__PENDING + at;
-    uint64_t peak = hd__figure(&rec->record->peak_number);
     if (*whose != site && *whose && ++shard->missed % HD__PENDING_MISSES) return NULL;
     HD__STORE(&p->changes, p->changes | 1);
     if (HD__UNLIKELY(*whose != site || p->peak_number != peak)) hd__pending_turn(rec, p, whose, site, peak);
     return p;
 }
 
-/* Adds to a sum of what is pending, which ends its change; or of the site. */
+/* Adds to a sum of what is pending, which ends its change. */
 HD__INLINE void hd__pending_add(hd__pending *p, uint64_t *sum, uint64_t bytes, uint64_t blocks) {
-    if (p) {
-        hd__count(&sum[0], bytes);
-        hd__count(&sum[1], blocks);
-        HD__STORE(&p->changes, (p->changes | 1) + 1);
-    } else {
-        hd__figure_add(&sum[0], bytes);
-        hd__figure_add(&sum[1], blocks);
-    }
-}
-
-/* Live bytes of a shard, which are told when they are many. */
-HD__INLINE void hd__pending_live(hd_recorder *rec, hd__shown_shard *shown, uint64_t by) {
-    int64_t live = (int64_t)(shown->live_pending + by);
-    if (HD__UNLIKELY(live > (int64_t)HD__PENDING_BYTES || live < -(int64_t)HD__PENDING_BYTES)) {
-        if (live < 0) hd__peak_check(rec->record);
-        hd__live_change(rec->record, live < 0 ? 0 - (uint64_t)live : (uint64_t)live, live < 0 ? -1 : 1);
-        live = 0;
-    }
-    hd__figure_set(&shown->live_pending, (uint64_t)live);
+    hd__count(&sum[0], bytes);
+    hd__count(&sum[1], blocks);
+    HD__STORE(&p->changes, (p->changes | 1) + 1);
 }
 
 /* Whether a shard's sums go by what is pending: not for a thread that is alone, and not where it could not be told
@@ -17124,48 +17194,48 @@ HD__INLINE bool hd__is_pending(const hd_recorder *rec, const hd__shard *shard, u
     return shard->locked && !rec->sample_bytes && size < (uint64_t)1 << 48;
 }
 
-/* Adds a block to a site, or takes it back (times: 1 or -1). Called under the shard's lock. */
-HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size, int times) {
+/* Adds to what a site allocated, or freed (times: 1, or -1 to take it back). */
+HD__INLINE void hd__site_count(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t peak, hd__weight w, int times,
+                               bool freed) {
     uint64_t sign = (uint64_t)(int64_t)times;
-    hd__weight w;
-    hd__site *s;
-    if (hd__is_pending(rec, shard, size)) {
-        hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__pending_add(p, p ? p->total : hd__site_change(rec, site)->total, size * sign, sign);
-        hd__pending_live(rec, &rec->record->shard[shard - rec->shard], size * sign);
-        return;
-    }
-    s = hd__site_change(rec, site);
-    w = hd__weigh(rec, size);
-    hd__figure_add(&s->total[0], w.bytes * sign);
-    hd__figure_add(&s->total[1], w.blocks * sign);
-    if (HD__UNLIKELY(rec->sample_bytes)) hd__figure_add(&hd__site_error_at(rec, site)->total, w.variance * sign);
-    hd__live_change(rec->record, w.bytes, times);
+    hd__pending *p = hd__is_pending(rec, shard, w.bytes) ? hd__pending_begin(rec, shard, site, peak) : NULL;
+    w.bytes *= sign;
+    w.blocks *= sign;
+    w.variance *= sign;
+    if (p) hd__pending_add(p, freed ? p->freed : p->total, w.bytes, w.blocks);
+    else hd__site_add(rec, shard, site, peak, &w, freed);
+}
+
+/* Adds a block to a site. Called under the shard's lock, as the next two. */
+HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size) {
+    hd__weight w = hd__weigh(rec, size);
+    bool pending = hd__is_pending(rec, shard, size);
+    uint64_t peak = hd__live_begin(rec, shard, w.bytes, 1, pending);
+    hd__site_count(rec, shard, site, peak, w, 1, false);
+    hd__live_end(rec, shard, w.bytes, 1, pending);
 }
 
 /* Counts a block of a site as freed, or takes that back (times: -1). A parent's are one number. */
 HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size, int times) {
-    uint64_t sign = (uint64_t)(int64_t)times;
-    hd__weight w;
-    hd__site *s;
+    hd__weight w = hd__weigh(rec, size);
+    bool pending = hd__is_pending(rec, shard, size);
+    uint64_t peak;
     if (HD__UNLIKELY(site <= rec->inherited)) {
-        hd__figure_add(&rec->record->inherited[0], 0 - hd__weigh(rec, size).bytes * sign);
-        hd__figure_add(&rec->record->inherited[1], 0 - sign);
+        hd__figure_add(&rec->record->inherited[0], w.bytes * (uint64_t)-(int64_t)times);
+        hd__figure_add(&rec->record->inherited[1], (uint64_t)-(int64_t)times);
         return;
     }
-    if (hd__is_pending(rec, shard, size)) {
-        hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__pending_add(p, p ? p->freed : hd__site_change(rec, site)->freed, size * sign, sign);
-        hd__pending_live(rec, &rec->record->shard[shard - rec->shard], 0 - size * sign);
-        return;
-    }
-    hd__peak_check(rec->record);
-    s = hd__site_change(rec, site);
-    w = hd__weigh(rec, size);
-    hd__figure_add(&s->freed[0], w.bytes * sign);
-    hd__figure_add(&s->freed[1], w.blocks * sign);
-    if (HD__UNLIKELY(rec->sample_bytes)) hd__figure_add(&hd__site_error_at(rec, site)->freed, w.variance * sign);
-    hd__live_change(rec->record, w.bytes, -times);
+    peak = hd__live_begin(rec, shard, w.bytes, -times, pending);
+    hd__site_count(rec, shard, site, peak, w, times, true);
+    hd__live_end(rec, shard, w.bytes, -times, pending);
+}
+
+/* A live block becomes another site's: live bytes are the same. */
+static void hd__site_moved(hd_recorder *rec, hd__shard *shard, uint32_t from, uint32_t to, uint64_t size) {
+    hd__weight w = hd__weigh(rec, size);
+    uint64_t peak = hd__live_begin(rec, shard, 0, 1, true);
+    hd__site_count(rec, shard, from, peak, w, -1, false);
+    hd__site_count(rec, shard, to, peak, w, 1, false);
 }
 
 /* Counts a block that its thread frees before it allocates another. `shard`: locked, or NULL. */
@@ -17176,9 +17246,12 @@ HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t 
     if (HD__LIKELY(t->last != address) || t->last_by != rec->number || site <= rec->inherited) return;
     t->last = 0;
     if (shard && hd__is_pending(rec, shard, size)) {
-        hd__pending *p = hd__pending_begin(rec, shard, site);
-        hd__pending_add(p, p ? p->temporary : hd__site_at(rec, site)->temporary, size, 1);
-        return;
+        hd__pending *p = hd__pending_begin(rec, shard, site,
+                                           hd__figure(&rec->record->shard[shard - rec->shard].peak_number));
+        if (p) {
+            hd__pending_add(p, p->temporary, size, 1);
+            return;
+        }
     }
     w = hd__weigh(rec, size);
     s = hd__site_at(rec, site);
@@ -17495,6 +17568,7 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->axes = (desc->ages ? (uint32_t)HD__SHOWS_AGES : 0) | (desc->threads ? (uint32_t)HD__SHOWS_THREADS : 0);
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_init(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_init(&rec->peak_lock[i]);
+    hd__mutex_init(&rec->peak_making);
     if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
         hd_recorder_free(rec);
         return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
@@ -17556,6 +17630,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     hd__mutex_free(&rec->pages.lock);
     for (uint32_t i = 0; i < HD__LIFETIME_LOCKS; i++) hd__mutex_free(&rec->lifetime_lock[i]);
     for (uint32_t i = 0; i < HD__PEAK_LOCKS; i++) hd__mutex_free(&rec->peak_lock[i]);
+    hd__mutex_free(&rec->peak_making);
     hd__pages_give(rec->filter, HD__FILTER_BYTES);
     hd__pages_give(rec, hd__recorder_size(rec->shards));
 }
@@ -17648,7 +17723,7 @@ static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, boo
         if (HD__LIKELY(is_new)) {
             hd__count(&shown->total_bytes, allocation->size);
             hd__count(&shown->total_blocks, 1);
-            hd__site_allocated(rec, shard, allocation->context, allocation->size, 1);
+            hd__site_allocated(rec, shard, allocation->context, allocation->size);
         } else {
             hd__recorder_put_back(rec, shard, allocation);
         }
@@ -17768,8 +17843,7 @@ static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32
     if (found) {
         hd_register_set_context(shard->reg, was->address, site);
         if (rec->shows_blocks && (b = hd__block_row(rec, shard, &is))) HD__STORE(&b->site, site - rec->inherited);
-        hd__site_allocated(rec, shard, is.context, is.size, -1);
-        hd__site_allocated(rec, shard, site, is.size, 1);
+        hd__site_moved(rec, shard, is.context, site, is.size);
     }
     hd__shard_unlock(shard, shown);
     return found;
@@ -17979,9 +18053,19 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
 
 /* Live bytes, what shards keep to themselves included. */
 static uint64_t hd__record_live(const hd__record *r, uint32_t shards) {
-    uint64_t live = hd__figure(&r->live_bytes);
-    for (uint32_t i = 0; i < shards; i++) live += hd__figure(&r->shard[i].live_pending);
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < shards; i++) live += hd__shard_live(&r->shard[i]);
     return live;
+}
+
+/* The last peak: what its sites add up to. */
+static uint64_t hd__record_peak(const hd__record *r, uint32_t shards) {
+    uint64_t number = hd__peak_of(hd__figure(&r->peak_turn)), peak = 0;
+    for (uint32_t i = 0; i < shards; i++) {
+        const hd__shown_shard *s = &r->shard[i];
+        peak += hd__figure(&s->peak_number) == number ? hd__figure(&s->peak_live) : hd__shard_live(s);
+    }
+    return peak;
 }
 
 /* Whether live bytes pass 2^64. */
@@ -17998,7 +18082,7 @@ static bool hd__record_wraps(const hd__record *r, uint32_t shards) {
 }
 
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) {
-    uint64_t live = hd_recorder_live_bytes(rec), peak = rec ? hd__figure(&rec->record->peak_bytes) : 0;
+    uint64_t live = hd_recorder_live_bytes(rec), peak = rec ? hd__record_peak(rec->record, rec->shards) : 0;
     return peak > live ? peak : live;
 }
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) {
@@ -18011,7 +18095,7 @@ HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) {
 /* A record's own counters. */
 static void hd__record_counters(const hd__record *r, uint32_t shards, hd_recorder_counters *stats) {
     stats->live_bytes = hd__record_live(r, shards);
-    stats->peak_bytes = hd__figure(&r->peak_bytes);
+    stats->peak_bytes = hd__record_peak(r, shards);
     if (stats->peak_bytes < stats->live_bytes) stats->peak_bytes = stats->live_bytes;
     stats->ignored = hd__figure(&r->ignored);
     stats->inherited_bytes = hd__figure(&r->inherited[0]);
@@ -18426,7 +18510,7 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__pend
                                     hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__record *r = v->record;
-    uint64_t peak = hd__figure(&r->peak_number), live = hd__record_live(r, v->shards);
+    uint64_t peak = hd__peak_of(hd__figure(&r->peak_turn)), live = hd__record_live(r, v->shards);
     uint32_t sites = hd__view_rows(&r->sites);
     double unit = hd__sample_unit(s->sample_bytes);
     if (sites > s->n) sites = (uint32_t)s->n; /* a context has one at most: who says more is lying */
@@ -18532,7 +18616,7 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     hd_status status;
     if (hd__record_wraps(r, v->shards)) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
     s->sample_bytes = hd__figure(&r->sample_bytes);
-    if (kind == HD_HEAP_PEAK && hd__record_live(r, v->shards) > hd__figure(&r->peak_bytes))
+    if (kind == HD_HEAP_PEAK && hd__record_live(r, v->shards) > hd__record_peak(r, v->shards))
         kind = HD_HEAP_LIVE;
     HD__TRY(hd__snapshot_room(s, v->contexts ? hd_contexts_count(v->contexts)
                                              : (uint64_t)HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes),
@@ -18923,7 +19007,7 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     out->ended = HD__LOAD_RELAXED(&r->ended) != 0;
     out->ages = (HD__LOAD_RELAXED(&r->axes) & HD__SHOWS_AGES) != 0;
     out->threads = (HD__LOAD_RELAXED(&r->axes) & HD__SHOWS_THREADS) != 0;
-    out->peak_number = hd__figure(&r->peak_number);
+    out->peak_number = hd__peak_of(hd__figure(&r->peak_turn));
     for (int i = 0; i < 8; i++) out->notes[i] = hd__figure(&r->notes[i]);
     out->contexts = HD__LOAD_RELAXED(&r->first_node) + hd__view_rows(&r->nodes);
     memcpy(out->name, r->name, sizeof out->name - 1);

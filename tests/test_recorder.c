@@ -553,6 +553,30 @@ static void allocations_without_memory_to_record_them_are_counted_as_lost(void *
                                       .total_bytes = 100000, .total_blocks = 100000, .lost = lost });
 }
 
+/* As with threads: shards tell of live bytes when they are many. */
+static void a_peak_of_threads_has_the_block_whose_free_ends_it(void **state) {
+    static const hd_snapshot_options at_peak = { .kind = HD_HEAP_PEAK };
+    hd_profile *profile;
+    uint64_t large = 500000000;
+    (void)state;
+    test_alone = false;
+    create(NULL);
+    for (uint64_t i = 1; i <= 100; i++) hd_record_alloc(rec, at(i), 10000, "Small");
+    for (int times = 0; times < 3; times++) {
+        hd_record_alloc(rec, at(200), (size_t)large, "Large");
+        hd_record_set_type(rec, at(200), "Other");
+        hd_record_free(rec, at(200));
+        for (uint64_t i = 1; i <= 50; i++) hd_record_free(rec, at(i));
+        assert_int_equal(hd_recorder_peak_bytes(rec), large + 100 * 10000);
+        assert_int_equal(hd_recorder_snapshot(rec, &at_peak, &profile, NULL), HD_OK);
+        assert_int_equal(hd_profile_bytes(profile), large + 100 * 10000);
+        assert_int_equal(hd_profile_blocks(profile), 101);
+        hd_profile_free(profile);
+        for (uint64_t i = 1; i <= 50; i++) hd_record_alloc(rec, at(i), 10000, "Small");
+        large += 1000000;
+    }
+}
+
 /* ---- snapshots */
 
 /* Some of everything: n blocks under 27 paths and four types. */
@@ -1238,6 +1262,7 @@ int main(void) {
         TEST(child_and_parent_go_on_while_another_thread_records),
         TEST(a_child_is_whole_wherever_other_threads_are),
         TEST(eight_threads_leave_exact_figures),
+        TEST(a_peak_of_threads_has_the_block_whose_free_ends_it),
         TEST(threads_may_end_anywhere),
         TEST(a_tracker_restarted_with_other_contexts_does_no_harm),
     };
