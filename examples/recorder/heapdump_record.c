@@ -1069,23 +1069,57 @@ static inline void gave(void *p) {
     if (timing || !hd_record_skips_free(recorder, p)) record_free(p);
 }
 
+/* The hook of this thread that has called the allocator below: the frame it was called from; pc 0: none has. Where that
+   allocator has one function by another, and calls it by name, it comes back to these hooks (reallocarray of glibc
+   calls realloc, operator new of jemalloc aligned_alloc). Only the outer hook records.
+
+   An exception or a longjmp may leave it set. So a hook is inside only if it lies close below, and if the outer one's
+   return address is there still. Signal handlers lie further below. */
+static __thread struct { uintptr_t pc, sp; } outer __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline)) bool is_nested(uintptr_t sp) {
+    enum { NEAR = 1024 };
+    if (outer.sp - sp - 1 >= NEAR) return false;
+#if defined(__x86_64__)
+    return *(const volatile uintptr_t *)(outer.sp - sizeof(uintptr_t)) == outer.pc;
+#else
+    return true;
+#endif
+}
+
+/* Whether a hook records, which then calls the allocator below. */
+static inline bool enters(unwind_frame from) {
+    if (!ready() || (__builtin_expect(outer.pc != 0, 0) && is_nested(from.sp))) return false;
+    outer.pc = from.pc;
+    outer.sp = from.sp;
+    return true;
+}
+
+/* It has: what it gave is recorded. */
+static inline void *leaves(bool on, void *p, size_t n, unwind_frame from) {
+    if (!on) return p;
+    outer.pc = 0;
+    return took(p, n, from);
+}
+
 EXPORT void *malloc(size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     void *p = real.malloc ? real.malloc(n) : bootstrap_take(n);
-    return on ? took(p, n, CALLER()) : p;
+    return leaves(on, p, n, CALLER());
 }
 
 EXPORT void *calloc(size_t n, size_t size) {
-    bool on = ready();
+    bool on;
     void *p;
+    on = enters(CALLER());
     if (!real.calloc) return size && n > sizeof bootstrap / size ? NULL : bootstrap_take(n * size);
     p = real.calloc(n, size);
-    return on ? took(p, n * size, CALLER()) : p;
+    return leaves(on, p, n * size, CALLER());
 }
 
 EXPORT void free(void *p) {
     if (!p || is_bootstrap(p)) return;
-    if (ready()) gave(p);
+    if (ready() && !(__builtin_expect(outer.pc != 0, 0) && is_nested(CALLER().sp))) gave(p);
     if (real.free) real.free(p);
 }
 
@@ -1098,6 +1132,7 @@ static void *resized(void *p, size_t n, size_t size, bool array, unwind_frame fr
     taken = p && hd_record_take(recorder, p, &old);
     errno = saved;
     q = array ? real.reallocarray(p, n, size) : real.realloc(p, n);
+    outer.pc = 0;
     if (taken) {
         saved = errno;
         if (q || !n || (array && !size)) hd_record_drop(recorder, &old);
@@ -1117,44 +1152,45 @@ static void *resized_bootstrap(void *p, size_t n) {
 
 EXPORT void *realloc(void *p, size_t n) {
     if (p && is_bootstrap(p)) return resized_bootstrap(p, n);
-    if (ready()) return resized(p, n, 1, false, CALLER());
+    if (enters(CALLER())) return resized(p, n, 1, false, CALLER());
     return real.realloc ? real.realloc(p, n) : bootstrap_take(n);
 }
 
 EXPORT void *reallocarray(void *p, size_t n, size_t size) {
-    if (ready() && !(p && is_bootstrap(p))) return resized(p, n, size, true, CALLER());
+    if (p && is_bootstrap(p)) return size && n > SIZE_MAX / size ? NULL : resized_bootstrap(p, n * size);
+    if (enters(CALLER())) return resized(p, n, size, true, CALLER());
     return real.reallocarray ? real.reallocarray(p, n, size) : NULL;
 }
 
 EXPORT int posix_memalign(void **p, size_t alignment, size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     int status = real.posix_memalign ? real.posix_memalign(p, alignment, n) : ENOMEM;
-    if (!status && on) took(*p, n, CALLER());
+    leaves(on, status ? NULL : *p, n, CALLER());
     return status;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     void *p = real.aligned_alloc ? real.aligned_alloc(alignment, n) : NULL;
-    return on ? took(p, n, CALLER()) : p;
+    return leaves(on, p, n, CALLER());
 }
 
 EXPORT void *memalign(size_t alignment, size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     void *p = real.memalign ? real.memalign(alignment, n) : NULL;
-    return on ? took(p, n, CALLER()) : p;
+    return leaves(on, p, n, CALLER());
 }
 
 EXPORT void *valloc(size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     void *p = real.valloc ? real.valloc(n) : NULL;
-    return on ? took(p, n, CALLER()) : p;
+    return leaves(on, p, n, CALLER());
 }
 
 EXPORT void *pvalloc(size_t n) {
-    bool on = ready();
+    bool on = enters(CALLER());
     void *p = real.pvalloc ? real.pvalloc(n) : NULL;
-    return on ? took(p, n, CALLER()) : p;
+    return leaves(on, p, n, CALLER());
 }
 
 /* jemalloc, tcmalloc and mimalloc bring an operator new that does not call malloc; it is recorded here.
@@ -1192,10 +1228,10 @@ static void *new_lately(int i, size_t n, uintptr_t a, uintptr_t b) {
 }
 
 static inline __attribute__((always_inline)) void *new_any(int i, size_t n, uintptr_t a, uintptr_t b) {
-    bool on = ready();
+    ready();
     if (__builtin_expect(!real_new[i], 0)) return new_lately(i, n, a, b);
-    if (!new_is_below[i] || !on) return real_new[i](n, a, b);
-    return took(real_new[i](n, a, b), n, CALLER());
+    if (!new_is_below[i] || !enters(CALLER())) return real_new[i](n, a, b);
+    return leaves(true, real_new[i](n, a, b), n, CALLER());
 }
 
 static void delete_lately(int i, void *p, uintptr_t a, uintptr_t b) {
@@ -1205,9 +1241,16 @@ static void delete_lately(int i, void *p, uintptr_t a, uintptr_t b) {
 }
 
 static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
-    if (ready() && delete_is_below[i] && p) gave(p);
-    if (real_delete[i]) real_delete[i](p, a, b);
-    else delete_lately(i, p, a, b);
+    ready();
+    if (__builtin_expect(!real_delete[i], 0)) {
+        delete_lately(i, p, a, b);
+    } else if (!delete_is_below[i] || !p || !enters(CALLER())) {
+        real_delete[i](p, a, b);
+    } else {
+        gave(p);
+        real_delete[i](p, a, b);
+        outer.pc = 0;
+    }
 }
 
 #define NEW(i, name) \
