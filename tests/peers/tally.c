@@ -1,6 +1,7 @@
 /* What programs allocate, counted without heapdump: preloaded beside it, below it. The file $TALLY, mapped by all
    processes, has a row for each program that a process is: a forked child counts its own blocks alone. $TALLY_BLOCKS,
-   of one process, is a file that has its table of blocks, as it is at any time. */
+   of one process, is a file that has its table of blocks, as it is at any time. -DWITH_NEW: for allocators that bring an
+   operator new of their own, which may call their malloc, or may not: a call that another one makes does not count. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 enum { ROWS = 4096, BLOCKS = 1 << 22 };
-typedef struct row { uint64_t pid, live_bytes, live_blocks, all_bytes, all_blocks; char name[24]; } row;
+typedef struct row { uint64_t pid, live_bytes, live_blocks, all_bytes, all_blocks, short_bytes, short_blocks, apart; } row;
 typedef struct block { uintptr_t at; size_t size; } block;
 static row none, *rows, *own = &none;
 static block *blocks;            /* by address; one that was freed keeps its place: size SIZE_MAX */
@@ -24,6 +25,9 @@ static void *(*real_aligned_alloc)(size_t, size_t), *(*real_memalign)(size_t, si
 static void (*real_free)(void *);
 static char early[16384] __attribute__((aligned(16)));
 static size_t early_used;
+static __thread struct { uintptr_t last; int within; } me __attribute__((tls_model("initial-exec")));
+static void leave(int *unused) { me.within--; } /* also when an exception passes: -fexceptions */
+#define WITHIN(call) __extension__({ int w __attribute__((cleanup(leave))) = me.within++; (call); })
 
 static block *find(uintptr_t at) {
     size_t i = at * 0x9e3779b97f4a7c15u >> 42;
@@ -33,10 +37,11 @@ static block *find(uintptr_t at) {
 
 static void *took(void *p, size_t n) {
     block *b;
-    if (!p || !blocks) return p;
+    if (!p || !blocks || me.within) return p;
     pthread_mutex_lock(&lock);
     b = find((uintptr_t)p);
     *b = (block){ (uintptr_t)p, n };
+    me.last = (uintptr_t)p;
     own->live_bytes += n, own->live_blocks++, own->all_bytes += n, own->all_blocks++;
     pthread_mutex_unlock(&lock);
     return p;
@@ -46,10 +51,11 @@ static void *took(void *p, size_t n) {
 static size_t gave(void *p) {
     size_t size = SIZE_MAX;
     block *b;
-    if (!p || !blocks) return size;
+    if (!p || !blocks || me.within) return size;
     pthread_mutex_lock(&lock);
     b = find((uintptr_t)p);
     if (b->at && b->size != SIZE_MAX) own->live_bytes -= size = b->size, own->live_blocks--, b->size = SIZE_MAX;
+    if (size != SIZE_MAX && me.last == (uintptr_t)p) own->short_bytes += size, own->short_blocks++, me.last = 0;
     pthread_mutex_unlock(&lock);
     return size;
 }
@@ -58,7 +64,6 @@ static void begin(void) {
     uint64_t n = __atomic_fetch_add(&rows[0].pid, 1, __ATOMIC_RELAXED) + 1; /* the first row counts the others */
     own = n < ROWS ? &rows[n] : &none;
     *own = (row){ .pid = (uint64_t)getpid() };
-    strncpy(own->name, program_invocation_short_name, sizeof own->name - 1);
 }
 
 static void before(void) { pthread_mutex_lock(&lock); }
@@ -104,13 +109,13 @@ static void *take_early(size_t n) {
 }
 static int is_early(void *p) { return (char *)p >= early && (char *)p < early + sizeof early; }
 
-static void *take(size_t n) { return start(), real_malloc ? took(real_malloc(n), n) : take_early(n); }
+static void *take(size_t n) { return start(), real_malloc ? took(WITHIN(real_malloc(n)), n) : take_early(n); }
 static void *resize(void *p, size_t n) {
     size_t was;
     void *q;
     if (!p) return take(n);
     was = gave(p);
-    q = real_realloc(p, n);
+    q = WITHIN(real_realloc(p, n));
     if (q || !n) return took(q, n);
     if (was != SIZE_MAX) took(p, was);
     return NULL;
@@ -118,7 +123,7 @@ static void *resize(void *p, size_t n) {
 
 void *malloc(size_t n) { return take(n); }
 void *calloc(size_t n, size_t size) {
-    return start(), real_malloc ? took(real_calloc(n, size), n * size) : take_early(n * size);
+    return start(), real_malloc ? took(WITHIN(real_calloc(n, size)), n * size) : take_early(n * size);
 }
 void free(void *p) {
     if (is_early(p)) return;
@@ -130,9 +135,30 @@ void *reallocarray(void *p, size_t n, size_t size) {
     return __builtin_mul_overflow(n, size, &n) ? NULL : resize(p, n);
 }
 int posix_memalign(void **p, size_t alignment, size_t n) {
-    int status = (start(), real_posix_memalign(p, alignment, n));
+    int status = (start(), WITHIN(real_posix_memalign(p, alignment, n)));
     if (!status) took(*p, n);
     return status;
 }
-void *aligned_alloc(size_t alignment, size_t n) { return start(), took(real_aligned_alloc(alignment, n), n); }
-void *memalign(size_t alignment, size_t n) { return start(), took(real_memalign(alignment, n), n); }
+void *aligned_alloc(size_t alignment, size_t n) { return start(), took(WITHIN(real_aligned_alloc(alignment, n)), n); }
+void *memalign(size_t alignment, size_t n) { return start(), took(WITHIN(real_memalign(alignment, n)), n); }
+
+#ifdef WITH_NEW
+#define NEW(name) \
+    void *name(size_t n, uintptr_t a, uintptr_t b) { \
+        static void *(*next)(size_t, uintptr_t, uintptr_t); \
+        if (!next) next = (void *(*)(size_t, uintptr_t, uintptr_t))dlsym(RTLD_NEXT, #name); \
+        return start(), took(WITHIN(next(n, a, b)), n); \
+    }
+#define DELETE(name) \
+    void name(void *p, uintptr_t a, uintptr_t b) { \
+        static void (*next)(void *, uintptr_t, uintptr_t); \
+        if (!next) next = (void (*)(void *, uintptr_t, uintptr_t))dlsym(RTLD_NEXT, #name); \
+        gave(p); \
+        WITHIN(next(p, a, b)); \
+    }
+NEW(_Znwm) NEW(_Znam) NEW(_ZnwmRKSt9nothrow_t) NEW(_ZnamRKSt9nothrow_t) NEW(_ZnwmSt11align_val_t)
+NEW(_ZnamSt11align_val_t) NEW(_ZnwmSt11align_val_tRKSt9nothrow_t) NEW(_ZnamSt11align_val_tRKSt9nothrow_t)
+DELETE(_ZdlPv) DELETE(_ZdaPv) DELETE(_ZdlPvm) DELETE(_ZdaPvm) DELETE(_ZdlPvRKSt9nothrow_t) DELETE(_ZdaPvRKSt9nothrow_t)
+DELETE(_ZdlPvSt11align_val_t) DELETE(_ZdaPvSt11align_val_t) DELETE(_ZdlPvmSt11align_val_t) DELETE(_ZdaPvmSt11align_val_t)
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t) DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+#endif
