@@ -59,6 +59,21 @@ static bool elf_has_program_header(Elf *elf, uint32_t type) {
     return false;
 }
 
+/* Whether musl's loader loads it. */
+static bool elf_is_musl(Elf *elf) {
+    size_t n = 0, size = 0;
+    const char *file = elf_rawfile(elf, &size), *name;
+    GElf_Phdr header;
+    elf_getphdrnum(elf, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP) continue;
+        if (!file || header.p_offset >= size || header.p_filesz > size - header.p_offset) return false;
+        name = memmem(file + header.p_offset, header.p_filesz, "/ld-musl-", 9);
+        return name != NULL;
+    }
+    return false;
+}
+
 /* The section of that type, its header in *header. */
 static Elf_Data *elf_section(Elf *elf, uint32_t type, GElf_Shdr *header) {
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
@@ -106,6 +121,7 @@ bool program_check(const char *name) {
         if (!elf_has_program_header(elf, PT_INTERP) && !elf_is_library(elf)) why = "is linked statically";
         else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
             why = sizeof(void *) == 8 ? "is a 32-bit program" : "is a 64-bit program";
+        else if (elf_is_musl(elf)) why = "is linked with musl, and the recorder with glibc";
         else if (elf_defines(elf, "malloc"))
             display(stderr,
                     "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",

@@ -94,7 +94,11 @@ typedef struct timeline {
 
 /* Processes below the program that do not record. */
 typedef struct unrecorded {
-    struct { pid_t pid; char name[64]; } *found;
+    struct found {
+        pid_t pid;
+        char name[64];
+        char preload[200];       /* LD_PRELOAD that leaves out the recorder; empty: that is not why */
+    } *found;
     uint32_t count, next, refused_count;
     pid_t *refused;              /* that --children leaves out, with what they start */
     struct joined { pid_t pid; uint64_t at_us; } joined[JOINING]; /* lately */

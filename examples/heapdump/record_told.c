@@ -31,6 +31,12 @@ static bool is_overwritten(const recording *r) {
     return r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size));
 }
 
+static bool is_displaced(const recording *r, pid_t pid) {
+    for (uint32_t i = 0; i < r->others.count; i++)
+        if (r->others.found[i].pid == pid && *r->others.found[i].preload) return true;
+    return false;
+}
+
 static void tell_none(const recording *r) {
     const char *program = r->a->files[0];
     if (was_killed(r)) {
@@ -44,7 +50,7 @@ static void tell_none(const recording *r) {
                 program);
     else if (r->joined)
         display(stderr, "heapdump: %s allocated nothing, or brings an allocator of its own\n", program);
-    else
+    else if (!is_displaced(r, r->main))
         display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close "
                 "what it did not open?\n", program);
 }
@@ -142,20 +148,37 @@ static void tell_cost(const recording *r) {
     put_bytes(stderr, r->a, (uint64_t)own.ru_maxrss * 1024, 0), display(stderr, " of memory\n");
 }
 
+enum { NAMED = 5 };
+
+/* Processes whose LD_PRELOAD left out the recorder, and what helps. Returns how many others there are. */
+static uint32_t tell_displaced(const unrecorded *u) {
+    uint32_t others = 0, displaced = 0;
+    for (uint32_t i = 0; i < u->count; i++) {
+        const char *preload = u->found[i].preload;
+        if (!*preload) others++;
+        else if (displaced++ < NAMED)
+            display(stderr, "heapdump: %s (%ld) was not recorded: it was started with LD_PRELOAD=%s, without the recorder; "
+                    "let its wrapper keep that: LD_PRELOAD=%s:$LD_PRELOAD\n",
+                    u->found[i].name, (long)u->found[i].pid, preload, preload);
+    }
+    return others;
+}
+
 /* Processes that were seen and never recorded: how many, and who. */
 static void tell_unrecorded(const recording *r) {
-    enum { NAMED = 5 };
     const unrecorded *u = &r->others;
+    uint32_t others = tell_displaced(u), named = 0;
     if (r->crowded)
         display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open "
                 "(ulimit -n)\n",
                 r->crowded, r->crowded == 1 ? " could" : "s could");
-    if (!u->count) return;
-    display(stderr, "heapdump: %u %s not recorded (linked statically, or started with another environment, root or "
-            "user):", u->count, u->count == 1 ? "process was" : "processes were");
-    for (uint32_t i = 0; i < u->count && i < NAMED; i++)
-        display(stderr, "%s %s (%ld)", i ? "," : "", u->found[i].name, (long)u->found[i].pid);
-    display(stderr, u->count > NAMED ? ", ...\n" : "\n");
+    if (!others) return;
+    display(stderr, "heapdump: %u %s not recorded (linked statically or with musl, or started with another environment, "
+            "root or user):", others, others == 1 ? "process was" : "processes were");
+    for (uint32_t i = 0; i < u->count && named < NAMED; i++)
+        if (!*u->found[i].preload)
+            display(stderr, "%s %s (%ld)", named++ ? "," : "", u->found[i].name, (long)u->found[i].pid);
+    display(stderr, others > NAMED ? ", ...\n" : "\n");
 }
 
 /* Whether something was recorded that cannot be read. */

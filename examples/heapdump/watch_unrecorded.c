@@ -64,6 +64,23 @@ static bool program_of(pid_t pid, char name[64]) {
     return true;
 }
 
+/* What a process was started with in LD_PRELOAD, if the recorder is not in it; else an empty text. */
+static void preload_of(pid_t pid, char preload[200]) {
+    char path[64], *variable = NULL;
+    size_t room = 0;
+    FILE *f;
+    *preload = 0;
+    snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    f = fopen(path, "re");
+    while (f && getdelim(&variable, &room, 0, f) > 0) {
+        if (strncmp(variable, "LD_PRELOAD=", 11)) continue;
+        if (!strstr(variable, "heapdump")) snprintf(preload, 200, "%.199s", variable + 11);
+        break;
+    }
+    if (f) fclose(f);
+    free(variable);
+}
+
 /* Whether a process is so large that it must have the region, to spare a look at all that it maps. */
 static bool is_as_large(const recording *r, pid_t pid) {
     char path[64];
@@ -90,6 +107,7 @@ static void visit(recording *r, pid_t pid, uint64_t now) {
     forget(u, pid);
     u->found = needed(realloc(u->found, (u->count + 1) * sizeof *u->found));
     u->found[u->count].pid = pid;
+    preload_of(pid, u->found[u->count].preload);
     memcpy(u->found[u->count++].name, name, sizeof name);
 }
 

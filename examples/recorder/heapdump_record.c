@@ -22,6 +22,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "exec.h"
 #include "join.h"
 #include "unwind.h"
 
@@ -65,6 +67,13 @@ static struct {
     int (*dlclose)(void *);
     int (*pthread_setname_np)(pthread_t, const char *);
     int (*prctl)(int, ...);
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const *, char *const *);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const *, char *const *);
     int (*setuid)(uid_t);
     int (*seteuid)(uid_t);
     int (*setreuid)(uid_t, uid_t);
@@ -614,7 +623,7 @@ static int ask_for_region(int s, const join_request *request, join_reply *reply)
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
     struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1,
                               .msg_control = &rights, .msg_controllen = sizeof rights };
-    const char *user = getenv("HEAPDUMP_USER");
+    const char *user = exec_variable("HEAPDUMP_USER");
     struct cmsghdr *c;
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -650,8 +659,8 @@ static int join_recording(const char *name, const join_request *request, join_re
 
 /* A region in a file, made when it is empty. */
 static int keep_region(const char *path, join_reply *reply) {
-    const char *sample = getenv("HEAPDUMP_SAMPLE"), *depth = getenv("HEAPDUMP_DEPTH");
-    const char *ages = getenv("HEAPDUMP_AGES"), *threads = getenv("HEAPDUMP_THREADS");
+    const char *sample = exec_variable("HEAPDUMP_SAMPLE"), *depth = exec_variable("HEAPDUMP_DEPTH");
+    const char *ages = exec_variable("HEAPDUMP_AGES"), *threads = exec_variable("HEAPDUMP_THREADS");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct stat st;
     void *first;
@@ -908,6 +917,11 @@ static void find_real(void) {
     FIND(dlclose, "dlclose");
     FIND(pthread_setname_np, "pthread_setname_np");
     FIND(prctl, "prctl");
+    FIND(execve, "execve");
+    FIND(execvpe, "execvpe");
+    FIND(fexecve, "fexecve");
+    FIND(posix_spawn, "posix_spawn");
+    FIND(posix_spawnp, "posix_spawnp");
     FIND(setuid, "setuid");
     FIND(seteuid, "seteuid");
     FIND(setreuid, "setreuid");
@@ -961,19 +975,27 @@ static void record_from_now(const join_request *request, const join_reply *reply
 }
 
 static void start_inside(void *unused) {
-    const char *join = getenv("HEAPDUMP_JOIN"), *keep = getenv("HEAPDUMP_KEEP");
-    const char *invoked = program_invocation_short_name;
+    const char *join = exec_variable("HEAPDUMP_JOIN"), *keep = exec_variable("HEAPDUMP_KEEP");
+    const char *invoked = program_invocation_short_name, *slash;
+    Dl_info own;
     join_request request = { JOIN_VERSION, sizeof request, 0, "" };
     join_reply reply;
     int fd = -1, cancel;
     (void)unused;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     find_real();
+    if (dladdr((void *)(uintptr_t)&each_module, &own) && own.dli_fname) exec_start(own.dli_fname);
     memset(&reply, 0, sizeof reply);
+    if (!invoked || !*invoked) { /* so early that the C library does not know */
+        invoked = exec_argument();
+        slash = invoked ? strrchr(invoked, '/') : NULL;
+        if (slash) invoked = slash + 1;
+    }
     request.start_us = started_us = now_us();
     strncpy(request.program, invoked && *invoked ? invoked : "program", sizeof request.program - 1);
     if (join && *join) fd = join_recording(join, &request, &reply);
     else if (keep && *keep) fd = keep_region(keep, &reply);
+    join_flags = reply.flags;
     if (fd >= 0) {
         record_from_now(&request, &reply, fd);
         close(fd);
@@ -1359,3 +1381,79 @@ EXPORT int setgid(gid_t g) { return becomes_group(g, g, g), real.setgid(g); }
 EXPORT int setegid(gid_t g) { return becomes_group(g, g, g), real.setegid(g); }
 EXPORT int setregid(gid_t r, gid_t e) { return becomes_group(r, e, e), real.setregid(r, e); }
 EXPORT int setresgid(gid_t r, gid_t e, gid_t s) { return becomes_group(r, e, s), real.setresgid(r, e, s); }
+
+/* Programs that this one becomes, or starts: exec.h. */
+static bool passes(void) {
+    return !(join_flags & JOIN_NO_CHILDREN) && !(join_flags & JOIN_SAME_USER && get_state() == OFF);
+}
+
+EXPORT int execve(const char *path, char *const *arguments, char *const *variables) {
+    exec_passed passed = exec_pass(path, variables, passes());
+    int status = real.execve ? real.execve(path, arguments, passed.variables)
+                             : (int)syscall(SYS_execve, path, arguments, passed.variables);
+    exec_failed(&passed);
+    return status;
+}
+EXPORT int execv(const char *path, char *const *arguments) { return execve(path, arguments, environ); }
+EXPORT int execvpe(const char *file, char *const *arguments, char *const *variables) {
+    exec_passed passed = exec_pass(strchr(file, '/') ? file : NULL, variables, passes());
+    int status = real.execvpe ? real.execvpe(file, arguments, passed.variables) : (errno = ENOSYS, -1);
+    exec_failed(&passed);
+    return status;
+}
+EXPORT int execvp(const char *file, char *const *arguments) { return execvpe(file, arguments, environ); }
+EXPORT int fexecve(int fd, char *const *arguments, char *const *variables) {
+    exec_passed passed = exec_pass(NULL, variables, passes());
+    int status = real.fexecve ? real.fexecve(fd, arguments, passed.variables) : (errno = ENOSYS, -1);
+    exec_failed(&passed);
+    return status;
+}
+EXPORT int execveat(int fd, const char *path, char *const *arguments, char *const *variables, int flags) {
+    exec_passed passed = exec_pass(NULL, variables, passes());
+    int status = (int)syscall(SYS_execveat, fd, path, arguments, passed.variables, flags);
+    exec_failed(&passed);
+    return status;
+}
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *how, char *const *arguments, char *const *variables) {
+    exec_passed passed = exec_pass(path, variables, passes());
+    int status = real.posix_spawn ? real.posix_spawn(pid, path, actions, how, arguments, passed.variables) : ENOSYS;
+    exec_failed(&passed);
+    return status;
+}
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *how, char *const *arguments, char *const *variables) {
+    exec_passed passed = exec_pass(strchr(file, '/') ? file : NULL, variables, passes());
+    int status = real.posix_spawnp ? real.posix_spawnp(pid, file, actions, how, arguments, passed.variables) : ENOSYS;
+    exec_failed(&passed);
+    return status;
+}
+
+/* The arguments of execl and its like, as an array on the stack; what follows their end stays in `list`. */
+#define LISTED(first)                                                                   \
+    va_list list, counted;                                                              \
+    size_t count = 0;                                                                   \
+    va_start(counted, first);                                                           \
+    while (count++, va_arg(counted, char *)) {}                                         \
+    va_end(counted);                                                                    \
+    char *arguments[count + 1];                                                         \
+    arguments[0] = (char *)(uintptr_t)first;                                            \
+    va_start(list, first);                                                              \
+    for (size_t i = 1; i <= count; i++) arguments[i] = va_arg(list, char *)
+
+EXPORT int execl(const char *path, const char *first, ...) {
+    LISTED(first);
+    va_end(list);
+    return execve(path, arguments, environ);
+}
+EXPORT int execlp(const char *file, const char *first, ...) {
+    LISTED(first);
+    va_end(list);
+    return execvpe(file, arguments, environ);
+}
+EXPORT int execle(const char *path, const char *first, ...) {
+    LISTED(first);
+    char **variables = va_arg(list, char **);
+    va_end(list);
+    return execve(path, arguments, variables);
+}

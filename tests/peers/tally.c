@@ -40,6 +40,7 @@ static void *took(void *p, size_t n) {
     if (!p || !blocks || me.within) return p;
     pthread_mutex_lock(&lock);
     b = find((uintptr_t)p);
+    if (b->at && b->size != SIZE_MAX) own->live_bytes -= b->size, own->live_blocks--; /* freed where nobody looks on */
     *b = (block){ (uintptr_t)p, n };
     me.last = (uintptr_t)p;
     own->live_bytes += n, own->live_blocks++, own->all_bytes += n, own->all_blocks++;
