@@ -1614,6 +1614,10 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
 /* Bytes of a region that were taken so far, from its start; 0: it is none. `bytes`: as the caller mapped it. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
+/* Tells those who record into a region that nobody will look at it any more, and whether somebody has: one load. Their
+   recorders go on all the same, until they are freed. */
+HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
+HEAPDUMP_API bool hd_region_ended(const void *region);
 
 /* What program counters lie in: a program, or a library, as loaded. */
 typedef struct hd_module {
@@ -14577,6 +14581,7 @@ typedef struct hd__region {
     char magic[8];
     uint64_t size;
     uint64_t used;               /* bytes; all below were taken by somebody */
+    uint64_t ended;              /* nobody will look at it any more */
     hd__column records;          /* offsets of hd__record, in order of arrival */
 } hd__region;
 
@@ -14887,6 +14892,14 @@ HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *er
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes) {
     uint64_t used = hd__region_is(region, bytes) ? hd__figure(&((const hd__region *)region)->used) : 0;
     return used < bytes ? used : bytes;
+}
+
+HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes) {
+    if (hd__region_is(region, bytes)) hd__figure_set(&((hd__region *)region)->ended, 1);
+}
+
+HEAPDUMP_API bool hd_region_ended(const void *region) {
+    return region && hd__figure(&((const hd__region *)region)->ended) != 0;
 }
 
 /* Shows a record to who looks on: false when there is no memory. Several processes may at a time: each takes a

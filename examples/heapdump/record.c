@@ -370,6 +370,7 @@ static int record_run(recording *r) {
     } else {
         status = record_finish(r);
     }
+    if (r->stopped) hd_region_end(r->region.base, r->region.size);
     program_wait(r);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (status && WIFEXITED(r->status) && !WEXITSTATUS(r->status)) return BAD_INPUT;

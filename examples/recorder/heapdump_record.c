@@ -39,6 +39,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "bypass.h"
 #include "exec.h"
 #include "join.h"
 #include "unwind.h"
@@ -137,6 +138,7 @@ static uint32_t join_flags;      /* of the join_reply */
 static uint64_t started_us;
 static bool timing;
 static bool forked;              /* this process did not start with exec */
+static bool over;                /* the recording was stopped */
 static uintptr_t own_start, own_end;
 
 static void set_state(int to) { __atomic_store_n(&state.now, to, __ATOMIC_RELAXED); }
@@ -744,6 +746,8 @@ static uint64_t more_region(void *unused, uint64_t needed) {
 /* False in a child of vfork, whose memory is its parent's: what it does to itself is none of the mapping's business. */
 static bool is_own_process(void) { return getpid() == own_pid; }
 
+static void bypass_hooks(void);
+
 /* Leaves the region for good: other threads that are recording write into memory that nobody sees. */
 static void leave_region(void) {
     uint64_t bytes;
@@ -759,6 +763,14 @@ static void leave_region(void) {
         munmap(region, bytes);
     region_bytes = bytes;
     hd_record_resume();
+    bypass_hooks();
+}
+
+/* The recording was stopped: the program goes on as if it had never been recorded. */
+static __attribute__((noinline)) void end_recording(void) {
+    if (!is_own_process() || !is_outside()) return;
+    over = true;
+    leave_region();
 }
 
 /* Before the program limits its addresses: gives back what the region does not need yet, but for a tenth of
@@ -1000,7 +1012,10 @@ static void start_inside(void *unused) {
         record_from_now(&request, &reply, fd);
         close(fd);
     }
-    if (get_state() != READY) set_state(OFF);
+    if (get_state() != READY) {
+        set_state(OFF);
+        bypass_hooks();
+    }
     madvise(&state, sizeof state, MADV_WIPEONFORK);
     pthread_setcancelstate(cancel, NULL);
 }
@@ -1062,8 +1077,14 @@ EXPORT int prctl(int option, ...) {
    before, and wait for these. */
 static __attribute__((noinline)) void record_alloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t bp) {
     int saved = errno;
-    uint64_t began = timing ? timed_call() : 0;
+    uint64_t began;
     unwind_frame before = caller; /* of what this interrupts, when it is a signal handler's */
+    if (__builtin_expect(hd_region_ended(region), 0)) {
+        end_recording();
+        errno = saved;
+        return;
+    }
+    began = timing ? timed_call() : 0;
     if (named) name_thread();
     caller.pc = pc;
     caller.sp = sp;
@@ -1124,13 +1145,13 @@ static inline void *leaves(bool on, void *p, size_t n, unwind_frame from) {
     return took(p, n, from);
 }
 
-EXPORT void *malloc(size_t n) {
+EXPORT BYPASSED void *malloc(size_t n) {
     bool on = enters(CALLER());
     void *p = real.malloc ? real.malloc(n) : bootstrap_take(n);
     return leaves(on, p, n, CALLER());
 }
 
-EXPORT void *calloc(size_t n, size_t size) {
+EXPORT BYPASSED void *calloc(size_t n, size_t size) {
     bool on;
     void *p;
     on = enters(CALLER());
@@ -1139,7 +1160,7 @@ EXPORT void *calloc(size_t n, size_t size) {
     return leaves(on, p, n * size, CALLER());
 }
 
-EXPORT void free(void *p) {
+EXPORT BYPASSED void free(void *p) {
     if (!p || is_bootstrap(p)) return;
     if (ready() && !(__builtin_expect(outer.pc != 0, 0) && is_nested(CALLER().sp))) gave(p);
     if (real.free) real.free(p);
@@ -1172,44 +1193,44 @@ static void *resized_bootstrap(void *p, size_t n) {
     return q;
 }
 
-EXPORT void *realloc(void *p, size_t n) {
+EXPORT BYPASSED void *realloc(void *p, size_t n) {
     if (p && is_bootstrap(p)) return resized_bootstrap(p, n);
     if (enters(CALLER())) return resized(p, n, 1, false, CALLER());
     return real.realloc ? real.realloc(p, n) : bootstrap_take(n);
 }
 
-EXPORT void *reallocarray(void *p, size_t n, size_t size) {
+EXPORT BYPASSED void *reallocarray(void *p, size_t n, size_t size) {
     if (p && is_bootstrap(p)) return size && n > SIZE_MAX / size ? NULL : resized_bootstrap(p, n * size);
     if (enters(CALLER())) return resized(p, n, size, true, CALLER());
     return real.reallocarray ? real.reallocarray(p, n, size) : NULL;
 }
 
-EXPORT int posix_memalign(void **p, size_t alignment, size_t n) {
+EXPORT BYPASSED int posix_memalign(void **p, size_t alignment, size_t n) {
     bool on = enters(CALLER());
     int status = real.posix_memalign ? real.posix_memalign(p, alignment, n) : ENOMEM;
     leaves(on, status ? NULL : *p, n, CALLER());
     return status;
 }
 
-EXPORT void *aligned_alloc(size_t alignment, size_t n) {
+EXPORT BYPASSED void *aligned_alloc(size_t alignment, size_t n) {
     bool on = enters(CALLER());
     void *p = real.aligned_alloc ? real.aligned_alloc(alignment, n) : NULL;
     return leaves(on, p, n, CALLER());
 }
 
-EXPORT void *memalign(size_t alignment, size_t n) {
+EXPORT BYPASSED void *memalign(size_t alignment, size_t n) {
     bool on = enters(CALLER());
     void *p = real.memalign ? real.memalign(alignment, n) : NULL;
     return leaves(on, p, n, CALLER());
 }
 
-EXPORT void *valloc(size_t n) {
+EXPORT BYPASSED void *valloc(size_t n) {
     bool on = enters(CALLER());
     void *p = real.valloc ? real.valloc(n) : NULL;
     return leaves(on, p, n, CALLER());
 }
 
-EXPORT void *pvalloc(size_t n) {
+EXPORT BYPASSED void *pvalloc(size_t n) {
     bool on = enters(CALLER());
     void *p = real.pvalloc ? real.pvalloc(n) : NULL;
     return leaves(on, p, n, CALLER());
@@ -1275,8 +1296,15 @@ static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
     }
 }
 
+/* The hooks of allocators, by names that no other object's lead elsewhere. */
+#define OWN(name, own) OWN_AS(name, own)
+#define OWN_AS(name, own)                                       \
+    extern char own[] __attribute__((visibility("hidden")));    \
+    __asm__(".globl " #own "\n.hidden " #own "\n.set " #own ", " #name);
+
 #define NEW(i, name) \
-    EXPORT void *name(size_t n, uintptr_t a, uintptr_t b) { return new_any(i, n, a, b); }
+    EXPORT BYPASSED void *name(size_t n, uintptr_t a, uintptr_t b) { return new_any(i, n, a, b); }             \
+    OWN(name, own_new_##i)
 NEW(0, _Znwm)
 NEW(1, _Znam)
 NEW(2, _ZnwmRKSt9nothrow_t)
@@ -1287,7 +1315,8 @@ NEW(6, _ZnwmSt11align_val_tRKSt9nothrow_t)
 NEW(7, _ZnamSt11align_val_tRKSt9nothrow_t)
 #undef NEW
 #define DELETE(i, name) \
-    EXPORT void name(void *p, uintptr_t a, uintptr_t b) { delete_any(i, p, a, b); }
+    EXPORT BYPASSED void name(void *p, uintptr_t a, uintptr_t b) { delete_any(i, p, a, b); }                   \
+    OWN(name, own_delete_##i)
 DELETE(0, _ZdlPv)
 DELETE(1, _ZdaPv)
 DELETE(2, _ZdlPvm)
@@ -1382,9 +1411,38 @@ EXPORT int setegid(gid_t g) { return becomes_group(g, g, g), real.setegid(g); }
 EXPORT int setregid(gid_t r, gid_t e) { return becomes_group(r, e, e), real.setregid(r, e); }
 EXPORT int setresgid(gid_t r, gid_t e, gid_t s) { return becomes_group(r, e, s), real.setresgid(r, e, s); }
 
+OWN(malloc, own_malloc)
+OWN(calloc, own_calloc)
+OWN(free, own_free)
+OWN(realloc, own_realloc)
+OWN(reallocarray, own_reallocarray)
+OWN(posix_memalign, own_posix_memalign)
+OWN(aligned_alloc, own_aligned_alloc)
+OWN(memalign, own_memalign)
+OWN(valloc, own_valloc)
+OWN(pvalloc, own_pvalloc)
+
+/* Blocks of the start are nobody's below: where there are any, they have to be told from others. */
+static void bypass_hooks(void) {
+#define BELOW(name) { own_##name, (void *const *)(const void *)&real.name }
+#define NEW(i) { own_new_##i, (void *const *)(const void *)&real_new[i] }
+#define DELETE(i) { own_delete_##i, (void *const *)(const void *)&real_delete[i] }
+    static const bypass hooks[] = {
+        BELOW(free), BELOW(realloc), BELOW(reallocarray), BELOW(malloc), BELOW(calloc), BELOW(posix_memalign),
+        BELOW(aligned_alloc), BELOW(memalign), BELOW(valloc), BELOW(pvalloc), NEW(0), NEW(1), NEW(2), NEW(3), NEW(4),
+        NEW(5), NEW(6), NEW(7), DELETE(0), DELETE(1), DELETE(2), DELETE(3), DELETE(4), DELETE(5), DELETE(6), DELETE(7),
+        DELETE(8), DELETE(9), DELETE(10), DELETE(11) };
+    enum { GIVERS = 3 };
+    size_t from = bootstrap_used ? GIVERS : 0;
+    bypass_all(hooks + from, sizeof hooks / sizeof *hooks - from);
+#undef BELOW
+#undef NEW
+#undef DELETE
+}
+
 /* Programs that this one becomes, or starts: exec.h. */
 static bool passes(void) {
-    return !(join_flags & JOIN_NO_CHILDREN) && !(join_flags & JOIN_SAME_USER && get_state() == OFF);
+    return !over && !(join_flags & JOIN_NO_CHILDREN) && !(join_flags & JOIN_SAME_USER && get_state() == OFF);
 }
 
 EXPORT int execve(const char *path, char *const *arguments, char *const *variables) {
