@@ -17042,31 +17042,32 @@ static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
 
 /* A site is changed by an operation that does not come after the peak of which it kept its value: either that peak is
    older, or the operation belongs to it. */
-HD__NOINLINE static void hd__site_turn(hd_recorder *rec, uint32_t site, uint64_t peak, const hd__weight *w, bool freed) {
+HD__NOINLINE static void hd__site_turn(hd_recorder *rec, uint32_t site, uint64_t peak, uint64_t bytes, uint64_t blocks,
+                                       uint64_t variance) {
     hd__site *s = hd__site_at(rec, site);
-    uint64_t sign = freed ? UINT64_MAX : 1;
     if (hd__figure(&s->peak_number) < peak) {
         hd__site_keep(rec, site, peak);
         return;
     }
-    hd__count(&s->peak[0], w->bytes * sign);
-    hd__count(&s->peak[1], w->blocks * sign);
-    if (rec->sample_bytes) hd__count(&hd__site_error_at(rec, site)->peak, w->variance * sign);
+    hd__count(&s->peak[0], bytes);
+    hd__count(&s->peak[1], blocks);
+    if (rec->sample_bytes) hd__count(&hd__site_error_at(rec, site)->peak, variance);
 }
 
 /* Adds to what a site allocated, or freed, by an operation that comes after that peak. */
-HD__INLINE void hd__site_add(hd_recorder *rec, const hd__shard *shard, uint32_t site, uint64_t peak, const hd__weight *w,
+HD__INLINE void hd__site_add(hd_recorder *rec, const hd__shard *shard, uint32_t site, uint64_t peak, hd__weight w,
                              bool freed) {
     hd__site *s = hd__site_at(rec, site);
     hd__mutex *lock = shard->locked ? &rec->peak_lock[site % HD__PEAK_LOCKS] : NULL;
-    uint64_t *sum = freed ? s->freed : s->total;
+    uint64_t *sum = freed ? s->freed : s->total, sign = freed ? UINT64_MAX : 1;
     if (lock) hd__lock(lock);
-    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak)) hd__site_turn(rec, site, peak, w, freed);
-    hd__count(&sum[0], w->bytes);
-    hd__count(&sum[1], w->blocks);
+    if (HD__UNLIKELY(hd__figure(&s->peak_number) != peak))
+        hd__site_turn(rec, site, peak, w.bytes * sign, w.blocks * sign, w.variance * sign);
+    hd__count(&sum[0], w.bytes);
+    hd__count(&sum[1], w.blocks);
     if (HD__UNLIKELY(rec->sample_bytes)) {
         hd__site_error *e = hd__site_error_at(rec, site);
-        hd__count(freed ? &e->freed : &e->total, w->variance);
+        hd__count(freed ? &e->freed : &e->total, w.variance);
     }
     if (lock) hd__unlock(lock);
 }
@@ -17216,7 +17217,7 @@ HD__INLINE void hd__site_count(hd_recorder *rec, hd__shard *shard, uint32_t site
     w.blocks *= sign;
     w.variance *= sign;
     if (p) hd__pending_add(p, freed ? p->freed : p->total, w.bytes, w.blocks);
-    else hd__site_add(rec, shard, site, peak, &w, freed);
+    else hd__site_add(rec, shard, site, peak, w, freed);
 }
 
 /* Adds a block to a site. Called under the shard's lock, as the next two. */

@@ -1,6 +1,7 @@
 /* What a recorded process passes to exec. A wrapper that sets LD_PRELOAD to an allocator, or clears the environment,
    would leave the next program unrecorded: then this library comes before what is preloaded there, and the variables
-   that it joins by are added. A program for musl's loader cannot load it, and starts without it.
+   that it joins by are added. An empty HEAPDUMP_JOIN is left alone: that program is not to be recorded. A program for
+   musl's loader cannot load this library, and starts without it.
 
    Nothing here allocates, and little of the stack is taken: a child of vfork runs on its parent's. What is passed lies
    in pages that exec gives back; of a child of vfork they stay its parent's, one page each. */
@@ -68,7 +69,7 @@ static const char *exec_find(const char *list, const char *library) {
     return NULL;
 }
 
-/* Remembers what the process was started with; `library`: as the loader was told to find it. */
+/* Remembers what the process was started with; `library`: as LD_PRELOAD names it. */
 static void exec_start(const char *library) {
     const char *list = exec_variable("LD_PRELOAD");
     char **e = exec_environment();
@@ -119,7 +120,7 @@ static char *exec_preload(char *to, const char *list, bool with) {
     return text;
 }
 
-/* What to pass to a program; `path`: NULL where the C library will look for it. is_on: the program is to be recorded. */
+/* The environment for a program; `path`: NULL where the C library will look for it. is_on: it is to be recorded. */
 static exec_passed exec_pass(const char *path, char *const *given, bool is_on) {
     exec_passed passed = { (char **)(uintptr_t)given, 0 };
     const char *list = "";

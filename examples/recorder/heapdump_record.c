@@ -1114,11 +1114,12 @@ static inline void gave(void *p) {
 
 /* The hook of this thread that has called the allocator below: the frame it was called from; pc 0: none has. Where that
    allocator has one function by another, and calls it by name, it comes back to these hooks (reallocarray of glibc
-   calls realloc, operator new of jemalloc aligned_alloc). Only the outer hook records.
+   calls realloc, operator new of jemalloc aligned_alloc). Only the outer hook records, but for frees of other blocks
+   than `gone`, which the outer one has taken out.
 
    An exception or a longjmp may leave it set. So a hook is inside only if it lies close below, and if the outer one's
    return address is there still. Signal handlers lie further below. */
-static __thread struct { uintptr_t pc, sp; } outer __attribute__((tls_model("initial-exec")));
+static __thread struct { uintptr_t pc, sp; void *gone; } outer __attribute__((tls_model("initial-exec")));
 
 static __attribute__((noinline)) bool is_nested(uintptr_t sp) {
     enum { NEAR = 1024 };
@@ -1162,27 +1163,30 @@ EXPORT BYPASSED void *calloc(size_t n, size_t size) {
 
 EXPORT BYPASSED void free(void *p) {
     if (!p || is_bootstrap(p)) return;
-    if (ready() && !(__builtin_expect(outer.pc != 0, 0) && is_nested(CALLER().sp))) gave(p);
+    if (ready() && !(__builtin_expect(outer.gone == p, 0) && is_nested(CALLER().sp))) gave(p);
     if (real.free) real.free(p);
 }
 
-/* The block is taken out before it may move, because another thread can be given its address. */
-static void *resized(void *p, size_t n, size_t size, bool array, unwind_frame from) {
+/* The block is taken out before it may move, because another thread can be given its address. In line, so that the
+   caller is read when it is needed. */
+static inline __attribute__((always_inline)) void *resized(void *p, size_t n, size_t size, bool array) {
     hd_allocation old;
     bool taken;
     void *q;
     int saved = errno;
     taken = p && hd_record_take(recorder, p, &old);
+    outer.gone = p;
     errno = saved;
     q = array ? real.reallocarray(p, n, size) : real.realloc(p, n);
     outer.pc = 0;
+    outer.gone = NULL;
     if (taken) {
         saved = errno;
         if (q || !n || (array && !size)) hd_record_drop(recorder, &old);
         else hd_record_restore(recorder, &old);
         errno = saved;
     }
-    if (q) return took(q, array ? n * size : n, from);
+    if (q) return took(q, array ? n * size : n, CALLER());
     return NULL;
 }
 
@@ -1195,13 +1199,13 @@ static void *resized_bootstrap(void *p, size_t n) {
 
 EXPORT BYPASSED void *realloc(void *p, size_t n) {
     if (p && is_bootstrap(p)) return resized_bootstrap(p, n);
-    if (enters(CALLER())) return resized(p, n, 1, false, CALLER());
+    if (enters(CALLER())) return resized(p, n, 1, false);
     return real.realloc ? real.realloc(p, n) : bootstrap_take(n);
 }
 
 EXPORT BYPASSED void *reallocarray(void *p, size_t n, size_t size) {
     if (p && is_bootstrap(p)) return size && n > SIZE_MAX / size ? NULL : resized_bootstrap(p, n * size);
-    if (enters(CALLER())) return resized(p, n, size, true, CALLER());
+    if (enters(CALLER())) return resized(p, n, size, true);
     return real.reallocarray ? real.reallocarray(p, n, size) : NULL;
 }
 
@@ -1291,8 +1295,10 @@ static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
         real_delete[i](p, a, b);
     } else {
         gave(p);
+        outer.gone = p;
         real_delete[i](p, a, b);
         outer.pc = 0;
+        outer.gone = NULL;
     }
 }
 
