@@ -17101,9 +17101,9 @@ HD__NOINLINE static void hd__peak_make(hd_recorder *rec, bool alone) {
 }
 
 /* Changes live bytes by what a shard's operation did; where that is pending, when it is much. True: it was. */
-HD__INLINE bool hd__live_tell(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
+HD__INLINE bool hd__live_tell(hd_recorder *rec, const hd__shard *shard, hd__shown_shard *shown, uint64_t bytes,
+                              int times, bool pending) {
     hd__record *r = rec->record;
-    hd__shown_shard *shown = &r->shard[shard - rec->shard];
     if (pending) {
         uint64_t live = hd__figure(&shown->live_pending) + bytes * (uint64_t)(int64_t)times;
         bool few = live + HD__PENDING_BYTES <= 2 * HD__PENDING_BYTES;
@@ -17123,25 +17123,30 @@ HD__INLINE uint64_t hd__shard_live(const hd__shown_shard *shown) {
     return hd__figure(&shown->live_told) + hd__figure(&shown->live_pending);
 }
 
+/* Keeps what a shard has live at a peak, which comes after it had `more`. */
+HD__INLINE void hd__shard_turn(hd__shown_shard *shown, uint64_t peak, uint64_t more) {
+    if (HD__LIKELY(peak <= hd__figure(&shown->peak_number))) return;
+    hd__figure_set(&shown->peak_live, hd__shard_live(shown) + more);
+    hd__figure_set(&shown->peak_number, peak);
+}
+
 /* Begins an operation that changes live bytes: the number of the peak that it comes after. */
-HD__INLINE uint64_t hd__live_begin(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
+HD__INLINE uint64_t hd__live_begin(hd_recorder *rec, const hd__shard *shard, hd__shown_shard *shown, uint64_t bytes,
+                                   int times, bool pending) {
     hd__record *r = rec->record;
-    hd__shown_shard *shown = &r->shard[shard - rec->shard];
     uint64_t peak;
-    bool told = times < 0 ? hd__live_tell(rec, shard, bytes, times, pending)
+    bool told = times < 0 ? hd__live_tell(rec, shard, shown, bytes, times, pending)
                           : !pending || (int64_t)(hd__figure(&shown->live_pending) + bytes) > (int64_t)HD__PENDING_BYTES;
     if (!told || !shard->locked) peak = hd__figure(&r->peak_number);
     else if (times < 0) peak = hd__peak_of(hd__figure_add_ordered(&r->peak_turn, (uint64_t)1 << HD__PEAK_BITS));
     else peak = hd__peak_of(hd__figure(&r->peak_turn));
-    if (HD__UNLIKELY(peak > hd__figure(&shown->peak_number))) {
-        hd__figure_set(&shown->peak_live, hd__shard_live(shown) + (times < 0 ? bytes : 0));
-        hd__figure_set(&shown->peak_number, peak);
-    }
+    hd__shard_turn(shown, peak, times < 0 ? bytes : 0);
     return hd__figure(&shown->peak_number);
 }
 
-HD__INLINE void hd__live_end(hd_recorder *rec, const hd__shard *shard, uint64_t bytes, int times, bool pending) {
-    if (times > 0) hd__live_tell(rec, shard, bytes, times, pending);
+HD__INLINE void hd__live_end(hd_recorder *rec, const hd__shard *shard, hd__shown_shard *shown, uint64_t bytes,
+                             int times, bool pending) {
+    if (times > 0) hd__live_tell(rec, shard, shown, bytes, times, pending);
 }
 
 /* What was pending at a peak. */
@@ -17220,45 +17225,83 @@ HD__INLINE void hd__site_count(hd_recorder *rec, hd__shard *shard, uint32_t site
     else hd__site_add(rec, shard, site, peak, w, freed);
 }
 
-/* Adds a block to a site. Called under the shard's lock, as the next two. */
-HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size) {
+/* What follows, for a thread that is alone: nobody is late, and nothing pending. */
+HD__INLINE void hd__site_alone(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site, uint64_t size,
+                               bool freed) {
+    hd__record *r = rec->record;
+    hd__weight w = hd__weigh(rec, size);
+    uint64_t peak;
+    if (freed && HD__UNLIKELY(hd__figure(&r->live_bytes) > hd__figure(&r->peak_bytes))) hd__peak_make(rec, true);
+    peak = hd__figure(&r->peak_number);
+    hd__shard_turn(shown, peak, 0);
+    hd__site_add(rec, shard, site, peak, w, freed);
+    hd__live_change(r, w.bytes, freed ? -1 : 1);
+    hd__count(&shown->live_told, freed ? 0 - w.bytes : w.bytes);
+}
+
+/* For who is not alone, and for what is taken back (times: -1). */
+HD__INLINE void hd__site_shared(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                         uint64_t size, int times, bool freed) {
     hd__weight w = hd__weigh(rec, size);
     bool pending = hd__is_pending(rec, shard, size);
-    uint64_t peak = hd__live_begin(rec, shard, w.bytes, 1, pending);
-    hd__site_count(rec, shard, site, peak, w, 1, false);
-    hd__live_end(rec, shard, w.bytes, 1, pending);
+    int live = freed ? -times : times;
+    uint64_t peak = hd__live_begin(rec, shard, shown, w.bytes, live, pending);
+    hd__site_count(rec, shard, site, peak, w, times, freed);
+    hd__live_end(rec, shard, shown, w.bytes, live, pending);
+}
+
+/* These are out of line, for the sake of the caller's stack. */
+HD__NOINLINE static void hd__shared_allocated(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                              uint64_t size) {
+    hd__site_shared(rec, shard, shown, site, size, 1, false);
+}
+HD__NOINLINE static void hd__shared_freed(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                          uint64_t size) {
+    hd__site_shared(rec, shard, shown, site, size, 1, true);
+}
+HD__NOINLINE static void hd__shared_back(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                         uint64_t size) {
+    hd__site_shared(rec, shard, shown, site, size, -1, true);
+}
+
+/* Adds a block to a site. Called under the shard's lock, as the next two. */
+HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                   uint64_t size) {
+    if (shard->locked) hd__shared_allocated(rec, shard, shown, site, size);
+    else hd__site_alone(rec, shard, shown, site, size, false);
 }
 
 /* Counts a block of a site as freed, or takes that back (times: -1). A parent's are one number. */
-HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size, int times) {
-    hd__weight w = hd__weigh(rec, size);
-    bool pending = hd__is_pending(rec, shard, size);
-    uint64_t peak;
-    if (HD__UNLIKELY(site <= rec->inherited)) {
-        hd__figure_add(&rec->record->inherited[0], w.bytes * (uint64_t)-(int64_t)times);
-        hd__figure_add(&rec->record->inherited[1], (uint64_t)-(int64_t)times);
+HD__NOINLINE static void hd__site_freed_rarely(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
+                                               uint64_t size, int times) {
+    if (site > rec->inherited) {
+        if (times < 0) hd__shared_back(rec, shard, shown, site, size);
+        else hd__shared_freed(rec, shard, shown, site, size);
         return;
     }
-    peak = hd__live_begin(rec, shard, w.bytes, -times, pending);
-    hd__site_count(rec, shard, site, peak, w, times, true);
-    hd__live_end(rec, shard, w.bytes, -times, pending);
+    hd__figure_add(&rec->record->inherited[0], hd__weigh(rec, size).bytes * (uint64_t)-(int64_t)times);
+    hd__figure_add(&rec->record->inherited[1], (uint64_t)-(int64_t)times);
+}
+
+HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site, uint64_t size) {
+    if (HD__UNLIKELY(site <= rec->inherited)) hd__site_freed_rarely(rec, shard, shown, site, size, 1);
+    else if (shard->locked) hd__shared_freed(rec, shard, shown, site, size);
+    else hd__site_alone(rec, shard, shown, site, size, true);
 }
 
 /* A live block becomes another site's: live bytes are the same. */
-static void hd__site_moved(hd_recorder *rec, hd__shard *shard, uint32_t from, uint32_t to, uint64_t size) {
+static void hd__site_moved(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t from, uint32_t to,
+                           uint64_t size) {
     hd__weight w = hd__weigh(rec, size);
-    uint64_t peak = hd__live_begin(rec, shard, 0, 1, true);
+    uint64_t peak = hd__live_begin(rec, shard, shown, 0, 1, true);
     hd__site_count(rec, shard, from, peak, w, -1, false);
     hd__site_count(rec, shard, to, peak, w, 1, false);
 }
 
 /* Counts a block that its thread frees before it allocates another. `shard`: locked, or NULL. */
-HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t address, uint64_t size) {
-    hd__thread *t = &hd__this;
+HD__NOINLINE static void hd__temporary_count(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size) {
     hd__weight w;
     hd__site *s;
-    if (HD__LIKELY(t->last != address) || t->last_by != rec->number || site <= rec->inherited) return;
-    t->last = 0;
     if (shard && hd__is_pending(rec, shard, size)) {
         hd__pending *p = hd__pending_begin(rec, shard, site,
                                            hd__figure(&rec->record->shard[shard - rec->shard].peak_number));
@@ -17272,6 +17315,13 @@ HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t 
     hd__figure_add(&s->temporary[0], w.bytes);
     hd__figure_add(&s->temporary[1], w.blocks);
     if (rec->sample_bytes) hd__figure_add(&hd__site_error_at(rec, site)->temporary, w.variance);
+}
+
+HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t address, uint64_t size) {
+    hd__thread *t = &hd__this;
+    if (HD__LIKELY(t->last != address) || t->last_by != rec->number || site <= rec->inherited) return;
+    t->last = 0;
+    hd__temporary_count(rec, shard, site, size);
 }
 
 /* Adds what comes after it. */
@@ -17706,12 +17756,13 @@ HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shar
     hd__count(&shown->replaced, 1);
     if (replaced->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
     hd__filter_count(rec, replaced->address, -1);
-    hd__site_freed(rec, shard, replaced->context, replaced->size, 1);
+    hd__site_freed_rarely(rec, shard, shown, replaced->context, replaced->size, 1);
 }
 
 /* Gives back what was taken out. */
-HD__NOINLINE static void hd__recorder_put_back(hd_recorder *rec, hd__shard *shard, const hd_allocation *taken) {
-    hd__site_freed(rec, shard, taken->context, taken->size, -1);
+HD__NOINLINE static void hd__recorder_put_back(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
+                                               const hd_allocation *taken) {
+    hd__site_freed_rarely(rec, shard, shown, taken->context, taken->size, -1);
 }
 
 /* Inside: registers an allocation, whose context is its site's number; a new one, or one that was taken out. */
@@ -17737,9 +17788,9 @@ static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, boo
         if (HD__LIKELY(is_new)) {
             hd__count(&shown->total_bytes, allocation->size);
             hd__count(&shown->total_blocks, 1);
-            hd__site_allocated(rec, shard, allocation->context, allocation->size);
+            hd__site_allocated(rec, shard, shown, allocation->context, allocation->size);
         } else {
-            hd__recorder_put_back(rec, shard, allocation);
+            hd__recorder_put_back(rec, shard, shown, allocation);
         }
     }
     hd__shard_unlock(shard, shown);
@@ -17781,7 +17832,7 @@ static bool hd__recorder_remove(hd_recorder *rec, uint64_t address, bool for_goo
         if (HD__UNLIKELY(rec->shows_blocks)) hd__block_hide(rec, shard, removed);
         if (removed->context > rec->inherited) hd__count(&shown->live_blocks, UINT64_MAX);
         hd__filter_count(rec, address, -1);
-        hd__site_freed(rec, shard, removed->context, removed->size, 1);
+        hd__site_freed(rec, shard, shown, removed->context, removed->size);
         if (for_good) hd__site_temporary(rec, shard, removed->context, address, removed->size);
     } else {
         hd__count(&shown->unknown_frees, 1);
@@ -17857,7 +17908,7 @@ static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32
     if (found) {
         hd_register_set_context(shard->reg, was->address, site);
         if (rec->shows_blocks && (b = hd__block_row(rec, shard, &is))) HD__STORE(&b->site, site - rec->inherited);
-        hd__site_moved(rec, shard, is.context, site, is.size);
+        hd__site_moved(rec, shard, shown, is.context, site, is.size);
     }
     hd__shard_unlock(shard, shown);
     return found;
