@@ -25,12 +25,12 @@ typedef struct sought {
 } sought;
 
 /* A recording that was connected to. */
-typedef struct found {
+typedef struct recording_found {
     int fd;                      /* -1: none was found */
     struct ucred who;            /* the process at the other end */
     int rank;                    /* the highest of several matches is taken */
     uint32_t crowded;            /* sockets with a recording's name that took no connection */
-} found;
+} recording_found;
 
 /* The state or the parent of a process; 0: unknown. */
 static long process_field(long pid, bool state) {
@@ -124,7 +124,7 @@ static int control_connect(const char *name, struct ucred *who) {
 }
 
 /* Connects to the socket in a line of /proc/net/unix, if it has the name of a recording, and keeps the best match. */
-static void look_at_socket(const sought *s, char *line, found *f) {
+static void look_at_socket(const sought *s, char *line, recording_found *f) {
     char *name = strchr(line, '@');
     unsigned long long device, inode, token;
     unsigned uid;
@@ -150,8 +150,8 @@ static void look_at_socket(const sought *s, char *line, found *f) {
     f->fd = fd, f->rank = rank, f->who = who;
 }
 
-static found look_for(const sought *s) {
-    found f = { .fd = -1 };
+static recording_found look_for(const sought *s) {
+    recording_found f = { .fd = -1 };
     char *line = NULL;
     size_t room = 0;
     FILE *list = fopen("/proc/net/unix", "re");
@@ -166,9 +166,9 @@ static found look_for(const sought *s) {
 static int wait_ms(const arguments *a) { return a->wait > 0 ? (int)(a->wait * 1000) : CONTROL_WAIT_MS; }
 
 /* Tries again if the file may have been replaced meanwhile, and while a socket takes no connection. */
-static found find_recording(const arguments *a, const char *what) {
+static recording_found find_recording(const arguments *a, const char *what) {
     enum { LOOKS = 3, NAP = 50 };
-    found f = { .fd = -1 };
+    recording_found f = { .fd = -1 };
     sought s;
     for (int i = 0, left = wait_ms(a); f.fd < 0 && (i < LOOKS || (f.crowded && left > 0)); i++) {
         if (i && f.crowded) poll(NULL, 0, NAP), left -= NAP;
@@ -177,7 +177,7 @@ static found find_recording(const arguments *a, const char *what) {
     return f;
 }
 
-static void tell_none(const char *what, const found *f) {
+static void tell_none(const char *what, const recording_found *f) {
     if (f->crowded)
         display(stderr, "heapdump: %s: no recording of this user found; %u socket%s with the name of one took no "
                 "connection (is the recording stopped?)\n", what, f->crowded, plural(f->crowded));
@@ -203,7 +203,7 @@ static bool hear(int from, control_reply *reply, int *descriptor) {
 }
 
 /* Sends a request, and waits for the reply while the recording sends signs of life. False: an error was printed. */
-static bool ask(const arguments *a, const char *what, const found *f, const control_request *q, control_reply *reply,
+static bool ask(const arguments *a, const char *what, const recording_found *f, const control_request *q, control_reply *reply,
                 int *descriptor) {
     struct pollfd wait = { .fd = f->fd, .events = POLLIN };
     int is = send(f->fd, q, sizeof *q, MSG_NOSIGNAL) == sizeof *q ? 1 : -1;
@@ -224,7 +224,7 @@ static bool ask(const arguments *a, const char *what, const found *f, const cont
 }
 
 /* Prints the result. Of another user's recording it prints only numbers. */
-static void tell(const char *what, const found *f, const control_request *q, const control_reply *reply) {
+static void tell(const char *what, const recording_found *f, const control_request *q, const control_reply *reply) {
     char its[64];
     const char *file = *q->out ? q->out : what;
     snprintf(its, sizeof its, "the file of process %ld", (long)f->who.pid);
@@ -254,7 +254,7 @@ static void tell(const char *what, const found *f, const control_request *q, con
 static int control_run(const arguments *a, const control_request *q) {
     const char *what = a->files[0];
     static control_reply reply;
-    found f = find_recording(a, what);
+    recording_found f = find_recording(a, what);
     bool answered;
     int none;
     if (f.fd < 0) return tell_none(what, &f), BAD_INPUT;
@@ -269,7 +269,7 @@ static int control_run(const arguments *a, const control_request *q) {
 int recording_region(const arguments *a, const char *what) {
     static const control_request q = { .verb = ASK_REGION, .version = CONTROL_VERSION };
     static control_reply reply;
-    found f = find_recording(a, what);
+    recording_found f = find_recording(a, what);
     int fd = -1;
     if (f.fd < 0 && f.crowded) return tell_none(what, &f), -2;
     if (f.fd < 0) return -1;
