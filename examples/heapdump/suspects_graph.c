@@ -196,6 +196,7 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
     display(out, ", %.1f%% of all", 100 * (double)retained / (double)(d->bytes ? d->bytes : 1));
+    if (p->spread) display(out, "; the growth is spread over %u objects below it", p->spread);
     if (p->shared > 0 && m->count > 1) {
         display(out, "; "), put_bytes(out, a, (uint64_t)p->shared, 0);
         display(out, " of the growth in objects that others hold too");
@@ -329,6 +330,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
     json_u64(j, "retained", s->o.dominators->retained[p->object]);
     if (m->count == 1) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
     if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
+    if (p->spread) json_u64(j, "spread_over", p->spread);
     if (p->elements) json_u64(j, "list_of", p->elements);
     json_trend(j, &p->trend, m->count);
     json_classes(j, m, p, false, "below");

@@ -1,5 +1,5 @@
 /* Declarations shared by the files of suspects that read object graphs: suspects_graph.c, _piles, _paths, _lists,
-   _growth, _owners and _classes. */
+   _growth, _spread, _owners and _classes. */
 #ifndef HEAPDUMP_SUSPECTS_GRAPH_H
 #define HEAPDUMP_SUSPECTS_GRAPH_H
 
@@ -39,6 +39,7 @@ typedef struct pile {
     uint32_t elements;           /* length of that list; 0: no list */
     double bytes;                /* bytes that the suspect explains */
     double shared;               /* bytes, or growth, in objects that have other holders too; not retained */
+    uint32_t spread;             /* owners below it that grew, none of which explains the growth; 0: it is the owner */
     uint32_t owner;              /* value of matched.owner for its objects; HD_NONE: none */
     hd_str variable;             /* variable of the object that holds the new objects; empty: any */
     trend trend;                 /* growth over several snapshots */
@@ -128,6 +129,8 @@ uint32_t find_piles(matched *m, pile *piles);
 bool is_pseudo_root(const shot *s, uint32_t object);
 /* Whether an object is the global object, which holds the builtins of every program. */
 bool is_global(const shot *s, uint32_t object);
+/* Node's own: its `process`, and tables of its modules and of the classes of its errors. */
+bool is_of_node(const shot *s, uint32_t object);
 
 /* suspects_paths.c: the path from a root to a suspect's object, and the path from there to its point. */
 steps steps_to(const shot *s, const pile *p, size_t most);
@@ -149,6 +152,8 @@ void put_class_origin(FILE *out, const matched *m, uint32_t class_index);
 void json_class_origin(hd_json *j, const matched *m, uint32_t class_index);
 
 /* suspects_growth.c */
+/* Bytes of an object of the last snapshot that are new since the first one. */
+double fresh_bytes(const matched *m, uint32_t object);
 uint64_t *step_times(uint32_t count);
 uint32_t find_growing(matched *m, pile *piles);
 
@@ -158,6 +163,19 @@ void owners_free(owners *w);
 /* By object of snapshot t: its owner; HD_NONE: none. Freed by the caller. */
 uint32_t *owners_in(const owners *w, uint32_t t);
 bool is_user_owner(const owners *w, uint32_t owner);
+
+/* suspects_spread.c */
+/* Growth that many owners share, each with little of it. */
+typedef struct spread {
+    uint32_t holder;             /* object that dominates them */
+    uint32_t number;             /* how many they are */
+    double fresh;                /* new bytes below it */
+} spread;
+enum { MOST_SPREAD = 10 };
+/* Finds it by the growth of each owner. */
+uint32_t find_spread(const owners *w, const double *growth, spread found[MOST_SPREAD]);
+/* Whether an object is the holder or below it, in the last snapshot. */
+bool spread_has(const matched *m, uint32_t holder, uint32_t object);
 
 /* suspects_classes.c */
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all);

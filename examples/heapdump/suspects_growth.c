@@ -8,10 +8,10 @@ typedef struct held {
     double **machine;            /* of these, bytes of new code, shapes and feedback of the engine */
     double *fresh;               /* bytes that are new since the first snapshot: of new and of larger objects */
     double *objects;             /* new objects */
+    uint32_t *spread;            /* pile.spread */
 } held;
 
-/* Bytes of an object of the last snapshot that are new since the first one. */
-static double fresh_bytes(const matched *m, uint32_t object) {
+double fresh_bytes(const matched *m, uint32_t object) {
     uint32_t first = m->ids[(size_t)object * m->count];
     uint64_t size = hd_graph_object(m->shots[m->count - 1].o.graph, object).size, before = 0;
     if (first != HD_NONE) before = hd_graph_object(m->shots[0].o.graph, first).size;
@@ -54,6 +54,43 @@ static pile pile_of_owner(const owners *w, uint32_t owner) {
     return one;
 }
 
+/* Gives a holder of spread growth what its owners have. Its bytes are those that it retains in each snapshot. */
+static void give_spread(matched *m, const owners *w, const spread *one, held *h) {
+    const hd_dominators *d = m->shots[m->count - 1].o.dominators;
+    for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
+        uint32_t at = o < w->count ? o : w->variables[o - w->count].value;
+        if (o == one->holder || !spread_has(m, one->holder, at)) continue;
+        h->objects[one->holder] += h->objects[o], h->objects[o] = h->fresh[o] = 0;
+        for (uint32_t t = 0; t < m->count; t++) {
+            h->machine[t][one->holder] += h->machine[t][o];
+            h->bytes[t][o] = h->machine[t][o] = 0;
+        }
+    }
+    for (uint32_t t = 0; t < m->count; t++) {
+        uint32_t holder = m->ids[(size_t)one->holder * m->count + t];
+        h->bytes[t][one->holder] = (double)m->shots[t].o.dominators->retained[holder];
+    }
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i];
+        if (spread_has(m, one->holder, o)) m->owner[o] = one->holder;
+        else if (m->owner[o] == one->holder) m->owner[o] = HD_NONE;
+    }
+    h->fresh[one->holder] = one->fresh, h->spread[one->holder] = one->number;
+}
+
+static void find_spreads(matched *m, const owners *w, held *h) {
+    uint32_t n = w->count + w->variable_count, count;
+    double *growth = needed(malloc(((size_t)n + 1) * sizeof *growth));
+    spread found[MOST_SPREAD];
+    for (uint32_t o = 0; o < n; o++) {
+        growth[o] = h->bytes[m->count - 1][o] - h->bytes[0][o];
+        if (growth[o] > h->fresh[o]) growth[o] = h->fresh[o];
+    }
+    count = find_spread(w, growth, found);
+    for (uint32_t i = 0; i < count; i++) give_spread(m, w, &found[i], h);
+    free(growth);
+}
+
 /* New code, shapes and feedback are part of the growth, but not of the score: they show the engine at work, not a
    leak. */
 static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *found) {
@@ -71,6 +108,7 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
         if (one.engine && is_pseudo_root(last, one.object)) continue;
         if (lean[m->count - 1] <= lean[0] || !last->o.dominators->below[one.object]) continue;
         score = trend_of(lean, turn, m->count).score;
+        one.spread = h->spread[o];
         one.trend = trend_of(v, turn, m->count);
         one.trend.score = score;
         if (one.trend.growth > h->fresh[o]) one.trend.growth = h->fresh[o];
@@ -159,6 +197,7 @@ uint32_t find_growing(matched *m, pile *piles) {
     n = (size_t)w.count + w.variable_count + 1;
     h.bytes = needed(calloc(m->count, sizeof *h.bytes)), h.machine = needed(calloc(m->count, sizeof *h.machine));
     h.fresh = needed(calloc(n, sizeof *h.fresh)), h.objects = needed(calloc(n, sizeof *h.objects));
+    h.spread = needed(calloc(n, sizeof *h.spread));
     for (uint32_t t = 0; t < m->count; t++) {
         uint32_t *owner = owners_in(&w, t);
         h.bytes[t] = needed(calloc(n, sizeof **h.bytes)), h.machine[t] = needed(calloc(n, sizeof **h.machine));
@@ -166,12 +205,13 @@ uint32_t find_growing(matched *m, pile *piles) {
         if (t + 1 < m->count) free(owner);
         else m->owner = owner;
     }
+    find_spreads(m, &w, &h);
     find_trends(&w, &h, piles, &found);
     while (found && piles[found - 1].engine && !piles[0].engine) found--;
     found = drop_tiny(m, piles, found);
     for (uint32_t i = 0; i < found; i++) find_shared(m, &piles[i]), find_grown_point(m, &piles[i]);
     for (uint32_t t = 0; t < m->count; t++) free(h.bytes[t]), free(h.machine[t]);
-    free(h.bytes), free(h.machine), free(h.fresh), free(h.objects);
+    free(h.bytes), free(h.machine), free(h.fresh), free(h.objects), free(h.spread);
     owners_free(&w);
     return found;
 }

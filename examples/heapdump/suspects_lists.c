@@ -26,16 +26,16 @@ static bool chain_grow(const shot *s, chain *c) {
     return best != HD_NONE;
 }
 
-/* Whether an object has two children of one class that retain about the same: a tree. */
+/* Whether the other children of an object that have the class of one retain over half of what it does: a tree. */
 static bool has_twins(const shot *s, uint32_t object, uint32_t child) {
     const hd_dominators *d = s->o.dominators;
-    hd_object o = hd_graph_object(s->o.graph, object);
-    for (uint32_t r = 0; r < o.reference_count; r++) {
-        uint32_t to = o.references[r];
-        if (to != child && s->class_of[to] == s->class_of[child] && d->parent[to] == object &&
-            2 * d->retained[to] > d->retained[child]) return true;
+    uint32_t end = d->position[object] + d->below[object];
+    uint64_t bytes = 0;
+    for (uint32_t at = d->position[object] + 1, o; at < end; at += d->below[o]) {
+        o = d->order[at];
+        if (o != child && s->class_of[o] == s->class_of[child]) bytes += d->retained[o];
     }
-    return false;
+    return 2 * bytes > d->retained[child];
 }
 
 /* Three elements along the heaviest children make a list. Later elements need not be the heaviest child. Groups of

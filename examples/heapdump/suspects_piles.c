@@ -188,8 +188,7 @@ static bool is_closure(const shot *s, uint32_t object, const char *name) {
     return s->closure[object] && hd_str_equal(hd_v8_name(hd_dump_v8(s->o.dump), object), hd_cstr(name));
 }
 
-/* Node's own: its `process`, and tables of its modules and of the classes of its errors. */
-static bool is_of_node(const shot *s, uint32_t object) {
+bool is_of_node(const shot *s, uint32_t object) {
     hd_object o = hd_graph_object(s->o.graph, object);
     uint32_t holder = s->ways.held_by[object];
     if (hd_str_equal(hd_graph_class(s->o.graph, o.class_index).name, hd_cstr("process"))) return true;

@@ -4,13 +4,17 @@ last snapshot less in the first one, and no more than is new or larger there.
 A new object belongs to the nearest dominator that is in all snapshots: to that itself, to the object of the program above
 it if it is a table or a text, and of a scope or the global object to a variable with a new value. If several objects below
 that dominator hold it, it belongs to an instance of the program; a scope, a root or the global object has it in part, and
-what the shortest way says decides: such bytes make a range of the exact figure. So do old elements of lists."""
+what the shortest way says decides: such bytes make a range of the exact figure. So do old elements of lists.
+
+Growth that is spread over more than six old objects, each with less than a quarter of it, is named at an object that
+dominates them: what that retains, in the last snapshot less in the first one."""
 import collections
 from graph import STRONG
 from steps import is_engine, label_of, rank_of
 from told import judge
 
 PROPERTY, PERIOD, MOST_VARIABLES = 3, 6, 256
+EXPLAINS = 2                                   # a half: by whom shared objects are held is a range
 SHARED = "shared"
 
 
@@ -67,8 +71,8 @@ class Growth:
 
     def lists(self):
         """By element of a list its first element. Three objects of one class, each held by the same field of the one
-        before and its heaviest child, make a list; two such children of one object a tree. All that follow by that field
-        belong to it."""
+        before and its heaviest child, make a list; such children beside it with over half of its bytes a tree.
+        All that follow by that field belong to it."""
         g, r, down, first = self.last, self.last.dominators()[1], children(self.last), {}
 
         def by(p, o):
@@ -81,7 +85,7 @@ class Growth:
             c = heaviest(b) if b is not None else None
             if c is None or not g.cls[o] == g.cls[b] == g.cls[c] or not by(o, b) or by(o, b) != by(b, c):
                 continue
-            if any(x.to != b and g.cls[x.to] == g.cls[b] and self.up[x.to] == o and 2 * r[x.to] > r[b] for x in g.refs[o]):
+            if 2 * sum(r[x] for x in down.get(o, ()) if x != b and g.cls[x] == g.cls[b]) > r[b]:
                 continue
             way, field = [o, b, c], by(b, c)
             while True:
@@ -204,7 +208,12 @@ class Growth:
             row[1] += self.s.fresh(o) if last else 0
             if owner[o] == SHARED and not (o in number and self.has_one_size(number[o])):
                 shared.append((o, lists[o]))
+        self.owners = owner                    # of the last snapshot in the end
         return sums, shared
+
+    def owner_of(self, o):
+        """The owner of an object of the last snapshot."""
+        return self.owners.get(o)
 
     def has_one_size(self, o):
         """Whether an old object is as large in all snapshots: by whoever it counts, it is no growth."""
@@ -243,6 +252,25 @@ def is_root(g, o):
     return g.format == "heapsnapshot" and g.types[o] == "synthetic"
 
 
+def judge_spread(report, s, row, o):
+    """Growth of an object that none of those below it explains, by what it retains."""
+    g, growth = s.last, s.growth
+    held = [a.dominators()[1][n] for a, n in zip(s.graphs, s.old[o])]
+    below, stack = {o}, [o]
+    while stack:
+        for c in children(g).get(stack.pop(), ()):
+            below.add(c)
+            stack.append(c)
+    fresh = sum(s.fresh(p) for p in below)
+    one = [sum(s.fresh(p) for p in below if growth.owner_of(p) == u)
+           for u in {growth.owner_of(p) for p in below if s.fresh(p)} - {SHARED, None}]
+    judge(report, "growth", row, [
+        ("not what the holder of spread growth retains more", row["growth"] == min(held[-1] - held[0], fresh)),
+        ("steps that it grew in", row["steps_grown"] == sum(b > a for a, b in zip(held, held[1:]))),
+        ("few have the growth below it", 6 < row["spread_over"] <= len(below)),
+        ("one below it explains the growth", EXPLAINS * max(one, default=0) <= fresh)], (held, fresh))
+
+
 def judge_growth(report, s, row, o, is_owner):
     """A row of JSON against what its object, or variable of it, has in each snapshot."""
     n = len(s.graphs)
@@ -256,6 +284,9 @@ def judge_growth(report, s, row, o, is_owner):
         return
     if not hasattr(s, "growth"):
         s.growth = Growth(s, is_owner)
+    if "spread_over" in row:
+        judge_spread(report, s, row, o)
+        return
     if s.growth.user[o] == SHARED:             # of a list in which classes alternate
         return
     held, fresh = s.growth.of((o, row["variable"]) if "variable" in row else o)
