@@ -187,7 +187,10 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     size_t most = steps_name(a, MOST_NAME);
     steps way = steps_to(s, p, most), within = steps_within(s, p, most);
     display(out, "%3u  ", i + 1);
-    if (p->variable.len) display(out, "variable "), put_name(out, p->variable), display(out, " of ");
+    if (p->variable.len) {
+        display(out, "variable "), put_name(out, p->variable), display(out, " of ");
+        put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->scope])), display(out, ": ");
+    }
     if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]));
     put_known_name(out, &s->o, p->object);
@@ -326,7 +329,10 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
     json_class(j, s->o.graph, s->class_of[p->object]);
     json_str(j, "name", name_of(&s->o, p->object));
     json_id(j, &s->o, p->object);
-    if (p->variable.len) json_str(j, "variable", p->variable);
+    if (p->variable.len) {
+        json_str(j, "variable", p->variable), json_object(j, "variable_of");
+        json_class(j, s->o.graph, s->class_of[p->scope]), json_id(j, &s->o, p->scope), hd_json_end(j);
+    }
     json_u64(j, "retained", s->o.dominators->retained[p->object]);
     if (m->count == 1) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
     if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);

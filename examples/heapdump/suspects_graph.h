@@ -41,7 +41,8 @@ typedef struct pile {
     double shared;               /* bytes, or growth, in objects that have other holders too; not retained */
     uint32_t spread;             /* owners below it that grew, none of which explains the growth; 0: it is the owner */
     uint32_t owner;              /* value of matched.owner for its objects; HD_NONE: none */
-    hd_str variable;             /* variable of the object that holds the new objects; empty: any */
+    hd_str variable;             /* the object is what this variable has in the last snapshot; empty: no variable */
+    uint32_t scope;              /* the object with the variable */
     trend trend;                 /* growth over several snapshots */
     bool engine;                 /* the bytes belong to the engine, not to an object of the program */
 } pile;

@@ -49,8 +49,8 @@ uint64_t *step_times(uint32_t count) {
 static pile pile_of_owner(const owners *w, uint32_t owner) {
     pile one = { .object = owner, .point = owner, .owner = owner, .engine = !is_user_owner(w, owner) };
     if (owner < w->count) return one;
-    one.object = w->variables[owner - w->count].scope, one.point = w->variables[owner - w->count].value;
-    one.variable = w->variables[owner - w->count].name;
+    one.object = one.point = w->variables[owner - w->count].value;
+    one.scope = w->variables[owner - w->count].scope, one.variable = w->variables[owner - w->count].name;
     return one;
 }
 

@@ -38,11 +38,22 @@ static steps steps_and_free(const shot *s, links *l, size_t most) {
     return all;
 }
 
+/* Reference of a scope by the name of its variable. */
+static uint32_t variable_reference(const shot *s, const pile *p) {
+    hd_object o = hd_graph_object(s->o.graph, p->scope);
+    for (uint32_t r = 0; r < o.reference_count; r++)
+        if (o.references[r] == p->object && hd_str_equal(label_of(&s->o, p->scope, r).name, p->variable)) return r;
+    return HD_NONE;
+}
+
 steps steps_to(const shot *s, const pile *p, size_t most) {
     links l = { NULL, 0 };
-    for (uint32_t at = p->object; at != HD_NONE; at = s->ways.held_by[at])
-        link_push(&l, (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
+    for (uint32_t at = p->object, above; at != HD_NONE; at = above) {
+        bool by_name = at == p->object && p->variable.len;
+        above = by_name ? p->scope : s->ways.held_by[at];
+        link_push(&l, (chain_link){ at, above, by_name ? variable_reference(s, p) : s->ways.by[at], HD_NONE,
                                     at == p->object ? LINK_SHOWN : 0, HD_NONE });
+    }
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);
     return steps_and_free(s, &l, most);

@@ -273,8 +273,15 @@ def judge_spread(report, s, row, o):
 
 def judge_growth(report, s, row, o, is_owner):
     """A row of JSON against what its object, or variable of it, has in each snapshot."""
-    n = len(s.graphs)
+    n, value = len(s.graphs), o
     bound = s.reached_fresh(o)
+    if "variable" in row:
+        g, at = s.last, s.last.find(row["variable_of"]["id"])
+        at = [p for p in at if g.live[p] and any(r.to == value and label_of(g, p, i, value) == row["variable"] for i, r in enumerate(g.refs[p]))]
+        judge(report, "growth", row, [("no such variable has it", bool(at))])
+        if not at:
+            return
+        o = at[0]
     judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
                                   ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
