@@ -4,7 +4,7 @@
 #include "suspects_graph.h"
 
 enum {
-    EXPLAINS = 4,                /* an owner with a quarter of the growth explains it */
+    EXPLAINS = 3,                /* an owner with a third of the growth explains it */
     LOOKED_AT = 10,              /* a tenth of all growth is looked at */
     ALIKE = 6                    /* so many fields with objects of one class are a collection */
 };

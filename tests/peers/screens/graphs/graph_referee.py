@@ -164,7 +164,7 @@ def main():
     report, seen = Report(), collections.Counter()
     tool, turns = Tool(a.tool, report), Turns(a.full, a.first)
     os.makedirs(a.work, exist_ok=True)
-    for seed in ["lists", "closures", "buffers", "sessions"] * bool(a.random) + list(range(a.first, a.first + a.random)):
+    for seed in list(random_graphs.NAMED) * bool(a.random) + list(range(a.first, a.first + a.random)):
         names = random_graphs.write(a.work, seed)
         graphs = [read(n) for n in names]
         turn = seed % 3 if isinstance(seed, int) else 2

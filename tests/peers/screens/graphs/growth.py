@@ -6,7 +6,7 @@ it if it is a table or a text, and of a scope or the global object to a variable
 that dominator hold it, it belongs to an instance of the program; a scope, a root or the global object has it in part, and
 what the shortest way says decides: such bytes make a range of the exact figure. So do old elements of lists.
 
-Growth that is spread over more than six old objects, each with less than a quarter of it, is named at an object that
+Growth that is spread over more than six old objects, each with less than a third of it, is named at an object that
 dominates them: what that retains, in the last snapshot less in the first one."""
 import collections
 from graph import STRONG
@@ -269,6 +269,21 @@ def judge_spread(report, s, row, o):
         ("steps that it grew in", row["steps_grown"] == sum(b > a for a, b in zip(held, held[1:]))),
         ("few have the growth below it", 6 < row["spread_over"] <= len(below)),
         ("one below it explains the growth", EXPLAINS * max(one, default=0) <= fresh)], (held, fresh))
+
+
+def judge_named(report, s, rows, new):
+    """Nodes of a tree do not stand for it: if each suspect has little, and is of a class that is new below an instance
+    of the program with nearly all, that is to be named."""
+    if not rows or max(20 * row["growth"] for row in rows) >= new:
+        return
+    g, r = s.last, s.last.dominators()[1]
+    told = {row["class"] for row in rows}
+    for o in s.old:
+        if not s.kept(o) or g.class_of(o)[0] in told or is_root(g, o) or g.format != "heapsnapshot" or is_engine(g, o):
+            continue
+        if g.types[o] == "object" and g.names[o] != "global":
+            judge(report, "growth", g.class_of(o)[0], [
+                ("the holder of spread growth is not named", 10 * (r[o] - s.graphs[0].dominators()[1][s.old[o][0]]) < 9 * new)])
 
 
 def judge_growth(report, s, row, o, is_owner):

@@ -308,6 +308,28 @@ def buffers(r):
     return out
 
 
+def trees(r):
+    """A tree of tables, and new nodes below a random node of it each time: growth is spread over the old nodes."""
+    h = Heap(r, False)
+    out, h.keep = [], set()
+    index = h.node("object", "Index", 32)
+    h.edge(5, "property", "index", index)
+    tables = []
+
+    def grow(holder, name):
+        node, table = h.node("object", "Branch", 48), h.node("array", "", 80)
+        h.edge(holder, "property" if holder == index else "internal", name, node)
+        h.edge(node, "internal", "table", table)
+        tables.append(table)
+    grow(index, "top")
+    for _ in range(3):
+        for k in range(150):
+            grow(r.choice(tables), str(k))
+        h.drop(0)
+        out.append(h.snapshot().encode())
+    return out
+
+
 def sessions(r):
     """The last snapshot is from another inspector session, in which objects have other ids."""
     out = v8(r)
@@ -424,11 +446,14 @@ def dart(r):
     return out
 
 
+NAMED = {"lists": lists, "closures": closures, "buffers": buffers, "trees": trees, "sessions": sessions}
+
+
 def write(folder, seed):
     """Three files of one process, of a seed or of a kind that is called so."""
     r = random.Random(seed)
     kinds = ((v8, "heapsnapshot"),) * 3 + ((dart, "dartheap"), (netcf, "netcf.txt"))
-    kind, ext = ({"lists": lists, "closures": closures, "buffers": buffers, "sessions": sessions}[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]
+    kind, ext = (NAMED[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]
     names = []
     for k, data in enumerate(kind(r)):
         names.append(os.path.join(folder, f"random-{seed}{'abc'[k]}.{ext}"))

@@ -3,7 +3,7 @@ import json, re
 import names, origins
 from changes import by_ids, coded, pairs, run
 from graph import STRONG
-from growth import children, judge_growth
+from growth import children, judge_growth, judge_named
 from lists import largest
 from steps import ends_of, is_engine, label_of, MORE, split, Walk
 from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
@@ -294,6 +294,7 @@ def suspects_json(tool, report, paths, s):
     elif s.known:
         new = sum(s.fresh(o) for o in range(s.last.described))
         told = sum(row["growth"] for row in rows)
+        judge_named(report, s, rows, new)
         judge(report, "growth", [(row["id"], row["growth"]) for row in rows], [("together more than is new or larger", told <= new)], new)
     else:
         judge(report, "suspects", [row["id"] for row in rows], [("growth of objects though ids say nothing", not rows)])
