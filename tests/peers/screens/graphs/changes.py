@@ -141,7 +141,7 @@ def diff(tool, report, paths, a, b, live, columns):
     x, y = by_class(a, live), by_class(b, live)
     change = Changes(a, b)
     want = {c for c in {*x, *y} if x[c] != y[c]}
-    seen, part, counts, listed = 0, "classes", {}, collections.Counter()
+    seen, part, counts, listed, largest = 0, "classes", {}, collections.Counter(), {}
     rows = change.rows() if change.pairs is not None and not live else None
     for raw in out.split("\n"):
         m, k, v = CHANGE.fullmatch(raw), KEPT.fullmatch(raw), MOVED.fullmatch(raw)
@@ -171,6 +171,8 @@ def diff(tool, report, paths, a, b, live, columns):
             judge(report, "object by object", raw, [("row", bool(good))], [r for c, r in rows.items() if clean(c[0]) == k[7].split("  (")[0]])
         elif part in ("new", "gone", "changed") and v:
             listed[part] += 1
+            judge(report, part, raw, [("order: the largest change first", abs(int(v[1])) <= largest.get(part, abs(int(v[1]))))], largest)
+            largest[part] = abs(int(v[1]))
             moved(report, a, b, raw, v, part, change)
         elif raw.strip() and not re.search(r"\bchange\b|\bid before\b|new bytes", raw):
             report.bad("unparsed", raw)
@@ -228,6 +230,10 @@ def diff_json(tool, report, paths, a, b):
         have = sorted((r["id_before"], r["id_after"]) if key == "changed" else r["id_before" if key == "gone" else "id_after"]
                       for r in told["objects"])
         judge(report, "json", (told["count"], have[:5]), [(key, told["count"] == len(objects) and have == right)], (len(right), right[:5]))
+        sizes = [(r.get("before", 0), r.get("after", 0)) for r in told["objects"]]
+        mine = sorted((0 if o is None else a.sizes[o], 0 if p is None else b.sizes[p]) for o, p in objects)
+        judge(report, "json", sizes[:9], [(f"bytes of {key}", sorted(sizes) == mine), (f"order of {key}: the largest change first",
+                                           sizes == sorted(sizes, key=lambda n: -abs(n[1] - n[0])))], mine[:9])
     for r in identity.get("classes", []):
         want = [w for c, w in change.rows().items() if c[0] == r["class"]]
         have = [r[k] for k in ("new_objects", "new_bytes", "gone_objects", "gone_bytes", "kept_objects", "kept_bytes_before", "kept_bytes_after")]

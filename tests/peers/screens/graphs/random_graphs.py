@@ -330,6 +330,24 @@ def trees(r):
     return out
 
 
+def pages(r):
+    """A page that takes more nodes out of its document in each step, and keeps them; and a getter that keeps a text: what
+    the global object holds by the getter's name is the engine's own."""
+    h = Heap(r, False)
+    pair, kept = h.node("hidden", "system / AccessorPair", 24), h.node("object", "Cache", 64)
+    h.edge(5, "property", "settings", pair)
+    h.edge(pair, "internal", "getter", h.closure(kept))
+    h.edge(kept, "property", "text", h.node("string", "long" * 20, 40000))
+    store = h.store("array", [])
+    h.edge(5, "property", "removed", store)
+    table, out, h.keep = h.nodes[store][4][0][2], [], {store, h.nodes[store][4][0][2]}
+    for step in range(3):
+        for k in range(2 + 3 * step):
+            h.fill(table, [h.node("native", ("<li>", "<div>")[k % 2], 100, None, 2)], "array")
+        out.append(h.snapshot().encode())
+    return out
+
+
 def sessions(r):
     """The last snapshot is from another inspector session, in which objects have other ids."""
     out = v8(r)
@@ -446,7 +464,7 @@ def dart(r):
     return out
 
 
-NAMED = {"lists": lists, "closures": closures, "buffers": buffers, "trees": trees, "sessions": sessions}
+NAMED = {"lists": lists, "closures": closures, "buffers": buffers, "trees": trees, "pages": pages, "sessions": sessions}
 
 
 def write(folder, seed):

@@ -203,7 +203,8 @@ class Walk:
                 self.put(o, at + 1, 0, "more" if self.steps[at].cut else None)
                 if self.steps[at].cut:
                     self.put(o, at, met, "more")
-        if mode or self.wild or is_engine(g, o) or is_rope(g, o):
+        named = met // RANK >= 3 and not self.upto and g.types and g.types[o] != "synthetic"
+        if mode or self.wild or (is_engine(g, o) or is_rope(g, o)) and not named: # what a name leads to is a step
             self.put(o, at, met, mode)
 
     def element(self, o, at):

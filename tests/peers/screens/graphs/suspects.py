@@ -241,7 +241,8 @@ def detached_nodes(g):
             not g.names[o].startswith(("Node / ", "blink::", "system / "))]
 
 
-def detached_json(report, g, told):
+def detached_json(report, s, told):
+    g, before = s.last, len(detached_nodes(s.graphs[0])) if len(s.graphs) > 1 else None
     nodes = detached_nodes(g)
     if not told:
         judge(report, "detached", told, [("nodes", not nodes)], len(nodes))
@@ -250,8 +251,9 @@ def detached_json(report, g, told):
     for o in nodes:
         counts[g.class_of(o)[0]] = counts.get(g.class_of(o)[0], 0) + 1
     judge(report, "detached", told, [("nodes", told["nodes"] == len(nodes)), ("retained", told["retained"] == g.removed(nodes)[1]),
-                                     ("classes", all(counts.get(c) == n for c, n in told["classes"].items()))],
-          (len(nodes), g.removed(nodes)[1], counts))
+                                     ("classes", all(counts.get(c) == n for c, n in told["classes"].items())),
+                                     ("nodes of the first snapshot", told.get("nodes_before") == before)],
+          (len(nodes), g.removed(nodes)[1], counts, before))
     holders = {o: [p for p in range(len(g.ids)) if g.live[p] and any(t == o for _, _, t in g.steps(p))] for o in nodes} \
         if len(g.ids) < 3000 else {}
     if holders and "path_of" in told:
@@ -287,7 +289,7 @@ def suspects_json(tool, report, paths, s):
     for row in got["classes"]:
         class_json(report, s, row)
     if s.last.format == "heapsnapshot":
-        detached_json(report, s.last, got.get("detached"))
+        detached_json(report, s, got.get("detached"))
     if len(paths) == 1:
         largest_holder(report, s, listed)
         explained(report, s, listed)
@@ -334,9 +336,12 @@ def suspects_text(tool, report, paths, s, got, columns):
         inner = re.fullmatch(r"\s+most of it is in (.*)", raw)
         if raw.startswith("detached DOM nodes"):
             now, kind = got.get("detached"), "detached"
-        nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retain ({SIZE})", raw)
+        nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retain ({SIZE})(?:; (\d+) in the first snapshot)?", raw)
         if nodes and kind == "detached" and now:
-            judge(report, "detached", raw, [("nodes", int(nodes[1]) == now["nodes"]), ("retained", is_bytes(nodes[3], now["retained"]))], now)
+            judge(report, "detached", raw, [("nodes", int(nodes[1]) == now["nodes"]), ("retained", is_bytes(nodes[3], now["retained"])),
+                                            ("nodes of the first snapshot", nodes[4] == (None if len(paths) == 1 else str(now["nodes_before"]))),
+                                            ("classes", bool(columns) or nodes[2] == ", ".join(
+                                                f"{n} {clean(c.removeprefix('Detached '))}" for c, n in now["classes"].items()))], now)
         elif held and kind == "detached" and now:
             told = split(re.sub(r"  \(\d.*$", "", held[1]))
             names.kept(report, g, raw, columns, told, now["path"], len(raw) - len(re.sub(r"  \(\d.*$", "", held[1])))

@@ -3,6 +3,7 @@ import re
 from text import INVISIBLE, is_share, is_size, like
 
 SIZE = r"\d+(?:\.\d+)?(?: (?:B|KiB|MiB|GiB|TiB|PiB|EiB)\b)?"
+UNITS = "B", "KiB", "MiB", "GiB", "TiB"
 LISTS = "classes", "retained", "objects", "strings"
 NEXT = re.compile(r"next: heapdump ")
 
@@ -110,7 +111,10 @@ def is_id(g, text, o):
 
 
 def is_bytes(shown, n):
-    return is_size(shown.strip(), n)
+    """Whether this is a number of bytes, in the largest unit of which there is one."""
+    number, _, unit = shown.strip().partition(" ")
+    steps = UNITS.index(unit) if unit in UNITS else 0
+    return is_size(shown.strip(), n) and (not steps or n >= 1023.95 * 1024 ** (steps - 1) and (float(number) < 1024 or unit == UNITS[-1]))
 
 
 def shares(shown, part, whole):
