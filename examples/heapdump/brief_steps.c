@@ -55,6 +55,60 @@ static int64_t columns_of_chain(const brief_steps *c) {
     return used;
 }
 
+/* Where a step says "list of 10"; its end: it does not. */
+static size_t list_in(hd_str text) {
+    static const char words[] = "list of ";
+    for (size_t i = 0, n = sizeof words - 1; i + n < text.len; i++)
+        if ((!i || text.data[i - 1] == ' ') && !memcmp(text.data + i, words, n) && text.data[i + n] >= '0' &&
+            text.data[i + n] <= '9') return i;
+    return text.len;
+}
+
+/* The beginning of a text, with "…" if that is not all. */
+static char *beginning(hd_str text, int columns) {
+    char *out, *whole = cut_within(text, 0);
+    size_t size;
+    FILE *f = needed(open_memstream(&out, &size));
+    put_within(f, whole, columns);
+    closed_text(f, &out), free(whole);
+    return out;
+}
+
+char *step_within(hd_str text, int columns) {
+    enum { LEAST_NAME = 5, LEAST_CLASS = 8 };
+    size_t list = list_in(text), number = list + strlen("list of ");
+    hd_str name = { text.data, list }, end;
+    char *before, *behind, *whole;
+    int fixed, left;
+    if (!columns || columns_of(text) <= columns || list == text.len) return cut_within(text, columns);
+    while (number < text.len && text.data[number] != ' ') number++;
+    end = (hd_str){ text.data + number, text.len - number }, fixed = (int)(number - list);
+    left = columns - fixed - (columns_of(end) < LEAST_CLASS ? columns_of(end) : LEAST_CLASS);
+    if (columns_of(name) > left && list > 2 && text.data[list - 2] == ':') { /* "aLong…Name: list of 10 Node" */
+        char *cut = cut_within((hd_str){ name.data, list - 2 }, left - 2 > LEAST_NAME ? left - 2 : LEAST_NAME);
+        if (asprintf(&before, "%s: ", cut) < 0) before = needed(NULL);
+        free(cut);
+    } else {
+        before = needed(strndup(name.data, list));
+    }
+    left = columns - fixed - columns_of(hd_cstr(before));
+    behind = beginning(end, left > 1 ? left : 1);
+    if (asprintf(&whole, "%s%.*s%s", before, fixed, text.data + list, behind) < 0) whole = needed(NULL);
+    free(before), free(behind);
+    return whole;
+}
+
+/* Puts back the last property that fits, if no name is left that a programmer knows. */
+static void put_name_back(brief_steps *c, int room) {
+    for (uint32_t i = 0; i + 1 < c->count; i++)
+        if (c->columns[i] && c->known[i] >= PROPERTY) return;
+    for (uint32_t i = c->count; i-- > 1;) {
+        if (i + 1 == c->count || c->known[i] < PROPERTY || !keep_briefly(c, i)) continue;
+        if (columns_of_chain(c) <= room) return;
+        c->columns[i] = 0;
+    }
+}
+
 void steps_shorten(brief_steps *c, int room) {
     enum { MOST_WEIGHED = 64, KEPT_AT_END = 32, LEAST = 8, LEAST_BESIDE_VARIABLE = 20 };
     int64_t over;
@@ -65,10 +119,11 @@ void steps_shorten(brief_steps *c, int room) {
             if (c->known[i] == VARIABLE && c->columns[c->count - 1] - over >= LEAST_BESIDE_VARIABLE) break;
             c->columns[i] = 0;
         }
+    put_name_back(c, room);
     if (over > 0) {
         hd_str *last = c->names[c->count - 1];
         int64_t left = c->columns[c->count - 1] - over;
-        char *cut = cut_within(*last, left > LEAST ? (int)left : LEAST);
+        char *cut = step_within(*last, left > LEAST ? (int)left : LEAST);
         free((char *)(uintptr_t)last->data);
         *last = hd_cstr(cut);
     }

@@ -397,8 +397,7 @@ static void put_found(FILE *out, const arguments *a, const screen *s, const inst
     display(f, ", retain "), put_bytes(f, a, found->retained.bytes, 0), display(f, " together");
     if (found->unheld) display(f, "; %llu more are garbage (--garbage)", (unsigned long long)found->unheld);
     closed_text(f, &text);
-    put_within(out, text, s->columns);
-    display(out, "\n");
+    put_wrapped(out, text, s->columns);
     free(text);
 }
 

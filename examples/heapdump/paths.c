@@ -102,7 +102,7 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
     enum { LEAST = 12 };
     int room = s->columns - 3;
-    char *rest;
+    char *rest, *text;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
@@ -112,11 +112,12 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     closed_text(tail, &rest);
     room -= columns_of(hd_cstr(rest));
     display(out, "  ");
-    put_within(out, x->text, room > LEAST ? room : LEAST);
+    text = step_within(hd_cstr(x->text), !s->columns ? 0 : room > LEAST ? room : LEAST);
+    display(out, "%s", text);
     put_style(out, s, FAINT);
     display(out, "%s\n", rest);
     put_style(out, s, PLAIN);
-    free(rest);
+    free(rest), free(text);
 }
 
 /* On a screen: the names that a programmer knows. */

@@ -53,9 +53,19 @@ static size_t behind_characters(const char *text, int count) {
     return size;
 }
 
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* A number is shown whole or not at all, unless it is most of the text. */
 void put_within(FILE *out, const char *text, int columns) {
-    if (!columns || columns_of(hd_cstr(text)) <= columns) display(out, "%s", text);
-    else display(out, "%.*s\xe2\x80\xa6", (int)behind_characters(text, columns - 1), text);
+    size_t end, before;
+    if (!columns || columns_of(hd_cstr(text)) <= columns) {
+        display(out, "%s", text);
+        return;
+    }
+    before = end = behind_characters(text, columns - 1);
+    if (is_digit(text[end]))
+        while (before && (is_digit(text[before - 1]) || text[before - 1] == '.')) before--;
+    display(out, "%.*s\xe2\x80\xa6", (int)(before >= end / 2 ? before : end), text);
 }
 
 char *cut_within(hd_str text, int columns) {
@@ -67,6 +77,45 @@ char *cut_within(hd_str text, int columns) {
         cut = needed(NULL);
     free(whole);
     return cut;
+}
+
+/* Whether the space at a position is within a figure: "7.5 MiB". */
+static bool is_in_figure(const char *line, size_t space) {
+    const char *unit = line + space + 1;
+    if (!space || !is_digit(line[space - 1])) return false;
+    return *unit == 'B' || (*unit && strchr("KMGTPE", *unit) && !strncmp(unit + 1, "iB", 2));
+}
+
+/* Where a line goes on below: behind a punctuation mark in its second half, else at its last space; 0: nowhere. */
+static size_t break_within(const char *line, int columns) {
+    size_t end = behind_characters(line, columns), space = 0, mark = 0;
+    for (size_t i = 1; i <= end; i++) {
+        if (line[i] != ' ' || line[i - 1] == ' ' || is_in_figure(line, i)) continue;
+        space = i;
+        if (strchr(",;:)", line[i - 1]) || line[i + 1] == ' ') mark = i;
+    }
+    return mark > end / 2 ? mark : space;
+}
+
+void put_wrapped(FILE *out, const char *line, int columns) {
+    enum { INDENT = 8 };
+    int room = columns;
+    for (; columns && columns_of(hd_cstr(line)) > room; room = columns - INDENT) {
+        size_t n = break_within(line, room);
+        if (n) {
+            display(out, "%.*s", (int)n, line);
+        } else { /* a word that has no room gives way in its middle */
+            char *word;
+            n = strspn(line, " "), n += strcspn(line + n, " ");
+            word = cut_within((hd_str){ line, n }, room);
+            display(out, "%s", word);
+            free(word);
+        }
+        line += n, line += strspn(line, " ");
+        if (!*line) break;
+        display(out, "\n%*s", INDENT, "");
+    }
+    display(out, "%s\n", line);
 }
 
 void put_style(FILE *out, const screen *s, style look) {

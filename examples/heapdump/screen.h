@@ -20,6 +20,8 @@ screen screen_of(const arguments *a);
 uint32_t rows_for(const arguments *a, const screen *s, size_t listings);
 /* A text that is shown as it is, cut off behind so many columns; 0: whole. */
 void put_within(FILE *out, const char *text, int columns);
+/* The same, but what has no room goes on in lines below; ends the line. A figure stays whole. */
+void put_wrapped(FILE *out, const char *line, int columns);
 /* The visible text, with "…" in place of its middle if it is wider than `columns`; 0: whole. Freed by the caller. */
 char *cut_within(hd_str text, int columns);
 /* Begins a style, until the next; nothing where there are no colours. */

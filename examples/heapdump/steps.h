@@ -66,6 +66,8 @@ void steps_free(steps *s);
 
 /* "global › cache: Map › [] Session". Shortened to `columns` unless that is 0. Freed by the caller. */
 char *steps_text(const steps *s, int columns);
+/* One step, cut to `columns` unless that is 0: the number of elements of a list stays. Freed by the caller. */
+char *step_within(hd_str text, int columns);
 /* The columns for steps_text: 0 for --wide, --all, JSON and output that is not a terminal. */
 int steps_columns(const arguments *a, int otherwise);
 /* The bytes of a name in a step: 0 where steps_columns is 0. */

@@ -344,10 +344,10 @@ static int suspects_of_heaps(const arguments *a, const chosen *c, int count, ans
     return status;
 }
 
-static void put_lines_within(FILE *out, const arguments *a, char *text) {
+static void put_lines_wrapped(FILE *out, const arguments *a, char *text) {
     screen s = screen_of(a);
     for (char *line; (line = strsep(&text, "\n")) != NULL && (text || *line);)
-        put_within(out, line, a->all ? 0 : s.columns), display(out, "\n");
+        put_wrapped(out, line, a->all ? 0 : s.columns);
 }
 
 int run_suspects(const arguments *asked) {
@@ -384,7 +384,7 @@ int run_suspects(const arguments *asked) {
         bad = graphs ? suspects_of_graphs(a, dumps, read, &r) : suspects_of_heaps(a, c, chose, &r);
         closed_text(r.text, &text);
         r.text = to;
-        put_lines_within(to, a, text);
+        put_lines_wrapped(to, a, text);
         free(text);
         status = answer_close(&r, DONE) || bad ? BAD_INPUT : DONE;
     }

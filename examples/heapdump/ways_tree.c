@@ -150,8 +150,7 @@ static void put_summary(FILE *out, const arguments *a, const screen *s, const me
     display(f, ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
     if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
     closed_text(f, &text);
-    put_within(out, text, s->columns);
-    display(out, "\n");
+    put_wrapped(out, text, s->columns);
     free(text);
 }
 

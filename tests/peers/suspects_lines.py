@@ -16,8 +16,8 @@ def pipe(*arguments):
     return subprocess.run([tool, "suspects", *arguments], capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8").stdout
 
 
-def screen(columns, file):
-    return on_terminal.run([tool, "suspects", file], columns, env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode().replace("\r", "")
+def screen(columns, *files, command=("suspects",)):
+    return on_terminal.run([tool, *command, *files], columns, env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode().replace("\r", "")
 
 
 def held(out, of):
@@ -83,6 +83,49 @@ h.write("nested.heapsnapshot")
 rows = [c for c in json.loads(pipe("--json", "nested.heapsnapshot"))["graphs"][0]["classes"] if c["class"] == "(closure)"]
 check("three of four are in a list of arrays", [("global › sessions: Map › [] list of 3 Array › [] (closure)", 3, 4)],
       [(" › ".join(c["path"]), c["path_objects"], c["path_of"]) for c in rows])
+
+# Figures on a narrow terminal: lines go on below -----------------------------------------------------------------------
+
+names = []
+for step in range(3):
+    h = Heap()
+    pending = h.node("object", "Array", 16, 901)
+    h.variable("pending", pending)
+    for i in range(10 + 10 * step):
+        h.edge(pending, "element", i, h.node("object", "Request", 1000000, 1001 + 2 * i))
+    names.append(h.write("requests%d.heapsnapshot" % step))
+figures = re.compile(r"alive$|a step|, retain |retains ")
+for files in names[2:], names:
+    lines = [line for line in pipe(*files).splitlines() if figures.search(line)]
+    check("lines with figures", 3, len(lines))
+    for columns in 40, 60, 80:
+        out = screen(columns, *files)
+        check("%d columns, %d files: figures are whole" % (columns, len(files)), lines,
+              [line for line in re.sub(r"\n {8}(?=\S)", " ", out).splitlines() if figures.search(line)])
+        check("... within the terminal", True, max(map(len, out.splitlines())) <= columns)
+
+# Names on a narrow terminal -------------------------------------------------------------------------------------------
+
+h = Heap()
+at = h.variable("requestsOfCustomers", h.node("object", "Session", 32))
+data = h.node("object", "Record", 32)
+h.edge(at, "property", "data", data)
+h.edge(data, "internal", "buffer", h.node("object", "PayloadOfOneRequestOfOneCustomer", 90000))
+h.write("data.heapsnapshot")
+check("of two names the one that fits is shown", "… 2 › data › buffer: PayloadOfOneRequestOfOneCustomer",
+      held(screen(68, "data.heapsnapshot"), "PayloadOfOneRequestOfOneCustomer"))
+h = Heap()
+first = before = h.node("object", "Node", 100)
+for i in range(299):
+    node = h.node("object", "Node", 100)
+    h.edge(before, "property", "next", node)
+    before = node
+h.variable("aListOfAllSessionsThatWereOpenedAndNeverClosed", first)
+h.write("list.heapsnapshot")
+for command in ("path", "--id", str(h.nodes[before][3])), ("path", "--class", "Node"):
+    for columns in 60, 70, 80:
+        check("%s, %d columns: the number of elements of a list is shown" % (command[1], columns), 1,
+              screen(columns, "list.heapsnapshot", command=command).count(": list of 300 N"))
 
 # Roots of the engine are distinguished by their names ------------------------------------------------------------------
 

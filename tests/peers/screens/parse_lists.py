@@ -83,10 +83,10 @@ def suspects(report, out, heaps, bounds, sort=None):
     """heaps: of a series, in turn. bounds(name, heap index): (least, most) amounts that a site of this name may have."""
     if re.match(r"the program freed all its memory: .*; the heap at its peak:$", out.split("\n")[0]):
         out = out.split("\n", 1)[1]             # the sites are of the peak
-    if out.split("\n")[0].endswith("…"):        # a head that is cut off
-        report.note("suspects: head cut off", out.split("\n")[0])
-        return
-    out = re.sub(r"[,;:][^,;:]*…$", "", out, flags=re.M)
+    out = re.sub(r"\n {8}(?=\S)", " ", out)      # lines that go on below
+    for raw in out.split("\n"):
+        if raw.endswith("…") and "called by" not in raw:
+            report.bad("suspects: a figure is cut off", raw)
     if " alive" in out.split("\n")[0]:          # of objects
         return
     totals = []

@@ -30,11 +30,11 @@ class Turns:
         self.full, self.r, self.turn = full, random.Random(seed), 0
 
     def widths(self):
-        self.turn = self.r.randrange(6)
-        return (None, 80, 140) if self.full else ((None, 80, 140)[self.turn % 3],)
+        self.turn = self.r.randrange(12)
+        return (None, 60, 80, 140) if self.full else ((None, 60, 80, 140)[self.turn % 4],)
 
     def take(self, one_of):
-        self.turn = self.r.randrange(6)
+        self.turn = self.r.randrange(12)
         return self.full or self.r.randrange(one_of) == 0
 
 

@@ -12,6 +12,7 @@ LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
 MORE = re.compile(r"… (\d+)(?: more)?")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
 RANK = 1 << 16                   # above the bits of labels
+ANY = -1                         # elements of a list that is shown by its name only
 MOST = 60000                     # states that a search looks at; beyond, nothing is said
 
 
@@ -135,7 +136,9 @@ class Step:
             self.readings.append((text.split("…")[0].rstrip(":") + ("" if ":…" in text else "…"), None, 0, ()))
         if brief:                              # a list whose beginning is cut off
             self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("l(i(s(t( .*)?)?)?)?…", r[1])]
-        m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: \([^()]*)?…$", text)
+            if not self.more and ": " not in text:
+                self.readings.append((text, None, ANY, ()))
+        m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: (?:\([^()]*)?)?…$", text)
         self.cut = bool(m) or brief and "…" in text and not self.more  # a list whose end is cut off: its fields are not known
         if m:
             self.readings = [(m[1] or m[2] or "", m[3] + ("" if " (" in text else "…"), 0, ())]
@@ -154,7 +157,7 @@ class Walk:
         self.g, self.steps, self.upto, self.wild = g, [Step(t, brief) for t in texts], upto, wild
         self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
         for s in [s for s in self.steps if s.is_list][:-1] if upto else ():
-            s.readings = [(a, b, n and MOST, f) for a, b, n, f in s.readings]
+            s.readings = [(a, b, MOST if n > 0 else n, f) for a, b, n, f in s.readings]
 
     def bits(self, at, mode, label):
         """Labels that are met by a reference that is called so."""
@@ -196,8 +199,8 @@ class Walk:
             if not met >> k & 1 or not shows_object(g, shown, o):
                 continue
             if elements:
-                self.element(o, at)
-                self.put(o, at, 0, (elements - 1, fields, 0, shown, None))
+                self.element(o, at, elements)
+                self.put(o, at, 0, (elements - (elements > 0), fields, 0, shown or g.class_of(o)[0], None))
             else:
                 self.step_ends(o, at + 1)
                 self.put(o, at + 1, 0, "more" if self.steps[at].cut else None)
@@ -207,9 +210,9 @@ class Walk:
         if mode or self.wild or (is_engine(g, o) or is_rope(g, o)) and not named: # what a name leads to is a step
             self.put(o, at, met, mode)
 
-    def element(self, o, at):
+    def element(self, o, at, left):
         """Of many ways as one the number of a list is that of the longest."""
-        if self.upto:
+        if self.upto or left == ANY:
             self.step_ends(o, at + 1)
             self.put(o, at + 1, 0, None)
 
@@ -219,8 +222,8 @@ class Walk:
         if last and not shows_object(self.g, shown, o):
             return False
         if last:
-            self.element(o, at)
-        self.put(o, at, 0, (left - last, fields, (k + 1) % len(fields) if fields else 0, shown, None if fields else label))
+            self.element(o, at, left)
+        self.put(o, at, 0, (left - (last and left > 0), fields, (k + 1) % len(fields) if fields else 0, shown, None if fields else label))
         return True
 
     def run(self, starts, want=None):

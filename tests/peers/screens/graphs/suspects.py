@@ -6,7 +6,7 @@ from graph import STRONG
 from growth import children, judge_growth, judge_named
 from lists import largest
 from steps import ends_of, is_engine, label_of, MORE, split, Walk
-from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE
+from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE, whole_lines
 
 TENTH = 10
 MACHINE = "(compiled code)", "(object shape)", "(system)"
@@ -314,6 +314,8 @@ RETAINS = re.compile(rf"retains ({SIZE}), (> ?100%|[\d.]+%) of all(?:; ({SIZE}) 
 CLASS = re.compile(rf"\s*(\d+)  (.*): (\d+) objects?, ({SIZE}), retain ({SIZE})(?:; ([+-]?{SIZE}), ([+-]\d+) objects.*)?")
 HELD = re.compile(r"\s+held by (.*?)(?:  \((?:(\d+)%|(\d+)) of( the new)? (\d+)\))?")
 
+NAMES = re.compile(" {6}(held by|most of it is in|below it:|new in it:|shared with others:) ")  # such lines may end in a name
+
 
 def signed(shown, n):
     return is_bytes(shown.lstrip("+-"), abs(n)) and (shown[0] == "-") == (n < 0)
@@ -330,7 +332,9 @@ def suspects_text(tool, report, paths, s, got, columns):
     if status or got is None:
         return
     g, now, kind, rows, placed = s.last, None, None, [], []
-    for raw in out.split("\n"):
+    for raw in whole_lines(report, out, columns):
+        if raw.endswith("…") and not NAMES.match(raw):
+            report.bad("a figure is cut off", raw)
         head, pile, growth, retains, cls, held = (p.fullmatch(raw) if p is not RETAINS else p.search(raw)
                                                   for p in (HEAD, PILE, GROWTH, RETAINS, CLASS, HELD))
         inner = re.fullmatch(r"\s+most of it is in (.*)", raw)
@@ -352,7 +356,8 @@ def suspects_text(tool, report, paths, s, got, columns):
             origins.line(report, g, kind, raw, now, object_of)
             placed.append(now)
         if re.match(r"\s*\d+  ", raw) and not (pile or cls):
-            now = None                         # cut off
+            now = None
+            report.bad("unparsed", raw)
         if (pile or cls) and now:
             rows.append(now)
         if head:
@@ -386,15 +391,14 @@ def suspects_text(tool, report, paths, s, got, columns):
         elif inner and now and kind == "suspect":
             names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]))
         elif held and now:
-            steps = split(re.sub(r"  \(\d[^()]*…$", "", held[1]))
+            steps = split(held[1])
             names.kept(report, g, raw, columns, steps, now["path"], len(raw) - len(held[1]))
-            told = held[3] if not raw.endswith("…") or held[3] else str(now.get("path_objects"))
             if kind == "suspect" and g.find(now["id"]):
                 way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto="list_of" in now)
             elif kind == "class" and "path_objects" in now:
                 of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
                 way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
-                judge(report, "class", raw, [("how many are held so", int(told or now["path_of"]) == now["path_objects"])], now["path_objects"])
+                judge(report, "class", raw, [("how many are held so", int(held[3] or now["path_of"]) == now["path_objects"])], now["path_objects"])
 
 
     rows += [now] if now and kind != "detached" else []

@@ -121,6 +121,22 @@ def shares(shown, part, whole):
     return is_share(shown, part, whole)
 
 
+def whole_lines(report, out, columns):
+    """Lines of a screen, with those that go on below: no figure of them may be cut off."""
+    lines = []
+    for raw in out.split("\n"):
+        m = re.match(r" {8}(\S.*)", raw) if columns and lines else None
+        numbered = bool(m) and bool(re.match(r"\s*\d+  ", lines[-1]))
+        if m and (lines[-1][:8].strip() or numbered) and (lines[-1][-1:] in (",", ";", ":") or not m[1][0].isdigit()):
+            apart = re.match(r"\(\d+ of", m[1]) or numbered and m[1][0] in '("'
+            lines[-1] += ("  " if apart else " ") + m[1]
+        else:
+            lines.append(raw)
+        if columns and len(raw) > columns and not NEXT.match(raw):
+            report.bad("a line wider than the terminal", raw)
+    return lines
+
+
 class Asked:
     """A file whose graph we have, and the tool that is asked of it."""
 
@@ -137,9 +153,15 @@ class Asked:
                 self.report.bad("no answer", f"status {status}")
             return None
         rows = out.split("\n")
+        if columns and re.match(r"\d+ objects?\b", rows[0]):
+            n = 1
+            while n < len(rows) and len(whole_lines(self.report, "\n".join(rows[:n + 1]), columns)) == 1:
+                n += 1
+            rows[:n] = whole_lines(self.report, "\n".join(rows[:n]), columns)
+            judge(self.report, "head", rows[0], [("a figure is cut off", not rows[0].endswith("…"))])
         if columns:
-            for r in rows:
-                if len(r) > columns and not NEXT.match(r) and arguments[0] in LISTS and not re.search("would go with all|strings with garbage|live strings", r):
+            for r in rows[1:]:
+                if len(r) > columns >= 80 and not NEXT.match(r) and arguments[0] in LISTS and not re.search("would go with all|strings with garbage|live strings", r):
                     self.report.bad("a line wider than the terminal", r)
         for r in rows:
             if NEXT.match(r):
