@@ -65,6 +65,43 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
+/* A reference to an object that is farther than one step: a value of a WeakMap, or what a way through it is nearer to. */
+typedef struct far_reference { uint32_t distance, holder, reference, object; } far_reference;
+
+static int by_distance(const void *a, const void *b) {
+    const far_reference *x = a, *y = b;
+    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+    if (x->holder != y->holder) return x->holder < y->holder ? -1 : 1;
+    return x->reference < y->reference ? -1 : x->reference > y->reference;
+}
+
+/* Takes the objects behind partly walked ones, the nearest first, each with all that follows it. */
+static void walk_farther(ways *w, const hd_graph *graph, const uint32_t *distance) {
+    for (uint32_t from = 1, to; from < w->count; from = to) {
+        far_reference *list = NULL;
+        size_t n = 0;
+        to = w->count;
+        for (uint32_t i = from; i < to; i++) {
+            hd_object o = hd_graph_object(graph, w->order[i]);
+            if (w->state[w->order[i]] != WALKED_PARTLY) continue;
+            for (uint32_t r = 0; r < o.reference_count; r++) {
+                uint32_t object = o.references[r];
+                if ((o.kinds && o.kinds[r] != HD_REFERENCE_STRONG) || w->state[object] != UNSEEN) continue;
+                if (!(n & (n - 1))) list = needed(realloc(list, (n ? 2 * n : 1) * sizeof *list));
+                list[n++] = (far_reference){ distance[object], w->order[i], r, object };
+            }
+        }
+        if (n) qsort(list, n, sizeof *list, by_distance);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t at = w->count;
+            if (w->state[list[i].object] != UNSEEN) continue;
+            take(w, list[i].object, list[i].holder, list[i].reference);
+            walk_all(w, graph, at, distance);
+        }
+        free(list);
+    }
+}
+
 /* Roots that hold temporaries: the stack, handles, and tables of the snapshot writer. */
 static bool is_stack(const hd_v8 *v8, uint32_t object) {
     hd_str name = hd_v8_name(v8, object);
@@ -115,11 +152,9 @@ static void walk_v8(ways *w, const objects *o) {
         if (!top.kinds || top.kinds[r] == HD_REFERENCE_STRONG) take(w, to, 0, r);
     }
     walk_all(w, o->graph, 1, distance);
+    if (distance) walk_farther(w, o->graph, distance);
     free(distance);
     reached = w->count;
-    for (uint32_t i = 1; i < reached; i++)
-        if (w->state[w->order[i]] == WALKED_PARTLY) walk_through(w, o->graph, w->order[i], NULL);
-    walk_all(w, o->graph, reached, NULL);
     walk_through(w, o->graph, 0, NULL);
     for (uint32_t i = reached; i < w->count; i++) {
         if (w->state[w->order[i]] != SEEN) continue;

@@ -47,6 +47,34 @@ for how in "66 … 5 › bus › … 3 › widget: Widget" "78 … 5 › bus: Ev
   check "a variable in the middle stays, at ${how%% *} columns" "${how#* }" \
     "$(screen "${how%% *}" path --class Widget bus.heapsnapshot | grep -o '… .*widget: .*')"
 done
+PYTHONPATH=$root/tests/peers python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
+key = h.node("object", "Key", 32)
+h.variable("key", key)
+first = at = h.node("object", "Node", 32, 2001)
+h.variable("head", first)
+nodes = [first]
+for i in range(60):
+    nodes.append(h.node("object", "Node", 32, 2003 + 2 * i))
+    h.edge(nodes[-2], "property", "next", nodes[-1])
+value = h.node("object", "Value", 32)
+h.edge(value, "property", "node", nodes[50])
+far = h.node("object", "Holder", 32)
+h.variable("far", far)
+for i in range(6):
+    deeper = h.node("object", "Holder%d" % i, 32)
+    h.edge(far, "property", "inner", deeper)
+    far = deeper
+weak, table = h.node("object", "WeakMap", 32), h.node("array", "", 64)
+h.edge(far, "property", "weak", weak)
+h.edge(weak, "internal", "table", table)
+ids = h.nodes[key][3], h.nodes[value][3], h.nodes[table][3]
+for holder in table, key:
+    h.edge(holder, "internal", "3 / part of key (Key @%d) -> value (Value @%d) pair in WeakMap (table @%d)" % ids, value)
+h.write("farther.heapsnapshot")'
+check "a path leads through the value of a WeakMap if that is shorter" "Key Value Node Node" \
+  "$("$tool" path --json --id 2103 farther.heapsnapshot | jq -r '[.files[0].paths[0].objects[-4:][].class] | join(" ")')"
 for how in "140 path --wide" "80 path --wide" "80 path --all"; do
   check "$how leaves nothing out" "context: system / Context › cache: Map › table: (array) › []: Session" \
     "$(screen $how --class Session leak.heapsnapshot | grep -o 'context: .*')"
