@@ -103,7 +103,9 @@ static void put_name_back(brief_steps *c, int room) {
     for (uint32_t i = 0; i + 1 < c->count; i++)
         if (c->columns[i] && c->known[i] >= PROPERTY) return;
     for (uint32_t i = c->count; i-- > 1;) {
-        if (i + 1 == c->count || c->known[i] < PROPERTY || !keep_briefly(c, i)) continue;
+        if (i + 1 == c->count || c->known[i] < PROPERTY) continue;
+        c->brief = true, keep_briefly(c, i);
+        c->columns[i] = columns_of(*c->names[i]);
         if (columns_of_chain(c) <= room) return;
         c->columns[i] = 0;
     }

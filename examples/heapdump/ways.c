@@ -65,7 +65,7 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
-/* A reference to an object that is farther than one step: a value of a WeakMap, or what a way through it is nearer to. */
+/* A reference to an object that is nearer by another way, or farther: the value of a WeakMap. */
 typedef struct far_reference { uint32_t distance, holder, reference, object; } far_reference;
 
 static int by_distance(const void *a, const void *b) {
@@ -75,7 +75,7 @@ static int by_distance(const void *a, const void *b) {
     return x->reference < y->reference ? -1 : x->reference > y->reference;
 }
 
-/* Takes the objects behind partly walked ones, the nearest first, each with all that follows it. */
+/* Takes the objects behind partly walked ones, the nearest first, each with all objects behind it. */
 static void walk_farther(ways *w, const hd_graph *graph, const uint32_t *distance) {
     for (uint32_t from = 1, to; from < w->count; from = to) {
         far_reference *list = NULL;

@@ -10,14 +10,15 @@ END = 20                         # columns that the end of a way keeps beside a 
 
 
 def known(g):
-    """Names of variables, and of properties."""
+    """Names of variables, of properties, and those that may be one."""
     if "known" not in g.cache:
         if g.format != "heapsnapshot":
-            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name}
+            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name}, set()
         else:
             names = tuple({clean(r.name) for refs, kinds in zip(g.refs, g.edge_types) for r, k in zip(refs, kinds)
-                           if k in of and r.name and not r.name.isdigit()} for of in (("context",), ("property", "shortcut")))
-            names = names[0] - names[1], names[0] | names[1]         # of both kinds: not known which it is
+                           if k in of and r.name and not r.name.isdigit()} for of in (("context",), ("property", "shortcut"), ("internal", "hidden")))
+            both = names[0] | names[1]         # of two kinds: not known which it is
+            names = names[0] - names[1] - names[2], both - names[2], both & names[2]
         g.cache["known"] = names
     return g.cache["known"]
 
@@ -67,14 +68,14 @@ def kept(report, g, raw, columns, shown, whole, beside):
     out = align(shown, whole)
     if not judge(report, "way on a terminal", raw, [("other steps than in JSON", out is not None)], whole) or not columns:
         return
-    variables, properties = known(g)
+    variables, properties, perhaps = known(g)
     mine = {k: label_of(s, variables) for k, s in enumerate(whole[:-1]) if label_of(s, variables)}
     facts = []
     if any(out[k] is None for k in mine) and out[-1]:
         least = len(text_with(out, whole, mine)) - max(0, len(out[-1]) - END)
         facts.append(("a variable is left out though it fits", beside + least >= columns))
     named = [k for k, s in enumerate(whole[:-1]) if label_of(s, properties)]
-    if named and out[-1] and all(out[k] is None for k in named):
+    if named and out[-1] and all(out[k] is None for k, s in enumerate(whole[:-1]) if k in named or label_of(s, perhaps)):
         last = {named[-1]: label_of(whole[named[-1]], properties)}
         facts.append(("no name is shown though one fits", beside + len(text_with(out, whole, last)) >= columns))
     judge(report, "way on a terminal", raw, facts, whole)

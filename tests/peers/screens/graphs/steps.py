@@ -141,7 +141,8 @@ class Step:
         m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: (?:\([^()]*)?)?…$", text)
         self.cut = bool(m) or brief and "…" in text and not self.more  # a list whose end is cut off: its fields are not known
         if m:
-            self.readings = [(m[1] or m[2] or "", m[3] + ("" if " (" in text else "…"), 0, ())]
+            shown = None if m[3].isdigit() else m[3] + ("" if " (" in text else "…")
+            self.readings = [(m[1] or m[2] or "", shown, 0, ())]
 
 
 class Walk:
@@ -174,8 +175,8 @@ class Walk:
         if mode and mode != "more" and not mode[0] and not mode[2]:
             at, met, mode = at + 1, 0, None    # the list is whole
             self.step_ends(o, at)
-        while mode is None and at < len(self.steps) and self.steps[at].more:
-            at, mode = at + 1, "more" if at + 1 == len(self.steps) or not self.steps[at + 1].more else None
+        while mode in (None, "more") and at < len(self.steps) and self.steps[at].more:
+            at, mode = at + 1, "more"
         if (o, at, met, mode) not in self.seen:
             self.seen.add((o, at, met, mode))
             self.queue.append((o, at, met, mode))
