@@ -69,8 +69,9 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
         for (uint32_t at = p->point; at != HD_NONE; at = at == p->object ? HD_NONE : d->parent[at]) {
             uint32_t above = at == p->object ? HD_NONE : d->parent[at];
             uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);
-            link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE,
-                                        above == HD_NONE ? LINK_SHOWN : 0, HD_NONE });
+            bool shown = above == HD_NONE || (p->elements && at == p->point); /* the first element of a list counts */
+            link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE, shown ? LINK_SHOWN : 0,
+                                        HD_NONE });
         }
     links_turn(&l);
     if (l.count && p->elements) push_elements(s, &l, p->point);

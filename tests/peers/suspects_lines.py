@@ -127,6 +127,19 @@ for command in ("path", "--id", str(h.nodes[before][3])), ("path", "--class", "N
         check("%s, %d columns: the number of elements of a list is shown" % (command[1], columns), 1,
               screen(columns, "list.heapsnapshot", command=command).count(": list of 300 N"))
 
+# A list of the engine's objects begins with the first of them -----------------------------------------------------------
+
+h = Heap()
+at, name = h.variable("shutdown", h.node("object", "Promise", 32)), "reactions_or_result"
+for i in range(30):
+    reaction = h.node("hidden", "system / PromiseReaction", 40)
+    h.edge(reaction, "property", "job", h.node("object", "Job", 1000))
+    h.edge(at, "internal", name, reaction)
+    at, name = reaction, "next"
+h.write("promise.heapsnapshot")
+check("thirty reactions are a list of 30", "reactions_or_result: list of 30 system / PromiseReaction",
+      re.search("most of it is in (.*)", pipe("promise.heapsnapshot"))[1])
+
 # Roots of the engine are distinguished by their names ------------------------------------------------------------------
 
 h = Heap()

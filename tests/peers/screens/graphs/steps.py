@@ -141,7 +141,7 @@ class Step:
         m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: (?:\([^()]*)?)?…$", text)
         self.cut = bool(m) or brief and "…" in text and not self.more  # a list whose end is cut off: its fields are not known
         if m:
-            shown = None if m[3].isdigit() else m[3] + ("" if " (" in text else "…")
+            shown = None if m[3].isdigit() else m[3] + ("" if re.search(re.escape(m[3]) + r" \([^()]*…$", text) else "…")
             self.readings = [(m[1] or m[2] or "", shown, 0, ())]
 
 
