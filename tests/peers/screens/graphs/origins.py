@@ -1,7 +1,8 @@
 """Where objects of V8 come from: source locations, stacks that allocated them, detachedness; and how these are printed.
 
 Lines and columns count from 1. "locations" in the file count from 0; of several of one object the last one counts."""
-import collections
+import collections, re
+from text import like
 from told import clean, judge
 
 Place = collections.namedtuple("Place", "function script script_id line column")
@@ -106,8 +107,8 @@ def short_text(g, o):
 
 
 def shows(shown, whole):
-    """Whether a text is shown whole, or on a terminal with its end cut off."""
-    return shown == whole or shown.endswith("…") and whole.startswith(shown[:-1])
+    """Whether a text is shown whole, or on a terminal with its end or a long path cut off."""
+    return shown == whole or shown.endswith("…") and whole.startswith(shown[:-1]) or "…" in shown and like(shown, whole)
 
 
 def lines_of(g, o, most):
@@ -178,4 +179,4 @@ def line(report, g, kind, raw, row, object_of):
             want = origin_text(("allocated_by" in row, p))
             want += f"  ({told['objects']} of" if told["objects"] < told["of"] else ""
     shown = raw.strip()
-    judge(report, kind, raw, [("source or allocating function", bool(want) and (shows(shown, want) or shown.startswith(want)))], want)
+    judge(report, kind, raw, [("source or allocating function", bool(want) and (shown.startswith(want) or shows(*(re.sub(r"  \(\d+ of.*", "", t) for t in (shown, want)))))], want)

@@ -132,7 +132,7 @@ class Step:
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
         self.is_list = any(r[2] for r in self.readings)
-        if brief and "…" in text and not self.more:  # the end of a way, cut in the middle
+        if "…" in text and not self.more:      # the end of a way, cut in the middle
             self.readings.append((text.split("…")[0].rstrip(":") + ("" if ":…" in text else "…"), None, 0, ()))
         if brief:                              # a list whose beginning is cut off
             self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("l(i(s(t( .*)?)?)?)?…", r[1])]
