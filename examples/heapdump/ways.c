@@ -65,7 +65,7 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
-/* A reference to an object that is nearer by another way, or farther: the value of a WeakMap. */
+/* A reference that is no step of a shortest way yet; `distance`: the length of the way to its holder. */
 typedef struct far_reference { uint32_t distance, holder, reference, object; } far_reference;
 
 static int by_distance(const void *a, const void *b) {
@@ -75,20 +75,22 @@ static int by_distance(const void *a, const void *b) {
     return x->reference < y->reference ? -1 : x->reference > y->reference;
 }
 
-/* Takes the objects behind partly walked ones, the nearest first, each with all objects behind it. */
+/* Takes the objects behind partly walked ones, the shortest ways first, each with all objects behind it. */
 static void walk_farther(ways *w, const hd_graph *graph, const uint32_t *distance) {
+    uint32_t *length = needed(calloc((size_t)hd_graph_object_count(graph) + 1, sizeof *length)); /* of ways */
     for (uint32_t from = 1, to; from < w->count; from = to) {
         far_reference *list = NULL;
         size_t n = 0;
         to = w->count;
         for (uint32_t i = from; i < to; i++) {
             hd_object o = hd_graph_object(graph, w->order[i]);
+            length[w->order[i]] = length[w->held_by[w->order[i]]] + 1;
             if (w->state[w->order[i]] != WALKED_PARTLY) continue;
             for (uint32_t r = 0; r < o.reference_count; r++) {
                 uint32_t object = o.references[r];
                 if ((o.kinds && o.kinds[r] != HD_REFERENCE_STRONG) || w->state[object] != UNSEEN) continue;
                 if (!(n & (n - 1))) list = needed(realloc(list, (n ? 2 * n : 1) * sizeof *list));
-                list[n++] = (far_reference){ distance[object], w->order[i], r, object };
+                list[n++] = (far_reference){ length[w->order[i]], w->order[i], r, object };
             }
         }
         if (n) qsort(list, n, sizeof *list, by_distance);
@@ -100,6 +102,7 @@ static void walk_farther(ways *w, const hd_graph *graph, const uint32_t *distanc
         }
         free(list);
     }
+    free(length);
 }
 
 /* Roots that hold temporaries: the stack, handles, and tables of the snapshot writer. */
