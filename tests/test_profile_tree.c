@@ -441,9 +441,9 @@ static void first_axis_has_to_be_one_of_the_profile(void **state) {
 /* Large trees: each of these is linear, or near it. ------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
-#define MANY 100000
+#define MANY 100000u
 #else
-#define MANY long_or_short(1000000, 200000)
+#define MANY ((unsigned)long_or_short(1000000, 200000))
 #endif
 
 static hd_status count_bytes(void *user, const void *data, size_t size) {
@@ -525,7 +525,7 @@ static void very_wide_trees(void **state) {
     for (uint32_t i = 1; i < MANY; i++)
         assert_true(hd_str_compare(all->axis[0].node_name[i], all->axis[0].node_name[i + 1]) < 0);
     char expected[128];
-    snprintf(expected, sizeof expected, "/ / %d %d\n/f000081 / 999 1\n/f001081 / 999 1\n/f002081 / 999 1\n",
+    snprintf(expected, sizeof expected, "/ / %u %u\n/f000081 / 999 1\n/f001081 / 999 1\n/f002081 / 999 1\n",
              MANY / 1000 * 499500, MANY);
     assert_text(breakdown_text(top), expected);
     assert_int_equal(hd_breakdown_cut(all, &(hd_cutoff){ .top = 3 }, NULL, &cut, NULL), HD_OK);
