@@ -207,8 +207,9 @@ def largest_holder(report, s, listed):
               [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
         break                                  # those that follow are smaller
     engine = [k for k, p in enumerate(listed) if not is_user(g, p) and not (g.types and g.types[p] in DATA)]
+    some = any(k not in engine and r[p] * TENTH >= g.bytes for k, p in enumerate(listed))  # the program explains them
     judge(report, "suspects", [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed], [
-        ("the engine's own comes first", not engine or engine[0] > 0 or len(engine) == len(listed))])
+        ("the engine's own comes first", not engine or engine[0] > 0 or not some)])
 
 
 def is_loose(g, o):
@@ -217,9 +218,9 @@ def is_loose(g, o):
         o in g.users or o in g.starts or g.types[o] == "closure" or g.names[o] == "system / Context")
 
 
-def explained(report, s, listed):
+def explained(report, s, listed, shared):
     """What one object of the program holds, with half of the heap or more, is explained by a third: by itself, by
-    suspects below it, or by one above it. Not by objects of the virtual machine, which are none."""
+    suspects below it with what these share, or by one above it. Not by objects of the virtual machine, which are none."""
     g, r = s.last, s.last.dominators()[1]
     for o in largest(g):
         if 2 * r[o] < g.bytes:
@@ -231,7 +232,7 @@ def explained(report, s, listed):
         below = [p for p in listed if p == o or o in set(g.ancestors(p))]
         top = [p for p in below if not any(q in below for q in g.ancestors(p))]
         judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [
-            ("the holder of most is not named, nor what has it", 3 * sum(r[p] for p in top) >= r[o])],
+            ("the holder of most is not named, nor what has it", 3 * sum(r[p] + shared.get(p, 0) for p in top) >= r[o])],
             [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
 
 
@@ -292,7 +293,7 @@ def suspects_json(tool, report, paths, s):
         detached_json(report, s, got.get("detached"))
     if len(paths) == 1:
         largest_holder(report, s, listed)
-        explained(report, s, listed)
+        explained(report, s, listed, {object_of(s.last, row): row["shared"] for row in rows if "shared" in row})
     elif s.known:
         new = sum(s.fresh(o) for o in range(s.last.described))
         told = sum(row["growth"] for row in rows)
