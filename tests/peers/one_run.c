@@ -29,7 +29,8 @@ __attribute__((constructor)) static void start(void) {
     int fd;
     if (events || !name) return;
     snprintf(path, sizeof path, "%s.%s", name, program_invocation_short_name);
-    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(path);                /* heapdump has a child of its own name, which must not cut off its file */
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, ROOM)) abort();
     events = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (events == MAP_FAILED) abort();
