@@ -134,7 +134,7 @@ static void look_at_socket(const sought *s, char *line, recording_found *f) {
     name[strcspn(name, "\n")] = 0;
     if (strlen(name) >= CONTROL_NAME - 1 ||
         sscanf(name + strlen(control_prefix), "%u-%llx-%llx-%llx%n", &uid, &device, &inode, &token, &end) != 4 ||
-        name[strlen(control_prefix) + (size_t)end] || (geteuid() && uid != geteuid()))
+        name[strlen(control_prefix) + (size_t)end] || (uid != geteuid() && (geteuid() || uid != s->st.st_uid)))
         return;
     fd = control_connect(name, &who);
     if (fd < 0) {

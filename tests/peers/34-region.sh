@@ -79,7 +79,7 @@ check "nobody records any more" 1 "$(s=0; "$tool" snapshot daemon.json 2> /dev/n
 "$tool" record --keep kept -o kept.json -- "$joins" +5000 +2000 - say=ready sleep=900 > ready 2> err &
 recording=$!
 until grep -q ready ready; do sleep 0.05; done
-child=$(pgrep -P $recording)
+child=$(pgrep -P $recording -x joins)
 kill -9 $recording; wait $recording 2> /dev/null || :
 kill -9 $child
 check "SIGKILL of heapdump: --keep, recover" "0 $want" "$(status "$tool" recover kept -o recovered.json) $(heaps recovered.json)"

@@ -31,7 +31,7 @@ ask() { local s=0; timeout 10 $as "$tool" "$@" > ../said 2>&1 || s=$?; echo "$s 
 record() {
   $owner "$tool" record -o $1.json -- "$work/joins" +5000 say=ready sleep=900 > ../$1.ready 2> ../$1.err & recording=$!
   until grep -qs ready ../$1.ready && [ -s $1.json ]; do sleep 0.02; done
-  program=$(pgrep -P $recording)
+  program=$(pgrep -P $recording -x joins)
 }
 # obstruct MODE FILE: 400 false sockets of another user, until `exec 9>&-`
 obstruct() {
@@ -58,7 +58,7 @@ wait $reading
 # Another recording that is stopped, by file and by process, holds nobody but who asks for it.
 record other; stopped=$recording
 kill -STOP $stopped
-check "another one is stopped: asked by the process" 0 "$(ask snapshot $(pgrep -P $(jobs -p | head -1)) | head -c 1)"
+check "another one is stopped: asked by the process" 0 "$(ask snapshot $(pgrep -P $(jobs -p | head -1) -x joins) | head -c 1)"
 began=$(date +%s%N)
 check "the stopped one is named" "1 heapdump: other.json: its recording (process $stopped) gave no sign of life for 2 s: it is stopped by a signal; --wait SECONDS waits longer" "$(ask snapshot other.json)"
 took=$((($(date +%s%N) - began) / 1000000))
@@ -71,7 +71,7 @@ ask stop other.json > /dev/null
 kill $program
 
 # Somebody who connects and says nothing, of the same user.
-program=$(pgrep -P $(jobs -p | head -1))
+program=$(pgrep -P $(jobs -p | head -1) -x joins)
 region=$(printf %x $(awk '/memfd:heapdump/ { print $5; exit }' /proc/$program/maps))
 name=$(sed -n "s/.*@\(heapdump-[0-9]*-[0-9a-f]*-$region-[0-9a-f]*\)$/\1/p" /proc/net/unix)
 as=

@@ -26,7 +26,7 @@ wrong=
 for ((seed = 0; seed < n / 3; seed++)); do
   HEAPDUMP_RECORDER=${tool%/*}/libheapdump_record.so "${sanitized-$tool}" record -o live.json -- ./scribble $seed > ready 2> err & recording=$!
   until grep -q . ready || ! kill -0 $recording 2> /dev/null; do sleep 0.01; done
-  program=$(pgrep -P $recording) || :
+  program=$(pgrep -P $recording -x scribble) || :
   s=0; timeout 5 "${sanitized-$tool}" snapshot $program > out 2>&1 || s=$?
   [ $s -le 1 ] || wrong="$wrong $seed:snapshot:$s"
   s=0; timeout 5 "${sanitized-$tool}" stop $program > out 2>&1 || s=$?

@@ -56,13 +56,15 @@ static void call(hd_recorder *rec, uintptr_t number) {
     block(rec, NULL);
 }
 
+enum { RECORDS = 32 };         /* where hd__region has the column of records */
+
 static uint64_t *word(uint64_t at) { return (uint64_t *)(void *)(region + at); }
 
 /* The place of the offset of record i, in the columns of hd__region. */
 static uint64_t *record_place(uint32_t i) {
     uint64_t shifted = i + 1024u;
     unsigned segment = 63u - (unsigned)__builtin_clzll(shifted) - 10;
-    uint64_t *at = word(24 + 8 + 8 * segment);
+    uint64_t *at = word(RECORDS + 8 + 8 * segment);
     if (!*at) *at = *word(16), *word(16) += 8192ull << segment;
     return word(*at + 8 * (shifted - (1024ull << segment)));
 }
@@ -114,7 +116,7 @@ int main(int count, char **words) {
     }
     for (uint32_t i = 0; i < n && !strcmp(what, "frames"); i++) call(rec, i);
     for (uint32_t i = 0; i < n && !strcmp(what, "blocks"); i++) call(rec, i % 100);
-    if (!strcmp(what, "count")) *word(24) = 0xffffffff;
+    if (!strcmp(what, "count")) *word(RECORDS) = 0xffffffff;
     if (!strcmp(what, "same") || !strcmp(what, "claims")) {
         uint64_t first = *record_place(0), bytes = 16384;
         for (uint32_t i = 0; i < 20000; i++) call(rec, i);
@@ -127,7 +129,7 @@ int main(int count, char **words) {
             *word(*place) += i;                               /* pid */
             memcpy((uint8_t *)word(*place) + 24, &i, sizeof i); /* number */
         }
-        *word(24) = n;
+        *word(RECORDS) = n;
     }
     return 0;
 }
