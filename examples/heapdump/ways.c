@@ -65,44 +65,26 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
         if (w->state[w->order[at]] == SEEN) walk_through(w, graph, w->order[at], distance);
 }
 
-/* A reference that is no step of a shortest way yet; `distance`: the length of the way to its holder. */
-typedef struct far_reference { uint32_t distance, holder, reference, object; } far_reference;
-
-static int by_distance(const void *a, const void *b) {
-    const far_reference *x = a, *y = b;
-    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-    if (x->holder != y->holder) return x->holder < y->holder ? -1 : 1;
-    return x->reference < y->reference ? -1 : x->reference > y->reference;
-}
-
-/* Takes the objects behind partly walked ones, the shortest ways first, each with all objects behind it. */
-static void walk_farther(ways *w, const hd_graph *graph, const uint32_t *distance) {
-    uint32_t *length = needed(calloc((size_t)hd_graph_object_count(graph) + 1, sizeof *length)); /* of ways */
-    for (uint32_t from = 1, to; from < w->count; from = to) {
-        far_reference *list = NULL;
-        size_t n = 0;
-        to = w->count;
-        for (uint32_t i = from; i < to; i++) {
-            hd_object o = hd_graph_object(graph, w->order[i]);
-            length[w->order[i]] = length[w->held_by[w->order[i]]] + 1;
-            if (w->state[w->order[i]] != WALKED_PARTLY) continue;
-            for (uint32_t r = 0; r < o.reference_count; r++) {
-                uint32_t object = o.references[r];
-                if ((o.kinds && o.kinds[r] != HD_REFERENCE_STRONG) || w->state[object] != UNSEEN) continue;
-                if (!(n & (n - 1))) list = needed(realloc(list, (n ? 2 * n : 1) * sizeof *list));
-                list[n++] = (far_reference){ length[w->order[i]], w->order[i], r, object };
-            }
-        }
-        if (n) qsort(list, n, sizeof *list, by_distance);
-        for (size_t i = 0; i < n; i++) {
-            uint32_t at = w->count;
-            if (w->state[list[i].object] != UNSEEN) continue;
-            take(w, list[i].object, list[i].holder, list[i].reference);
-            walk_all(w, graph, at, distance);
-        }
-        free(list);
+/* Takes the objects behind partly walked ones, the shortest ways first. */
+static void walk_farther(ways *w, const hd_graph *graph) {
+    size_t count = (size_t)hd_graph_object_count(graph) + 1;
+    uint32_t *length = needed(calloc(count, sizeof *length)); /* of the way to an object */
+    uint32_t *sorted = needed(malloc(count * sizeof *sorted)), *first = needed(calloc(count + 1, sizeof *first));
+    uint32_t at = w->count, n = 0, k = 0;
+    for (uint32_t i = 1; i < at; i++) {
+        length[w->order[i]] = length[w->held_by[w->order[i]]] + 1;
+        if (w->state[w->order[i]] == WALKED_PARTLY) first[length[w->order[i]] + 1]++, n++;
     }
-    free(length);
+    for (size_t l = 1; l <= count; l++) first[l] += first[l - 1];
+    for (uint32_t i = 1; i < at; i++)
+        if (w->state[w->order[i]] == WALKED_PARTLY) sorted[first[length[w->order[i]]]++] = w->order[i];
+    while (k < n || at < w->count) {
+        bool found = at < w->count;
+        if (found) length[w->order[at]] = length[w->held_by[w->order[at]]] + 1;
+        found = found && (k == n || length[w->order[at]] < length[sorted[k]]);
+        walk_through(w, graph, found ? w->order[at++] : sorted[k++], NULL);
+    }
+    free(length), free(sorted), free(first);
 }
 
 /* Roots that hold temporaries: the stack, handles, and tables of the snapshot writer. */
@@ -155,7 +137,7 @@ static void walk_v8(ways *w, const objects *o) {
         if (!top.kinds || top.kinds[r] == HD_REFERENCE_STRONG) take(w, to, 0, r);
     }
     walk_all(w, o->graph, 1, distance);
-    if (distance) walk_farther(w, o->graph, distance);
+    if (distance) walk_farther(w, o->graph);
     free(distance);
     reached = w->count;
     walk_through(w, o->graph, 0, NULL);
