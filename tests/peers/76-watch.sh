@@ -223,7 +223,7 @@ mkfifo next && exec 8<> next
 press clear Enter
 "$tool" record -o turns.json -- dash -c 'read x; exec /usr/bin/python3 -c "import os, sys
 sys.stdin.readline()
-os.execve(\"/bin/sleep\", [\"sleep\", \"900\"], {})"' < next 2> err &
+os.execve(\"/bin/sleep\", [\"sleep\", \"900\"], {\"HEAPDUMP_JOIN\": \"\"})"' < next 2> err &
 recording=$!
 until_true [ -s turns.json ]
 press "'$tool' watch --every 0.1 turns.json; echo status \$?" Enter
