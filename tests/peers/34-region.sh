@@ -60,9 +60,9 @@ check "--children REGEX" "other live 7 1" "$(cp joins other; "$tool" record --ch
 check "... the others are told of" 1 "$(said 'left out, joins among them')"
 
 # What outlives the program.
-"$tool" record -o daemon.json -- "$joins" +100 daemon +70 say=ready sleep=900 > ready 2> err &
+"$tool" record -o daemon.json -- "$joins" +100 daemon +70 say=ready sleep=900 > daemon.ready 2> err &
 recording=$!
-until grep -q ready ready && grep -q 'goes on and is recorded' err; do sleep 0.05; done
+until grep -qs ready daemon.ready && grep -q 'goes on and is recorded' err; do sleep 0.05; done
 check "a file that grows can be read" "joins live 100 1" "$(heaps daemon.json 'select(.kind == "live")')"
 check "snapshot, by its file" "0 joins live 70 1, joins live 100 1" "$(s=0; "$tool" snapshot daemon.json 2> /dev/null || s=$?; echo $s) $(heaps daemon.json 'select(.kind == "live")')"
 daemon=$("$tool" info --json daemon.json | jq '[.files[0].heaps[] | select(.bytes == 70) | .pid][0]')
@@ -76,9 +76,9 @@ kill $daemon
 check "nobody records any more" 1 "$(s=0; "$tool" snapshot daemon.json 2> /dev/null || s=$?; echo $s)"
 
 # heapdump is killed too.
-"$tool" record --keep kept -o kept.json -- "$joins" +5000 +2000 - say=ready sleep=900 > ready 2> err &
+"$tool" record --keep kept -o kept.json -- "$joins" +5000 +2000 - say=ready sleep=900 > kept.ready 2> err &
 recording=$!
-until grep -q ready ready; do sleep 0.05; done
+until grep -qs ready kept.ready; do sleep 0.05; done
 child=$(pgrep -P $recording -x joins)
 kill -9 $recording; wait $recording 2> /dev/null || :
 kill -9 $child

@@ -29,13 +29,14 @@ mkdir own false && chmod 777 own false && cd own
 ask() { local s=0; timeout 10 $as "$tool" "$@" > ../said 2>&1 || s=$?; echo "$s $(cat ../said)"; }
 # record NAME: a recording of `joins`, which sleeps; its own pid is $recording, that of the program $program
 record() {
+  rm -f ../$1.ready $1.json
   $owner "$tool" record -o $1.json -- "$work/joins" +5000 say=ready sleep=900 > ../$1.ready 2> ../$1.err & recording=$!
   until grep -qs ready ../$1.ready && [ -s $1.json ]; do sleep 0.02; done
   program=$(pgrep -P $recording -x joins)
 }
 # obstruct MODE FILE: 400 false sockets of another user, until `exec 9>&-`
 obstruct() {
-  rm -f ../false/in && mkfifo ../false/in && chmod 666 ../false/in
+  rm -f ../false/in ../false/out && mkfifo ../false/in && chmod 666 ../false/in
   $attacker /usr/bin/python3 ../false_sockets.py 400 $1 "$2" < ../false/in > ../false/out 2>&1 & obstructing=$!
   exec 9> ../false/in
   until grep -qs listening ../false/out; do kill -0 $obstructing; sleep 0.02; done

@@ -24,8 +24,9 @@ check "$n changed regions: at most 2 s each" "" "$("$peers/regions.py" "${saniti
 # Programs that write anything into their region while they are recorded.
 wrong=
 for ((seed = 0; seed < n / 3; seed++)); do
+  rm -f ready
   HEAPDUMP_RECORDER=${tool%/*}/libheapdump_record.so "${sanitized-$tool}" record -o live.json -- ./scribble $seed > ready 2> err & recording=$!
-  until grep -q . ready || ! kill -0 $recording 2> /dev/null; do sleep 0.01; done
+  until grep -qs . ready || ! kill -0 $recording 2> /dev/null; do sleep 0.01; done
   program=$(pgrep -P $recording -x scribble) || :
   s=0; timeout 5 "${sanitized-$tool}" snapshot $program > out 2>&1 || s=$?
   [ $s -le 1 ] || wrong="$wrong $seed:snapshot:$s"
