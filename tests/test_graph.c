@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "graphs.h"
 #include "heaps.h"
+#include "long.h"
 
 static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE }, weak = { 0, HD_ROOT_HANDLE, HD_ROOT_WEAK, HD_NONE };
 
@@ -408,7 +409,7 @@ static void ids_are_found(void **state) {
 /* More objects than are looked up at once: references by shelves, sorting by a leading digit, merging of runs. */
 static void many_ids_are_found(void **state) {
     (void)state;
-    enum { N = 300000 };
+    const uint32_t N = (uint32_t)long_or_short(300000, 60000);
     uint64_t *ids = malloc(N * sizeof *ids), *targets = malloc(2 * N * sizeof *targets), random = 4;
     for (int round = 0; round < 8; round++) {
         hd_graph *g = hd_graph_create(NULL, NULL);
@@ -787,7 +788,7 @@ static void all_agrees(hd_graph *g, uint64_t *random) {
 static void random_graphs_agree_with_brute_force(void **state) {
     (void)state;
     uint64_t random = 5;
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < long_or_short(6000, 1500); round++) {
         hd_graph *g = random_graph(&random, (uint64_t)(round % 3));
         all_agrees(g, &random);
         hd_graph_free(g);

@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "heaps.h"
 #include "load.h"
+#include "long.h"
 #include "pprof.h"
 
 /* A profile of one type, live bytes, and its blocks: strings 0 to 9. */
@@ -503,7 +504,7 @@ static void each_flipped_bit_is_survived(void **state) {
         uint8_t *data;
         size_t size;
         load_whole(i, &data, &size);
-        for (size_t n = 0; n < 8 * size; n += i ? 11 : 1) {
+        for (size_t n = 0; n < 8 * size; n += (size_t)(i ? 11 : long_or_short(1, 3))) {
             hd_dump *dump = NULL, *part = NULL;
             data[n / 8] ^= (uint8_t)(1 << n % 8);
             hd_status status = hd_read_memory(data, size, NULL, &dump, NULL);

@@ -190,7 +190,7 @@ static void a_budget_is_spent_while_anything_fits(void **state) {
     (void)state;
     uint64_t r = 9;
     uint32_t tried = 0;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < long_or_short(60, 18); round++) {
         hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, 40, 6, round % 3 == 0);
         hd_breakdown *least = exported(p, (hd_cutoff){ .max_entries = 1 }), *all = exported(p, (hd_cutoff){ 0 });
         uint64_t need = written(all) - written(least);

@@ -152,7 +152,7 @@ static void assert_in_proportion(void (*work)(const hd_cutoff *, const hd_heap *
                    { "types", types }, { "grid", grid },                     { "comb", comb } };
     enum { SMALL = 1024, FACTOR = 4 };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (int listed = 0; listed < 2; listed++) {
+        for (int listed = (int)i % long_or_short(1, 2); listed < 2; listed += long_or_short(1, 2)) {
             cost x = cost_of(shapes[i].make, SMALL, listed, work, cutoff);
             cost y = cost_of(shapes[i].make, FACTOR * SMALL, listed, work, cutoff);
             if (x.bytes < 1) continue; /* not to be had of a breakdown */
@@ -248,7 +248,7 @@ static hd_breakdown *random_breakdown(uint64_t *r) {
 static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
     (void)state;
     uint64_t r = 15;
-    for (int round = 0; round < long_or_short(300, 60); round++) {
+    for (int round = 0; round < long_or_short(300, 20); round++) {
         hd_breakdown *b = random_breakdown(&r);
         uint32_t n = b->entries.count;
         uint64_t *rest = calloc(n, sizeof *rest);

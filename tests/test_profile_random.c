@@ -8,8 +8,10 @@
 #include "../heapdump.h"
 #include "faults.h"
 #include "heaps.h"
+#include "long.h"
 
-enum { ROUNDS = 4000, MAX_NODES = 24, MAX_CELLS = 24, MAX_TABLE = 1 << 15 };
+#define ROUNDS long_or_short(4000, 1500)
+enum { MAX_NODES = 24, MAX_CELLS = 24, MAX_TABLE = 1 << 15 };
 
 /* One random input: trees in order of creation, cells at them. */
 typedef struct input {

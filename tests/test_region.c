@@ -882,7 +882,7 @@ static void every_word_may_be_anything(void **state) {
         uint64_t was;
         memcpy(&was, copy + i, 8);
         if (!was && i > 16384 && i % 1024) continue; /* far from anything */
-        size_t step = (size_t)long_or_short(1, 3);
+        size_t step = (size_t)long_or_short(1, 5);
         for (size_t w = i / 8 % step; w < sizeof words / sizeof *words; w += step) {
             memcpy(copy + i, &words[w], 8);
             look_at_all(copy, SMALL);
@@ -1019,7 +1019,7 @@ static void a_hostile_process_falsifies_figures_only(void **state) {
 static void what_a_killed_process_recorded_is_there(void **state) {
     (void)state;
     struct { volatile uint64_t blocks; } *tally = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (unsigned round = 0; round < 100; round++) {
+    for (unsigned round = 0; round < (unsigned)long_or_short(100, 25); round++) {
         begin_again(BYTES);
         tally->blocks = 0;
         pid_t child = fork();

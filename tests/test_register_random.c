@@ -353,7 +353,7 @@ static void random_programs_agree_with_a_map(void **state) {
                                       ((uint64_t)1 << 48) - 4096, ((uint64_t)1 << 48) + 3, (uint64_t)1 << 63,
                                       0 - ((uint64_t)1 << 22), 0x7f1234567010, 5, 0xffff800000000000 };
     static const size_t most[] = { 1, 30, 300, 3000, 300, 3000, 20000, 3000, 20000, 300, 3000, 20000, 90000 };
-    uint64_t operations = asked("HEAPDUMP_OPERATIONS", (uint64_t)long_or_short(2000000, 700000)), done = 0;
+    uint64_t operations = asked("HEAPDUMP_OPERATIONS", (uint64_t)long_or_short(2000000, 300000)), done = 0;
     (void)state;
     for (uint64_t round = 0; done < operations; round++) {
         bool large = operations > 10000000 && round % 256 == 255;
