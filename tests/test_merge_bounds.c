@@ -5,11 +5,13 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "long.h"
 #include "private.h"
 #include "faults.h"
 #include "heaps.h"
 
-enum { AXES = 3, HEAPS = 6, ROUNDS = 120 };
+enum { AXES = 3, HEAPS = 6 };
+#define ROUNDS long_or_short(120, 48)
 static const char *const axis_names[AXES] = { "backtrace", "type", "arena" }; /* in the order of sums */
 
 /* Where an entry is, as paths: "" is the root. */
