@@ -6,11 +6,11 @@
    weak references so, too: a class of Dart has a reference for each field. */
 void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
     hd_graph_summary s = hd_graph_summarize(graph);
-    display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
-            (unsigned long long)s.classes, (unsigned long long)s.bytes);
-    display(out, "%12llu references, %llu of them weak\n%12llu roots, %llu of them weak\n",
-            (unsigned long long)s.references, (unsigned long long)s.weak_references,
-            (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
+    display(out, "%12llu object%s of %llu class%s, %llu byte%s\n", (unsigned long long)s.objects, plural(s.objects),
+            (unsigned long long)s.classes, s.classes == 1 ? "" : "es", (unsigned long long)s.bytes, plural(s.bytes));
+    display(out, "%12llu reference%s, %llu of them weak\n%12llu root%s, %llu of them weak\n",
+            (unsigned long long)s.references, plural(s.references), (unsigned long long)s.weak_references,
+            (unsigned long long)s.roots, plural(s.roots), (unsigned long long)s.weak_roots);
     if (is_dart)
         display(out, "%12llu references to id 0 (left out by the VM, or weak in a converted snapshot)\n",
                 (unsigned long long)s.missing_references);

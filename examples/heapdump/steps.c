@@ -105,6 +105,7 @@ typedef struct draft {
     step_label label;
     bool root, unnamed;
     uint32_t head;               /* first element of the list that goes on here; HD_NONE: none */
+    uint32_t elements;           /* how many that list has; 0: not known */
 } draft;
 
 static bool same_class(const objects *o, uint32_t a, uint32_t b) {
@@ -147,7 +148,8 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
             continue;
         if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
         out[n] = (draft){ l->object, folded, best, !i && l->holder == HD_NONE && l->reference != HD_NONE,
-                            (l->flags & LINK_ANY_NAME) != 0, l->flags & LINK_LIST ? l->head : HD_NONE };
+                            (l->flags & LINK_ANY_NAME) != 0, l->flags & LINK_LIST ? l->head : HD_NONE,
+                            l->flags & LINK_LIST ? l->elements : 0 };
         best = (step_label){ UNNAMED, { "", 0 } }, folded = 0, n++;
     }
     return n;
@@ -238,7 +240,11 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         *to = (step){ .object = d[i].object, .last = d[i].object, .known = worth_of(&d[i].label) };
         if (run) to->elements = (run - 1) / period + 1, to->last = d[i + run - 1].object;
         else run = 1;
-        for (uint32_t k = 0; k < run; k++) to->folded += d[i + k].folded - 1;
+        for (uint32_t k = 0; k < run; k++) {
+            to->folded += d[i + k].folded - 1;
+            if (to->elements && d[i + k].head == d[i].object && d[i + k].elements > to->elements)
+                to->elements = d[i + k].elements;
+        }
         what = to->elements     ? list_text(o, &d[i], to->elements, period, most)
                : d[i].unnamed ? class_text(o, d[i].object, most)
                               : object_text(o, d[i].object, most);
@@ -254,8 +260,8 @@ steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
     steps s;
     for (uint32_t i = 0; i < path->length; i++)
         links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
-                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0, HD_NONE }
-                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0, HD_NONE };
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0, HD_NONE, 0 }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0, HD_NONE, 0 };
     s = steps_of_links(o, links, path->length, most);
     free(links);
     return s;
@@ -268,7 +274,7 @@ steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t co
     for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
     links = needed(malloc(((size_t)n + 1) * sizeof *links));
     for (i = n; i--; object = w->held_by[object])
-        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0, HD_NONE };
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0, HD_NONE, 0 };
     s = steps_of_links(o, links, n, most);
     free(links);
     return s;

@@ -7,6 +7,7 @@
 static int by_class(const void *a, const void *b) {
     const class_suspect *x = a, *y = b;
     if (x->engine != y->engine) return x->engine ? 1 : -1;
+    if (x->explained != y->explained) return x->explained ? 1 : -1;
     if (x->trend.score != y->trend.score) return x->trend.score < y->trend.score ? 1 : -1;
     return (x->class_index > y->class_index) - (x->class_index < y->class_index);
 }
@@ -29,6 +30,19 @@ static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     return engine;
 }
 
+/* By class: whether its name says nothing of the program: closures, scopes, texts, numbers, the global object. Freed by
+   the caller. */
+static uint8_t *vague_classes(const shot *s) {
+    uint32_t n = hd_graph_object_count(s->o.graph);
+    uint8_t *vague = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
+    memset(vague, 1, (size_t)hd_graph_class_count(s->o.graph) + 1);
+    for (uint32_t o = 0; o < n; o++)
+        if (s->role[o] == OF_PROGRAM && !s->closure[o]) vague[s->class_of[o]] = 0;
+    for (uint32_t o = 0; o < n; o++)
+        if (is_global(s, o)) vague[s->class_of[o]] = 1;
+    return vague;
+}
+
 /* V8's synthetic objects stand for roots. */
 static bool is_of_roots(const shot *s, uint32_t class_index) {
     hd_str name = hd_graph_class(s->o.graph, class_index).name;
@@ -48,21 +62,31 @@ static int retain_exactly(const shot *s, hd_class_row *rows, uint32_t n) {
     return DONE;
 }
 
+/* Classes of the program come first. A class whose name says nothing follows, if one of them retains half of what it
+   retains. */
 static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n) {
-    uint64_t least = s->o.dominators->bytes / 10;
+    uint64_t least = s->o.dominators->bytes / 10, most = 0; /* most: of a class of the program */
     uint32_t count = 0;
+    uint8_t *vague;
     hd_class_row rows[EXACT];
     for (uint32_t i = 0; i < h->count && count < EXACT; i++)
         if (h->rows[i].live_objects > 1) rows[count++] = h->rows[i]; /* one object is a suspect itself, or none */
     if (retain_exactly(s, rows, count)) return BAD_INPUT;
+    vague = vague_classes(s);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t c = rows[i].class_index;
+        if (!vague[c] && !engine[c] && rows[i].retained > most) most = rows[i].retained;
+    }
     for (uint32_t i = 0; i < count; i++) {
         class_suspect one = { .class_index = rows[i].class_index, .last = rows[i] };
         one.trend.score = (double)rows[i].retained;
         one.engine = engine[rows[i].class_index];
+        one.explained = vague[rows[i].class_index] && 2 * most >= rows[i].retained;
         if (is_of_roots(s, rows[i].class_index)) continue;
         if (rows[i].live_bytes >= least || rows[i].retained >= least) put_class_in(found, n, one);
     }
+    free(vague);
     return DONE;
 }
 
@@ -296,7 +320,7 @@ static steps steps_from(const shot *s, uint32_t object, const common_step *share
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
         links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
-                                 s->head[at] == at ? 0 : LINK_LIST, s->head[at] };
+                                 s->head[at] == at ? 0 : LINK_LIST, s->head[at], s->length[s->head[at]] };
     links[n - 1].flags |= LINK_ANY_NAME;
     at = s->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = s->head[s->ways.held_by[at]]) {
@@ -355,23 +379,6 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more,
         *sharing += has_steps(s, list[i], c.farthest[best], shared, back);
     if (2 * *sharing > n) way = steps_from(s, c.farthest[best], shared, back, most);
     crowd_free(&c);
-    return way;
-}
-
-steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing) {
-    const shot *s = &m->shots[m->count - 1];
-    uint32_t *list = needed(malloc(((size_t)s->ways.count + 1) * sizeof *list));
-    uint32_t n = 0;
-    steps way;
-    for (uint32_t i = 0; i < s->ways.count; i++)
-        if (s->class_of[s->ways.order[i]] == class_index) list[n++] = s->ways.order[i];
-    for (uint32_t i = *all = 0; i < n; i++) {
-        uint32_t o = list[i];
-        if (is_old(m, o)) continue;
-        list[i] = list[*all], list[(*all)++] = o;
-    }
-    way = common_way(s, list, *all, n - *all, most, sharing);
-    free(list);
     return way;
 }
 

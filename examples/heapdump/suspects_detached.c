@@ -110,7 +110,7 @@ void put_detached(FILE *out, const arguments *a, const matched *m, const detache
     for (uint32_t i = 0; i < d->kinds; i++)
         display(out, "%s%llu ", i ? ", " : "", (unsigned long long)d->kind[i].objects),
             put_short_class(out, a, (hd_class){ .name = attached_name(s, d->kind[i].class_index) });
-    display(out, "), retain "), put_bytes(out, a, d->retained.bytes, 0);
+    display(out, "), retain%s ", d->nodes == 1 ? "s" : ""), put_bytes(out, a, d->retained.bytes, 0);
     if (m->count > 1) display(out, "; %u in the first snapshot", d->before);
     fputc('\n', out);
     if (d->holder == HD_NONE || !d->held) return;

@@ -5,6 +5,8 @@
 #include "dart.h"
 #include "frames.h"
 
+#include <math.h>
+
 /* Snapshots. ----------------------------------------------------------------------------------- */
 
 /* Classes of Dart's virtual machine have no library. */
@@ -91,14 +93,14 @@ static void shot_prepare(shot *s) {
         s->distance[o] = s->distance[s->ways.held_by[o]] + 1;
     }
     s->period = list_periods(s);
-    s->head = way_heads(s);
+    s->head = way_heads(s, &s->length);
 }
 
 static void shot_free(shot *s) {
     hd_dominators_free(s->o.dominators);
     if (s->class_of) ways_free(&s->ways);
     free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
-    free(s->period), free(s->distance), free(s->head);
+    free(s->period), free(s->distance), free(s->head), free(s->length);
 }
 
 /* Finds the objects of the last snapshot in all others; none if ids name other objects from one to the next. */
@@ -143,7 +145,7 @@ static void put_holder(FILE *out, const arguments *a, const shot *s, const steps
 static void put_growth(FILE *out, const arguments *a, const trend *t, uint32_t count) {
     put_signed(out, a, t->growth), display(out, "; ");
     put_signed(out, a, t->growth / (count - 1));
-    display(out, " a step; grew in %u of %u steps", t->ups, count - 1);
+    display(out, " a step; grew in %u of %u step%s", t->ups, count - 1, plural(count - 1));
     if (count > 2) display(out, ", %s", trend_words(t, count - 1));
     display(out, "; ");
 }
@@ -199,7 +201,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, "retains "), put_bytes(out, a, retained, 0);
     display(out, ", %.1f%% of all", 100 * (double)retained / (double)(d->bytes ? d->bytes : 1));
-    if (p->spread) display(out, "; the growth is spread over %u objects below it", p->spread);
+    if (p->spread) display(out, "; the growth is spread over %u object%s below it", p->spread,
+                           plural(p->spread));
     if (p->shared > 0 && m->count > 1) {
         display(out, "; "), put_bytes(out, a, (uint64_t)p->shared, 0);
         display(out, " of the growth in objects that others hold too");
@@ -220,28 +223,35 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     steps_free(&way), steps_free(&within);
 }
 
-static void put_class_suspect(FILE *out, const arguments *a, const matched *m, const class_suspect *c,
-                              uint32_t number) {
-    uint32_t all, sharing;
-    char rest[64] = "";
-    steps way = common_way_of_class(m, c->class_index, steps_name(a, MOST_NAME), &all, &sharing);
-    display(out, "%3u  ", number);
-    put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index));
+/* The figures of a class. Without a change of the number of objects, the objects themselves grew. */
+static void put_class_figures(FILE *out, const arguments *a, const matched *m, const class_suspect *c) {
+    const char *retain = c->last.live_objects == 1 ? "retains" : "retain";
     display(out, ": %llu object%s, ", (unsigned long long)c->last.live_objects, plural(c->last.live_objects));
-    put_bytes(out, a, c->last.live_bytes, 0), display(out, ", retain "), put_bytes(out, a, c->last.retained, 0);
+    put_bytes(out, a, c->last.live_bytes, 0), display(out, ", %s ", retain), put_bytes(out, a, c->last.retained, 0);
     if (m->count > 1) {
         display(out, "; "), put_signed(out, a, c->trend.growth);
-        display(out, ", %+.0f objects", c->grown_objects);
+        if (c->grown_objects > 0 || c->grown_objects < 0)
+            display(out, ", %+.0f object%s", c->grown_objects, plural((uint64_t)fabs(c->grown_objects)));
         if (m->count > 2) display(out, ", %s", trend_words(&c->trend, m->count - 1));
         if (c->grown_retained > c->trend.growth)
-            display(out, "; retain "), put_bytes(out, a, (uint64_t)c->grown_retained, 0), display(out, " more");
+            display(out, "; %s ", retain), put_bytes(out, a, (uint64_t)c->grown_retained, 0), display(out, " more");
     }
     fputc('\n', out);
-    if (sharing < all)
-        snprintf(rest, sizeof rest, "  (%u of%s %u)", sharing, all < c->last.live_objects ? " the new" : "", all);
-    put_holder(out, a, &m->shots[m->count - 1], &way, rest);
+}
+
+static void put_class_suspect(FILE *out, const arguments *a, const matched *m, const class_suspect *c,
+                              uint32_t number) {
+    char rest[64] = "";
+    class_way w = way_of_class(m, c->class_index, steps_name(a, MOST_NAME));
+    display(out, "%3u  ", number);
+    put_short_class(out, a, hd_graph_class(m->shots[m->count - 1].o.graph, c->class_index));
+    put_class_figures(out, a, m, c);
+    if (w.sharing < w.all)
+        snprintf(rest, sizeof rest, "  (%u of %s%u)", w.sharing, w.all < c->last.live_objects ? w.which : "", w.all);
+    if (w.to_holder) put_way(out, a, "held below", &w.way, rest);
+    else put_holder(out, a, &m->shots[m->count - 1], &w.way, rest);
     put_class_origin(out, m, c->class_index);
-    steps_free(&way);
+    steps_free(&w.way);
 }
 
 /* Classes that grew, without the first `shown` of the list. */
@@ -291,7 +301,7 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"
                          : "classes that hold a tenth or more, with the path to most of their objects:");
     for (uint32_t i = 0; i < class_count && i < fit; i++) put_class_suspect(out, a, m, &classes[i], i + 1);
-    if (!class_count) display(out, "  none\n");
+    if (!class_count) display(out, "  none%s\n", m->count > 1 ? "" : ", of those with several objects");
     grown = not_listed(grown, classes, class_count < fit ? class_count : fit);
     if (!grown.classes || m->count < 2) return;
     display(out, "     not listed: %u more class%s grew, by ", grown.classes, grown.classes == 1 ? "" : "es");
@@ -349,8 +359,8 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
 }
 
 static void json_class_suspect(hd_json *j, const matched *m, const class_suspect *c) {
-    uint32_t all, sharing;
-    steps way = common_way_of_class(m, c->class_index, 0, &all, &sharing);
+    class_way w = way_of_class(m, c->class_index, 0);
+    const steps none = { NULL, 0 };
     json_line(j);
     json_class(j, m->shots[m->count - 1].o.graph, c->class_index);
     json_u64(j, "objects", c->last.live_objects);
@@ -358,13 +368,14 @@ static void json_class_suspect(hd_json *j, const matched *m, const class_suspect
     json_u64(j, "retained", c->last.retained);
     json_trend(j, &c->trend, m->count);
     if (m->count > 1) hd_json_key(j, "retained_growth"), hd_json_i64(j, (int64_t)c->grown_retained);
-    json_u64(j, "path_percent", all ? 100 * (uint64_t)sharing / all : 0);
-    json_u64(j, "path_objects", sharing);
-    json_u64(j, "path_of", all);
-    steps_json(j, "path", &way);
+    json_u64(j, "path_percent", w.all ? 100 * (uint64_t)w.sharing / w.all : 0);
+    json_u64(j, "path_objects", w.sharing);
+    json_u64(j, "path_of", w.all);
+    steps_json(j, "path", w.to_holder ? &none : &w.way);
+    if (w.to_holder) steps_json(j, "holder_path", &w.way);
     json_class_origin(j, m, c->class_index);
     hd_json_end(j);
-    steps_free(&way);
+    steps_free(&w.way);
 }
 
 static void answer_json(const matched *m, const pile *piles, uint32_t n, const class_suspect *classes,
@@ -407,6 +418,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     m.from = &from;
     if (!status && count > 1) status = match_all(a, &m);
     if (m.ids) m.dart = hd_dump_dart(dumps[count - 1]);
+    if (!status && count > 1 && !m.ids) m.came = came_by_way(&m);
     if (!status) status = find_classes(a, &m, classes, &class_count, &grown);
     if (!status) status = detached_find(&m, &lost);
     if (!status) {
@@ -418,6 +430,6 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     origins_close(&from);
     detached_free(&lost);
-    free(m.ids), free(m.owner), free(shots);
+    free(m.ids), free(m.came), free(m.owner), free(shots);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Declarations shared by the files of suspects that read object graphs: suspects_graph.c, _piles, _paths, _lists,
-   _growth, _spread, _owners and _classes. */
+   _growth, _spread, _owners, _classes and _class_ways. */
 #ifndef HEAPDUMP_SUSPECTS_GRAPH_H
 #define HEAPDUMP_SUSPECTS_GRAPH_H
 
@@ -30,6 +30,7 @@ typedef struct shot {
     uint32_t *period;            /* of the list that begins here, along the heaviest children; 0: none */
     uint32_t *distance;          /* steps from the root */
     uint32_t *head;              /* first element of the list at the end of the shortest path; itself: no list */
+    uint32_t *length;            /* elements of the list of which it is the head */
 } shot;
 
 /* A suspect: an object that holds many bytes, or more bytes than before. */
@@ -65,6 +66,7 @@ typedef struct class_suspect {
     trend trend;                 /* of live bytes; the score is for retained bytes */
     double grown_objects, grown_retained;
     bool engine;                 /* all its objects belong to the engine */
+    bool explained;              /* its name says nothing, and a class of the program has most of its bytes */
 } class_suspect;
 
 /* Classes that grew from the first to the last snapshot, listed ones included. */
@@ -79,6 +81,7 @@ typedef struct matched {
     const shot *shots;
     uint32_t count;
     uint32_t *ids;
+    uint8_t *came;               /* without ids of several snapshots, by object of the last: see came_by_way */
     uint32_t *owner;             /* by object of the last snapshot: pile.owner; NULL: not known */
     const hd_dart *dart;         /* with ids: the last snapshot, if it is of Dart; its lists and closures have no code */
     const origins *from;         /* of the last snapshot */
@@ -116,9 +119,9 @@ typedef struct chain {
 bool chain_from(const shot *s, uint32_t object, chain *c);
 /* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
-/* shot.period and shot.head. */
+/* shot.period; shot.head and shot.length. */
 uint32_t *list_periods(const shot *s);
-uint32_t *way_heads(const shot *s);
+uint32_t *way_heads(const shot *s, uint32_t **length);
 
 /* suspects_piles.c */
 /* Whether an object can be a suspect. */
@@ -128,6 +131,8 @@ void put_pile_in(pile *piles, uint32_t *n, pile one);
 uint32_t find_piles(matched *m, pile *piles);
 /* Whether an object is a root that holds nearly everything, and is no suspect for it. */
 bool is_pseudo_root(const shot *s, uint32_t object);
+/* Whether the children of an object are unrelated: variables of a module, builtins, roots. */
+bool is_loose(const shot *s, uint32_t object);
 /* Whether an object is the global object, which holds the builtins of every program. */
 bool is_global(const shot *s, uint32_t object);
 /* Node's own: its `process`, and tables of its modules and of the classes of its errors. */
@@ -158,6 +163,20 @@ double fresh_bytes(const matched *m, uint32_t object);
 uint64_t *step_times(uint32_t count);
 uint32_t find_growing(matched *m, pile *piles);
 
+/* suspects_class_ways.c */
+/* The path to most objects of a class. With several snapshots only those count that are new, else those that grew. */
+typedef struct class_way {
+    steps way;                   /* no steps: no object holds most of them */
+    bool to_holder;              /* no path is common: it leads to the nearest object that most of them are below */
+    uint32_t sharing, all;       /* objects behind it, of so many */
+    const char *which;           /* of several snapshots, which they are: "the new " */
+} class_way;
+class_way way_of_class(const matched *m, uint32_t class_index, size_t most);
+enum { CAME_NOT, CAME, CAME_LARGER };
+/* Snapshots without common ids, by object of the last one: as many objects of a path as it has more than in the first
+   snapshot came; with as many as before and more bytes, they are larger. Freed by the caller. */
+uint8_t *came_by_way(const matched *m);
+
 /* suspects_owners.c */
 void owners_open(const matched *m, owners *w);
 void owners_free(owners *w);
@@ -183,8 +202,6 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
 /* The path that more than half of n objects share; no steps: no such path. *sharing objects share it. `more` objects of
    the list do not count, but lists on the path reach to them. */
 steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more, size_t most, uint32_t *sharing);
-/* The same for a class's objects. With several snapshots only new objects count: *all in number. */
-steps common_way_of_class(const matched *m, uint32_t class_index, size_t most, uint32_t *all, uint32_t *sharing);
 /* Classes with most bytes below a suspect's object, without old objects and their subtrees; `own`: among the objects
    that matched.owner gives to the suspect. */
 uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]);

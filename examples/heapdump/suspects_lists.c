@@ -9,6 +9,11 @@ static void chain_push(chain *c, uint32_t object, hd_str field) {
     c->part[c->count++] = (struct chain_part){ object, field };
 }
 
+/* Whether two objects may be elements of one list: closures have names. */
+static bool same_kind(const shot *s, uint32_t x, uint32_t y) {
+    return s->class_of[x] == s->class_of[y] && s->closure[x] == s->closure[y];
+}
+
 /* Appends the next part: an object that the last part holds and dominates, of the expected class and field. */
 static bool chain_grow(const shot *s, chain *c) {
     const hd_dominators *d = s->o.dominators;
@@ -17,7 +22,7 @@ static bool chain_grow(const shot *s, chain *c) {
     hd_str field = c->part[like].field;
     for (uint32_t r = 0; r < o.reference_count; r++) {
         uint32_t to = o.references[r];
-        if (d->parent[to] != last || s->class_of[to] != s->class_of[c->part[like].object]) continue;
+        if (d->parent[to] != last || !same_kind(s, to, c->part[like].object)) continue;
         if (o.kinds && o.kinds[r] != HD_REFERENCE_STRONG) continue;
         if (best != HD_NONE && d->retained[to] <= d->retained[best]) continue;
         if (hd_str_equal(label_of(&s->o, last, r).name, field)) best = to;
@@ -72,7 +77,7 @@ typedef struct heavy_path {
 static bool part_alike(const void *user, uint32_t at, uint32_t before, bool first) {
     const heavy_path *h = user;
     const struct chain_part *x = &h->of.part[at], *y = &h->of.part[before];
-    return h->s->class_of[x->object] == h->s->class_of[y->object] && x->field.len &&
+    return same_kind(h->s, x->object, y->object) && x->field.len &&
            (first || hd_str_equal(x->field, y->field));
 }
 
@@ -133,12 +138,13 @@ uint32_t *list_firsts(const shot *s) {
 typedef struct way_walk {
     const shot *s;
     run_path path;               /* to the object that is looked at. Period: of the list that ends there; 0: none */
-    uint32_t *head;              /* the result */
+    uint32_t *head, *length;     /* the results */
+    uint32_t *place;             /* by object: which element of its list it is, or is part of, from 0 on */
 } way_walk;
 
 /* Whether two objects have one class and field. */
 static bool is_held_like(const shot *s, uint32_t x, uint32_t y) {
-    return s->class_of[x] == s->class_of[y] && s->label[x] == s->label[y] && s->closure[x] == s->closure[y];
+    return same_kind(s, x, y) && s->label[x] == s->label[y];
 }
 
 /* Whether the path ends with three equal periods. The first object may have another field. It is one of the program: a
@@ -150,17 +156,23 @@ static bool repeats(const way_walk *w, uint32_t period) {
         if (!is_held_like(w->s, *(last - i), *(last - i - period))) return false;
     for (uint32_t i = 2 * period; i < 3 * period; i++)
         if (w->s->role[*(last - i)] < w->s->role[*(last - 3 * period + 1)]) return false;
-    return w->s->class_of[*(last - 2 * period + 1)] == w->s->class_of[*(last - 3 * period + 1)];
+    return same_kind(w->s, *(last - 2 * period + 1), *(last - 3 * period + 1));
+}
+
+static void join_list(way_walk *w, uint32_t object, uint32_t head, uint32_t place) {
+    w->head[object] = head, w->place[object] = place;
+    if (w->length[head] <= place) w->length[head] = place + 1;
 }
 
 /* Sets the head of the last object of the path. The third element of a list also sets the heads of the second. */
 static void find_head(way_walk *w) {
     uint32_t at = w->path.count - 1, before = at ? w->path.period[at - 1] : 0, periods[RUN_PERIODS], n;
     const uint32_t *last = &w->path.object[at];
-    w->head[*last] = *last;
+    w->head[*last] = *last, w->place[*last] = 0;
     if (!at || w->s->role[*last] == ROOTS) return;
     if (before && before <= at && is_held_like(w->s, *last, *(last - before))) {
-        w->path.period[at] = before, w->head[*last] = w->head[*(last - before)];
+        w->path.period[at] = before;
+        join_list(w, *last, w->head[*(last - before)], w->place[*(last - before)] + 1);
         return;
     }
     n = run_periods(&w->path, periods);
@@ -168,7 +180,7 @@ static void find_head(way_walk *w) {
         uint32_t p = periods[i];
         if (!repeats(w, p)) continue;
         w->path.period[at] = p;
-        for (uint32_t k = 0; k < 2 * p; k++) w->head[*(last - k)] = *(last - 2 * p - k % p);
+        for (uint32_t k = 0; k < 2 * p; k++) join_list(w, *(last - k), *(last - 2 * p - k % p), k < p ? 2 : 1);
     }
 }
 
@@ -186,10 +198,13 @@ static void way_left(void *user, uint32_t object) {
     run_path_pop(&w->path);
 }
 
-uint32_t *way_heads(const shot *s) {
+uint32_t *way_heads(const shot *s, uint32_t **length) {
     uint32_t n = hd_graph_object_count(s->o.graph);
-    way_walk w = { .s = s, .head = needed(calloc((size_t)n + 1, sizeof *w.head)) };
+    way_walk w = { .s = s, .head = needed(calloc((size_t)n + 1, sizeof *w.head)),
+                   .length = needed(calloc((size_t)n + 1, sizeof *w.length)),
+                   .place = needed(calloc((size_t)n + 1, sizeof *w.place)) };
     ways_walk(&s->ways, n, way_entered, way_left, &w);
-    run_path_free(&w.path);
+    run_path_free(&w.path), free(w.place);
+    *length = w.length;
     return w.head;
 }

@@ -27,7 +27,7 @@ static void push_elements(const shot *s, links *l, uint32_t first) {
     for (uint32_t i = 1; i < c.count; i++) {
         uint32_t before = c.part[i - 1].object, at = c.part[i].object;
         link_push(l, (chain_link){ at, before, reference_between(&s->o, before, at), HD_NONE,
-                                   i % c.period ? 0 : LINK_SHOWN, HD_NONE });
+                                   i % c.period ? 0 : LINK_SHOWN, HD_NONE, 0 });
     }
     free(c.part);
 }
@@ -52,7 +52,7 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
         bool by_name = at == p->object && p->variable.len;
         above = by_name ? p->scope : s->ways.held_by[at];
         link_push(&l, (chain_link){ at, above, by_name ? variable_reference(s, p) : s->ways.by[at], HD_NONE,
-                                    at == p->object ? LINK_SHOWN : 0, HD_NONE });
+                                    at == p->object ? LINK_SHOWN : 0, HD_NONE, 0 });
     }
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);
@@ -71,7 +71,7 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
             uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);
             bool shown = above == HD_NONE || (p->elements && at == p->point); /* the first element of a list counts */
             link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE, shown ? LINK_SHOWN : 0,
-                                        HD_NONE });
+                                        HD_NONE, 0 });
         }
     links_turn(&l);
     if (l.count && p->elements) push_elements(s, &l, p->point);

@@ -83,8 +83,7 @@ bool is_global(const shot *s, uint32_t object) {
            hd_str_equal(hd_v8_edge_type(v8, 0, s->ways.by[object]), hd_cstr("shortcut"));
 }
 
-/* Whether the children of an object are unrelated: variables of a module, builtins, roots. */
-static bool is_loose(const shot *s, uint32_t object) {
+bool is_loose(const shot *s, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     role r = (role)s->role[object];
     return r == ROOTS || r == SCOPE || r == MACHINE || is_global(s, object) ||

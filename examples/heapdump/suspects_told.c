@@ -95,7 +95,7 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
 static void put_suspect_error(FILE *out, const arguments *a, const suspect *p) {
     bool grew = p->s->counted > 1;
     double error = sqrt(p->last.variance + (grew ? p->first.variance : 0));
-    if (error <= 0) return;
+    if (grew ? error < 1 : error < 0.0005 * p->last.bytes) return; /* nothing, as it is printed */
     if (grew) display(out, " \xc2\xb1"), put_bytes(out, a, (uint64_t)error, 0);
     else display(out, " \xc2\xb1%5.1f%%", 100 * error / fmax(p->last.bytes, 1));
 }

@@ -108,6 +108,15 @@ static bool ends_with_repetition(const screen_tree *t, uint32_t period) {
     return true;
 }
 
+/* The list begins one period earlier, with an object that another reference leads to: "top: list of 11 Letter". */
+static void take_first(screen_tree *t, uint32_t period) {
+    const uint32_t *last = &t->path.object[t->path.count - 1];
+    if (t->path.count <= 2 * period || (t->flags[*(last - 2 * period)] & IN_NO_LIST)) return;
+    if (!is_alike(t, *(last - period), *(last - 2 * period))) return;
+    for (uint32_t i = 1; i <= period; i++)
+        if (!t->period[*(last - i)]) t->period[*(last - i)] = period;
+}
+
 /* Steps that repeat by twos and more: closures that hold each other over an object. */
 static void find_period(void *user, uint32_t object) {
     screen_tree *t = user;
@@ -121,6 +130,7 @@ static void find_period(void *user, uint32_t object) {
         n = run_periods(&t->path, periods);
         for (uint32_t i = 0; i < n && !t->path.period[at]; i++)
             if (periods[i] > 1 && ends_with_repetition(t, periods[i])) t->path.period[at] = periods[i];
+        if (t->path.period[at]) take_first(t, t->path.period[at]);
     }
     t->period[object] = t->path.period[at];
 }

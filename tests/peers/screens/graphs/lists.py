@@ -19,13 +19,17 @@ def summary(g):
             "missing_classes": len(g.classes) - 1 - len(g.described_classes)}
 
 
+def many(n, word, end="s"):
+    return f"{n} {word}" + (end if n != 1 else "")
+
+
 def info_text(a, lines):
     """Numbers of a graph, in the order in which they are printed."""
     for g in getattr(a.g, "domains", [a.g]):
         s = summary(g)
-        want = [rf"\s*{s['objects']} objects of {s['classes']} classes, {s['bytes']} bytes",
-                rf"\s*{s['references']} references, {s['weak_references']} of them weak",
-                rf"\s*{s['roots']} roots, {s['weak_roots']} of them weak"]
+        want = [rf"\s*{many(s['objects'], 'object')} of {many(s['classes'], 'class', 'es')}, {many(s['bytes'], 'byte')}",
+                rf"\s*{many(s['references'], 'reference')}, {s['weak_references']} of them weak",
+                rf"\s*{many(s['roots'], 'root')}, {s['weak_roots']} of them weak"]
         if g.left_out is not None:
             want.append(rf"\s*{s['missing_references']} references to id 0 \(left out by the VM, or weak in a converted snapshot\)")
         elif s["missing_objects"]:

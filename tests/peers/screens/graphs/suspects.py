@@ -164,11 +164,19 @@ def in_list(g, o):
     return any(up[p] == q and g.cls[p] == g.cls[q] for p, q in [(o, up[o])] + [(p, o) for p in children(g).get(o, ())] if q is not None)
 
 
+def counting(s, live):
+    """Objects of a class of which most are held so: new ones, else larger ones, else all."""
+    if not s.known:
+        return live
+    return [o for o in live if o not in s.old] or [o for o in live if s.fresh(o)] or live
+
+
 def class_json(report, s, row):
     g = s.last
     c = [k for k, named in enumerate(g.classes) if named == (row["class"], row.get("scope", ""))]
     live = [o for o in range(g.described) if g.live[o] and g.cls[o] in c]
     total = g.removed(live)[1]
+    before = []
     facts = [("objects", row["objects"] == len(live)), ("bytes", row["bytes"] == sum(g.sizes[o] for o in live)),
              ("retains", row["retained"] == total)]
     if "growth" in row:
@@ -176,13 +184,23 @@ def class_json(report, s, row):
         before = [o for o in range(a.described) if a.live[o] and a.class_of(o) == (row["class"], row.get("scope", ""))]
         facts.append(("growth", row["growth"] == sum(g.sizes[o] for o in live) - sum(a.sizes[o] for o in before)))
     judge(report, "class", row, facts, (len(live), sum(g.sizes[o] for o in live), total))
-    of = [o for o in live if o not in s.old] if s.known else live
-    origins.class_json(report, g, of, row)
-    if row["path"]:
-        told, all_ = row["path_objects"], row["path_of"]
+    origins.class_json(report, g, [o for o in live if o not in s.old] if s.known else live, row)
+    of, told, all_ = counting(s, live), row["path_objects"], row["path_of"]
+    if row["path"] or "holder_path" in row:
+        by_class = len(s.graphs) > 1 and not s.known
         judge(report, "class", {k: row[k] for k in ("class", "path_objects", "path_of")}, [
-            ("held by: of how many", all_ == len(of)), ("held by: no majority", 2 * told > all_)], len(of))
+            ("held by: of how many", row["objects"] - len(before) <= all_ <= len(of) if by_class else all_ == len(of)),
+            ("held by: no majority", 2 * told > all_)], len(of))
+        if by_class and row["path"]:
+            more = [len(ends_of(h, row["path"], True, None) & set(some)) for h, some in ((g, live), (s.graphs[0], before))]
+            judge(report, "class", (row["class"], row["path"]), [
+                ("not where it grew", more[0] > more[1] or all_ > row["objects"] - len(before) or row["objects"] == len(before))], more)
+    if row["path"]:
         way(report, g, "class", row["path"], set(of), row, least=told, upto=True)
+    elif "holder_path" in row:
+        ends = ends_of(g, row["holder_path"], True, None)
+        judge(report, "class", (row["class"], row["holder_path"]), [
+            ("held below: it does not lead to so many", any(len(s.leads_to(o) & set(of)) >= told for o in ends))], (told, len(of)))
 
 
 def largest_holder(report, s, listed):
@@ -310,12 +328,13 @@ def suspects_json(tool, report, paths, s):
 
 HEAD = re.compile(rf".*?: (?:(\d+) snapshots, ({SIZE}) to )?({SIZE}) alive")
 PILE = re.compile(r"\s*(\d+)  (.*), id ([0-9a-f]+)")
-GROWTH = re.compile(rf"\s+([+-]?{SIZE}); ([+-]?{SIZE}) a step; grew in (\d+) of (\d+) steps(.*)")
+GROWTH = re.compile(rf"\s+([+-]?{SIZE}); ([+-]?{SIZE}) a step; grew in (\d+) of (1(?= step\b)|(?!1 )\d+) steps?\b(.*)")
 RETAINS = re.compile(rf"retains ({SIZE}), (> ?100%|[\d.]+%) of all(?:; ({SIZE}) of it in no other suspect)?")
-CLASS = re.compile(rf"\s*(\d+)  (.*): (\d+) objects?, ({SIZE}), retain ({SIZE})(?:; ([+-]?{SIZE}), ([+-]\d+) objects.*)?")
-HELD = re.compile(r"\s+held by (.*?)(?:  \((?:(\d+)%|(\d+)) of( the new)? (\d+)\))?")
+CLASS = re.compile(rf"\s*(\d+)  (.*): (?=(?:1 object\b.*retains|(?!1 )\d+ objects\b.*retain) )(\d+) objects?, ({SIZE}), retains? ({SIZE})"
+                   rf"(?:; ([+-]?{SIZE})(?:, (?=[+-](?:1 object|(?!1 )\d+ objects)\b)([+-][1-9]\d*) objects?)?(?:[,;].*)?)?")
+HELD = re.compile(r"\s+held (?:by|below) (.*?)(?:  \((?:(\d+)%|(\d+)) of( the new| the larger)? (\d+)\))?")
 
-NAMES = re.compile(" {6}(held by|most of it is in|below it:|new in it:|shared with others:) ")  # such lines may end in a name
+NAMES = re.compile(" {6}(held by|held below|most of it is in|below it:|new in it:|shared with others:) ")  # such lines may end in a name
 
 
 def signed(shown, n):
@@ -341,7 +360,7 @@ def suspects_text(tool, report, paths, s, got, columns):
         inner = re.fullmatch(r"\s+most of it is in (.*)", raw)
         if raw.startswith("detached DOM nodes"):
             now, kind = got.get("detached"), "detached"
-        nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retain ({SIZE})(?:; (\d+) in the first snapshot)?", raw)
+        nodes = re.match(rf"  (\d+) nodes? \((.*?)\), retains? ({SIZE})(?:; (\d+) in the first snapshot)?", raw)
         if nodes and kind == "detached" and now:
             judge(report, "detached", raw, [("nodes", int(nodes[1]) == now["nodes"]), ("retained", is_bytes(nodes[3], now["retained"])),
                                             ("nodes of the first snapshot", nodes[4] == (None if len(paths) == 1 else str(now["nodes_before"]))),
@@ -393,12 +412,14 @@ def suspects_text(tool, report, paths, s, got, columns):
             names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]))
         elif held and now:
             steps = split(held[1])
-            names.kept(report, g, raw, columns, steps, now["path"], len(raw) - len(held[1]))
+            names.kept(report, g, raw, columns, steps, now["path"] or now.get("holder_path", []), len(raw) - len(held[1]))
             if kind == "suspect" and g.find(now["id"]):
                 way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto="list_of" in now)
             elif kind == "class" and "path_objects" in now:
-                of = [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", "")) and o not in s.old]
-                way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
+                of = counting(s, [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", ""))])
+                judge(report, "class", raw, [("held by or below", ("held below" in raw) == ("holder_path" in now))])
+                if now["path"]:
+                    way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
                 judge(report, "class", raw, [("how many are held so", int(held[3] or now["path_of"]) == now["path_objects"])], now["path_objects"])
 
 
