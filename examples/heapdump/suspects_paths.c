@@ -50,9 +50,11 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
     links l = { NULL, 0 };
     for (uint32_t at = p->object, above; at != HD_NONE; at = above) {
         bool by_name = at == p->object && p->variable.len;
+        uint32_t head = by_name ? at : s->head[at]; /* the list that the path goes along may be longer */
         above = by_name ? p->scope : s->ways.held_by[at];
         link_push(&l, (chain_link){ at, above, by_name ? variable_reference(s, p) : s->ways.by[at], HD_NONE,
-                                    at == p->object ? LINK_SHOWN : 0, HD_NONE, 0 });
+                                    (at == p->object ? LINK_SHOWN : 0) | (head == at ? 0 : LINK_LIST), head,
+                                    s->length[head] });
     }
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);

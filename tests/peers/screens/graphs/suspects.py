@@ -132,7 +132,7 @@ def suspect_json(report, s, row, others):
     if "list_of" in row:
         lists = re.findall(r"list of (\d+) ", " ".join((row["path"] + row["within"])[-1:]))
         judge(report, "suspect", row, [("its list is longer than on the way", any(int(n) >= row["list_of"] for n in lists))], lists)
-    way(report, g, "suspect", row["path"], {o}, row, upto="list_of" in row)
+    way(report, g, "suspect", row["path"], {o}, row, upto=True)
     if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
         ends = inside.run([(t, (label_of(g, o, i, t),)) for i, _, t in g.steps(o)])
@@ -414,7 +414,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             steps = split(held[1])
             names.kept(report, g, raw, columns, steps, now["path"] or now.get("holder_path", []), len(raw) - len(held[1]))
             if kind == "suspect" and g.find(now["id"]):
-                way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto="list_of" in now)
+                way(report, g, "suspect", steps, {object_of(g, now)}, raw, cut=bool(columns), upto=True)
             elif kind == "class" and "path_objects" in now:
                 of = counting(s, [o for o in range(g.described) if g.live[o] and g.class_of(o) == (now["class"], now.get("scope", ""))])
                 judge(report, "class", raw, [("held by or below", ("held below" in raw) == ("holder_path" in now))])
