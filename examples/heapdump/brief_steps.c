@@ -3,12 +3,20 @@
 #include "steps.h"
 #include "frames.h"
 
-/* The least known name of a chain, never the last one. Of equal ones the second goes first and the first goes last.
-   count: all others are left out. */
+#include <limits.h>
+
+/* The least known name of a chain, never the last one. Of equal ones the second goes first and the first goes last. A
+   root goes after all names but the last one that a programmer knows. count: all others are left out. */
 static uint32_t least_known(const brief_steps *c) {
-    uint32_t worst = c->count;
-    for (uint32_t i = 1; i + 1 < c->count; i++)
+    uint32_t worst = c->count, left = 0;
+    for (uint32_t i = 1; i + 1 < c->count; i++) {
+        left += c->columns[i] != 0;
         if (c->columns[i] && (worst == c->count || c->known[i] < c->known[worst])) worst = i;
+    }
+    if (c->rooted) {
+        bool all = !left || (left == 1 && c->known[worst] >= PROPERTY);
+        return all && c->count > 1 && c->columns[0] ? 0 : worst;
+    }
     if (c->count > 1 && c->columns[0] && (worst == c->count || c->known[0] < c->known[worst])) worst = 0;
     return worst;
 }
@@ -21,11 +29,37 @@ static bool is_sought(const brief_steps *c, uint32_t name) {
     return true;
 }
 
+/* Where a step says "list of 10"; its end: it does not. */
+static size_t list_in(hd_str text) {
+    static const char words[] = "list of ";
+    for (size_t i = 0, n = sizeof words - 1; i + n < text.len; i++)
+        if ((!i || text.data[i - 1] == ' ') && !memcmp(text.data + i, words, n) && text.data[i + n] >= '0' &&
+            text.data[i + n] <= '9') return i;
+    return text.len;
+}
+
+/* "head: list of 10…": a list without its class. NULL: it is no list, or no shorter so. To be freed. */
+static char *brief_list(hd_str text) {
+    size_t n = list_in(text) + strlen("list of ");
+    char *out;
+    while (n < text.len && text.data[n] != ' ') n++;
+    if (n + strlen("\xe2\x80\xa6") >= text.len) return NULL;
+    if (asprintf(&out, "%.*s\xe2\x80\xa6", (int)n, text.data) < 0) return needed(NULL);
+    return out;
+}
+
 /* Saves columns without the loss of a name: first brief marks, then "bus" for "bus: EventEmitter". */
 static bool keep_briefly(brief_steps *c, uint32_t name) {
     hd_str *text = c->names[name];
     size_t label = 0;
     if (!c->brief) return c->brief = true;
+    if (list_in(*text) < text->len) {
+        char *list = brief_list(*text);
+        if (!list) return false;
+        free((char *)(uintptr_t)text->data);
+        *text = hd_cstr(list), c->columns[name] = columns_of(*text);
+        return true;
+    }
     while (label + 1 < text->len && (text->data[label] != ':' || text->data[label + 1] != ' ')) label++;
     if (!label || label + 1 >= text->len) return false;
     text->len = label;
@@ -33,10 +67,12 @@ static bool keep_briefly(brief_steps *c, uint32_t name) {
     return true;
 }
 
-/* The same for a name that is sought, or else for any other. */
+/* The same for a name that is sought, or else for any other; for a root, which has no label, the others alone. */
 static bool keep_any_briefly(brief_steps *c, uint32_t name) {
-    if (keep_briefly(c, name)) return true;
-    for (uint32_t i = 0; i + 1 < c->count; i++)
+    bool root = c->rooted && !name;
+    if (root && !c->brief) return c->brief = true;
+    if (!root && keep_briefly(c, name)) return true;
+    for (uint32_t i = c->rooted; i + 1 < c->count; i++)
         if (c->columns[i] && c->known[i] >= PROPERTY && keep_briefly(c, i)) return true;
     return false;
 }
@@ -53,15 +89,6 @@ static int64_t columns_of_chain(const brief_steps *c) {
         used += BETWEEN_NAMES + (left_out ? snprintf(NULL, 0, "- %u%s", left_out, mark_end(c)) : c->columns[i]);
     }
     return used;
-}
-
-/* Where a step says "list of 10"; its end: it does not. */
-static size_t list_in(hd_str text) {
-    static const char words[] = "list of ";
-    for (size_t i = 0, n = sizeof words - 1; i + n < text.len; i++)
-        if ((!i || text.data[i - 1] == ' ') && !memcmp(text.data + i, words, n) && text.data[i + n] >= '0' &&
-            text.data[i + n] <= '9') return i;
-    return text.len;
 }
 
 /* The beginning of a text, with "…" if that is not all. */
@@ -111,16 +138,25 @@ static void put_name_back(brief_steps *c, int room) {
     }
 }
 
+/* The columns that the last name keeps beside one that would have to go. */
+static int least_beside(const brief_steps *c, uint32_t name) {
+    enum { BESIDE_LAST_NAME = 8, BESIDE_ROOT = 12, BESIDE_VARIABLE = 20 };
+    if (!c->rooted) return c->known[name] == VARIABLE ? BESIDE_VARIABLE : INT_MAX;
+    if (!name) return BESIDE_ROOT;
+    return c->columns[0] ? INT_MAX : BESIDE_LAST_NAME;
+}
+
 void steps_shorten(brief_steps *c, int room) {
-    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32, LEAST = 8, LEAST_BESIDE_VARIABLE = 20 };
+    enum { MOST_WEIGHED = 64, KEPT_AT_END = 32, LEAST = 8 };
     int64_t over;
     uint32_t i;
     for (i = 1; c->count > MOST_WEIGHED && i < c->count - KEPT_AT_END; i++) c->columns[i] = 0;
-    while ((over = columns_of_chain(c) - room) > 0 && (i = least_known(c)) < c->count)
-        if (!is_sought(c, i) || !keep_any_briefly(c, i)) {
-            if (c->known[i] == VARIABLE && c->columns[c->count - 1] - over >= LEAST_BESIDE_VARIABLE) break;
-            c->columns[i] = 0;
-        }
+    while ((over = columns_of_chain(c) - room) > 0 && (i = least_known(c)) < c->count) {
+        bool sought = is_sought(c, i) || (c->rooted && !i);
+        if (sought && keep_any_briefly(c, i)) continue;
+        if (sought && c->columns[c->count - 1] - over >= least_beside(c, i)) break;
+        c->columns[i] = 0;
+    }
     put_name_back(c, room);
     if (over > 0) {
         hd_str *last = c->names[c->count - 1];
@@ -162,7 +198,7 @@ static char *joined(const brief_steps *c) {
 char *steps_text(const steps *s, int columns) {
     size_t n = (size_t)s->count + 1;
     brief_steps c = { needed(malloc(n * sizeof *c.names)), needed(malloc(n * sizeof *c.known)),
-                      needed(malloc(n * sizeof *c.columns)), s->count, false };
+                      needed(malloc(n * sizeof *c.columns)), s->count, s->rooted, false };
     hd_str *texts = needed(malloc(n * sizeof *texts));
     char *text;
     for (uint32_t i = 0; i < s->count; i++) {

@@ -229,7 +229,8 @@ static char *step_text(const objects *o, const draft *d, const char *what, size_
 
 steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most) {
     draft *d = needed(malloc(((size_t)count + 1) * sizeof *d));
-    steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0 };
+    steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0,
+                count && links[0].holder == HD_NONE };
     drafts all = { .o = o, .list = d, .count = fold(o, links, count, d) };
     uint32_t n = all.count, period, run;
     find_periods(&all);

@@ -26,6 +26,7 @@ typedef struct step {
 typedef struct steps {
     step *list;                  /* the root's first */
     uint32_t count;
+    bool rooted;                 /* the first one is a root */
 } steps;
 
 /* An object of a chain with the reference that leads to it. */
@@ -82,6 +83,7 @@ typedef struct brief_steps {
     known *known;
     int *columns;
     uint32_t count;
+    bool rooted;                 /* the first one is a root: it goes last but for one name */
     bool brief;                  /* "… 3" instead of "… 3 more" */
 } brief_steps;
 /* Shortens a chain until it fits: leaves out the least known names first, then the classes behind names. */

@@ -359,7 +359,7 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more,
     uint64_t work = 0;
     bool lists = false;
     common_step shared[MOST_BACK];
-    steps way = { NULL, 0 };
+    steps way = { NULL, 0, false };
     crowd c;
     crowd_open(s, &c);
     *sharing = 0;

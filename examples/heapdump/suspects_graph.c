@@ -128,9 +128,12 @@ static int match_all(const arguments *a, matched *m) {
 /* Text. ---------------------------------------------------------------------------------------- */
 
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest) {
+    enum { LEAST = 48 };
     if (!way->count) return;
-    int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what) - columns_of(hd_cstr(rest));
-    char *text = steps_text(way, steps_columns(a, room < 24 ? 24 : room));
+    int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what), left = room - columns_of(hd_cstr(rest));
+    char *text;
+    if (left >= LEAST || left >= room) room = left; /* else the rest goes on below, if need be */
+    text = steps_text(way, steps_columns(a, room < 24 ? 24 : room));
     display(out, "      %s %s%s\n", what, text, rest);
     free(text);
 }
@@ -360,7 +363,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
 
 static void json_class_suspect(hd_json *j, const matched *m, const class_suspect *c) {
     class_way w = way_of_class(m, c->class_index, 0);
-    const steps none = { NULL, 0 };
+    const steps none = { NULL, 0, false };
     json_line(j);
     json_class(j, m->shots[m->count - 1].o.graph, c->class_index);
     json_u64(j, "objects", c->last.live_objects);

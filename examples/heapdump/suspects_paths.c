@@ -80,6 +80,7 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
     all = steps_and_free(s, &l, most);
     if (!all.count) return all;
     free(all.list[0].text);      /* the step of the object itself */
+    all.rooted = false;
     memmove(all.list, all.list + 1, --all.count * sizeof *all.list);
     return all;
 }

@@ -12,6 +12,7 @@ enum { MOST_KEYS = 20 };         /* properties with values of one class; more be
 /* A node before lists have their lengths. */
 typedef struct draft_node {
     uint32_t parent, longest;    /* longest: elements of the longest list */
+    uint32_t period;             /* of that list; 0: none */
     uint32_t number, depth;      /* number: its own; after fold_keys the first one of equal nodes */
     char *label, *what;
     char *next;                  /* by which elements of a list hold the next one */
@@ -209,7 +210,7 @@ static void join_list(screen_tree *t, uint32_t object, uint32_t period) {
     t->length[object] = t->length[before] + 1;
     d = &t->nodes[t->node[object]];
     if (d->longest <= t->length[object]) d->longest = t->length[object] + 1;
-    if (!d->next) d->next = names_between(t, object, period);
+    if (!d->next) d->next = names_between(t, object, period), d->period = period;
 }
 
 static void make_nodes(screen_tree *t) {
@@ -286,6 +287,12 @@ static void fold_keys(screen_tree *t) {
     free(list), free(begin);
 }
 
+/* Whether a node is a part of the elements of the list above it. */
+static bool is_part(const screen_tree *t, const draft_node *d) {
+    const draft_node *above = &t->nodes[d->parent];
+    return d->period > 1 && above->period == d->period && above->longest >= d->longest;
+}
+
 /* Nodes come after those above them. */
 static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth, hd_error *err) {
     uint32_t *number = needed(calloc((size_t)t->count + 1, sizeof *number));
@@ -298,7 +305,7 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
             number[n] = number[d->number];
             continue;
         }
-        length = d->longest > 1 ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
+        length = d->longest > 1 && !is_part(t, d) ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
                                 : asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
@@ -366,7 +373,7 @@ static known worth_of(const name_worth *w, hd_str name) {
 
 /* Lines of one row of the listing, from its head on. */
 static void shorten_row(listing *l, const name_worth *w, uint32_t head, int room) {
-    brief_steps c = { NULL, NULL, NULL, 0, false };
+    brief_steps c = { NULL, NULL, NULL, 0, false, false };
     size_t n = 1;
     for (uint32_t i = head; i != HD_NONE; i = l->lines[i].next) n += l->lines[i].name_count;
     c.names = needed(malloc(n * sizeof *c.names)), c.known = needed(malloc(n * sizeof *c.known));

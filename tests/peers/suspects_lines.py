@@ -56,7 +56,7 @@ for n, key in enumerate(keys):
     for i, holder in enumerate((table, key)):
         h.edge(holder, "internal", "%d / part of key (Key @%d) -> value (V @%d) pair in WeakMap (table @%d)" % (2 * n + i + 2, *ids), value)
 h.write("weak.heapsnapshot")
-check("\"as WeakMap key\" is no name", "… 1 more › aRegistryOfAllTheKeys: Array › … 2 more › [] Item", held(screen(80, "weak.heapsnapshot"), "Item"))
+check("\"as WeakMap key\" is no name", "global › aRegistryOfAllTheKeys: Array › … 2 more › [] Item", held(screen(80, "weak.heapsnapshot"), "Item"))
 
 # Classes of one name --------------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ data = h.node("object", "Record", 32)
 h.edge(at, "property", "data", data)
 h.edge(data, "internal", "buffer", h.node("object", "PayloadOfOneRequestOfOneCustomer", 90000))
 h.write("data.heapsnapshot")
-check("of two names the one that fits is shown", "… 2 › data › buffer: PayloadOfOneRequestOfOneCustomer",
+check("of two names the one that fits is shown", "global › … 1 › data › buffer: Payload…estOfOneCustomer",
       held(screen(68, "data.heapsnapshot"), "PayloadOfOneRequestOfOneCustomer"))
 h = Heap()
 first = before = h.node("object", "Node", 100)

@@ -66,7 +66,7 @@ listed(["Part%d" % k for k in range(7)], ["to%d" % k for k in range(7)], 40)
 screen = on_terminal.run([tool, "path", "--class", "Part3", "list.heapsnapshot"], 160,
                          env={**os.environ, "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1"})[0].decode()
 check("path --class on a terminal: one list", (1, True),
-      (screen.count("list of"), "list of 40 Part3 (to3 › to4 › to5 › to6 › to0 › to1 › to2)" in screen))
+      (screen.count("list of"), "head: list of 40 Part0 (to0 › to1 › to2 › to3 › to4 › to5 › to6)" in screen))
 # Two branches behind a common beginning, each with a list of its own.
 h = Heap()
 start = h.variable("jobs", h.node("object", "Queue", 32))

@@ -1,12 +1,14 @@
 """Names that a programmer knows, on a terminal: a printed way against all steps of it, which JSON has.
 
-A way that is too long leaves out steps, "… 3 more" or "… 3", and classes behind names: "bus" for "bus: EventEmitter". A
-variable stays as long as it fits beside the end of the way; so does the last property if no other name is shown."""
+A way that is too long leaves out steps, "… 3 more" or "… 3", and classes behind names: "bus" for "bus: EventEmitter". The
+last variable stays as long as it fits beside the end of the way, and so does the root beside both; so does the last
+property if no other name is shown."""
+import re
 from steps import MORE, split
 from text import like
 from told import clean, judge
 
-END = 20                         # columns that the end of a way keeps beside a variable
+END, WITH_ROOT = 8, 12           # columns that the end of a way keeps beside a variable, and with the root, too
 
 
 def known(g):
@@ -31,6 +33,12 @@ def label_of(step, names):
             return step[:at]
         at = step.find(": ", at + 1)
     return None
+
+
+def brief(step, label):
+    """A step without its class. A list keeps its length."""
+    m = re.match(re.escape(label) + r": list of \d+(?= )", step)
+    return m[0] + "…" if m else label
 
 
 def align(shown, whole):
@@ -62,20 +70,26 @@ def text_with(out, whole, names):
     return " › ".join(parts)
 
 
-def kept(report, g, raw, columns, shown, whole, beside):
-    """beside: columns of the line that are no part of the way."""
+def kept(report, g, raw, columns, shown, whole, beside, rooted=True):
+    """beside: columns of the line that are no part of the way; rooted: it begins with a root."""
     whole = [clean(s) for s in split(" › ".join(whole))]
     out = align(shown, whole)
     if not judge(report, "way on a terminal", raw, [("other steps than in JSON", out is not None)], whole) or not columns:
         return
     variables, properties, perhaps = known(g)
-    mine = {k: label_of(s, variables) for k, s in enumerate(whole[:-1]) if label_of(s, variables)}
+    mine = {k: brief(s, label_of(s, variables)) for k, s in enumerate(whole[:-1]) if label_of(s, variables)}
     facts = []
-    if any(out[k] is None for k in mine) and out[-1]:
-        least = len(text_with(out, whole, mine)) - max(0, len(out[-1]) - END)
+    last = {k: mine[k] for k in sorted(mine)[-1:]}
+    if any(out[k] is None for k in last) and out[-1]:
+        least = len(text_with(out, whole, last)) - max(0, len(out[-1]) - END)
         facts.append(("a variable is left out though it fits", beside + least >= columns))
     named = [k for k, s in enumerate(whole[:-1]) if label_of(s, properties)]
+    if not last and named:
+        last = {named[-1]: brief(whole[named[-1]], label_of(whole[named[-1]], properties))}
+    if rooted and out[0] is None and out[-1]:
+        least = len(text_with(out, whole, {**last, 0: whole[0]})) - max(0, len(out[-1]) - WITH_ROOT)
+        facts.append(("the root is left out though it fits", beside + least >= columns))
     if named and out[-1] and all(out[k] is None for k, s in enumerate(whole[:-1]) if k in named or label_of(s, perhaps)):
-        last = {named[-1]: label_of(whole[named[-1]], properties)}
+        last = {named[-1]: brief(whole[named[-1]], label_of(whole[named[-1]], properties))}
         facts.append(("no name is shown though one fits", beside + len(text_with(out, whole, last)) >= columns))
     judge(report, "way on a terminal", raw, facts, whole)

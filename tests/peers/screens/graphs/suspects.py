@@ -409,7 +409,7 @@ def suspects_text(tool, report, paths, s, got, columns):
         elif held and kind == "suspect" and held[1] == "no path from a root":
             judge(report, kind, raw, [("a root leads to it", object_of(g, now) not in led_to(g))])
         elif inner and now and kind == "suspect":
-            names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]))
+            names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]), rooted=False)
         elif held and now:
             steps = split(held[1])
             names.kept(report, g, raw, columns, steps, now["path"] or now.get("holder_path", []), len(raw) - len(held[1]))
