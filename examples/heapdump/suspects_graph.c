@@ -130,7 +130,8 @@ static int match_all(const arguments *a, matched *m) {
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest) {
     enum { LEAST = 48 };
     if (!way->count) return;
-    int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what), left = room - columns_of(hd_cstr(rest));
+    int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what);
+    int left = room - columns_of(hd_cstr(rest));
     char *text;
     if (left >= LEAST || left >= room) room = left; /* else the rest goes on below, if need be */
     text = steps_text(way, steps_columns(a, room < 24 ? 24 : room));
