@@ -32,8 +32,8 @@ static uint64_t *class_keys(const hd_graph *graph) {
     return key;
 }
 
-/* Whether an object goes on with a tree or list: its place in it says nothing. Objects without a class of the program
-   hold each other by names that tell them apart. */
+/* Whether an object goes on with a tree or list: its place in it is no part of its key. Objects of class Object need
+   the name of the reference, too. */
 static bool goes_on(const shot *s, uint32_t object, step_label label) {
     uint32_t holder = s->ways.held_by[object];
     if (s->class_of[holder] != s->class_of[object] || s->role[object] != OF_PROGRAM) return false;
@@ -124,8 +124,8 @@ static bool is_alike(const shot *s, uint32_t object, uint32_t other) {
     return other != HD_NONE && s->class_of[object] == s->class_of[other] && s->role[other] == OF_PROGRAM;
 }
 
-/* The first node of a tree: of objects of one class with up to five others between. Two nodes that hold each other are
-   one, unless their class says nothing. */
+/* The first node of a tree: objects of one class with up to five others between. Two nodes that hold each other are
+   a tree, unless they are of class Object. */
 static uint32_t top_of_tree(const shot *s, uint32_t object) {
     enum { MOST_PARTS = 6 };
     hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
@@ -139,8 +139,8 @@ static uint32_t top_of_tree(const shot *s, uint32_t object) {
     return object;
 }
 
-/* The nearest object of the program that more than half of n objects are below, on the shortest paths; HD_NONE: none,
-   or one that holds what has nothing to do with each other. A tree counts as one object. */
+/* The nearest object of the program that more than half of n objects are below, on the shortest paths. A tree counts as
+   one object. HD_NONE: no such object, or one whose children are unrelated. */
 static uint32_t holder_of_most(const shot *s, const uint32_t *list, uint32_t n, uint32_t *sharing) {
     const ways *w = &s->ways;
     uint32_t *behind = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, sizeof *behind));

@@ -30,8 +30,8 @@ static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     return engine;
 }
 
-/* By class: whether its name says nothing of the program: closures, scopes, texts, numbers, the global object. Freed by
-   the caller. */
+/* By class: whether it is none of the program: closures, scopes, texts, numbers, the global object. Freed by the
+   caller. */
 static uint8_t *vague_classes(const shot *s) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *vague = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
@@ -62,7 +62,7 @@ static int retain_exactly(const shot *s, hd_class_row *rows, uint32_t n) {
     return DONE;
 }
 
-/* Classes of the program come first. A class whose name says nothing follows, if one of them retains half of what it
+/* Classes of the program come first. A class of closures or texts follows, if one of them retains half of what it
    retains. */
 static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n) {

@@ -305,8 +305,10 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
             number[n] = number[d->number];
             continue;
         }
-        length = d->longest > 1 && !is_part(t, d) ? asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next)
-                                : asprintf(&text, "%s%s", d->label, d->what);
+        if (d->longest > 1 && !is_part(t, d))
+            length = asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next);
+        else
+            length = asprintf(&text, "%s%s", d->label, d->what);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
                                  &number[n], err);
