@@ -10,8 +10,9 @@ typedef struct moved {
 
 enum { NEW, GONE, CHANGED, KINDS };
 
-static const char *const kind_title[KINDS] = { "new objects", "objects that are gone",
-                                               "objects of another size" };
+static const char *const kind_title[KINDS][2] = { { "new objects", "new object" },
+                                                  { "objects that are gone", "object that is gone" },
+                                                  { "objects of another size", "object of another size" } };
 static const char *const kind_name[KINDS] = { "new", "gone", "changed" };
 
 static uint64_t by_how_much(const moved *m) {
@@ -107,7 +108,7 @@ void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
         moved *list;
         size_t n = moved_of(p, kind, &list), i;
         if (n)
-            display(out, "\n%zu %s\n%14s %*s %*s  class\n", n, kind_title[kind], "bytes", id_columns[0], "id before",
+            display(out, "\n%zu %s\n%14s %*s %*s  class\n", n, kind_title[kind][n == 1], "bytes", id_columns[0], "id before",
                     id_columns[1], "id after");
         for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, id_columns, &list[i]);
         put_more(out, n, i);

@@ -117,7 +117,7 @@ for name, arguments, title, pattern in [
         check(f"{name}: no line is wider", [], [line for line in lines if len(line) > 80])
 lines = run("diff", "ids-1.heapsnapshot", "ids-2.heapsnapshot").split("\n")
 for title, pattern in ("id before", r".*?(\d{19}) +-"), ("id after", r".*? - +(\d{19})"):
-    part = [i for i, line in enumerate(lines) if ("gone" if title == "id before" else "new objects") in line and line[:1].isdigit()][0]
+    part = [i for i, line in enumerate(lines) if ("gone" if title == "id before" else "new object") in line and line[:1].isdigit()][0]
     check(f"diff: {title} of 19 digits", *ends(lines[part:], title, pattern))
 
 

@@ -128,7 +128,7 @@ def main():
             continue
         keys = next(iter(rows.values())).keys() if rows else ()
         expect('classes of objects', rows, {c['class']: {k: c[k] for k in keys} for c in found['identity']['classes']})
-        for kind, title in (('new', 'new objects'), ('gone', 'objects that are gone'), ('changed', 'objects of another size')):
+        for kind, title in (('new', 'new objects?'), ('gone', 'objects? that (?:is|are) gone'), ('changed', 'objects? of another size')):
             expect(kind, lists[kind], listed(found['identity'], kind))
             expect(kind + ', how many', len(lists[kind]), found['identity'][kind]['count'])
             n = re.search(rf'^(\d+) {title}$', screen, re.M)

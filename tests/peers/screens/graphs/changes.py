@@ -124,7 +124,10 @@ def run(tool, report, arguments):
 CHANGE = re.compile(r"\s*(?P<change>[+-]?\d+)\s+(?P<before>\d+)\s+(?P<after>\d+)\s+(?P<objects>[+-]?\d+)  (?P<name>.*)")
 KEPT = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([+-]?\d+)\s+(\d+)  (.*)")
 MOVED = re.compile(r"\s*([+-]?\d+)\s+(\S+)\s+(\S+)  (.*)")
-TITLES = {"new objects": "new", "objects that are gone": "gone", "objects of another size": "changed"}
+TITLES = {"new objects": "new", "objects that are gone": "gone", "objects of another size": "changed",
+          "new object": "new", "object that is gone": "gone", "object of another size": "changed"}
+ONE = "new object|object that is gone|object of another size"
+MANY = "new objects|objects that are gone|objects of another size"
 
 
 def diff(tool, report, paths, a, b, live, columns):
@@ -145,7 +148,7 @@ def diff(tool, report, paths, a, b, live, columns):
     rows = change.rows() if change.pairs is not None and not live else None
     for raw in out.split("\n"):
         m, k, v = CHANGE.fullmatch(raw), KEPT.fullmatch(raw), MOVED.fullmatch(raw)
-        title = re.fullmatch(r"(\d+) (new objects|objects that are gone|objects of another size)", raw)
+        title = re.fullmatch(rf"(?=1 (?:{ONE})$|(?!1 )\d+ (?:{MANY})$)(\d+) (.*)", raw)
         more = re.match(r"\.\.\. (\d+) more", raw)
         if raw.startswith("object by object"):
             part = "kept"
