@@ -279,15 +279,28 @@ static void put_more_runs(growing *t, size_t count) {
     text_put(t, more, strlen(more));
 }
 
+/* Columns that are left for one name beside "… 3 more". */
+static int room_of_end(size_t n, int columns) { return columns - snprintf(NULL, 0, "%zu more", n - 1) - 2 - BETWEEN; }
+
 /* The one name at an end, shortened, and how many others there are. */
 static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
-    char more[40];
-    int left = columns - snprintf(more, sizeof more, "%zu more", n - 1) - 2 - BETWEEN;
+    int left = room_of_end(n, columns);
     char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8, true);
     if (!from_start) put_more_runs(t, n - 1), text_put(t, CALLS, strlen(CALLS));
     text_put(t, name, strlen(name));
     if (from_start) put_more_runs(t, n - 1);
     free(name);
+}
+
+/* Leaves out the place of the name that a line is about if all names fit then, and if it had to go anyway. */
+static bool fit_without_place(run *runs, size_t n, int used, int columns, bool from_start) {
+    run *r = &runs[from_start ? 0 : n - 1];
+    char *name = run_name(r, columns, false);
+    int shorter = columns_of(hd_cstr(name));
+    if (r->columns <= room_of_end(n, columns) || used - r->columns + shorter > columns) return free(name), false;
+    free(r->name);
+    r->name = name, r->columns = shorter;
+    return true;
 }
 
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start) {
@@ -311,7 +324,8 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
     for (size_t i = 0; i < n; i++) used += runs[i].columns + BETWEEN;
     text_put(&t, "", 0);
     shown = columns ? that_fit(runs, n, columns, from_start) : 2;
-    if (columns ? used <= columns : n <= ALL_SHOWN) {
+    if (columns ? used <= columns || (n > 1 && !shown && fit_without_place(runs, n, used, columns, from_start))
+                : n <= ALL_SHOWN) {
         put_runs(&t, runs, 0, n);
     } else if (n <= 2 || !shown) {
         if (n == 1) {

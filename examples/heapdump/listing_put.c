@@ -93,7 +93,7 @@ static int put_changes(FILE *out, const columns *c, const line *x) {
     const hd_amount *before = &x->amount[0], *after = &x->amount[1];
     bool grown = after->bytes > before->bytes, same = after->bytes == before->bytes;
     const char *sign = grown ? "+" : same ? "" : "-";
-    int width = c->bytes + 2, used = 3 * width;
+    int width = c->bytes + (c->screen->columns && c->screen->columns < 80 ? 1 : 2), used = 3 * width;
     put_style(out, c->screen, same || x->flags & HD_DIFF_NOISE ? PLAIN : grown ? MORE_THAN : LESS_THAN);
     put_signed(out, c, difference(before->bytes, after->bytes),
                !(x->flags & HD_DIFF_NOISE) ? sign : grown ? "~+" : same ? "~" : "~-", width);
@@ -261,7 +261,7 @@ void listing_put(FILE *out, const arguments *a, const screen *s, const listing *
     c.blocks = blocks == HD_UNKNOWN || (after && c.estimates && is_narrow(s)) ? 0 : digits_of(blocks);
     used = (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
     display(out, "  ");
-    put_label_within(out, heap, after, s->columns > used + 20 ? s->columns - used - 3 : s->columns / 2);
+    put_label_within(out, heap, after, !s->columns ? 0 : s->columns > used + 15 ? s->columns - used - 3 : 12);
     display(out, "\n");
     for (uint32_t i = 1; i < l->count; i++) {
         if (l->lines[i].head != i) continue;

@@ -275,14 +275,16 @@ void put_smaller(FILE *out, const arguments *a, const screen *s, const char *wha
 
 /* What a listing leaves out, and how to see it. */
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
+    char text[96];
     put_style(out, s, FAINT);
-    if (hidden)
-        display(out, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)\n", hidden,
-                plural(hidden));
-    if (other_kinds)
-        display(out, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)\n", other_kinds,
-                plural(other_kinds));
-    if (earlier) display(out, "not shown: %zu heap%s of earlier dumps (--all)\n", earlier, plural(earlier));
+    snprintf(text, sizeof text, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)",
+             hidden, plural(hidden));
+    if (hidden) put_wrapped(out, text, s->columns);
+    snprintf(text, sizeof text, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)", other_kinds,
+             plural(other_kinds));
+    if (other_kinds) put_wrapped(out, text, s->columns);
+    snprintf(text, sizeof text, "not shown: %zu heap%s of earlier dumps (--all)", earlier, plural(earlier));
+    if (earlier) put_wrapped(out, text, s->columns);
     put_style(out, s, PLAIN);
 }
 
