@@ -137,16 +137,13 @@ static int class_total(const arguments *a, const objects *o, hd_total *total) {
 static void put_retained(FILE *out, const arguments *a, const screen *s, const objects *o, uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t retained = o->dominators->retained[object];
-    hd_str name = name_of(o, object);
-    int room = s->columns ? s->columns - 37 - o->id_columns : 0;
     put_style(out, s, retained >= o->dominators->bytes / 10 && retained ? STRONG : PLAIN);
     put_bytes(out, a, retained, 12);
     put_style(out, s, PLAIN);
     put_share(out, retained, o->dominators->bytes);
     display(out, " "), put_bytes(out, a, x.size, 12);
     display(out, " "), put_id(out, o, x.id, o->id_columns), display(out, "  ");
-    room -= put_class_within(out, s, o->graph, x.class_index, name.len ? room / 2 : room);
-    if (name.len && (!s->columns || room > 8)) display(out, "  "), put_name_within(out, s, name, room - 2);
+    put_object_within(out, s, o, object, s->columns - 37 - o->id_columns);
     display(out, "\n");
 }
 

@@ -333,35 +333,35 @@ static int facts_find(const char *file, const hd_dart *dart, dart_facts *f) {
     return DONE;
 }
 
-static void put_length(FILE *out, const hd_graph *graph, const hd_length_row *row) {
-    display(out, "%12llu %10llu %14llu %10llu  ", (unsigned long long)row->length,
-            (unsigned long long)row->objects, (unsigned long long)row->bytes,
-            (unsigned long long)hd_graph_object(graph, row->object).id);
+static void put_length(const arguments *a, FILE *out, const hd_graph *graph, const hd_length_row *row) {
+    display(out, "%12llu %10llu ", (unsigned long long)row->length, (unsigned long long)row->objects);
+    put_bytes(out, a, row->bytes, 12);
+    display(out, " %10llu  ", (unsigned long long)hd_graph_object(graph, row->object).id);
     put_class(out, graph, row->class_index);
     fputc('\n', out);
 }
 
-static void put_lengths(FILE *out, const hd_graph *graph, const dart_facts *f, uint32_t most) {
-    uint32_t n = f->lengths->count, i;
+static void put_lengths(const arguments *a, FILE *out, const hd_graph *graph, const dart_facts *f) {
+    uint32_t n = f->lengths->count, most = shown_of(a, 5), i;
     if (!n) return;
-    display(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %14s %10s  %s\n",
+    display(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %12s %10s  %s\n",
             "length", "objects", "bytes", "first id", "class");
-    for (i = 0; i < n && i < most; i++) put_length(out, graph, &f->lengths->rows[i]);
+    for (i = 0; i < n && i < most; i++) put_length(a, out, graph, &f->lengths->rows[i]);
     put_more(out, n, i);
     if (i == n) return;
     display(out, "the longest\n");
-    for (i = 0; i < n && i < most; i++) put_length(out, graph, f->longest[i]);
+    for (i = 0; i < n && i < most; i++) put_length(a, out, graph, f->longest[i]);
 }
 
-static void put_libraries(FILE *out, const hd_library_table *table, uint32_t most) {
-    uint32_t i;
-    display(out, "libraries\n%14s %10s %14s %10s %8s  %s\n", "live bytes", "live", "bytes", "objects",
+static void put_libraries(const arguments *a, FILE *out, const hd_library_table *table) {
+    uint32_t most = shown_of(a, 5), i;
+    display(out, "libraries\n%12s %10s %12s %10s %8s  %s\n", "live bytes", "live", "bytes", "objects",
             "classes", "library");
     for (i = 0; i < table->count && i < most; i++) {
         const hd_library_row *row = &table->rows[i];
-        display(out, "%14llu %10llu %14llu %10llu %8llu  ", (unsigned long long)row->live_bytes,
-                (unsigned long long)row->live_objects, (unsigned long long)row->bytes,
-                (unsigned long long)row->objects, (unsigned long long)row->classes);
+        put_bytes(out, a, row->live_bytes, 12), display(out, " %10llu ", (unsigned long long)row->live_objects);
+        put_bytes(out, a, row->bytes, 12);
+        display(out, " %10llu %8llu  ", (unsigned long long)row->objects, (unsigned long long)row->classes);
         if (!row->name.len && !row->uri.len) display(out, "(the VM's own)");
         put_name(out, row->name);
         if (row->uri.len) display(out, row->name.len ? "  (" : "("), put_name(out, row->uri), fputc(')', out);
@@ -374,21 +374,24 @@ int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dar
     hd_dart_header_info h = hd_dart_header(dart);
     dart_facts f;
     if (facts_find(file, dart, &f)) return BAD_INPUT;
-    display(out, "%12llu objects that the root holds, %llu bytes\n", (unsigned long long)f.live.objects,
-            (unsigned long long)f.live.bytes);
-    display(out, "%12zu external properties\n", hd_dart_external_count(dart));
+    display(out, "%12llu object%s that the root holds, ", (unsigned long long)f.live.objects, plural(f.live.objects));
+    put_bytes_named(out, a, f.live.bytes), fputc('\n', out);
+    display(out, "%12zu external propert%s\n", hd_dart_external_count(dart),
+            hd_dart_external_count(dart) == 1 ? "y" : "ies");
     if (h.has_identity)
-        display(out, "%12llu identity hash codes that are not 0\n", (unsigned long long)f.identities);
+        display(out, "%12llu identity hash code%s not 0\n", (unsigned long long)f.identities,
+                f.identities == 1 ? " that is" : "s that are");
     else display(out, "             no identity hash codes\n");
     display(out, "isolate "), put_name(out, h.name);
-    display(out, ", flags %llu; as the VM counts: %llu bytes of objects, %llu external, %llu capacity\n",
-            (unsigned long long)h.flags, (unsigned long long)h.shallow_size,
-            (unsigned long long)h.external_size, (unsigned long long)h.capacity);
+    display(out, ", flags %llu; as the VM counts: ", (unsigned long long)h.flags);
+    put_bytes_named(out, a, h.shallow_size), display(out, " of objects, ");
+    put_bytes(out, a, h.external_size, 0), display(out, " external, ");
+    put_bytes(out, a, h.capacity, 0), display(out, " capacity\n");
     display(out, "objects by their data\n");
     for (uint32_t tag = 0; tag < TAGS; tag++)
         display(out, "%12llu %s\n", (unsigned long long)f.tags[tag], hd_dart_tag_name(tag));
-    put_libraries(out, f.libraries, shown_of(a, 5));
-    put_lengths(out, hd_dart_graph(dart), &f, shown_of(a, 5));
+    put_libraries(a, out, f.libraries);
+    put_lengths(a, out, hd_dart_graph(dart), &f);
     facts_free(&f);
     return DONE;
 }

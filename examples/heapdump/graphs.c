@@ -1,25 +1,63 @@
 /* Objects that hold each other in info, diff, tree and convert. */
 
 #include "dart.h"
+#include "figures.h"
+#include "references.h"
+
+/* "12 objects". */
+static void put_count(FILE *out, int width, uint64_t n, const char *one, const char *many) {
+    display(out, "%*llu %s", width, (unsigned long long)n, n == 1 ? one : many);
+}
+
+/* References that are not strong, by kind if not all of these are weak. */
+static void put_kinds(FILE *out, const objects *o) {
+    static const char *const name[REFERENCE_KINDS][2] = {
+        [WEAK_REFERENCE] = { "weak", "weak" }, [EPHEMERON_KEY] = { "ephemeron key", "ephemeron keys" },
+        [EPHEMERON_VALUE] = { "ephemeron value", "ephemeron values" }, [SHORTCUT] = { "shortcut", "shortcuts" },
+        [TO_PAGE_OBJECT] = { "from the engine to a page object", "from the engine to page objects" }
+    };
+    uint64_t counts[REFERENCE_KINDS] = { 0 }, all = 0;
+    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++) {
+        hd_object x = hd_graph_object(o->graph, i);
+        for (uint32_t r = 0; x.kinds && r < x.reference_count; r++)
+            if (x.kinds[r] != HD_REFERENCE_STRONG) counts[kind_of_reference(o, i, r)]++, all++;
+    }
+    if (counts[WEAK_REFERENCE] == all) {
+        display(out, ", %llu of them weak\n", (unsigned long long)all);
+        return;
+    }
+    display(out, ", %llu of them not strong", (unsigned long long)all);
+    for (size_t k = 0, n = 0; k < REFERENCE_KINDS; k++)
+        if (counts[k]) display(out, n++ ? ", " : ": "), put_count(out, 0, counts[k], name[k][0], name[k][1]);
+    fputc('\n', out);
+}
 
 /* In a Dart snapshot the one object without a record is a sentinel for objects that the VM left out. convert writes
    weak references so, too: a class of Dart has a reference for each field. */
-void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart) {
+static void put_missing(FILE *out, const hd_graph_summary *s, bool is_dart) {
+    if (is_dart) {
+        put_count(out, 12, s->missing_references, "reference", "references");
+        display(out, " to id 0 (left out by the VM, or weak in a converted snapshot)\n");
+    } else if (s->missing_objects) {
+        put_count(out, 12, s->missing_objects, "object", "objects");
+        display(out, " that no record describes, from ");
+        put_count(out, 0, s->missing_references, "reference", "references");
+        display(out, " and "), put_count(out, 0, s->missing_roots, "root", "roots"), fputc('\n', out);
+    }
+    if (!s->missing_classes && (!s->missing_objects || is_dart)) return;
+    put_count(out, 12, s->missing_classes, "class", "classes"), display(out, " that no record describes\n");
+}
+
+void graph_info_text(const arguments *a, FILE *out, const hd_dump *dump, const hd_graph *graph) {
+    objects o = { .dump = (hd_dump *)(uintptr_t)dump, .graph = graph };
     hd_graph_summary s = hd_graph_summarize(graph);
-    display(out, "%12llu object%s of %llu class%s, %llu byte%s\n", (unsigned long long)s.objects, plural(s.objects),
-            (unsigned long long)s.classes, s.classes == 1 ? "" : "es", (unsigned long long)s.bytes, plural(s.bytes));
-    display(out, "%12llu reference%s, %llu of them weak\n%12llu root%s, %llu of them weak\n",
-            (unsigned long long)s.references, plural(s.references), (unsigned long long)s.weak_references,
-            (unsigned long long)s.roots, plural(s.roots), (unsigned long long)s.weak_roots);
-    if (is_dart)
-        display(out, "%12llu references to id 0 (left out by the VM, or weak in a converted snapshot)\n",
-                (unsigned long long)s.missing_references);
-    else if (s.missing_objects)
-        display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n",
-                (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
-                (unsigned long long)s.missing_roots);
-    if (s.missing_classes || (s.missing_objects && !is_dart))
-        display(out, "%12llu classes that no record describes\n", (unsigned long long)s.missing_classes);
+    put_count(out, 12, s.objects, "object", "objects"), display(out, " of ");
+    put_count(out, 0, s.classes, "class", "classes"), display(out, ", ");
+    put_bytes_named(out, a, s.bytes), fputc('\n', out);
+    put_count(out, 12, s.references, "reference", "references"), put_kinds(out, &o);
+    put_count(out, 12, s.roots, "root", "roots");
+    display(out, ", %llu of them weak\n", (unsigned long long)s.weak_roots);
+    put_missing(out, &s, hd_dump_dart(dump) != NULL);
 }
 
 void graph_info_json(hd_json *j, const hd_graph *graph, bool is_dart) {
@@ -54,13 +92,14 @@ void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
 }
 
 /* The domains of a .NET dump, each on its own. */
-void netcf_info(FILE *out, const hd_netcf *netcf) {
+void netcf_info(const arguments *a, FILE *out, const hd_dump *dump) {
+    const hd_netcf *netcf = hd_dump_netcf(dump);
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
         hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
         display(out, "application domain "), put_name(out, d.name);
         display(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
                 (unsigned long long)d.begin_ms, (unsigned long long)d.end_ms);
-        graph_info_text(out, d.graph, false);
+        graph_info_text(a, out, dump, d.graph);
     }
 }
 
@@ -82,12 +121,15 @@ int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_h
     return DONE;
 }
 
-static void diff_class_text(FILE *out, const hd_class_change *c) {
-    put_change(out, c->bytes[0], c->bytes[1], 14);
-    display(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
-    put_change(out, c->objects[0], c->objects[1], 10);
-    display(out, "  "), put_scoped(out, c->name, c->scope);
-    fputc('\n', out);
+static bool has_changed(const hd_class_change *c) {
+    return c->bytes[0] != c->bytes[1] || c->objects[0] != c->objects[1];
+}
+
+static void class_figures(const arguments *a, const hd_class_change *c, figures *f) {
+    figure_change(f, a, 0, c->bytes[0], c->bytes[1]);
+    figure_bytes(f, a, 1, c->bytes[0]);
+    figure_bytes(f, a, 2, c->bytes[1]);
+    figure_count(f, 3, c->objects[0], c->objects[1]);
 }
 
 static void diff_class_json(hd_json *j, const hd_class_change *c) {
@@ -101,19 +143,32 @@ static void diff_class_json(hd_json *j, const hd_class_change *c) {
     hd_json_end(j);
 }
 
-/* Classes that grew, then the others, each the largest change first. */
+/* Classes that grew, then the others, each the largest change first. NULL: the end. */
+static const hd_class_change *next_change(const hd_graph_change *change, uint32_t *at) {
+    for (; *at < 2 * change->count; ++*at) {
+        const hd_class_change *c = &change->rows[*at % change->count];
+        if (has_changed(c) && (c->bytes[1] > c->bytes[0]) == (*at < change->count)) return ++*at, c;
+    }
+    return NULL;
+}
+
 static void diff_classes(const arguments *a, answer *r, const hd_graph_change *change) {
-    uint32_t most = shown_of(a, HD_NONE), shown = 0;
-    if (!a->json) display(r->text, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
-    for (int grew = 1; grew >= 0; grew--)
-        for (uint32_t i = 0; i < change->count && shown < most; i++) {
-            const hd_class_change *c = &change->rows[i];
-            if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
-            if ((c->bytes[1] > c->bytes[0]) != grew) continue;
-            shown++;
-            if (a->json) diff_class_json(&r->json, c);
-            else diff_class_text(r->text, c);
+    static const figure_column columns[] = { { "change", ALWAYS }, { "before", IF_WIDE }, { "after", ALWAYS },
+                                             { "objects", ALWAYS } };
+    screen s = screen_of(a);
+    figures f = figures_of(&s, columns, 4);
+    const hd_class_change *c;
+    uint32_t most = shown_of(a, HD_NONE);
+    for (uint32_t at = 0, n = 0; !a->json && n < most && (c = next_change(change, &at)); n++)
+        class_figures(a, c, &f), figures_measure(&f);
+    if (!a->json) figures_put_titles(r->text, &f);
+    for (uint32_t at = 0, n = 0; n < most && (c = next_change(change, &at)); n++) {
+        if (a->json) {
+            diff_class_json(&r->json, c);
+            continue;
         }
+        class_figures(a, c, &f), figures_put(r->text, &f, c->name, c->scope);
+    }
 }
 
 /* Whether what a diff of classes does not know was asked for. */

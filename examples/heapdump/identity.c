@@ -1,6 +1,7 @@
 /* Which object of one snapshot is which of another, in diff: V8's by ids, Dart's by identity hash codes. */
 
 #include "dart.h"
+#include "figures.h"
 
 /* An object that went, came, or has another size. */
 typedef struct moved {
@@ -10,9 +11,9 @@ typedef struct moved {
 
 enum { NEW, GONE, CHANGED, KINDS };
 
-static const char *const kind_title[KINDS][2] = { { "new objects", "new object" },
-                                                  { "objects that are gone", "object that is gone" },
-                                                  { "objects of another size", "object of another size" } };
+static const char *const kind_title[KINDS] = { "new objects", "objects that are gone",
+                                               "objects of another size" };
+static const char *const kind_title_of_one[KINDS] = { "new object", "object that is gone", "object of another size" };
 static const char *const kind_name[KINDS] = { "new", "gone", "changed" };
 
 static uint64_t by_how_much(const moved *m) {
@@ -56,18 +57,26 @@ static bool identity_changed(const hd_identity_row *r) {
 /* The class has this scope in all lists. A Dart library without a name is known by its address. */
 static hd_str scope_of(const hd_identity_row *r) { return r->library.len ? r->library : r->library_uri; }
 
-static void put_moved(FILE *out, const identity_pair *p, const int id_columns[2], const moved *m) {
-    int side = m->object[0] == HD_NONE;
-    const hd_graph *graph = p->graph[side];
-    put_change(out, m->bytes[0], m->bytes[1], 14);
-    for (int k = 0; k < 2; k++) {
-        if (m->object[k] == HD_NONE) display(out, " %*s", id_columns[k], "-");
-        else
-            display(out, " %*llu", id_columns[k],
-                    (unsigned long long)hd_graph_object(p->graph[k], m->object[k]).id);
+static void moved_figures(const arguments *a, const identity_pair *p, const moved *m, figures *f) {
+    figure_change(f, a, 0, m->bytes[0], m->bytes[1]);
+    for (int k = 0; k < 2; k++) figure_id(f, 1 + k, p->graph[k], m->object[k]);
+}
+
+static void put_moved(const arguments *a, FILE *out, const screen *s, const identity_pair *p, const moved *list,
+                      size_t count) {
+    static const figure_column columns[2][3] = { /* V8's objects have one id in both snapshots */
+        { { "bytes", ALWAYS }, { "id before", IF_ANY }, { "id after", IF_WIDE } },
+        { { "bytes", ALWAYS }, { "id before", IF_ANY }, { "id after", IF_ANY } }
+    };
+    figures f = figures_of(s, columns[p->side[0] || list[0].object[0] == HD_NONE], 3);
+    for (size_t i = 0; i < count; i++) moved_figures(a, p, &list[i], &f), figures_measure(&f);
+    figures_put_titles(out, &f);
+    for (size_t i = 0; i < count; i++) {
+        int side = list[i].object[0] == HD_NONE;
+        hd_object x = hd_graph_object(p->graph[side], list[i].object[side]);
+        hd_class c = hd_graph_class(p->graph[side], x.class_index);
+        moved_figures(a, p, &list[i], &f), figures_put(out, &f, c.name, c.scope);
     }
-    display(out, "  "), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
-    fputc('\n', out);
 }
 
 /* False if objects only have other classes: a detached node has another class than before. */
@@ -81,37 +90,50 @@ static bool is_any_changed(const identity_pair *p) {
     return n != 0;
 }
 
+static void identity_figures(const arguments *a, const hd_identity_row *r, figures *f) {
+    figure_bytes(f, a, 0, r->bytes[1] - r->kept_bytes[1]);
+    figure_number(f, 1, r->objects[1] - r->kept);
+    figure_bytes(f, a, 2, r->bytes[0] - r->kept_bytes[0]);
+    figure_number(f, 3, r->objects[0] - r->kept);
+    figure_change(f, a, 4, r->kept_bytes[0], r->kept_bytes[1]);
+    figure_number(f, 5, r->kept);
+}
+
+/* Classes with objects that are new, gone or of another size. */
+static void put_identity_classes(const arguments *a, FILE *out, const screen *s, const identity_pair *p) {
+    static const figure_column columns[] = { { "new bytes", ALWAYS }, { "new", ALWAYS }, { "gone bytes", ALWAYS },
+                                             { "gone", ALWAYS }, { "change of kept", IF_ANY }, { "kept", IF_WIDE } };
+    figures f = figures_of(s, columns, 6);
+    uint32_t most = shown_of(a, HD_NONE);
+    for (int put = 0; put < 2; put++) {
+        for (uint32_t i = 0, n = 0; i < p->change->count && n < most; i++) {
+            const hd_identity_row *r = &p->change->rows[i];
+            if (!identity_changed(r)) continue;
+            n++;
+            identity_figures(a, r, &f);
+            if (put) figures_put(out, &f, r->name, scope_of(r));
+            else figures_measure(&f);
+        }
+        if (!put) figures_put_titles(out, &f);
+    }
+}
+
 void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
-    const int id_columns[2] = { id_columns_of(p->graph[0], false), id_columns_of(p->graph[1], false) };
-    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+    screen s = screen_of(a);
     display(out, "\nobject by object%s", p->side[0] ? ", of those that have an identity hash code" : "");
     if (!is_any_changed(p)) {
         display(out, ": none is new, gone or of another size\n");
         return;
     }
     display(out, "\n");
-    display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
-            "change of kept", "kept", "class");
-    for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
-        const hd_identity_row *r = &p->change->rows[i];
-        if (!identity_changed(r)) continue;
-        shown++;
-        display(out, "%14llu %10llu %14llu %10llu ", (unsigned long long)(r->bytes[1] - r->kept_bytes[1]),
-                (unsigned long long)(r->objects[1] - r->kept),
-                (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
-                (unsigned long long)(r->objects[0] - r->kept));
-        put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
-        display(out, " %10llu  ", (unsigned long long)r->kept), put_scoped(out, r->name, scope_of(r));
-        fputc('\n', out);
-    }
+    put_identity_classes(a, out, &s, p);
     for (int kind = NEW; kind < KINDS; kind++) {
         moved *list;
-        size_t n = moved_of(p, kind, &list), i;
-        if (n)
-            display(out, "\n%zu %s\n%14s %*s %*s  class\n", n, kind_title[kind][n == 1], "bytes", id_columns[0], "id before",
-                    id_columns[1], "id after");
-        for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, id_columns, &list[i]);
-        put_more(out, n, i);
+        size_t n = moved_of(p, kind, &list), shown = shown_of(a, 10);
+        if (shown > n) shown = n;
+        if (n) display(out, "\n%zu %s\n", n, n == 1 ? kind_title_of_one[kind] : kind_title[kind]);
+        if (n) put_moved(a, out, &s, p, list, shown);
+        put_more(out, n, shown);
         free(list);
     }
 }

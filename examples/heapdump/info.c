@@ -131,8 +131,8 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
     display(out, "%s: %s", file, hd_dump_format(dump)->name);
     if (hd_dump_graph(dump)) {
         fputc('\n', out);
-        if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
-        else graph_info_text(out, hd_dump_graph(dump), hd_dump_dart(dump) != NULL);
+        if (hd_dump_netcf(dump)) netcf_info(a, out, dump);
+        else graph_info_text(a, out, dump, hd_dump_graph(dump));
         return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump))
                                   : info_facts(file, dump, fact_text, out);
     }

@@ -162,12 +162,12 @@ static hd_str value_of(const objects *o, uint32_t object) {
     return (hd_str){ text, name.len };
 }
 
-static void put_short_value(FILE *out, const objects *o, uint32_t object) {
+static void put_short_value(FILE *out, const objects *o, uint32_t object, size_t most) {
     if (hd_dump_dart(o->dump)) {
         hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
-        put_value(out, &data, VALUE_COLUMNS);
+        put_value(out, &data, most);
     } else if (name_of(o, object).len) {
-        put_cut(out, name_of(o, object), VALUE_COLUMNS);
+        put_cut(out, name_of(o, object), most);
     }
 }
 
@@ -206,7 +206,7 @@ static bool is_field(const hd_graph *graph, uint32_t object, uint32_t reference,
     return true;
 }
 
-static void put_fields(FILE *out, const objects *o, uint32_t object) {
+static void put_fields(FILE *out, const objects *o, uint32_t object, size_t most) {
     hd_object x = hd_graph_object(o->graph, object);
     uint32_t shown = 0;
     for (uint32_t r = 0; r < x.reference_count && r < 2 * MOST_FIELDS; r++) {
@@ -221,7 +221,7 @@ static void put_fields(FILE *out, const objects *o, uint32_t object) {
         display(out, shown > 1 ? ", " : "  {"), put_name(out, field), display(out, ": ");
         target = hd_graph_object(o->graph, to);
         if (has_value(o, to) && !is_collection(o, to)) {
-            put_short_value(out, o, to);
+            put_short_value(out, o, to, most);
         } else {
             put_name(out, hd_graph_class(o->graph, target.class_index).name);
             display(out, " "), put_id(out, o, target.id, 0);
@@ -362,14 +362,29 @@ static int instances_find(const arguments *a, const objects *o, instances *found
 
 /* Answers. ------------------------------------------------------------------------------------- */
 
+/* What stands behind the class of an object: values of up to `most` bytes. To be freed. */
+static char *behind_class(const objects *o, const origins *from, uint32_t object, size_t most) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    if (has_value(o, object)) display(f, "  "), put_short_value(f, o, object, most);
+    put_fields(f, o, object, most);
+    put_short_origins(f, from, object);
+    if (!o->dominators->below[object]) display(f, "  (garbage)");
+    closed_text(f, &text);
+    return text;
+}
+
 static void put_instance(FILE *out, const arguments *a, const screen *s, const objects *o, const origins *from,
                          uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t retained = o->dominators->retained[object];
     int room = s->columns ? s->columns - o->id_columns - 35 > 25 ? s->columns - o->id_columns - 35 : 25 : 0;
-    char *name = cut_within(hd_graph_class(o->graph, x.class_index).name, room / 2), *rest;
-    size_t size;
-    FILE *tail = needed(open_memstream(&rest, &size));
+    hd_str class_name = hd_graph_class(o->graph, x.class_index).name;
+    char *name, *rest = behind_class(o, from, object, room > VALUE_COLUMNS ? (size_t)room : VALUE_COLUMNS);
+    if (columns_of(hd_cstr(rest)) + columns_of(class_name) > room)
+        free(rest), rest = behind_class(o, from, object, VALUE_COLUMNS);
+    name = cut_within(class_name, room_beside(room, columns_of(hd_cstr(rest))));
     put_style(out, s, retained >= o->dominators->bytes / 10 ? STRONG : PLAIN);
     put_bytes(out, a, retained, 12);
     put_style(out, s, PLAIN);
@@ -377,11 +392,6 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
     display(out, " "), put_bytes(out, a, x.size, 10);
     display(out, " "), put_id(out, o, x.id, o->id_columns);
     display(out, "  %s", name);
-    if (has_value(o, object)) display(tail, "  "), put_short_value(tail, o, object);
-    put_fields(tail, o, object);
-    put_short_origins(tail, from, object);
-    if (!o->dominators->below[object]) display(tail, "  (garbage)");
-    closed_text(tail, &rest);
     put_within(out, rest, room ? room - columns_of(hd_cstr(name)) : 0);
     display(out, "\n");
     free(name), free(rest);
@@ -394,8 +404,11 @@ static void put_found(FILE *out, const arguments *a, const screen *s, const inst
     display(f, "%u object%s", found->count, found->count == 1 ? "" : "s");
     if (a->class_name) display(f, " of class %s", a->class_name);
     display(f, ", "), put_bytes(f, a, found->bytes, 0);
-    display(f, ", retain "), put_bytes(f, a, found->retained.bytes, 0), display(f, " together");
-    if (found->unheld) display(f, "; %llu more are garbage (--garbage)", (unsigned long long)found->unheld);
+    display(f, found->count == 1 ? ", retains " : ", retain "), put_bytes(f, a, found->retained.bytes, 0);
+    if (found->count != 1) display(f, " together");
+    if (found->unheld)
+        display(f, "; %llu more %s garbage (--garbage)", (unsigned long long)found->unheld,
+                found->unheld == 1 ? "is" : "are");
     closed_text(f, &text);
     put_wrapped(out, text, s->columns);
     free(text);

@@ -207,7 +207,7 @@ static const command commands[] = {
               "Of a recording it tells where the resident bytes of each process go, as `record` read it last before\n"
               "the dump: live blocks, what the allocator keeps beside them, stacks, mapped files, other anonymous\n"
               "maps, the recorder. With --all or --dump of each dump.",
-      .options = "all json csv" HEAPS },
+      .options = "all bytes json csv" HEAPS },
     { .name = "validate", .run = run_validate,
       .summary = "what is wrong with a file, and where: for who writes such files",
       .usage = "[OPTIONS] FILE...",
@@ -291,7 +291,9 @@ static const command commands[] = {
       .help = "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
               "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
               "id, to go on from. For V8, also whether a DOM node is detached, the source location, and the call\n"
-              "stack that allocated the object (of snapshots taken while allocations were tracked).",
+              "stack that allocated the object (of snapshots taken while allocations were tracked).\n"
+              "References that do not keep their object alive say why: weak, key or value of an ephemeron (an entry\n"
+              "of a WeakMap), or, as in DevTools, a shortcut or from the engine to an object of the page.",
       .options = "id top all bytes json csv" FILES,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
                   "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"

@@ -6,6 +6,7 @@
 #include "instances.h"
 #include "origins.h"
 #include "paths.h"
+#include "references.h"
 
 enum { NEIGHBOURS = 10, VALUE_UNITS = 60 };
 
@@ -87,33 +88,57 @@ static void put_retained(FILE *out, const arguments *a, const objects *o, uint32
     else display(out, "%12s", "garbage");
 }
 
-static uint32_t kind_of(const objects *o, uint32_t holder, uint32_t reference) {
-    const uint8_t *kinds = hd_graph_object(o->graph, holder).kinds;
-    return kinds ? kinds[reference] : HD_REFERENCE_STRONG;
+static void put_kind(FILE *out, reference_kind kind) {
+    static const char *const texts[REFERENCE_KINDS] = {
+        [WEAK_REFERENCE] = "weak", [EPHEMERON_KEY] = "ephemeron key", [EPHEMERON_VALUE] = "ephemeron value",
+        [SHORTCUT] = "shortcut, not followed", [TO_PAGE_OBJECT] = "page object, not followed"
+    };
+    if (kind) display(out, " (%s)", texts[kind]);
+}
+
+/* "field (weak): ", the reference that leads to or from an object. To be freed. */
+static char *label_text(const objects *o, uint32_t holder, uint32_t reference) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    if (reference != HD_NONE) {
+        if (!put_reference(f, o, holder, reference)) display(f, "[%u]", reference);
+        put_kind(f, kind_of_reference(o, holder, reference));
+        display(f, ": ");
+    }
+    closed_text(f, &text);
+    return text;
+}
+
+/* The class of an object, and its value or name. To be freed. */
+static char *class_and_value(const objects *o, uint32_t object) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    put_class(f, o->graph, hd_graph_object(o->graph, object).class_index);
+    if (hd_dump_dart(o->dump)) {
+        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
+        if (data.tag) display(f, "  "), put_value(f, &data, VALUE_UNITS);
+    }
+    put_known_name(f, o, object);
+    closed_text(f, &text);
+    return text;
 }
 
 /* An object that has to do with the one asked for: by which of whose references, HD_NONE: not by one. */
 static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint32_t object, uint32_t holder,
                           uint32_t reference) {
-    hd_object x = hd_graph_object(o->graph, object);
-    put_id(out, o, x.id, o->id_columns + 2), fputc(' ', out);
+    enum { LEAST = 16 };
+    int columns = screen_of(a).columns, room = columns - o->id_columns - 17;
+    char *label = label_text(o, holder, reference), *rest = class_and_value(o, object), *cut = NULL;
+    put_id(out, o, hd_graph_object(o->graph, object).id, o->id_columns + 2), fputc(' ', out);
     put_retained(out, a, o, object), display(out, "  ");
-    if (reference != HD_NONE) {
-        hd_str field = hd_graph_field(o->graph, holder, reference);
-        uint32_t kind = kind_of(o, holder, reference);
-        uint64_t index = index_of(o, holder, reference);
-        if (field.len) put_name(out, field);
-        else display(out, "[%llu]", (unsigned long long)(index != HD_UNKNOWN ? index : reference));
-        if (kind) display(out, " (%s%s)", kind > HD_REFERENCE_WEAK ? "ephemeron " : "", hd_reference_kind_name(kind));
-        display(out, ": ");
-    }
-    put_class(out, o->graph, x.class_index);
-    if (hd_dump_dart(o->dump)) {
-        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
-        if (data.tag) display(out, "  "), put_value(out, &data, VALUE_UNITS);
-    }
-    put_known_name(out, o, object);
+    if (room < LEAST) room = LEAST;
+    if (columns) cut = cut_within(hd_cstr(label), room_beside(room, columns_of(hd_cstr(rest))));
+    display(out, "%s", cut ? cut : label);
+    put_within(out, rest, columns ? room - columns_of(hd_cstr(cut)) : 0);
     fputc('\n', out);
+    free(label), free(rest), free(cut);
 }
 
 static void put_list_head(FILE *out, const objects *o, const char *title, uint32_t count) {
@@ -227,7 +252,7 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
         json_u64(j, "reference", reference);
         json_index(j, o, holder, reference);
         if (field.len) json_str(j, "field", field);
-        json_text(j, "kind", hd_reference_kind_name(kind_of(o, holder, reference)));
+        json_text(j, "kind", reference_kind_name(kind_of_reference(o, holder, reference)));
     }
     if (hd_dump_dart(o->dump)) {
         hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);

@@ -67,54 +67,80 @@ void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     put_scoped(out, c.name, c.scope);
 }
 
-int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room) {
-    hd_class c = hd_graph_class(graph, class_index);
+int put_scoped_within(FILE *out, const screen *s, hd_str class_name, hd_str scope, int room) {
+    enum { LEAST = 12 };
     char *name;
     int used;
-    if (!s->columns) return put_class(out, graph, class_index), 0;
-    name = cut_within(c.name, room > 12 ? room : 12);
+    if (!s->columns) return put_scoped(out, class_name, scope), 0;
+    name = cut_within(class_name, room > LEAST ? room : LEAST);
     display(out, "%s", name);
     used = columns_of(hd_cstr(name));
     free(name);
-    if (!c.scope.len || used + 4 + columns_of(c.scope) > room) return used;
+    if (!scope.len || used + 4 + columns_of(scope) > room) return used;
     put_style(out, s, FAINT);
-    display(out, "  ("), put_name(out, c.scope), display(out, ")");
+    display(out, "  ("), put_name(out, scope), display(out, ")");
     put_style(out, s, PLAIN);
-    return used + 4 + columns_of(c.scope);
+    return used + 4 + columns_of(scope);
+}
+
+int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room) {
+    hd_class c = hd_graph_class(graph, class_index);
+    return put_scoped_within(out, s, c.name, c.scope, room);
 }
 
 /* In quotes. */
-int put_name_within(FILE *out, const screen *s, hd_str name, int room) {
-    enum { MOST = 60 };
-    char *text;
-    int used;
-    if (!s->columns) return put_cut(out, name, MOST), 0;
-    text = short_name(name, 0);  /* what is shown of it */
-    used = columns_of(hd_cstr(text));
-    if (room > MOST + 3) room = MOST + 3;
+static int put_name_within(FILE *out, hd_str name, int room) {
+    char *text = short_name(name, 0);
+    int used = columns_of(hd_cstr(text));
     display(out, "\""), put_within(out, text, room - 2), display(out, "\"");
     free(text);
     return (used < room - 2 ? used : room - 2) + 2;
 }
 
-void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
+/* V8's roots have one class, "(synthetic)": their names say more. */
+static bool is_v8_root(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
+}
+
+int room_beside(int room, int other) { return room - other > room / 2 ? room - other : room / 2; }
+
+int put_object_within(FILE *out, const screen *s, const objects *o, uint32_t object, int room) {
+    enum { LEAST_NAME = 8, MOST = 60 };
+    uint32_t c = hd_graph_object(o->graph, object).class_index;
+    hd_str name = name_of(o, object);
+    int used, more = name.len ? columns_of(name) + 4 : 0;
+    if (!s->columns) {
+        put_class(out, o->graph, c);
+        if (name.len) display(out, "  "), put_cut(out, name, MOST);
+        return 0;
+    }
+    if (more && is_v8_root(o, object) && columns_of(hd_graph_class(o->graph, c).name) + more > room)
+        return put_name_within(out, name, room);
+    used = put_class_within(out, s, o->graph, c, room_beside(room, more));
+    if (!more || room - used <= LEAST_NAME) return used;
+    display(out, "  ");
+    return used + 2 + put_name_within(out, name, room - used - 2);
+}
+
+void bytes_text(const arguments *a, uint64_t bytes, char text[FIGURE]) {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
     double size = (double)bytes;
     int u = 0;
-    if (a->exact) {
-        display(out, "%*llu", width, (unsigned long long)bytes);
-        return;
-    }
-    for (; u < 4 && size >= 1023.95; u++) size /= 1024;
-    width -= 1 + (int)strlen(units[u]);
-    display(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
+    for (; !a->exact && u < 4 && size >= 1023.95; u++) size /= 1024;
+    if (a->exact) snprintf(text, FIGURE, "%llu", (unsigned long long)bytes);
+    else snprintf(text, FIGURE, u ? "%.1f %s" : "%.0f %s", size, units[u]);
 }
 
-void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
-    char text[32];
-    snprintf(text, sizeof text, "%c%llu", after == before ? ' ' : after > before ? '+' : '-',
-             (unsigned long long)(after > before ? after - before : before - after));
+void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
+    char text[FIGURE];
+    bytes_text(a, bytes, text);
     display(out, "%*s", width, text);
+}
+
+void put_bytes_named(FILE *out, const arguments *a, uint64_t bytes) {
+    put_bytes(out, a, bytes, 0);
+    if (a->exact) display(out, " byte%s", plural(bytes));
 }
 
 void put_share(FILE *out, uint64_t part, uint64_t whole) {
@@ -159,6 +185,21 @@ void json_id(hd_json *j, const objects *o, uint32_t object) {
     char text[24];
     id_text(o, object, text);
     json_text(j, "id", text);
+}
+
+bool is_number(hd_str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] < '0' || text.data[i] > '9') return false;
+    return text.len != 0;
+}
+
+bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t reference) {
+    hd_str field = hd_graph_field(o->graph, object, reference);
+    uint64_t index = index_of(o, object, reference);
+    if (index != HD_UNKNOWN) return display(out, "[%llu]", (unsigned long long)index), true;
+    if (hd_dump_v8(o->dump) && is_number(field)) return display(out, "[%.*s]", (int)field.len, field.data), true;
+    put_name(out, field);
+    return field.len != 0;
 }
 
 /* The name that an object has beside its class: of V8 a function's, or a string's text. */

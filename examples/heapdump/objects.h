@@ -34,11 +34,19 @@ void objects_close(objects *o);
 int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
 void put_scoped(FILE *out, hd_str name, hd_str scope);
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
-/* On a screen, in so many columns; else whole. Return how many it took, of what is not whole. */
+/* Print at most `room` columns on a screen (12 if `room` is less), elsewhere everything. Return the used columns. */
+int put_scoped_within(FILE *out, const screen *s, hd_str class_name, hd_str scope, int room);
 int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room);
-int put_name_within(FILE *out, const screen *s, hd_str name, int room);
+/* The class of an object and its own name. */
+int put_object_within(FILE *out, const screen *s, const objects *o, uint32_t object, int room);
+/* Columns for a text that shares `room` with another of `other` columns: the rest, at least half. */
+int room_beside(int room, int other);
+/* "19.6 KiB", or with --bytes "20032". */
+enum { FIGURE = 32 };
+void bytes_text(const arguments *a, uint64_t bytes, char text[FIGURE]);
 void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width);
-void put_change(FILE *out, uint64_t before, uint64_t after, int width);
+/* The same in a sentence: "20032 bytes". */
+void put_bytes_named(FILE *out, const arguments *a, uint64_t bytes);
 void put_share(FILE *out, uint64_t part, uint64_t whole);
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
 void put_id(FILE *out, const objects *o, uint64_t id, int width);
@@ -46,6 +54,10 @@ void put_id(FILE *out, const objects *o, uint64_t id, int width);
 int id_columns_of(const hd_graph *graph, bool hex);
 /* Index of a reference in an array or table; HD_UNKNOWN: it has no index. */
 uint64_t index_of(const objects *o, uint32_t object, uint32_t reference);
+/* Whether a text is digits only. */
+bool is_number(hd_str text);
+/* A reference by its field, or "[7]" by its index: V8 numbers node 0's references by names. False: it has neither. */
+bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t reference);
 void id_text(const objects *o, uint32_t object, char text[24]);
 void json_id(hd_json *j, const objects *o, uint32_t object);
 hd_str name_of(const objects *o, uint32_t object);
@@ -67,10 +79,10 @@ uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
 int class_list_open(const objects *o, class_list *list);
 
 /* graphs.c */
-void graph_info_text(FILE *out, const hd_graph *graph, bool is_dart);
+void graph_info_text(const arguments *a, FILE *out, const hd_dump *dump, const hd_graph *graph);
 void graph_info_json(hd_json *j, const hd_graph *graph, bool is_dart);
 void netcf_info_json(hd_json *j, const hd_netcf *netcf);
-void netcf_info(FILE *out, const hd_netcf *netcf);
+void netcf_info(const arguments *a, FILE *out, const hd_dump *dump);
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);
 bool classes_cut(const arguments *a);
 int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after);

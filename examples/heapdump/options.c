@@ -264,6 +264,7 @@ static const option_row rows[] = {
       "a table for spreadsheets (RFC 4180) of what --json lists; a name that begins\n"
       "like a formula, with = + - or @, stands behind a '" },
     { "", "bytes", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
+    { "info", "bytes", NULL, take_flag, AT(exact), "of objects: bytes in full instead of KiB and MiB" },
     { "", "strict", NULL, take_flag, AT(strict), "stop at the first malformed piece instead of leaving it out" },
     { "", "decimal", NULL, take_flag, AT(decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },
 

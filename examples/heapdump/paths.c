@@ -31,25 +31,21 @@ void put_root(FILE *out, const objects *o, const hd_root *root) {
     fputc('\n', out);
 }
 
-/* A reference without a name: its place in an array, or else among the references. */
-static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t reference) {
-    uint64_t index = index_of(o, object, reference);
-    if (index != HD_UNKNOWN) display(out, ", by [%llu]", (unsigned long long)index);
-    else display(out, ", by reference %u", reference);
-}
-
 /* The field, index or ephemeron by which an object holds the next one. */
 static void put_way_on(FILE *out, const objects *o, const hd_path *path, uint32_t i) {
-    hd_str field = field_of(o, path, i);
-    if (field.len) display(out, ", by "), put_name(out, field);
-    else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
-    else if (i + 1 < path->length) put_place(out, o, path->objects[i], path->references[i]);
+    if (i + 1 == path->length) return;
+    if (ephemeron_of(path, i) != HD_NONE) {
+        put_ephemeron(out, o, ephemeron_of(path, i));
+        return;
+    }
+    display(out, ", by ");
+    if (!put_reference(out, o, path->objects[i], path->references[i]))
+        display(out, "reference %u", path->references[i]);
 }
 
 static void put_step(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
                      uint32_t i) {
     hd_object x = hd_graph_object(o->graph, path->objects[i]);
-    hd_str name = name_of(o, path->objects[i]);
     char *rest;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
@@ -60,11 +56,7 @@ static void put_step(FILE *out, const arguments *a, const screen *s, const objec
     closed_text(tail, &rest);
     room -= columns_of(hd_cstr(rest)) < room - 24 ? columns_of(hd_cstr(rest)) : room - 24;
     display(out, "  ");
-    room -= put_class_within(out, s, o->graph, x.class_index, name.len ? room / 2 : room);
-    if (name.len && (!s->columns || room > 8)) {
-        display(out, "  ");
-        room -= 2 + put_name_within(out, s, name, room - 2);
-    }
+    room -= put_object_within(out, s, o, path->objects[i], room);
     put_within(out, rest, s->columns ? columns_of(hd_cstr(rest)) + (room < 0 ? room : 0) : 0);
     display(out, "\n");
     free(rest);
@@ -123,7 +115,7 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
 /* On a screen: the names that a programmer knows. */
 static void put_steps(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
                       uint32_t rows) {
-    steps way = steps_of_path(o, path, 60);
+    steps way = steps_of_path(o, path, (size_t)s->columns);
     bool *left_out = needed(calloc((size_t)way.count + 1, sizeof *left_out));
     if (rows > 4) leave_out(&way, rows - 1, left_out);
     for (uint32_t i = 0, n = 0; i < way.count; i++) {

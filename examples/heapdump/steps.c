@@ -11,12 +11,6 @@ bool begins_with(hd_str text, const char *start) {
     return text.len >= n && !memcmp(text.data, start, n);
 }
 
-static bool is_number(hd_str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-    return text.len != 0;
-}
-
 static bool is_one_of(hd_str text, const char *const *list) {
     while (*list)
         if (hd_str_equal(text, hd_cstr(*list++))) return true;

@@ -91,7 +91,7 @@ check "unless it is cut off" 0 "$("$tool" convert --to chrome --min-bytes 2 smal
 sed -e 's/^o c3.*/o c3 3 41\no c4 3 100/' -e '/^o d1/d' game.log > later.log
 check "diff by class" "Texture 448 705 3 4,Cache 8 0 1 0" \
   "$("$tool" diff --json game.log later.log | jq -r '.classes[] | "\(.class) \(.before) \(.after) \(.objects_before) \(.objects_after)"' | paste -sd,)"
-check "diff, text" "+257 448 705 +1 Texture" "$("$tool" diff game.log later.log | sed -n 2p | tr -s ' ' | sed 's/^ //; s/ (game)//')"
+check "diff, text" "+257 B 448 B 705 B +1 Texture" "$("$tool" diff game.log later.log | sed -n 2p | tr -s ' ' | sed 's/^ //; s/ (game)//')"
 check "objects and allocations are not compared" \
   "1 heapdump: game.json (chrome) says who allocated, not who holds: objects are compared with objects" \
   "$(status "$tool" diff game.log game.json) $(cat err)"

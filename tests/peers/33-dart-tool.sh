@@ -46,7 +46,7 @@ check "info: libraries add up to all objects" '[84,204485,13912312,143696,119475
   "$(ask '[len(d["dart"]["libraries"])] + [sum(l[k] for l in d["dart"]["libraries"]) for k in ("objects", "bytes", "live_objects", "live_bytes")]' info sass.dartheap)"
 check "info: lengths add up to all lists" '[713,60508]' \
   "$(ask '[len(d["dart"]["lengths"]), sum(l["objects"] for l in d["dart"]["lengths"])]' info sass.dartheap)"
-check "info: the longest" "6853832 1 16 59514 _ExternalUint8Array (dart.typed_data)" \
+check "info: the longest" "6853832 1 16 B 59514 _ExternalUint8Array (dart.typed_data)" \
   "$("$tool" info sass.dartheap | sed -n '/^the longest/{n;p}' | squeezed)"
 check "info: a list is cut, --all does not" "2 0" \
   "$("$tool" info sass.dartheap | grep -c '^\.\.\. .* more') $("$tool" info --all sass.dartheap | grep -c '^\.\.\.')"
@@ -216,7 +216,7 @@ check "diff: object by object" '[["Node",1,70,1,50,2,1131,307]]' \
   "$(ask '[[c[k] for k in ("class", "new_objects", "new_bytes", "gone_objects", "gone_bytes", "kept_objects", "kept_bytes_before", "kept_bytes_after")] for c in d["identity"]["classes"]]' diff before.dartheap after.dartheap)"
 check "diff: new, gone, changed" '[[1,[{"id_after":"3","after":70,"class":"Node","scope":"app"}]],[1,[{"id_before":"3","before":50,"class":"Node","scope":"app"}]],[1,[{"id_before":"2","before":1124,"id_after":"2","after":300,"class":"Node","scope":"app"}]]]' \
   "$(ask '[[d["identity"][k]["count"], d["identity"][k]["objects"]] for k in ("new", "gone", "changed")]' diff before.dartheap after.dartheap)"
-check "diff, text" "-824 2 2 Node (app)" "$("$tool" diff before.dartheap after.dartheap | tail -n 1 | squeezed)"
+check "diff, text" "-824 B 2 2 Node (app)" "$("$tool" diff before.dartheap after.dartheap | tail -n 1 | squeezed)"
 for live in '' --live; do
   check "diff $live: garbage is compared, or is not" "$([ $live ] && echo '[[["Node",100,300]],0,0,1]' || echo '[[["Node",157,377]],1,1,1]')" \
     "$(ask '[[[c["class"], c["before"], c["after"]] for c in d["classes"]]] + [d["identity"][k]["count"] for k in ("gone", "new", "changed")]' diff $live dead.dartheap dead-later.dartheap)"

@@ -35,7 +35,7 @@ check "lost texts are not written" 0 "$("$tool" strings --all --json lost.dart |
 
 # More types than a byte counts.
 julia=$data/v8-julia300.heapsnapshot
-check "300 types: info" "86 objects of 44 classes, 46288 bytes" "$("$tool" info "$julia" | sed -n 2p | sed 's/^ *//')"
+check "300 types: info" "86 objects of 44 classes, 46288 bytes" "$("$tool" info --bytes "$julia" | sed -n 2p | sed 's/^ *//')"
 check "300 types: retained by node 0" 46288 "$("$tool" retained --json --top 1 "$julia" | jq .files[0].objects[0].retained)"
 check "300 types: classes" "$(python3 - "$julia" <<'END'
 import collections, json, sys

@@ -1,6 +1,7 @@
 """Objects that hold each other, and what can be known of them by brute force: what is alive, what goes when something
 goes, shortest ways from the roots. Nothing here is fast; all of it is plain."""
-import collections
+import collections, re
+from told import clean
 
 STRONG, WEAK, KEY, VALUE = range(4)
 KINDS = ["strong", "weak", "key", "value"]
@@ -73,6 +74,20 @@ class Graph:
         """What an object is called beside its class, which says of an element whether it is detached."""
         name = self.names[o] if self.names else ""
         return "" if self.class_of(o)[0] in (name, "Detached " + name) else name
+
+    def kind_of(self, o, i):
+        """How a reference holds what it leads to."""
+        return KINDS[self.refs[o][i].kind]
+
+    def loose_kinds(self):
+        return [self.kind_of(o, i) for o, refs in enumerate(self.refs) for i, r in enumerate(refs) if r.kind != STRONG]
+
+    def field_text(self, o, i):
+        """A reference by its field or index; V8 has indices of node 0 as names. Empty: it has neither."""
+        r = self.refs[o][i]
+        if r.index is not None or (self.format == "heapsnapshot" and re.fullmatch("[0-9]+", r.name)):
+            return f"[{r.name if r.index is None else r.index}]"
+        return clean(r.name)
 
     # Reachability and removal --------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ class Growth:
                 good = self.is_user_owner(of) and not self.is_scope(of) and not self.is_global(of)
                 out[o] = owner.setdefault(self.first[o], of if good else o)
             elif o in self.listed and o in self.kept and self.first.get(self.up[o]) is None:
-                self.list_of[o] = self.list_of.get(self.up[o], of)
+                # A table that a root of the engine holds, too, has no dominator of the program: any object may have it.
+                self.list_of[o] = self.list_of.get(self.up[o], of if self.is_user_owner(of) else None)
                 out[o] = SHARED
             elif o in self.kept and (self.is_owner(self.last, o) or is_root(self.last, o) or not (
                     of == SHARED or self.is_user_owner(of))):

@@ -1,7 +1,7 @@
 """info, classes and retained: every row against the graph."""
 import collections, re
 from graph import STRONG
-from told import clean, is_bytes, is_class, is_id, is_object, judge, shares, SIZE
+from told import clean, is_bytes, is_class, is_id, is_object, judge, shares, SIZE, UNITS
 
 SMALL = 3000                     # objects up to which all is done by removal
 
@@ -19,24 +19,44 @@ def summary(g):
             "missing_classes": len(g.classes) - 1 - len(g.described_classes)}
 
 
-def many(n, word, end="s"):
-    return f"{n} {word}" + (end if n != 1 else "")
+def counted(n, one, many=None):
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def info_text(a, lines):
+def sized(n, exact):
+    """A number of bytes, in a sentence."""
+    steps = 0
+    while not exact and steps < 4 and n / 1024 ** steps >= 1023.95:
+        steps += 1
+    return counted(n, "byte") if exact else re.escape(f"{n / 1024 ** steps:.1f} {UNITS[steps]}" if steps else f"{n} B")
+
+
+def not_strong(g):
+    """References that keep nothing alive, by kind."""
+    kinds = {"key": "ephemeron key", "value": "ephemeron value", "page object": "from the engine to a page object"}
+    n = collections.Counter(kinds.get(why, why) for why in g.loose_kinds())
+    every = sum(n.values())
+    if every == n["weak"]:
+        return f"{every} of them weak"
+    order = ["weak", "ephemeron key", "ephemeron value", "shortcut", "from the engine to a page object"]
+    many = {"weak": "weak", order[-1]: "from the engine to page objects"}
+    return f"{every} of them not strong: " + ", ".join(counted(n[k], k, many.get(k)) for k in order if n[k])
+
+
+def info_text(a, lines, exact):
     """Numbers of a graph, in the order in which they are printed."""
     for g in getattr(a.g, "domains", [a.g]):
         s = summary(g)
-        want = [rf"\s*{many(s['objects'], 'object')} of {many(s['classes'], 'class', 'es')}, {many(s['bytes'], 'byte')}",
-                rf"\s*{many(s['references'], 'reference')}, {s['weak_references']} of them weak",
-                rf"\s*{many(s['roots'], 'root')}, {s['weak_roots']} of them weak"]
+        want = [rf"\s*{counted(s['objects'], 'object')} of {counted(s['classes'], 'class', 'classes')}, {sized(s['bytes'], exact)}",
+                rf"\s*{counted(s['references'], 'reference')}, {not_strong(g)}",
+                rf"\s*{counted(s['roots'], 'root')}, {s['weak_roots']} of them weak"]
         if g.left_out is not None:
-            want.append(rf"\s*{s['missing_references']} references to id 0 \(left out by the VM, or weak in a converted snapshot\)")
+            want.append(rf"\s*{counted(s['missing_references'], 'reference')} to id 0 \(left out by the VM, or weak in a converted snapshot\)")
         elif s["missing_objects"]:
-            want.append(rf"\s*{s['missing_objects']} objects that no record describes, from {s['missing_references']} "
-                        rf"references and {s['missing_roots']} roots")
+            want.append(rf"\s*{counted(s['missing_objects'], 'object')} that no record describes, from {counted(s['missing_references'], 'reference')} "
+                        rf"and {counted(s['missing_roots'], 'root')}")
         if s["missing_classes"]:
-            want.append(rf"\s*{s['missing_classes']} classes that no record describes")
+            want.append(rf"\s*{counted(s['missing_classes'], 'class', 'classes')} that no record describes")
         if hasattr(a.g, "domains"):
             want.insert(0, re.escape(clean(f"application domain {g.domain}, version {g.version}, from {g.begin} to {g.end} ms after boot")))
         for w in want:
@@ -92,13 +112,13 @@ def info(a):
                 judge(a.report, "json length", row, [("objects", row["objects"] == right[0]), ("bytes", row["bytes"] == right[1]),
                                                      ("first id", row["first_id"] == right[2])], right)
     for columns in (None, 80):
-        lines = a.lines(["info"], columns)
+        lines = a.lines(["info"] if columns else ["info", "--bytes"], columns)
         if lines:
-            info_text(a, lines)
+            info_text(a, lines, not columns)
             if a.g.values is not None:
                 want = dart_facts(a.g)[0]
-                for w in (rf"\s*{want['live_objects']} objects that the root holds, {want['live_bytes']} bytes",
-                          rf"\s*{want['external_properties']} external properties"):
+                for w in (rf"\s*{counted(want['live_objects'], 'object')} that the root holds, {sized(want['live_bytes'], not columns)}",
+                          rf"\s*{counted(want['external_properties'], 'external property', 'external properties')}"):
                     judge(a.report, "info", w, [("line", any(re.fullmatch(w, l) for l in lines))], lines[:9])
 
 

@@ -1,7 +1,7 @@
 """objects, strings and object: every row against the graph."""
 import collections, re
 import origins
-from graph import KINDS, ROOTS
+from graph import ROOTS
 from lists import object_row, OBJECT
 from text import like
 from told import clean, is_bytes, is_id, is_quoted, is_value, judge, quoted, SIZE, value_text
@@ -18,21 +18,21 @@ def fields_of(g, o):
     return list(out.items())[:64], len(out) > 64
 
 
-def fields_text(g, o):
+def fields_text(g, o, units):
     fields, more = fields_of(g, o)
     out = []
     for name, t in fields:
         v = value_text(g, t)
         collection = g.values is not None and g.values[t].tag == 7
         if v is not None and not collection:
-            text = short_value(g, t)
+            text = short_value(g, t, units)
         else:
             text = f"{clean(g.class_of(t)[0])} {g.id_text(t)}"
         out.append(f"{clean(name)}: {text}")
     return "{" + ", ".join(out) + (", ..." if more else "") + "}" if out else ""
 
 
-def short_value(g, o, units=40):
+def short_value(g, o, units):
     v = value_text(g, o)
     if g.values is None:
         raw = v.encode(errors="surrogatepass")
@@ -49,15 +49,20 @@ def short_value(g, o, units=40):
 
 
 def squeezed(text):
+    text = re.sub(r"\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?…$", "…", text)  # a terminal's edge within an escape
     return re.sub(r"[?�]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}", "?", text)
 
 
 def is_instance(g, o, text, columns):
-    """Class, value and fields: whole, or on a terminal shortened, the fields cut off."""
+    """Class, value and fields: whole, or on a terminal shortened, the fields cut off. Values are whole if that fits."""
+    return is_instance_of(g, o, text, columns, 40) or bool(columns) and is_instance_of(g, o, text, 0, columns)
+
+
+def is_instance_of(g, o, text, columns, units):
     name, rest = squeezed(clean(g.class_of(o)[0])), ""
     if value_text(g, o) is not None:
-        rest += "  " + short_value(g, o)
-    tail = [fields_text(g, o), origins.short_text(g, o), "" if g.live[o] else "(garbage)"]
+        rest += "  " + short_value(g, o, units)
+    tail = [fields_text(g, o, units), origins.short_text(g, o), "" if g.live[o] else "(garbage)"]
     rest = squeezed(rest + "".join("  " + t for t in tail if t))
     if text == name + rest:
         return True
@@ -76,8 +81,10 @@ def objects(a, chosen, options, columns):
     garbage = "--garbage" in options
     live = [o for o in chosen if g.live[o] or garbage]
     count, total = g.removed([o for o in live if g.live[o]])
-    m = re.match(rf"(\d+) objects?(?: of class .*)?, ({SIZE}), retain ({SIZE}) together(?:; (\d+) more are garbage.*)?", lines[0])
+    m = re.match(rf"(\d+) objects?(?: of class .*)?, ({SIZE}), (?:retains|retain) ({SIZE})(?: together)?(?:; (\d+) more (?:is|are) garbage.*)?", lines[0])
     if m:
+        judge(a.report, "head", lines[0], [("one or many", (", retains " in lines[0]) == (m[1] == "1") and (m[1] == "1") == bool(re.match(r"\d+ object\b", lines[0])) and
+                                            (not m[4] or (m[4] == "1") == (" more is " in lines[0])))])
         judge(a.report, "head", lines[0], [("objects", int(m[1]) == len(live)), ("bytes", is_bytes(m[2], sum(g.sizes[o] for o in live))),
                                            ("retained", is_bytes(m[3], total)), ("garbage", int(m[4] or 0) == len(chosen) - len(live) or
                                                                                  (columns and not m[4]))],
@@ -212,10 +219,13 @@ def strings_json(a):
 NEIGHBOUR = re.compile(rf"\s*(?P<id>[0-9a-f]+)\s+(?P<retained>{SIZE}|garbage)  (?P<rest>.*)")
 
 
+IN_WORDS = {"key": "ephemeron key", "value": "ephemeron value", "shortcut": "shortcut, not followed",
+            "page object": "page object, not followed"}
+
+
 def reference_text(g, o, i):
-    r = g.refs[o][i]
-    kind = f" ({'ephemeron ' if r.kind > 1 else ''}{KINDS[r.kind]})" if r.kind else ""
-    return (clean(r.name) if r.name else f"[{r.index if r.index is not None else i}]") + kind + ": "
+    kind = g.kind_of(o, i)
+    return (g.field_text(o, i) or f"[{i}]") + ("" if kind == "strong" else f" ({IN_WORDS.get(kind, kind)})") + ": "
 
 
 def neighbours(g, o):
@@ -272,10 +282,26 @@ def object_screen(a, o, options, columns):
             whole = before + clean(g.class_of(p)[0]) + (f"  ({clean(g.class_of(p)[1])})" if g.class_of(p)[1] else "")
             judge(a.report, title, raw, [
                 ("id", is_id(g, m["id"], p)), ("retained", m["retained"] == "garbage" if not g.live[p] else is_bytes(m["retained"], r[p])),
-                ("name", m["rest"].startswith(whole) and is_rest(g, m["rest"][len(whole):], p))], (g.id_text(p), whole, r[p], g.live[p]))
+                ("name", m["rest"].startswith(whole) and is_rest(g, m["rest"][len(whole):], p) or
+                 bool(columns) and is_cut(m["rest"], whole, value_text(g, p)))], (g.id_text(p), whole, r[p], g.live[p]))
+            judge(a.report, title, raw, [("a line wider than the terminal", not columns or len(raw) <= max(columns, 60))])
         elif not re.match(r"\s*id\s+retained  class", raw):
             a.report.bad("unparsed", raw)
     judge(a.report, "object", lines[-1], [("all lists", seen == set(want))], seen)
+
+
+def is_cut(shown, whole, value):
+    """On a terminal a field is cut in its middle, and then the class or value at its end."""
+    if "…" not in shown:
+        return False
+    if like(shown, whole) and not value:
+        return True
+    for text in (whole,) if value is None else (whole, whole + '  "' + clean(value), whole + "  " + clean(value), whole + "  " + quoted(value)):
+        for at in range(len(shown), 0, -1):
+            head, rest = shown[:at], shown[at:]
+            if rest in ("", "…", '"', '"...', '"…', "...", "...…") and any(like(head, text[:n]) for n in range(len(text), 0, -1)):
+                return True
+    return False
 
 
 def is_rest(g, rest, o):
@@ -319,7 +345,7 @@ def object_json(a, o):
         told = [(row["id"], row["retained"]) for row in got[key]]
         right = [(g.id_text(p), r[p] if g.live[p] else None) for p, _ in want.get(title, [])]
         judge(a.report, "json", told[:6], [(key, told == right)], right[:6])
-    for row, ref in zip(got["references"], g.refs[o]):
-        judge(a.report, "json reference", row, [("kind", row["kind"] == KINDS[ref.kind]), ("field", row.get("field", "") == ref.name or
+    for i, (row, ref) in enumerate(zip(got["references"], g.refs[o])):
+        judge(a.report, "json reference", row, [("kind", row["kind"] == g.kind_of(o, i)), ("field", row.get("field", "") == ref.name or
                                                                                           any(0xd800 <= ord(c) < 0xe000 for c in ref.name)),
                                                 ("index", ref.index is None or row.get("index") == ref.index)], ref)

@@ -99,6 +99,8 @@ def is_object(shown, g, o, columns, value=False):
     beside = value_text(g, o) if value else g.name_of(o)
     if is_class(shown, g, c, columns):
         return not beside or bool(columns)
+    if columns and not value and g.types and g.types[o] == "synthetic" and beside and is_quoted(shown, beside):
+        return True                            # V8's roots have one class
     for at in [m.start() for m in re.finditer("  ", shown)]:
         if is_class(shown[:at], g, c, columns) and beside and \
                 (is_value(g, shown[at + 2:], o) if value else is_quoted(shown[at + 2:], beside)):

@@ -117,6 +117,14 @@ class V8(Graph):
         m = kind == "internal" and PAIR.fullmatch(r.name)
         return bool(m) and int(m[2]) == self.ids[n]
 
+    def kind_of(self, o, i):
+        """DevTools leaves out edges for four reasons."""
+        r, kind = self.refs[o][i], self.edge_types[o][i]
+        m = kind == "internal" and PAIR.fullmatch(r.name)
+        if r.kind == STRONG or kind == "weak":
+            return "weak" if kind == "weak" else "strong"
+        return "value" if m and int(m[2]) == self.ids[o] else "shortcut" if kind == "shortcut" else "page object"
+
     def hold(self):
         """Kinds of references; roots are node 0 and what it does not reach: first what nothing leads to."""
         for n in range(self.count):
