@@ -1,4 +1,4 @@
-/* The tree of path --class on a screen: objects of the engine fold away, a run of a class by one field is a list. */
+/* The tree of path --class: a run of a class by one field is a list. On a screen objects of the engine fold away. */
 
 #include "ways_tree.h"
 
@@ -6,7 +6,7 @@
 #include "steps.h"
 
 enum { FOLDED = 1, JOINS = 2, SHOWN_ROOT = 4, IN_NO_LIST = 8 };
-enum { MOST_NAME = 60, MOST_FOLDED = 64 };
+enum { LEAST_NAME = 60, MOST_FOLDED = 64 };
 enum { MOST_KEYS = 20 };         /* properties with values of one class; more belong to a table */
 
 /* A node before lists have their lengths. */
@@ -23,6 +23,7 @@ typedef struct screen_tree {
     const objects *o;
     const ways *w;
     const uint8_t *asked, *marks;
+    size_t most;                 /* bytes of a name; 0: names are whole, and nothing is folded */
     uint8_t *flags;              /* by object */
     uint32_t *shown;             /* by object: itself, or the nearest shown one before it; HD_NONE: none */
     uint32_t *node, *length;     /* by object: its node; its place in a list */
@@ -34,9 +35,22 @@ typedef struct screen_tree {
     uint32_t count;
 } screen_tree;
 
+/* By what an object is held where nothing is folded: "[]" for elements. */
+static step_label whole_label(const screen_tree *t, uint32_t object) {
+    uint32_t holder = t->w->held_by[object], by = t->w->by[object];
+    step_label label = { PROPERTY, hd_cstr("") };
+    if (holder == HD_NONE) return label;
+    if (by == HD_NONE) label.name = hd_cstr("as key");
+    else if (index_of(t->o, holder, by) != HD_UNKNOWN) label.name = hd_cstr("[]");
+    else label.name = hd_graph_field(t->o->graph, holder, by);
+    if (is_number(label.name)) label.name = hd_cstr("[]");
+    return label;
+}
+
 /* The best known name on the way from the last shown object to this one. */
 static step_label best_label(const screen_tree *t, uint32_t object) {
     step_label best = { UNNAMED, { "", 0 } };
+    if (!t->most) return whole_label(t, object);
     for (uint32_t at = object, n = 0; n < MOST_FOLDED && t->w->held_by[at] != HD_NONE; n++) {
         uint32_t holder = t->w->held_by[at];
         step_label label = label_of(t->o, holder, t->w->by[at]);
@@ -90,15 +104,16 @@ static void mark_steps(screen_tree *t) {
         before = before_it(t, object);
         label = best_label(t, object);
         t->shown[object] = before;
-        if (!t->asked[hd_graph_object(t->o->graph, object).class_index] && can_fold(t, object) &&
+        if (t->most && !t->asked[hd_graph_object(t->o->graph, object).class_index] && can_fold(t, object) &&
             (is_synthetic(t->o, object) || (label.known < PROPERTY && is_of_engine(t->o, object)))) {
             t->flags[object] = FOLDED;
             continue;
         }
         t->shown[object] = object;
         t->key[object] = key_of(t, object, label.name);
-        if (before == HD_NONE || !label.name.len) t->flags[object] |= IN_NO_LIST;
-        else if (is_repeated(t, object, before)) find_list(t, object, before);
+        if (before == HD_NONE || (!label.name.len && hd_dump_v8(t->o->dump)) || is_synthetic(t->o, object))
+            t->flags[object] |= IN_NO_LIST;
+        else if (before_it(t, before) != HD_NONE && is_repeated(t, object, before)) find_list(t, object, before);
     }
 }
 
@@ -141,14 +156,19 @@ static void leave_path(void *user, uint32_t object) {
     if (t->marks[object] && !(t->flags[object] & FOLDED)) run_path_pop(&t->path);
 }
 
+/* How much of a name is shown. */
+static int shown_of_name(const screen_tree *t, hd_str name) {
+    return (int)(t->most && name.len > t->most ? t->most : name.len);
+}
+
 /* The node below another of such a label and text, which are kept or freed. */
 static uint32_t node_of(screen_tree *t, uint32_t parent, step_label label, char *what) {
     bool element = label.known == ELEMENT;
     uint32_t node;
     char *text;
     hd_error err;
-    int most = (int)(label.name.len < MOST_NAME ? label.name.len : MOST_NAME);
-    int n = asprintf(&text, "%.*s%s%s", most, label.name.data, element ? " " : label.name.len ? ": " : "", what);
+    int n = asprintf(&text, "%.*s%s%s", shown_of_name(t, label.name), label.name.len ? label.name.data : "",
+                     element ? " " : label.name.len ? ": " : "", what);
     if (n < 0 || hd_profile_node(t->names, HD_AXIS_BACKTRACE, parent, (hd_str){ text, (size_t)n }, &node, &err))
         return needed(NULL), 0;
     for (; t->count <= node; t->count++) {
@@ -173,19 +193,40 @@ static uint32_t node_above(screen_tree *t, uint32_t holder) {
         (t->flags[holder] & FOLDED)) {
         t->flags[holder] |= SHOWN_ROOT;
         t->node[holder] = node_of(t, t->node[holder], (step_label){ UNNAMED, { "", 0 } },
-                                  object_text(t->o, holder, MOST_NAME));
+                                  object_text(t->o, holder, t->most));
     }
     return t->node[holder];
 }
 
+/* The class of an object; of V8's roots their name. */
+static char *whole_text(const screen_tree *t, uint32_t object) {
+    hd_str name = name_of(t->o, object);
+    if (!is_synthetic(t->o, object) || !name.len)
+        name = hd_graph_class(t->o->graph, hd_graph_object(t->o->graph, object).class_index).name;
+    return needed(strndup(name.len ? name.data : "", name.len));
+}
+
 static char *text_of(const screen_tree *t, uint32_t object) {
-    char *text = object_text(t->o, object, MOST_NAME), *whole;
+    return t->most ? object_text(t->o, object, t->most) : whole_text(t, object);
+}
+
+/* "local root", or NULL: V8 has a root of its own before all others, which is not shown. To be freed. */
+static char *root_label(const screen_tree *t, uint32_t object) {
     hd_root root;
-    if (t->w->held_by[object] != HD_NONE || (hd_dump_v8(t->o->dump) && !is_cut_off(t->o, object))) return text;
+    char *text;
+    if (t->w->held_by[object] != HD_NONE) return NULL;
+    if (t->most && hd_dump_v8(t->o->dump) && !is_cut_off(t->o, object)) return NULL;
     root = hd_graph_root(t->o->graph, t->w->by[object]);
-    if (asprintf(&whole, "%s root: %s", root_kind_text(t->o, &root), text) < 0) needed(NULL);
-    free(text);
-    return whole;
+    if (asprintf(&text, "%s root", root_kind_text(t->o, &root)) < 0) text = needed(NULL);
+    return text;
+}
+
+/* The node of an object that is shown and in no list before. */
+static void make_node(screen_tree *t, uint32_t object, uint32_t parent) {
+    char *root = root_label(t, object);
+    step_label label = root ? (step_label){ UNNAMED, hd_cstr(root) } : best_label(t, object);
+    t->node[object] = node_of(t, parent, label, text_of(t, object));
+    free(root);
 }
 
 /* "y › x": the names on the last `period` steps to an object. To be freed. */
@@ -193,8 +234,8 @@ static char *names_between(const screen_tree *t, uint32_t object, uint32_t perio
     char *text = needed(strdup("")), *longer;
     for (uint32_t n = 0; n < period; n++, object = before_it(t, object)) {
         hd_str name = best_label(t, object).name;
-        int most = (int)(name.len < MOST_NAME ? name.len : MOST_NAME);
-        if (asprintf(&longer, "%.*s%s%s", most, name.data, n ? CALLS : "", text) < 0) needed(NULL);
+        int shown = shown_of_name(t, name);
+        if (asprintf(&longer, "%.*s%s%s", shown, name.len ? name.data : "", n ? CALLS : "", text) < 0) needed(NULL);
         free(text);
         text = longer;
     }
@@ -223,7 +264,7 @@ static void make_nodes(screen_tree *t) {
         } else if ((t->flags[object] & JOINS) || t->period[object]) {
             join_list(t, object, t->flags[object] & JOINS ? 1 : t->period[object]);
         } else {
-            t->node[object] = node_of(t, node_above(t, holder), best_label(t, object), text_of(t, object));
+            make_node(t, object, node_above(t, holder));
         }
     }
 }
@@ -305,10 +346,9 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
             number[n] = number[d->number];
             continue;
         }
-        if (d->longest > 1 && !is_part(t, d))
-            length = asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next);
-        else
-            length = asprintf(&text, "%s%s", d->label, d->what);
+        if (d->longest <= 1 || is_part(t, d)) length = asprintf(&text, "%s%s", d->label, d->what);
+        else if (!*d->next) length = asprintf(&text, "%slist of %u %s", d->label, d->longest, d->what);
+        else length = asprintf(&text, "%slist of %u %s (%s)", d->label, d->longest, d->what, d->next);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
                                  &number[n], err);
@@ -323,11 +363,12 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
     return status;
 }
 
-hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w,
-                           hd_profile *profile, name_worth *worth, hd_error *err) {
+hd_status ways_fill(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w, int columns,
+                    hd_profile *profile, name_worth *worth, hd_error *err) {
     size_t n = (size_t)hd_graph_object_count(o->graph) + 1;
     hd_profile_desc desc = { .axis_count = 1, .axis_name = { "path" } };
     screen_tree t = { .o = o, .w = w, .asked = asked, .marks = marks, .flags = needed(calloc(n, 1)),
+                      .most = !columns ? 0 : columns > LEAST_NAME ? (size_t)columns : LEAST_NAME,
                       .shown = needed(malloc(n * sizeof *t.shown)), .node = needed(calloc(n, sizeof *t.node)),
                       .length = needed(calloc(n, sizeof *t.length)), .key = needed(calloc(n, sizeof *t.key)),
                       .period = needed(calloc(n, sizeof *t.period)),
@@ -338,7 +379,7 @@ hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t
     mark_steps(&t);
     ways_walk(w, (uint32_t)(n - 1), find_period, leave_path, &t);
     make_nodes(&t);
-    if (hd_dump_v8(o->dump)) fold_keys(&t);
+    if (t.most && hd_dump_v8(o->dump)) fold_keys(&t);
     status = add_all(&t, profile, worth, err);
     for (uint32_t i = 0; i < t.count; i++) free(t.nodes[i].label), free(t.nodes[i].what), free(t.nodes[i].next);
     hd_profile_free(t.names);

@@ -12,44 +12,6 @@ typedef struct merged {
     name_worth worth;
 } merged;
 
-/* By what an object is held: a field, "[]" of an array or by a number, a kind of root. */
-static hd_str held_as(const objects *o, const ways *w, uint32_t object) {
-    uint32_t holder = w->held_by[object], by = w->by[object];
-    hd_str field;
-    if (holder == HD_NONE) {
-        hd_root root = hd_graph_root(o->graph, by);
-        return hd_cstr(root_kind_text(o, &root));
-    }
-    if (by == HD_NONE) return hd_cstr("as key");
-    if (index_of(o, holder, by) != HD_UNKNOWN) return hd_cstr("[]");
-    field = hd_graph_field(o->graph, holder, by);
-    for (size_t i = 0; i < field.len; i++)
-        if (field.data[i] < '0' || field.data[i] > '9') return field;
-    return field.len ? hd_cstr("[]") : field;
-}
-
-/* "field: Class"; of a root "local root: Class". What V8 made up itself is told by its name. To be freed. */
-static hd_str step_name(const objects *o, const ways *w, uint32_t object, hd_str field) {
-    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
-    hd_str name = c.name;
-    char *text;
-    int n;
-    if (is_synthetic(o, object) && name_of(o, object).len) name = name_of(o, object);
-    n = asprintf(&text, "%.*s%s%s%.*s", (int)field.len, field.len ? field.data : "",
-                 w->held_by[object] == HD_NONE ? " root" : "", field.len ? ": " : "", (int)name.len,
-                 name.len ? name.data : "");
-    return n < 0 ? (hd_str){ needed(NULL), 0 } : (hd_str){ text, (size_t)n };
-}
-
-/* Whether an object goes on as the one before it began: an element of a list, behind another one. V8's roots have one
-   class and no names for their references, but each is a root of its own. */
-static bool goes_on(const objects *o, const ways *w, uint32_t object, hd_str field) {
-    uint32_t holder = w->held_by[object];
-    return holder != HD_NONE && w->held_by[holder] != HD_NONE && !is_synthetic(o, object) &&
-           hd_graph_object(o->graph, holder).class_index == hd_graph_object(o->graph, object).class_index &&
-           hd_str_equal(held_as(o, w, holder), field);
-}
-
 /* Marks what is on the ways to live instances, these included; counts them. */
 static uint8_t *mark_ways(const objects *o, const uint8_t *asked, const ways *w, merged *m) {
     uint32_t all = hd_graph_object_count(o->graph);
@@ -68,36 +30,6 @@ static uint8_t *mark_ways(const objects *o, const uint8_t *asked, const ways *w,
     return marks;
 }
 
-/* Nodes are made from the roots on: of objects whose holders have one node in common, those of a class and field. */
-static hd_status fill_profile(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w, merged *m,
-                              hd_error *err) {
-    uint32_t *node = needed(malloc(((size_t)hd_graph_object_count(o->graph) + 1) * sizeof *node));
-    uint32_t last = HD_NONE;
-    hd_status status = HD_OK;
-    for (uint32_t i = 0; i < w->count && !status; i++) {
-        uint32_t object = w->order[i], holder = w->held_by[object], parent = holder == HD_NONE ? 0 : node[holder];
-        hd_object x = hd_graph_object(o->graph, object);
-        hd_str field;
-        if (!marks[object]) continue;
-        field = held_as(o, w, object);
-        if (goes_on(o, w, object, field)) {
-            node[object] = parent;
-        } else if (last != HD_NONE && holder != HD_NONE && w->held_by[last] == holder && !hd_dump_v8(o->dump) &&
-                   hd_graph_object(o->graph, last).class_index == x.class_index &&
-                   hd_str_equal(held_as(o, w, last), field)) {
-            node[object] = node[last];
-        } else {
-            hd_str name = step_name(o, w, object, field);
-            status = hd_profile_node(m->profile, HD_AXIS_BACKTRACE, parent, name, &node[object], err);
-            free((char *)(uintptr_t)name.data);
-        }
-        last = object;
-        if (!status && asked[x.class_index]) status = hd_profile_add(m->profile, &node[object], x.size, 1, err);
-    }
-    free(node);
-    return status;
-}
-
 static hd_status retained_together(const objects *o, const uint8_t *asked, const ways *w, merged *m, hd_error *err) {
     uint32_t *list = needed(malloc(((size_t)m->live + 1) * sizeof *list)), n = 0;
     hd_status status;
@@ -113,8 +45,8 @@ static void merged_free(merged *m) {
     name_worth_free(&m->worth);
 }
 
-/* To be freed. On a screen with the names that a programmer knows; else with every object. */
-static int merge_ways(const arguments *a, const objects *o, bool shown, merged *m) {
+/* To be freed. On a screen of so many columns with the names that a programmer knows; 0: with every object. */
+static int merge_ways(const arguments *a, const objects *o, int columns, merged *m) {
     hd_profile_desc desc = { .axis_count = 1 };
     uint8_t *asked = classes_asked(a, o), *marks;
     ways w;
@@ -129,8 +61,7 @@ static int merge_ways(const arguments *a, const objects *o, bool shown, merged *
     if (!m->profile) needed(NULL);
     ways_find(o, &w);
     marks = mark_ways(o, asked, &w, m);
-    status = shown ? ways_fill_screen(o, asked, marks, &w, m->profile, &m->worth, &err)
-                   : fill_profile(o, asked, marks, &w, m, &err);
+    status = ways_fill(o, asked, marks, &w, columns, m->profile, &m->worth, &err);
     if (!status) status = retained_together(o, asked, &w, m, &err);
     m->heap = (hd_heap){ .allocator = a->class_name, .profile = m->profile };
     ways_free(&w);
@@ -147,7 +78,7 @@ static void put_summary(FILE *out, const arguments *a, const screen *s, const me
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "%u object%s of class %s%s", m->live, m->live == 1 ? "" : "s", a->class_name,
             a->subclasses ? " and those that extend it" : "");
-    display(f, ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
+    display(f, m->live == 1 ? ", which retains " : ", which retain "), put_bytes(f, a, m->retained.bytes, 0);
     if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
     closed_text(f, &text);
     put_wrapped(out, text, s->columns);
@@ -162,7 +93,7 @@ int ways_text(const arguments *a, const objects *o, FILE *out) {
     hd_error err;
     merged m;
     listing l;
-    if (merge_ways(a, o, steps_columns(a, 1) != 0, &m)) return BAD_INPUT;
+    if (merge_ways(a, o, steps_columns(a, s.columns), &m)) return BAD_INPUT;
     put_summary(out, a, &s, &m);
     view.has_cutoff |= a->all;
     if (m.live && listing_make(&view, &m.heap, NULL, rows, &options, &l, &err)) {
@@ -200,7 +131,7 @@ int ways_json(const arguments *a, const objects *o, hd_json *j) {
     hd_error err;
     hd_status status = HD_OK;
     merged m;
-    if (merge_ways(a, o, false, &m)) return BAD_INPUT;
+    if (merge_ways(a, o, 0, &m)) return BAD_INPUT;
     if (a->all && !a->has_cutoff) memset(&tree.cutoff, 0, sizeof tree.cutoff);
     json_text(j, "class", a->class_name);
     json_u64(j, "objects", m.live);

@@ -1,4 +1,4 @@
-/* The tree of path --class as a screen shows it. */
+/* The tree of path --class. */
 #ifndef HEAPDUMP_WAYS_TREE_H
 #define HEAPDUMP_WAYS_TREE_H
 
@@ -14,9 +14,10 @@ typedef struct name_worth {
 /* ways_steps.c */
 void name_worth_add(name_worth *w, char *name, known how); /* the name is taken */
 void name_worth_free(name_worth *w);
-/* The objects that are asked for, as cells of a profile along the ways to them. */
-hd_status ways_fill_screen(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w,
-                           hd_profile *profile, name_worth *worth, hd_error *err);
+/* The objects that are asked for, as cells of a profile along the ways to them: for a screen of so many columns, or
+   with every object for 0. */
+hd_status ways_fill(const objects *o, const uint8_t *asked, const uint8_t *marks, const ways *w, int columns,
+                    hd_profile *profile, name_worth *worth, hd_error *err);
 /* Fits rows into lines of `columns`, of which figures take `figures`. Names are left out, those of the engine first.
    If that is not enough, the last name is cut. */
 void ways_shorten(listing *l, name_worth *w, int columns, int figures);

@@ -329,8 +329,8 @@ check("path --class: by field and class", {("local root: Game", "Level", "Textur
 with open("list.log", "w") as f:
     f.write("a 2 x 1\nt 1 List\nt 2 Node\nt 3 Other\no 1 1 8 100\nr 1 1 0\n" +
             "".join("o %x 2 10 %x\n" % (0x100 + i, 0x101 + i) for i in range(20000)) + "o %x 3 8 100\nc x 2\n" % (0x100 + 20000))
-check("a list of 20,000 is one step", {("local root: List", "Node"): (20000, 320000)}, merged("Node", "list.log")[1])
-check("and what is behind it the next", {("local root: List", "Node", "Other"): (1, 8)}, merged("Other", "list.log")[1])
+check("a list of 20,000 is one step", {("local root: List", "list of 20000 Node"): (20000, 320000)}, merged("Node", "list.log")[1])
+check("and what is behind it the next", {("local root: List", "list of 20000 Node", "Other"): (1, 8)}, merged("Other", "list.log")[1])
 check("path --class of garbage alone", (0, 1, []), (lambda f: (f["objects"], f["unheld"], f["rows"]))(answer("path", "--class", "Cache", "game.log")["files"][0]))
 check_table("files.rows", "path", "--class", "_Map", dart)
 sys.exit(failed)

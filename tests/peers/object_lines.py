@@ -182,4 +182,20 @@ check("path --class: one retains", True, "which retains 16 B" in run("path", "--
 check("diff: 1 new object", True, "1 new object" in run("diff", "one.heapsnapshot", "more.heapsnapshot"))
 
 
+# A list is one step with its length wherever it is shown.
+h = v8_snapshot.Heap()
+last = h.variable("queue", h.node("object", "Queue", 32))
+for i in range(50):
+    item = h.node("object", "Item", 100)
+    h.edge(last, "property", "next" if i else "head", item)
+    last = item
+h.write("list.heapsnapshot")
+step = "head: list of 50 Item (next)"
+check("path --class: a list on a terminal", True, any(line.endswith("queue: Queue › " + step) for line in screen(140, "path", "--class", "Item", "list.heapsnapshot")))
+check("... in a pipe", True, any(line.endswith("queue: Queue › " + step) for line in run("path", "--class", "Item", "list.heapsnapshot")))
+check("... as JSON", [(step, 50)], [(r["name"], r["objects"]) for r in answer("path", "--class", "Item", "list.heapsnapshot")["files"][0]["rows"] if "list" in r["name"]])
+with open("nameless.log", "w") as f:      # .NET CF has no names of fields
+    f.write("a 2 x 1\nt 1 T\no 1 1 8 1 100\nr 1 1 0\nr 100 1 0\n" + "".join("o %x 1 10 %x\n" % (0x100 + i, 0x101 + i) for i in range(4)) + "o 104 1 10\nc x 2\n")
+rows = [r["name"] for r in answer("path", "--class", "T", "nameless.log")["files"][0]["rows"]]
+check("a list without names of fields", True, any("list of 5 T" in r for r in rows) and not any("list of 5 local" in r for r in rows) or rows)
 sys.exit(failed)

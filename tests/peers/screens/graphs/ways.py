@@ -183,22 +183,42 @@ def is_by(g, o, by, i, e):
     """", by field", ", by [7]", ", by reference 2", ", as key of ephemeron Class id 9"."""
     if i is None:
         return bool(by) and by.startswith("as key of") and by.endswith(g.id_text(e))
-    r = g.refs[o][i]
-    want = clean(r.name) if r.name else f"[{r.index}]" if r.index is not None else f"reference {i}"
+    want = g.field_text(o, i) or f"reference {i}"
     return by == "by " + want or bool(by) and "…" in by and shows(by[3:], want)
 
 
 # Of a class --------------------------------------------------------------------------------------
 
+RAW_LIST = re.compile(r"((?:.*: )?)list of (\d+) (.*?)(?: \(([^()]*)\))?")
+
+
 class Tree(Walk):
-    """Ways with a step for each object, like elements of a list being one: the engine's objects are steps too."""
+    """Ways with a step for each object: the engine's objects are steps too. A list is one, "head: list of 9 Node (next)"."""
 
     def come(self, o, at, mode, label):
-        shown = self.steps[at] if at < len(self.steps) else None
-        if at and mode and mode[0] == label and mode[1] == self.g.cls[o]:
-            self.add(o, at, mode)              # the list goes on
-        if shown and shows_raw(self.g, shown, label, o):
-            self.add(o, at + 1, (label, self.g.cls[o]))
+        if at == len(self.steps):
+            return
+        text = self.steps[at]
+        if mode:                               # within a list: (elements to come, which field comes next, class)
+            left, k, c = mode
+            fields = (RAW_LIST.fullmatch(text)[4] or "").split(" › ")
+            if clean(label) != fields[k]:
+                return
+            if k + 1 < len(fields):
+                self.add(o, at, (left, k + 1, c))
+            elif self.g.cls[o] == c:
+                self.element(o, at, left - 1)
+            return
+        if shows_raw(self.g, text, label, o):
+            self.add(o, at + 1, None)
+        m = RAW_LIST.fullmatch(text)
+        if m and shows_raw(self.g, m[1] + m[3], label, o):
+            self.element(o, at, int(m[2]) - 1)
+
+    def element(self, o, at, left):
+        self.add(o, at + 1, None)              # of many ways as one the number of a list is that of the longest
+        if left:
+            self.add(o, at, (left, 0, self.g.cls[o]))
 
     def add(self, o, at, mode):
         if at == len(self.steps):
@@ -293,7 +313,7 @@ def class_screen(a, name, columns):
         return
     live = [o for o in g.members(name) if g.live[o]]
     total, all_ = g.class_removed(name)[1], sum(g.sizes[o] for o in live)
-    m = re.match(rf"(\d+) objects? of class .*, which retain ({SIZE})", lines[0])
+    m = re.match(rf"(\d+) objects? of class .*, which retains? ({SIZE})", lines[0])
     if m:
         judge(a.report, "class head", lines[0], [("objects", int(m[1]) == len(live)), ("retained", is_bytes(m[2], total))], (len(live), total))
     path = []
@@ -310,8 +330,10 @@ def class_screen(a, name, columns):
         while len(path) < depth:
             path.append("…")
         path.append(m["text"])
-        if depth and "<other>" not in path and "<self>" not in path:
-            chain = [s for p in path[1:] for s in split(p)]
+        chain = [s for p in path[1:] for s in split(p)]
+        if chain[-1:] == ["<self>"]:           # folded into the line of its parent: "Node › <self>"
+            chain.pop()
+        if chain and "<other>" not in path and "<self>" not in chain:
             facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
                 ends = Walk(g, chain, upto=True, brief=True).run(starts(g, False))
