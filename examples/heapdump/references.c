@@ -20,8 +20,11 @@ reference_kind kind_of_reference(const objects *o, uint32_t holder, uint32_t ref
     if (!v8 || kind != WEAK_REFERENCE) return kind;
     type = hd_v8_edge_type(v8, holder, reference);
     if (hd_str_equal(type, hd_cstr("weak"))) return WEAK_REFERENCE;
-    if (is_pair_of(o->graph, holder, hd_graph_field(o->graph, holder, reference))) return EPHEMERON_VALUE;
-    return hd_str_equal(type, hd_cstr("shortcut")) ? SHORTCUT : TO_PAGE_OBJECT;
+    if (hd_str_equal(type, hd_cstr("shortcut"))) return SHORTCUT;
+    return hd_str_equal(type, hd_cstr("internal")) &&
+                   is_pair_of(o->graph, holder, hd_graph_field(o->graph, holder, reference))
+               ? EPHEMERON_VALUE
+               : TO_PAGE_OBJECT;
 }
 
 const char *reference_kind_name(reference_kind kind) {
