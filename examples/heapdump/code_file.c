@@ -2,14 +2,13 @@
 
 #include "symbols.h"
 
-#include <fcntl.h>
-
 struct code_file {
     uint64_t pid, inner;         /* inner: as the process knows itself; 0: not known yet */
     int fd;                      /* -1: none yet */
     struct stat file;
     uint32_t object;             /* in symbols; HD_NONE: not yet */
     bool changed;                /* the object has an earlier file */
+    bool is_silent;              /* its file system did not answer */
 };
 
 code_file *code_file_open(uint64_t pid) {
@@ -43,33 +42,38 @@ static bool code_process(code_file *m, uid_t *user) {
     return f != NULL;
 }
 
-/* The file, where it is the process's own or root's: anybody may write into /tmp. */
-static int code_path(const char *directory, uint64_t number, uid_t user, struct stat *st) {
+/* Whether the file is there and the process's own or root's: anybody may write into /tmp. *fd: if it is another one
+   than before. */
+static bool code_path(code_file *m, symbols *s, const char *directory, uint64_t number, uid_t user, int *fd) {
     char path[96];
-    int fd;
+    struct stat st;
+    symbols_openable is;
+    *fd = -1;
+    if (m->is_silent) return false;
     snprintf(path, sizeof path, "%s/tmp/perf-%llu.map", directory, (unsigned long long)number);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || (!fstat(fd, st) && S_ISREG(st->st_mode) && (!st->st_uid || st->st_uid == user))) return fd;
-    close(fd);
-    return -1;
+    is = symbols_open(s, path, SYMBOLS_LOOK_NO_LINK, &st, fd);
+    if (is == SYMBOLS_OPENED && (m->fd < 0 || st.st_ino != m->file.st_ino || st.st_dev != m->file.st_dev))
+        is = symbols_open(s, path, SYMBOLS_KEEP_NO_LINK, &st, fd);
+    m->is_silent = is == SYMBOLS_UNKNOWN;
+    if (is == SYMBOLS_OPENED && (!st.st_uid || st.st_uid == user)) {
+        if (*fd >= 0) m->file = st;
+        return true;
+    }
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+    return false;
 }
 
-void code_file_look(code_file *m) {
+void code_file_look(code_file *m, symbols *s) {
     uid_t user = geteuid();
     char root[40];
-    struct stat st;
     int fd = -1;
     snprintf(root, sizeof root, "/proc/%llu/root", (unsigned long long)m->pid);
-    if (code_process(m, &user)) fd = code_path(root, m->inner ? m->inner : m->pid, user, &st);
-    if (fd < 0 && (!m->inner || m->inner == m->pid)) fd = code_path("", m->pid, user, &st); /* it has ended */
+    if (!code_process(m, &user) || !code_path(m, s, root, m->inner ? m->inner : m->pid, user, &fd))
+        if (!m->inner || m->inner == m->pid) code_path(m, s, "", m->pid, user, &fd); /* it has ended */
     if (fd < 0) return;
-    if (m->fd >= 0 && st.st_ino == m->file.st_ino && st.st_dev == m->file.st_dev) {
-        close(fd);
-        return;
-    }
     if (m->fd >= 0) close(m->fd);
     m->fd = fd;
-    m->file = st;
     m->changed = true;
 }
 

@@ -209,12 +209,12 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
 
 /* Warns of objects that are newer than the dump whose frames they name. */
 static void tell_newer(const char *file, symbols *names) {
-    struct stat dump, object;
+    struct stat dump;
     if (stat(file, &dump)) return;
     for (size_t i = 0; i < names->count; i++) {
         symbols_object *o = &names->objects[i];
-        if (!o->is_elf || o->told || stat(o->path, &object) || (i < names->given && !o->used)) continue;
-        o->told = object.st_mtim.tv_sec > dump.st_mtim.tv_sec;
+        if (!o->is_elf || o->told || (i < names->given && !o->used)) continue;
+        o->told = o->changed > (int64_t)dump.st_mtim.tv_sec;
         if (o->told)
             display(stderr, "heapdump: warning: %s is newer than %s: it may name other functions than those that ran\n",
                     o->path, file);

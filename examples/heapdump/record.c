@@ -350,6 +350,7 @@ static int record_run(recording *r) {
     files_allow(r);
     if (!region_make(&r->region, r->a->region)) return BAD_INPUT;
     if (!join_listen(r) || !recorder_open(r, library, link)) return BAD_INPUT;
+    symbols_start(&r->names);    /* it is ready by the time that the program is */
     if (!program_start(r, library, &before)) {
         display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
         if (*link) unlink(link);

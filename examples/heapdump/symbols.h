@@ -27,7 +27,7 @@ typedef struct symbols_load {
 /* The child reads less of an object each time that it died of it. */
 typedef enum symbols_level { SYMBOLS_ALL, SYMBOLS_TABLE, SYMBOLS_NOTHING } symbols_level;
 
-enum { SYMBOLS_FILES = 3 };
+enum { SYMBOLS_FILES = 3, SYMBOLS_DYING = 8 };
 
 /* A file that may be the object. The first with the build id of the loaded object is taken. */
 typedef struct symbols_candidate {
@@ -47,6 +47,8 @@ typedef struct symbols_object {
     uint32_t build_id_size, copy; /* copy: the number of its copy, if it has no build id */
     bool has_wanted_id;          /* files with another build id are not this object */
     bool known, is_elf;          /* known: the child has looked at the files */
+    bool is_slow;                /* its file system took its time to open it */
+    int64_t changed;             /* seconds: when the file was */
     symbols_load *loads;
     uint32_t load_count;
     symbols_level level;
@@ -81,7 +83,9 @@ typedef struct symbols_child {
     int fd;
     char *in;                    /* its output that was not read yet */
     size_t in_start, in_size, in_room;
+    int brought;                 /* a descriptor that came with it; -1: none */
     bool greeted;                /* it is ready */
+    int64_t patience_ms;         /* so long it may wait for others */
     uint64_t ran_ns;             /* processor time at the last look */
     struct timespec moved;       /* when it last did something */
 } symbols_child;
@@ -113,7 +117,10 @@ typedef struct symbols {
     code_file *code;             /* perf map of the process that frames are of; may be NULL */
     bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
     symbols_child child;
-    pid_t dying;                 /* a child that was ended, and is to be waited for; 0: none */
+    pid_t dying[SYMBOLS_DYING];  /* children that were ended, and are to be waited for; 0: none */
+    uint32_t dying_count;
+    int64_t waited_ms;           /* for files whose file system did not answer */
+    uint32_t unopened;           /* files that were not opened in time */
     uint32_t children;           /* number that was started */
     bool interrupted;            /* a message said so */
     struct timespec held;        /* since when a signal that ends us waits; 0: none does */
@@ -161,11 +168,30 @@ void symbols_fetch(symbols *s);
 bool symbols_know(symbols *s, symbols_object *o);
 void symbols_answers_free(symbols *s);
 
-/* symbols_ask.c: the child */
+/* symbols_child.c: the child */
 /* memory: bytes; both 0: as usual */
 void symbols_limit(uint64_t memory, double seconds);
+double symbols_seconds_most(void);
 /* Starts the child, unless it runs. */
 bool symbols_start(symbols *s);
+void symbols_child_end(symbols *s);
+uint64_t symbols_child_nanoseconds(const symbols *s);
+
+/* symbols_open.c: files that recorded programs chose. Their file systems may never answer, so the child opens them. */
+typedef enum symbols_opening {
+    SYMBOLS_LOOK,                /* only *st */
+    SYMBOLS_LOOK_NO_LINK,
+    SYMBOLS_KEEP,                /* a descriptor, unless closing it might take for ever */
+    SYMBOLS_KEEP_NO_LINK,
+    SYMBOLS_COPY                 /* a copy in memory */
+} symbols_opening;
+
+typedef enum symbols_openable { SYMBOLS_OPENED, SYMBOLS_ABSENT, SYMBOLS_UNKNOWN } symbols_openable;
+
+/* ABSENT: not a regular file that can be read. UNKNOWN: there was no answer. *fd is -1 without a descriptor. */
+symbols_openable symbols_open(symbols *s, const char *path, symbols_opening how, struct stat *st, int *fd);
+
+/* symbols_ask.c: questions about an object */
 /* Gets the answers in order, and may stop them by false. */
 typedef struct symbols_taker {
     bool (*take)(void *user, uint32_t index, uint32_t count, const symbols_frame *frames);
@@ -178,8 +204,6 @@ void symbols_ask(symbols *s, symbols_object *o, symbols_kind kind, bool strict, 
 bool symbols_given_whole(const symbols *s);
 /* Reports on standard error which objects lack names, and the reasons. */
 void symbols_tell(symbols *s);
-void symbols_child_end(symbols *s);
-uint64_t symbols_child_nanoseconds(const symbols *s);
 
 /* symbols_server.c: the child's main; -1: the arguments are not the child's */
 int symbols_server(int argc, char **argv);
@@ -202,7 +226,7 @@ char *symbols_text(const char *name, const char *file, int line, hd_str object);
 /* code_file.c: /tmp/perf-PID.map of a process, open as long as it is named */
 code_file *code_file_open(uint64_t pid);
 /* Finds the file while the process lives, and at its end. */
-void code_file_look(code_file *m);
+void code_file_look(code_file *m, symbols *s);
 /* The object of the file in `s`; NULL: there is no file. */
 symbols_object *code_file_object(code_file *m, symbols *s);
 void code_file_free(code_file *m);

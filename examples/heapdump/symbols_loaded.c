@@ -5,10 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
 
 /* The identity of an object: its path, and its build id or the number of its copy. */
 typedef struct symbols_id {
@@ -41,21 +38,21 @@ static bool may_keep(const symbols *s) {
     return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files < most.rlim_cur / 2;
 }
 
-/* Opens a file that may be the object, unless it is the same file as the candidate before. */
-static void add_candidate(symbols *s, symbols_object *o, char *file, struct stat *before) {
-    symbols_candidate *c = &o->files[o->file_count];
+/* Adds a file that may be the object, unless it is the same file as the candidate before. UNKNOWN: it may never be
+   opened. */
+static symbols_openable add_candidate(symbols *s, symbols_object *o, char *file, struct stat *before) {
     struct stat st;
-    int fd = symbols_file_open(file);
-    if (fd < 0 || fstat(fd, &st) || (st.st_ino == before->st_ino && st.st_dev == before->st_dev)) {
+    int fd;
+    symbols_openable is = symbols_open(s, file, may_keep(s) ? SYMBOLS_KEEP : SYMBOLS_LOOK, &st, &fd);
+    if (is != SYMBOLS_OPENED || (st.st_ino == before->st_ino && st.st_dev == before->st_dev)) {
         if (fd >= 0) close(fd);
         free(file);
-        return;
+        return is;
     }
     *before = st;
-    *c = (symbols_candidate){ .fd = fd, .kept = may_keep(s), .file = file };
-    if (!c->kept) close(fd), c->fd = -1;
-    s->kept_files += c->kept;
-    o->file_count++;
+    o->files[o->file_count++] = (symbols_candidate){ .fd = fd, .kept = fd >= 0, .file = file };
+    s->kept_files += fd >= 0;
+    return is;
 }
 
 /* The copy of a process's program, or the last copy of that path, or NULL. */
@@ -82,8 +79,10 @@ static void add_files(symbols *s, symbols_object *o, const symbols_copy *copy, u
         s->kept_files++;
     }
     if (asprintf(&file, "/proc/%llu/root%s", (unsigned long long)pid, o->path) < 0) needed(NULL);
-    add_candidate(s, o, file, &before);
-    add_candidate(s, o, needed(strdup(o->path)), &before);
+    if (add_candidate(s, o, file, &before) != SYMBOLS_UNKNOWN &&
+        add_candidate(s, o, needed(strdup(o->path)), &before) != SYMBOLS_UNKNOWN) return;
+    o->is_slow = true;
+    o->files[o->file_count++] = (symbols_candidate){ .fd = -1, .file = needed(strdup(o->path)) };
 }
 
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
@@ -125,29 +124,19 @@ void symbols_begun(symbols *s, uint64_t pid) {
     enum { LARGEST = 16 << 20, TOGETHER = 128 << 20, MOST = 256 };
     char link[40], path[PATH_MAX];
     const symbols_copy *before;
-    struct sigaction action;
     struct stat st;
     ssize_t n;
-    int fd, copy;
+    int copy;
     snprintf(link, sizeof link, "/proc/%llu/exe", (unsigned long long)pid);
     n = readlink(link, path, sizeof path);
-    if (n <= 0 || n == sizeof path || *path != '/' || stat(link, &st) || st.st_size > LARGEST) return;
-    if (!S_ISREG(st.st_mode) || s->copied + (uint64_t)st.st_size > TOGETHER || s->copy_count == MOST) return;
-    if (!may_keep(s)) return;
+    if (n <= 0 || n == sizeof path || *path != '/' || s->copy_count == MOST || !may_keep(s)) return;
+    if (symbols_open(s, link, SYMBOLS_LOOK, &st, &copy) != SYMBOLS_OPENED || st.st_size > LARGEST) return;
+    if (s->copied + (uint64_t)st.st_size > TOGETHER) return;
     path[n] = 0;
     before = copy_of(s, hd_cstr(path), pid);
     if (before && before->file.st_ino == st.st_ino && !memcmp(&before->file.st_mtim, &st.st_mtim, sizeof st.st_mtim))
         return;
-    fd = symbols_file_open(link);
-    copy = fd < 0 ? -1 : memfd_create("program", MFD_CLOEXEC);
-    file_limit_fails(&action);
-    n = copy < 0 ? -1 : sendfile(copy, fd, NULL, (size_t)st.st_size);
-    sigaction(SIGXFSZ, &action, NULL);
-    if (fd >= 0) close(fd);
-    if (n != st.st_size) {
-        if (copy >= 0) close(copy);
-        return;
-    }
+    if (symbols_open(s, link, SYMBOLS_COPY, &st, &copy) != SYMBOLS_OPENED || copy < 0) return;
     s->copied += (uint64_t)st.st_size;
     s->kept_files++;
     if (!(s->copy_count & (s->copy_count - 1)))

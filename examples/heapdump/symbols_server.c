@@ -4,10 +4,14 @@
 #include "symbols_wire.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 enum { FROM = STDIN_FILENO, BUFFER = 1 << 16 };
@@ -20,6 +24,7 @@ typedef struct served {
     uint32_t count;              /* of files */
     uint8_t build_id[32], wanted_id[32];
     uint32_t build_id_size, wanted_id_size;
+    int64_t changed;             /* seconds: when the file was */
     symbols_elf elf;
     code_map *code;
     bool opened;
@@ -94,15 +99,32 @@ int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, D
 
 /* Answers. ------------------------------------------------------------------------------------ */
 
-static void flush_out(void) {
+/* A descriptor goes with the first byte; -1: none. */
+static void flush_with(int fd) {
+    union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
     for (size_t at = 0; at < out_size;) {
-        ssize_t n = send(FROM, out + at, out_size - at, MSG_NOSIGNAL);
+        struct iovec part = { out + at, out_size - at };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+        ssize_t n;
+        if (fd >= 0) {
+            struct cmsghdr *c;
+            message.msg_control = &rights;
+            message.msg_controllen = sizeof rights.bytes;
+            c = CMSG_FIRSTHDR(&message);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof fd);
+            memcpy(CMSG_DATA(c), &fd, sizeof fd);
+        }
+        n = sendmsg(FROM, &message, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) _exit(1);    /* the parent has gone */
-        at += (size_t)n;
+        at += (size_t)n, fd = -1;
     }
     out_size = 0;
 }
+
+static void flush_out(void) { flush_with(-1); }
 
 static void put(const void *data, size_t bytes) {
     const char *from = data;
@@ -167,7 +189,7 @@ static uint32_t loads_of(const symbols_elf *o, symbols_load *loads) {
 
 static void put_info(const served *o) {
     static symbols_load loads[WIRE_LOADS_MOST];
-    wire_info info = { .is_elf = o->elf.module != NULL, .build_id_size = o->build_id_size };
+    wire_info info = { .is_elf = o->elf.module != NULL, .build_id_size = o->build_id_size, .changed = o->changed };
     info.load_count = loads_of(&o->elf, loads);
     memcpy(info.build_id, o->build_id, sizeof info.build_id);
     put_head(WIRE_INFO, sizeof info + info.load_count * sizeof *loads);
@@ -215,7 +237,9 @@ static void served_open(served *o) {
     if (o->opened) return;
     o->opened = true;
     for (uint32_t i = 0; i < o->count; i++) {
+        struct stat st;
         symbols_take(&o->elf, o->path, o->files[i], fcntl(o->fds[i], F_DUPFD_CLOEXEC, 3));
+        o->changed = fstat(o->fds[i], &st) ? 0 : (int64_t)st.st_mtim.tv_sec;
         if (o->elf.module && read_build_id(o)) return;
         symbols_close(&o->elf);
     }
@@ -304,6 +328,7 @@ static uint32_t get_question(wire_question *q, int fds[SYMBOLS_FILES]) {
 /* Takes the paths and files of a question. */
 static void served_take(served *o, const wire_question *q, char *text, const int *fds, uint32_t count) {
     char *end = text + q->text_bytes;
+    uint32_t next = 0;
     if (o->path && o->version == q->version) {
         for (uint32_t i = 0; i < count; i++) close(fds[i]);
         return;
@@ -311,14 +336,55 @@ static void served_take(served *o, const wire_question *q, char *text, const int
     served_forget(o);
     o->version = q->version;
     o->path = needed(strdup(text));
-    o->count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < q->files && i < SYMBOLS_FILES; i++) {
+        bool is_open = q->open >> i & 1;
+        int fd;
         text += strlen(text) + 1;
-        o->files[i] = needed(strdup(text < end ? text : ""));
-        o->fds[i] = fds[i];
+        if (is_open && next == count) _exit(1);
+        fd = is_open ? fds[next++] : symbols_file_open(text < end ? text : "");
+        if (fd < 0) continue;
+        o->files[o->count] = needed(strdup(text < end ? text : ""));
+        o->fds[o->count++] = fd;
     }
     o->wanted_id_size = q->build_id_size <= sizeof o->wanted_id ? q->build_id_size : 0;
     memcpy(o->wanted_id, q->build_id, sizeof o->wanted_id);
+}
+
+/* Whether the parent may have the file open: FUSE can hold up who closes it, and so our parent's end. */
+static bool may_be_kept(int fd, const struct stat *st) {
+    static const char *const own[] = { "/", "/proc/self/exe" };
+    struct statfs fs;
+    struct stat mine;
+    if (fstatfs(fd, &fs)) return false;
+    if (fs.f_type != FUSE_SUPER_MAGIC && fs.f_type != OVERLAYFS_SUPER_MAGIC) return true;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!stat(own[i], &mine) && mine.st_dev == st->st_dev) return true;
+    return false;
+}
+
+/* A copy in memory; -1: there is none. */
+static int copy_file(int fd, const struct stat *st) {
+    int copy = memfd_create("program", MFD_CLOEXEC);
+    if (copy >= 0 && sendfile(copy, fd, NULL, (size_t)st->st_size) == st->st_size) return copy;
+    if (copy >= 0) close(copy);
+    return -1;
+}
+
+/* Opens a file for the parent. It hears of the file before we close it, which may take for ever. */
+static void serve_open(const char *path, symbols_opening how) {
+    bool follows = how != SYMBOLS_LOOK_NO_LINK && how != SYMBOLS_KEEP_NO_LINK;
+    bool keeps = how == SYMBOLS_KEEP || how == SYMBOLS_KEEP_NO_LINK;
+    wire_opened is = { .is_there = 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follows ? 0 : O_NOFOLLOW)), given = -1;
+    is.is_there = fd >= 0 && !fstat(fd, &is.file) && S_ISREG(is.file.st_mode);
+    if (is.is_there && keeps && may_be_kept(fd, &is.file)) given = fd;
+    if (is.is_there && how == SYMBOLS_COPY) given = copy_file(fd, &is.file);
+    is.has_descriptor = given >= 0;
+    put_head(WIRE_OPENED, sizeof is);
+    put(&is, sizeof is);
+    flush_with(given);
+    if (given >= 0 && given != fd) close(given);
+    if (fd >= 0) close(fd);
 }
 
 static void serve_one(void) {
@@ -337,6 +403,11 @@ static void serve_one(void) {
         objects = needed(realloc(objects, room * sizeof *objects));
         memset(objects + object_room, 0, (room - object_room) * sizeof *objects);
         object_room = room;
+    }
+    if (q.kind == WIRE_OPEN) {
+        serve_open(text, (symbols_opening)q.level);
+        free(text), free(addresses);
+        return;
     }
     served_take(&objects[q.object], &q, text, fds, count);
     serve_question(&objects[q.object], &q, addresses);

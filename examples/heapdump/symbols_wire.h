@@ -11,17 +11,19 @@ enum {
     WIRE_RECORD_MOST = 1 << 21,  /* bytes of an answer */
     WIRE_LOADS_MOST = 4096,
     WIRE_OBJECTS_MOST = 1 << 26,
+    WIRE_OPEN = 255,             /* kind of question: its level is a symbols_opening, its text a path */
     WIRE_NO_MEMORY = 9           /* the child's status */
 };
 
 /* Followed by the path and the paths of the files, each with a zero, and by the addresses. */
 typedef struct wire_question {
     uint32_t object, version, count, text_bytes;
-    uint8_t kind, level, strict, files; /* files: descriptors that come along */
+    uint8_t kind, level, strict; /* kind: a symbols_kind, or WIRE_OPEN */
+    uint8_t files, open;         /* open: bits of the files whose descriptors come along */
     uint8_t build_id_size, build_id[32]; /* wanted */
 } wire_question;
 
-typedef enum wire_type { WIRE_HELLO = 1, WIRE_INFO, WIRE_FRAMES, WIRE_NAME, WIRE_END } wire_type;
+typedef enum wire_type { WIRE_HELLO = 1, WIRE_INFO, WIRE_FRAMES, WIRE_NAME, WIRE_END, WIRE_OPENED } wire_type;
 
 /* Before each record of an answer. */
 typedef struct wire_head {
@@ -32,6 +34,7 @@ typedef struct wire_head {
 typedef struct wire_info {
     uint32_t is_elf, build_id_size, load_count;
     uint8_t build_id[32];
+    int64_t changed;             /* seconds: when the file was */
 } wire_info;
 
 /* WIRE_FRAMES: followed by `count` wire_frame, and by their texts. */
@@ -43,6 +46,12 @@ typedef struct wire_frame {
     int32_t line, column;
     uint32_t discriminator, start_line, name_bytes, file_bytes; /* with a zero each; 0: none */
 } wire_frame;
+
+/* WIRE_OPENED: a regular file. Its descriptor comes along if it was asked for. */
+typedef struct wire_opened {
+    struct stat file;
+    uint8_t is_there, has_descriptor;
+} wire_opened;
 
 /* WIRE_END */
 typedef struct wire_end {

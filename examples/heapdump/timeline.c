@@ -85,7 +85,7 @@ int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, u
         a.has_cutoff = true;
     }
     heap.profile = profile;
-    code_file_look(p->code);
+    code_file_look(p->code, &r->names);
     r->names.code = p->code;
     status = condense(&heap, 1, &a, &r->names, &condensed, &count);
     r->names.code = NULL;

@@ -156,7 +156,7 @@ static void look(watch *w) {
     hd_limits limits = { 0 };
     if (w->known_count > KNOWN_MOST) known_clear(w);
     if (w->r.names.twins) modules_look(&w->r, p, region_bytes(&w->r.region, &limits));
-    code_file_look(p->code);
+    code_file_look(p->code, &w->r.names);
     w->r.names.code = p->code;
     watch_begin(&w->table);
     if (look_at(w, p, HD_HEAP_LIVE) && look_at(w, p, HD_HEAP_TOTAL) && look_at(w, p, HD_HEAP_TEMPORARY))

@@ -117,7 +117,7 @@ static void on_module(void *user, const hd_module *module, bool loaded) {
 void modules_look(recording *r, const process *p, uint64_t bytes) {
     loaded_by by = { r, p->pid, 0 };
     hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
-    code_file_look(p->code);
+    code_file_look(p->code, &r->names);
 }
 
 /* Adds processes that are new. */

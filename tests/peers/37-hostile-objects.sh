@@ -26,8 +26,10 @@ int main(void) {
     return 0;
 }
 C
+moments=3; [ -z "${FULL-}" ] || moments=10
 frames() { "$tool" tree --frames all --kind live out.json 2> tree.err | grep -o "$1" | sort -u | tr '\n' ' '; }
 record() { python3 "$here/hostile_objects.py" record "$tool" "$@"; } # SECONDS MIB OPTIONS... -- PROGRAM
+interrupt() { python3 "$here/hostile_objects.py" interrupt "$tool" $moments "$@"; } # OPTIONS... -- PROGRAM
 
 # A pipe under each name that leads to debug information.
 gcc -g -O1 -Wl,--build-id prog.c -o whole
@@ -95,6 +97,26 @@ unset DEBUGINFOD_URLS
 
 # Many forged modules, and frames that are in none of them.
 check "20,000 forged modules" "quick" "$(record 20 600 -- ./swap modules 20000)"
+
+# A file system that answers everybody but heapdump: each file of it costs a moment, and Ctrl-C ends the wait.
+mkdir fuse
+python3 -u "$here/hostile_objects.py" choosy "$PWD/fuse" "$PWD/whole" > mounted 2> unmounted & choosy=$!
+until [ -s mounted ] || ! kill -0 $choosy 2> /dev/null; do :; done
+if [ -s mounted ]; then
+  trap 'kill $server $choosy; umount -l "$work/fuse"' EXIT
+  silent() {                   # SECONDS PROGRAM...
+    check "a file system that does not answer, $2 $3: ends" "quick" "$(record $1 300 -- "${@:2}")"
+    check "... and frames of others have names" "__libc_start_main " "$(frames __libc_start_main)"
+  }
+  silent 30 sh -c fuse/prog
+  silent 30 ./swap files 1 "$PWD/fuse"
+  check "... it is told" 1 "$(grep -c 'fuse/0: 1 frame stays unnamed: its file system does not answer' err)"
+  silent 60 ./swap files 200 "$PWD/fuse"
+  check "a file system that does not answer: INT" "ends within a second" \
+    "$(interrupt -- ./swap files 200 "$PWD/fuse")"
+else
+  echo "SKIP: a file system that does not answer: $(tail -1 unmounted)"
+fi
 
 # No process can be started.
 echo "main;$PWD/whole+0x$(printf %x 0x$(nm whole | awk '$3 == "work" { print $1 }')) 1000" > frame.folded

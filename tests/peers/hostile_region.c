@@ -1,6 +1,7 @@
 /* A recorded program that writes into its own region.
      swap SECONDS SEED   modules of one path, which is a regular file and a pipe in turn
-     modules N           N modules, all loaded at once, and as many frames that are in none of them */
+     modules N           N modules, all loaded at once, and as many frames that are in none of them
+     files N DIRECTORY   N modules of files there, and a frame in each */
 #define _GNU_SOURCE
 #include "../../heapdump.h"
 #include <fcntl.h>
@@ -31,10 +32,11 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static uintptr_t next_pc = (uintptr_t)1 << 40, step = 16;
+
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
-    static uintptr_t pc = (uintptr_t)1 << 40;
     (void)user, (void)capacity;
-    pcs[0] = (const void *)(pc += 16);
+    pcs[0] = (const void *)(next_pc += step);
     return 1;
 }
 
@@ -85,12 +87,23 @@ static void modules(unsigned count) {
     for (unsigned i = 0; i < count; i++) hd_record_alloc(rec, (void *)(uintptr_t)(64 * (i + 1)), 100, "T");
 }
 
+static void files(unsigned count, const char *directory) {
+    hd_recorder *rec = forge();
+    char path[4096];
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/%u", directory, i);
+        module_add(rec, i, path);
+        hd_record_alloc(rec, (void *)(uintptr_t)(64 * (i + 1)), 100, "T");
+    }
+}
+
 int main(int argc, char **argv) {
     void *volatile keep = malloc(100);
     (void)keep;
     find_region();
     if (!base || argc < 3) return 3;
     if (!strcmp(argv[1], "swap")) swap(atof(argv[2]));
+    else if (!strcmp(argv[1], "files") && argc > 3) next_pc = 16, step = 0x1000, files((unsigned)atoi(argv[2]), argv[3]);
     else modules((unsigned)atoi(argv[2]));
     return 0;
 }
