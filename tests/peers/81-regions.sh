@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is in a region costs time by its bytes, whatever it says: twice as many records, modules, names, call stacks or
-# blocks take twice as long to look at. FULL=1: 300 changed regions, with sanitizers, instead of 30.
+# What is in a region costs time by its bytes, whatever it says: twice as many records, modules, names, call stacks,
+# blocks or moments of a time line take twice as long to look at. FULL=1: 300 changed regions, with sanitizers, instead of 30.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
@@ -18,6 +18,7 @@ fi
 cd "$work"
 
 check "four times as much takes four times as long: recover, pages, watch" "" "$("$peers/regions.py" "$tool" linear)"
+check "a time line that is four times as long takes four times as long" "" "$("$peers/regions.py" "$tool" line)"
 check "records that are not there, at one place, or share their rows: at most 2 s" "" "$("$peers/regions.py" "$tool" bounded 2)"
 check "$n changed regions: at most 2 s each" "" "$("$peers/regions.py" "${sanitized-$tool}" mutated $n 2)"
 

@@ -1,7 +1,8 @@
 /* Makes a region as recorders do: `regions FILE WHAT N`. WHAT has N of something: records, images (programs of one
    process), children (N / 64, of a process with N contexts), modules, generations (modules at one address), overlaps
    (modules that overlap), names, frames, blocks. Or it is written by a hostile process: count (a number of records),
-   same (records at one place), claims (records that claim the rows of another). */
+   same (records at one place), claims (records that claim the rows of another). live: makes none, and allocates for N
+   milliseconds. */
 #define _GNU_SOURCE
 #include "../../heapdump.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const uint64_t size = (uint64_t)1 << 36;
@@ -24,7 +26,8 @@ static size_t unwind(void *user, const void **to, size_t capacity) {
     return depth < capacity ? depth : capacity;
 }
 
-static uint32_t clock_ms(void *user) { return (void)user, 1000; }
+static uint32_t time_ms = 1000;
+static uint32_t clock_ms(void *user) { return (void)user, time_ms; }
 
 static hd_recorder *create(const char *name) {
     hd_recorder_desc desc = { .region = region, .region_bytes = size, .name = name, .shards = 1, .clock = clock_ms,
@@ -69,11 +72,26 @@ static uint64_t *record_place(uint32_t i) {
     return word(*at + 8 * (shifted - (1024ull << segment)));
 }
 
+static void *volatile keep;
+
+/* Milliseconds since the first call. */
+static uint64_t clock_now(void) {
+    static struct timespec first;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    if (!first.tv_sec) first = t;
+    return (uint64_t)((t.tv_sec - first.tv_sec) * 1000 + (t.tv_nsec - first.tv_nsec) / 1000000);
+}
+
 int main(int count, char **words) {
     const char *what = count > 3 ? words[2] : "";
     uint32_t n = count > 3 ? (uint32_t)strtoul(words[3], NULL, 10) : 0;
-    int fd = count > 3 ? open(words[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+    int fd = count > 3 && strcmp(what, "live") ? open(words[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
     hd_recorder *rec;
+    if (!strcmp(what, "live")) {
+        while (keep = malloc(100), clock_now() < n) usleep(100);
+        return 0;
+    }
     if (fd < 0 || ftruncate(fd, (off_t)size)) return perror(count > 1 ? words[1] : "regions FILE WHAT N"), 2;
     region = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (region == MAP_FAILED || hd_region_init(region, size, NULL)) return perror("mmap"), 1;
@@ -116,6 +134,7 @@ int main(int count, char **words) {
     }
     for (uint32_t i = 0; i < n && !strcmp(what, "frames"); i++) call(rec, i);
     for (uint32_t i = 0; i < n && !strcmp(what, "blocks"); i++) call(rec, i % 100);
+    for (uint32_t i = 0; i < n && !strcmp(what, "ages"); i++) time_ms += 1000, call(rec, i % 100);
     if (!strcmp(what, "count")) *word(RECORDS) = 0xffffffff;
     if (!strcmp(what, "same") || !strcmp(what, "claims")) {
         uint64_t first = *record_place(0), bytes = 16384;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Regions of any size and with any content, looked at: regions.py TOOL linear|bounded|mutated [N].
+"""Regions of any size and with any content, looked at: regions.py TOOL linear|line|bounded|mutated [N].
 Prints what took too long, or did not end as it should: nothing, mostly."""
-import os, random, resource, struct, subprocess, sys
+import json, os, random, re, resource, struct, subprocess, sys
 
 tool, what = sys.argv[1], sys.argv[2]
 verbs = {"recover": ["recover", "-o", "recovered.json"], "pages": ["pages", "--json", "-o", "pages.out"],
@@ -20,7 +20,7 @@ def look(verb, region="region", timeout=60):
 def linear():
     """Four times as much takes some four times as long, not sixteen; the least of several runs counts."""
     sizes = {"records": 1000, "images": 1000, "children": 16000, "modules": 6000, "generations": 6000, "overlaps": 6000,
-             "names": 6000, "frames": 16000, "blocks": 60000}
+             "names": 6000, "frames": 16000, "blocks": 60000, "ages": 60000}
     for kind, n in sizes.items():
         made(kind, n), os.rename("region", "small")
         made(kind, 4 * n)
@@ -33,6 +33,21 @@ def linear():
                     least[i] = min(least[i], took)
                 if least[1] < 8 * max(least[0], 0.01): break
             else: print(f"{kind}, {verb}: {least[0]:.2f} s for {n}, {least[1]:.2f} s for {4 * n}")
+
+def line():
+    """The time line of a recording: a moment costs as much in a run that is four times as long, and beyond the limit of
+    what the file keeps of it. The least of several runs counts."""
+    def run(seconds):
+        p = subprocess.run([tool, "record", "--stats", "--at", "every=0.001,exit", "-o", "line.json", "--", "./regions", "/dev/null", "live",
+                            str(1000 * seconds)], stderr=subprocess.PIPE, text=True, timeout=120)
+        took = re.search(r"heapdump (\d+) ms of processor time of its own", p.stderr)
+        moments = len({e["id"] for e in json.load(open("line.json"))["traceEvents"] if e["ph"] == "v"})
+        return float(took[1]) if took else 1e9, moments
+    for tries in range(3):
+        none, short, long = run(0), run(1), run(4)
+        each = [max(took - none[0], 1) / moments for took, moments in (short, long)]
+        if each[1] < 2 * each[0]: break
+    else: print(f"time line: {each[0]:.2f} ms for each of {short[1]} moments, {each[1]:.2f} ms for each of {long[1]}")
 
 def bounded(seconds):
     for kind, n in {"count": 1, "same": 20000, "claims": 2000}.items():
@@ -59,5 +74,6 @@ def mutated(n, seconds):
             if status not in (0, 1) or took > seconds: print(f"{seed}, {verb}: {took:.2f} s, status {status}", open("err").read()[:400])
 
 if what == "linear": linear()
+if what == "line": line()
 if what == "bounded": bounded(float(sys.argv[3]))
 if what == "mutated": mutated(int(sys.argv[3]), float(sys.argv[4]))
