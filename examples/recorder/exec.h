@@ -96,6 +96,31 @@ static bool exec_is_musl(const char *path) {
     return strstr(name, "/ld-musl-") != NULL;
 }
 
+/* The same, for a name that the C library looks for in PATH. */
+static bool exec_is_musl_by_name(const char *name) {
+    enum { PATH_BYTES = 4096 };
+    const char *dirs = exec_variable("PATH");
+    char *path = mmap(NULL, PATH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end;
+    bool is = false;
+    if (path == MAP_FAILED) return false;
+    if (!dirs) dirs = "/bin:/usr/bin";
+    for (size_t n;; dirs += n + 1) {
+        n = strcspn(dirs, ":");
+        if (n + strlen(name) + 2 <= PATH_BYTES) {
+            end = (char *)memcpy(path, dirs, n) + n;
+            if (n) *end++ = '/';
+            stpcpy(end, name);
+            if (!access(path, X_OK)) {
+                is = exec_is_musl(path);
+                break;
+            }
+        }
+        if (!dirs[n]) break;
+    }
+    munmap(path, PATH_BYTES);
+    return is;
+}
+
 /* An environment that is passed in place of another. `bytes`: of its pages. */
 typedef struct exec_passed {
     char **variables;
@@ -120,8 +145,9 @@ static char *exec_preload(char *to, const char *list, bool with) {
     return text;
 }
 
-/* The environment for a program; `path`: NULL where the C library will look for it. is_on: it is to be recorded. */
-static exec_passed exec_pass(const char *path, char *const *given, bool is_on) {
+/* The environment for a program. `path`: NULL if there is none; by_name: the C library looks for one without a slash in
+   PATH. is_on: it is to be recorded. */
+static exec_passed exec_pass(const char *path, bool by_name, char *const *given, bool is_on) {
     exec_passed passed = { (char **)(uintptr_t)given, 0 };
     const char *list = "";
     static char *const none[] = { NULL };
@@ -138,7 +164,8 @@ static exec_passed exec_pass(const char *path, char *const *given, bool is_on) {
     }
     for (int i = 0; i < EXEC_KEPT; i++) any |= missing[i];
     has = exec_find(list, exec_library) != NULL;
-    with = !path || !exec_is_musl(path);
+    by_name &= path && !strchr(path, '/');
+    with = !path || !(by_name ? exec_is_musl_by_name(path) : exec_is_musl(path));
     if (with ? !is_on || (has && !any) : !has) return passed;
     n = (count + EXEC_KEPT + 2) * sizeof *passed.variables;
     passed.bytes = n + strlen(list) + strlen(exec_library) + 32;

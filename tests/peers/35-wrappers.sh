@@ -31,5 +31,11 @@ if need musl-tools; then
   musl-gcc -w -O1 -fno-builtin "$sources/wrappers.c" -o for_musl
   check "a program for musl is not run" "1 1 0" "$(rec -o musl.json -- ./for_musl work) $(said 'for_musl is linked with musl, .*it was not run') $(said 'Error')"
   check "... one that a script starts runs" "0 0" "$(rec -o musl.json -- dash -c './for_musl work; exit $?') $(said 'Error')"
+  for to in ./for_musl for_musl; do
+    for how in execvp posix_spawnp; do
+      check "... one that $how starts as $to runs" "0 0" \
+        "$(PATH=$PWD:$PATH rec -o musl.json -- ./wrappers $how $to) $(said 'Error')"
+    done
+  done
 fi
 exit $failed

@@ -1,6 +1,7 @@
 /* wrappers: starts itself in every way that there is to exec, each time without the recorder in the environment.
-   wrappers raw PRELOAD PROGRAM...: execs by a system call, which no library sees. wrappers early: allocates in
-   .preinit_array, and later. Anything else: allocates 100 blocks of 1000 bytes. */
+   wrappers raw PRELOAD PROGRAM...: execs by a system call, which no library sees. wrappers execvp|posix_spawnp PROGRAM:
+   starts it by its name. wrappers early: allocates in .preinit_array, and later. Anything else: allocates 100 blocks of
+   1000 bytes. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
@@ -63,6 +64,18 @@ int main(int argc, char **argv) {
         snprintf(preload, sizeof preload, "LD_PRELOAD=%s", argv[2]);
         syscall(SYS_execve, argv[3], argv + 3, only);
         return 9;
+    }
+    if (argc > 2) {
+        pid_t pid = 0;
+        int status = 1;
+        char *const work[] = { argv[2], "work", NULL };
+        if (!strcmp(argv[1], "execvp")) {
+            if (!(pid = vfork())) execvp(argv[2], work), _exit(9);
+        } else if (posix_spawnp(&pid, argv[2], NULL, NULL, work, environ)) {
+            return 9;
+        }
+        waitpid(pid, &status, 0);
+        return status != 0;
     }
     for (int i = 0; i < 100; i++) kept = malloc(1000);
     return 0;
