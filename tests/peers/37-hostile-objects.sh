@@ -37,18 +37,22 @@ objcopy --only-keep-debug whole link.debug
 strip -o link whole && objcopy --add-gnu-debuglink=link.debug link
 rm link.debug && mkfifo link.debug
 check "a pipe named by .gnu_debuglink" "quick" "$(record 5 200 -- ./link)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./link)"
 gcc -g -O1 -gdwarf-5 -gsplit-dwarf -c prog.c -o split.o && gcc split.o -o split
 rm split.dwo && mkfifo split.dwo split.dwp
 check "pipes in place of .dwo and .dwp" "quick" "$(record 5 200 -- ./split)"
 check "... and functions have the names of the symbol table" "work " "$(frames work)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./split)"
 mkfifo alt
 { printf '%s\0' "$PWD/alt"; printf 'aaaaaaaaaaaaaaaaaaaa'; } > section
 objcopy --add-section .gnu_debugaltlink=section whole altlink
 check "a pipe named by .gnu_debugaltlink" "quick" "$(record 5 200 -- ./altlink)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./altlink)"
 
 # A path that is a regular file and a pipe in turn.
 linked swap "$here/hostile_region.c"
 for i in 1 2 3 4; do check "a path exchanged for a pipe, $i" "quick" "$(record 12 300 -- ./swap swap 1 $i)"; done
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./swap swap 1 1)"
 
 # Ranges that functions share: their number would be the product.
 python3 "$here/hostile_objects.py" ranges 8000 8000 > ranges.s
@@ -56,6 +60,7 @@ gcc -x c -c - -o some.o <<< 'void *malloc(unsigned long); void *volatile keep; v
 gcc -z noexecstack ranges.s some.o -o ranges
 check "8,000 functions that share 8,000 ranges" "quick" "$(record 5 200 -- ./ranges)"
 check "... and the program's functions have names" "main some " "$(frames '\bmain\b\|\bsome\b')"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./ranges)"
 
 # 2.9 MB of debug information that unpack to 2.9 GB.
 for gz in zlib zstd; do
@@ -63,6 +68,7 @@ for gz in zlib zstd; do
   chmod +x packed-$gz
   check "a packed section, $gz: memory" "quick" "$(record 20 400 --names-memory 256M -- ./packed-$gz)"
   check "... and functions have the names of the symbol table" "work " "$(frames work)"
+  check "... Ctrl-C" "ends within a second" "$(interrupt --names-memory 256M -- ./packed-$gz)"
 done
 
 # Files that are mapped do not count.
@@ -93,17 +99,32 @@ check "a debuginfod server that drips" "quick" "$(record 15 200 --names-time 2 -
 check "... it is told" 1 "$(grep -c 'the debuginfod server took more than 2 s and is not asked any more' err)"
 check "a debuginfod server that drips: INT" "ends within a second" \
   "$(python3 "$here/hostile_objects.py" stop "$tool" INT -- ./dripping)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./dripping)"
 unset DEBUGINFOD_URLS
 
 # Many forged modules, and frames that are in none of them.
 check "20,000 forged modules" "quick" "$(record 20 600 -- ./swap modules 20000)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./swap modules 20000)"
+
+# Many records, each with modules of its own.
+check "200 forged records of 200 modules each" "quick" "$(record 20 600 -- ./swap records 200 200)"
+check "... Ctrl-C" "ends within a second" "$(interrupt -- ./swap records 200 200)"
+
+# Nothing can be written.
+if mkdir full && mount -t tmpfs -o size=64k none full 2> /dev/null; then
+  trap 'kill $server; umount -l "$work/full"' EXIT
+  head -c 1M /dev/zero > full/all 2> /dev/null || :
+  check "a full file system: Ctrl-C" "ends within a second" "$(interrupt -o full/out.json -- ./swap records 20 20)"
+else
+  echo "SKIP: a full file system: cannot mount one"
+fi
 
 # A file system that answers everybody but heapdump: each file of it costs a moment, and Ctrl-C ends the wait.
 mkdir fuse
 python3 -u "$here/hostile_objects.py" choosy "$PWD/fuse" "$PWD/whole" > mounted 2> unmounted & choosy=$!
 until [ -s mounted ] || ! kill -0 $choosy 2> /dev/null; do :; done
 if [ -s mounted ]; then
-  trap 'kill $server $choosy; umount -l "$work/fuse"' EXIT
+  trap 'kill $server $choosy; umount -l "$work/fuse" "$work/full"' EXIT
   silent() {                   # SECONDS PROGRAM...
     check "a file system that does not answer, $2 $3: ends" "quick" "$(record $1 300 -- "${@:2}")"
     check "... and frames of others have names" "__libc_start_main " "$(frames __libc_start_main)"

@@ -75,12 +75,15 @@ def stop(tool, name, _, *program):
 def interrupt(tool, times, *rest):
     """Ctrl-C, which the program gets as well, at several moments of a recording: prints the longest time to the end
     if it is above a second."""
+    own = [] if "-o" in rest else ["-o", "interrupted.json"]
+
     def run(after):
-        p = subprocess.Popen([tool, "record", "-o", "interrupted.json", *rest], stdout=subprocess.DEVNULL,
+        p = subprocess.Popen([tool, "record", *own, *rest], stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, start_new_session=True)
         began = time.monotonic()
         try:
-            p.wait(after)
+            if p.wait(after) not in (0, 1):
+                sys.exit(f"status {p.returncode}")
             return time.monotonic() - began, 0
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGINT)

@@ -1,6 +1,7 @@
 /* A recorded program that writes into its own region.
      swap SECONDS SEED   modules of one path, which is a regular file and a pipe in turn
      modules N           N modules, all loaded at once, and as many frames that are in none of them
+     records N M         N records, each with M modules and 50 frames in them
      files N DIRECTORY   N modules of files there, and a frame in each */
 #define _GNU_SOURCE
 #include "../../heapdump.h"
@@ -87,6 +88,20 @@ static void modules(unsigned count) {
     for (unsigned i = 0; i < count; i++) hd_record_alloc(rec, (void *)(uintptr_t)(64 * (i + 1)), 100, "T");
 }
 
+static void records(unsigned count, unsigned each) {
+    char path[64];
+    for (unsigned r = 0; r < count; r++) {
+        hd_recorder *rec = forge();
+        next_pc = 16;
+        for (unsigned i = 0; i < each; i++) {
+            snprintf(path, sizeof path, "/nonexistent/%u/%u", r, i);
+            module_add(rec, i, path);
+        }
+        for (unsigned i = 1; i < 50; i++) hd_record_alloc(rec, (void *)(uintptr_t)(64 * i), 100000 * i, "T");
+        hd_recorder_free(rec);
+    }
+}
+
 static void files(unsigned count, const char *directory) {
     hd_recorder *rec = forge();
     char path[4096];
@@ -103,6 +118,7 @@ int main(int argc, char **argv) {
     find_region();
     if (!base || argc < 3) return 3;
     if (!strcmp(argv[1], "swap")) swap(atof(argv[2]));
+    else if (!strcmp(argv[1], "records") && argc > 3) step = 0x1000, records((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
     else if (!strcmp(argv[1], "files") && argc > 3) next_pc = 16, step = 0x1000, files((unsigned)atoi(argv[2]), argv[3]);
     else modules((unsigned)atoi(argv[2]));
     return 0;
