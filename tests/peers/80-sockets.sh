@@ -10,7 +10,7 @@ trap 'for p in $(jobs -p); do kill -CONT $p; kill $p; done 2> /dev/null; rm -rf 
 chmod 755 "$work"
 linked "$work/joins" "$peers/joins.c" -O1
 cp "$tool" "$work/heapdump" # where other users may run it
-cp "$peers/false_sockets.py" "$work"
+cp "$peers/false_sockets.py" "${tool%/*}/libheapdump_record.so" "$work"
 chmod -R a+rX "$work"
 tool=$work/heapdump
 cd "$work"
@@ -55,6 +55,22 @@ mkfifo slow && chmod 666 slow
 { sleep 3.5; cat slow > /dev/null; } & reading=$!
 check "a snapshot that takes longer than the wait" "0 heapdump: $PWD/slow has dump 0x4: 1 process, 5000 bytes live" "$(ask snapshot -o slow --wait 1 $program)"
 wait $reading
+
+# Names are looked for at the end, for longer than the wait.
+gcc -x c -g -O1 -fno-inline - -o names <<C
+#include <stdlib.h>
+#include <unistd.h>
+void *volatile keep;
+void work(void) __asm__("$(python3 "$peers/hostile_objects.py" name 30)");
+void work(void) { keep = malloc(1000); __asm__(""); }
+int main(void) { work(); sleep(900); }
+C
+HEAPDUMP_RECORDER=$work/libheapdump_record.so $owner "$tool" record --names-time 1 -o names.json -- ./names 2> ../names.err & naming=$!
+until [ -s names.json ]; do kill -0 $naming; sleep 0.02; done
+check "names are looked for, longer than the wait: stop" "0 heapdump: names.json is whole" "$(ask stop --wait 0.7 names.json)"
+check "... they took their time" 1 "$(grep -c 'reading it takes too long (limit: 1 s' ../names.err)"
+pkill -P $naming -x names
+wait $naming || :
 
 # Another recording that is stopped, by file and by process, holds nobody but who asks for it.
 record other; stopped=$recording
