@@ -191,6 +191,7 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
     hd_pages *pages;
     hd_status status;
     hd_recorder_view_modules(r->base, bytes, p->number, on_module, &modules, NULL);
+    symbols_loaded_end(modules.names);
     status = hd_recorder_view_contexts(r->base, bytes, p->number, &naming, keep_context, &p->sites, &p->sites.profile,
                                        err);
     if (status) return status;

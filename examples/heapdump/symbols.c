@@ -181,6 +181,7 @@ void symbols_free(symbols *s) {
     tdestroy(s->by_build, free);
     free(s->objects);
     free(s->copies);
+    free(s->loading);
     free(s->kept);
     free(s->name);
     memset(s, 0, sizeof *s);

@@ -83,7 +83,8 @@ typedef struct symbols_child {
     int fd;
     char *in;                    /* its output that was not read yet */
     size_t in_start, in_size, in_room;
-    int brought;                 /* a descriptor that came with it; -1: none */
+    int brought[4];              /* descriptors that came with it */
+    uint32_t brought_count;
     bool greeted;                /* it is ready */
     int64_t patience_ms;         /* so long it may wait for others */
     uint64_t ran_ns;             /* processor time at the last look */
@@ -104,6 +105,8 @@ typedef struct symbols {
     symbols_copy *copies;
     size_t copy_count;
     uint64_t copied;             /* bytes of copies */
+    struct symbols_loading *loading; /* objects whose files are to be opened */
+    size_t loading_count, loading_room;
     void *answers;               /* tsearch */
     symbols_key *wanted;      /* addresses to be asked for */
     size_t wanted_count, wanted_room;
@@ -142,7 +145,9 @@ const char *symbols_basename(const char *path);
 
 /* symbols_loaded.c: objects of processes that are recorded */
 void symbols_begun(symbols *s, uint64_t pid);
+/* A module. Its files are opened by symbols_loaded_end, those of many together. */
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid);
+void symbols_loaded_end(symbols *s);
 /* A regular file, open for reading; else -1. It may be exchanged for a pipe at any time, and never holds us up. */
 int symbols_file_open(const char *path);
 symbols_object *symbols_add(symbols *s, hd_str path);
@@ -188,7 +193,16 @@ typedef enum symbols_opening {
 
 typedef enum symbols_openable { SYMBOLS_OPENED, SYMBOLS_ABSENT, SYMBOLS_UNKNOWN } symbols_openable;
 
-/* ABSENT: not a regular file that can be read. UNKNOWN: there was no answer. *fd is -1 without a descriptor. */
+typedef struct symbols_opened {
+    const char *path;
+    bool is_again;               /* most likely the file before: not asked for if that is UNKNOWN */
+    symbols_openable is;
+    struct stat st;
+    int fd;                      /* -1: none */
+} symbols_opened;
+
+void symbols_open_all(symbols *s, symbols_opened *files, uint32_t count, symbols_opening how);
+/* The same for one file. ABSENT: not a regular file that can be read. UNKNOWN: there was no answer. */
 symbols_openable symbols_open(symbols *s, const char *path, symbols_opening how, struct stat *st, int *fd);
 
 /* symbols_ask.c: questions about an object */

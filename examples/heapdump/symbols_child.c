@@ -60,7 +60,6 @@ bool symbols_start(symbols *s) {
     close(ends[1]);
     if (!failed) {
         fcntl(s->child.fd, F_SETFL, O_NONBLOCK);
-        s->child.brought = -1;
         s->children++;
         return true;
     }
@@ -105,7 +104,7 @@ static int child_end(symbols *s, int most_ms) {
         if (before[i]) wait_for(s, before[i], 0);
     kill(pid, SIGKILL);          /* a process that has ended keeps its status */
     close(c->fd);
-    if (c->brought >= 0) close(c->brought);
+    for (uint32_t i = 0; i < c->brought_count; i++) close(c->brought[i]);
     free(c->in);
     *c = (symbols_child){ 0 };
     return wait_for(s, pid, most_ms);
@@ -256,8 +255,10 @@ static symbols_outcome child_read(symbols_child *c) {
     if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR) ? SYMBOLS_ANSWERED : SYMBOLS_DIED;
     brings = CMSG_FIRSTHDR(&message);
     if (brings && brings->cmsg_level == SOL_SOCKET && brings->cmsg_type == SCM_RIGHTS) {
-        if (c->brought >= 0) close(c->brought);
-        memcpy(&c->brought, CMSG_DATA(brings), sizeof c->brought);
+        int fd;
+        memcpy(&fd, CMSG_DATA(brings), sizeof fd);
+        if (c->brought_count < sizeof c->brought / sizeof *c->brought) c->brought[c->brought_count++] = fd;
+        else close(fd);          /* none is waited for */
     }
     c->in_size += (size_t)n;
     clock_gettime(CLOCK_MONOTONIC, &c->moved);

@@ -32,27 +32,30 @@ int symbols_file_open(const char *path) {
     return -1;
 }
 
-/* Whether one more file may stay open. Half of the descriptors are for other uses. */
-static bool may_keep(const symbols *s) {
+/* Whether so many more files may stay open. Half of the descriptors are for other uses. */
+static bool may_keep(const symbols *s, size_t more) {
     struct rlimit most;
-    return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files < most.rlim_cur / 2;
+    return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files + more <= most.rlim_cur / 2;
 }
 
-/* Adds a file that may be the object, unless it is the same file as the candidate before. UNKNOWN: it may never be
-   opened. */
-static symbols_openable add_candidate(symbols *s, symbols_object *o, char *file, struct stat *before) {
-    struct stat st;
-    int fd;
-    symbols_openable is = symbols_open(s, file, may_keep(s) ? SYMBOLS_KEEP : SYMBOLS_LOOK, &st, &fd);
-    if (is != SYMBOLS_OPENED || (st.st_ino == before->st_ino && st.st_dev == before->st_dev)) {
-        if (fd >= 0) close(fd);
-        free(file);
-        return is;
+/* An object whose files are to be opened. */
+typedef struct symbols_loading {
+    size_t object;
+    uint64_t pid;
+    const char *copied;          /* path of its copy in symbols; NULL: none */
+    int copy;
+    struct stat before;          /* the file that was copied */
+} symbols_loading;
+
+/* Adds a file that may be the object, unless it is the same file as the candidate before. */
+static void add_candidate(symbols *s, symbols_object *o, const symbols_opened *f, struct stat *before) {
+    if (f->is != SYMBOLS_OPENED || (f->st.st_ino == before->st_ino && f->st.st_dev == before->st_dev)) {
+        if (f->fd >= 0) close(f->fd);
+        return;
     }
-    *before = st;
-    o->files[o->file_count++] = (symbols_candidate){ .fd = fd, .kept = fd >= 0, .file = file };
-    s->kept_files += fd >= 0;
-    return is;
+    *before = f->st;
+    o->files[o->file_count++] = (symbols_candidate){ .fd = f->fd, .kept = f->fd >= 0, .file = needed(strdup(f->path)) };
+    s->kept_files += f->fd >= 0;
 }
 
 /* The copy of a process's program, or the last copy of that path, or NULL. */
@@ -68,21 +71,43 @@ static const symbols_copy *copy_of(const symbols *s, hd_str path, uint64_t pid) 
     return last;
 }
 
-/* The files that may be a new object: the copy of the program, the path below the process's root, and the path. */
-static void add_files(symbols *s, symbols_object *o, const symbols_copy *copy, uint64_t pid) {
-    struct stat before = { 0 };
-    char *file;
-    if (copy) {
-        int fd = fcntl(copy->fd, F_DUPFD_CLOEXEC, 3);
-        before = copy->file;
-        o->files[o->file_count++] = (symbols_candidate){ .fd = fd, .kept = true, .file = needed(strdup(copy->path)) };
+/* Adds the files that may be a new object: the copy of the program, the path below the process's root, and the path. */
+static void add_files(symbols *s, const symbols_loading *l, const symbols_opened pair[2]) {
+    symbols_object *o = &s->objects[l->object];
+    struct stat before = l->before;
+    if (l->copied) {
+        o->files[o->file_count++] = (symbols_candidate){ .fd = fcntl(l->copy, F_DUPFD_CLOEXEC, 3), .kept = true,
+                                                         .file = needed(strdup(l->copied)) };
         s->kept_files++;
     }
-    if (asprintf(&file, "/proc/%llu/root%s", (unsigned long long)pid, o->path) < 0) needed(NULL);
-    if (add_candidate(s, o, file, &before) != SYMBOLS_UNKNOWN &&
-        add_candidate(s, o, needed(strdup(o->path)), &before) != SYMBOLS_UNKNOWN) return;
-    o->is_slow = true;
+    add_candidate(s, o, &pair[0], &before);
+    add_candidate(s, o, &pair[1], &before);
+    o->is_slow = pair[0].is == SYMBOLS_UNKNOWN || pair[1].is == SYMBOLS_UNKNOWN;
+    if (!o->is_slow || o->file_count == SYMBOLS_FILES) return;
     o->files[o->file_count++] = (symbols_candidate){ .fd = -1, .file = needed(strdup(o->path)) };
+}
+
+void symbols_loaded_end(symbols *s) {
+    enum { TOGETHER = 64 };
+    for (size_t at = 0, n; at < s->loading_count; at += n) {
+        symbols_opened files[2 * TOGETHER];
+        char *below[TOGETHER];
+        const symbols_loading *l = s->loading + at;
+        n = s->loading_count - at < TOGETHER ? s->loading_count - at : TOGETHER;
+        if (!may_keep(s, 2 * n)) n = 1;
+        for (size_t i = 0; i < n; i++) {
+            const char *path = s->objects[l[i].object].path;
+            if (asprintf(&below[i], "/proc/%llu/root%s", (unsigned long long)l[i].pid, path) < 0) needed(NULL);
+            files[2 * i] = (symbols_opened){ .path = below[i] };
+            files[2 * i + 1] = (symbols_opened){ .path = path, .is_again = true };
+        }
+        symbols_open_all(s, files, (uint32_t)(2 * n), may_keep(s, 2 * n) ? SYMBOLS_KEEP : SYMBOLS_LOOK);
+        for (size_t i = 0; i < n; i++) {
+            add_files(s, &l[i], files + 2 * i);
+            free(below[i]);
+        }
+    }
+    s->loading_count = 0;
 }
 
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
@@ -109,7 +134,10 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     o->build_id_size = key.size;
     memcpy(o->build_id, key.id, key.size);
     o->has_wanted_id = key.size != 0;
-    add_files(s, o, copy, pid);
+    s->loading = symbols_room(s->loading, s->loading_count, &s->loading_room, sizeof *s->loading);
+    s->loading[s->loading_count++] = (symbols_loading){ .object = (size_t)(o - s->objects), .pid = pid,
+                                                        .copied = copy ? copy->path : NULL, .copy = copy ? copy->fd : -1,
+                                                        .before = copy ? copy->file : (struct stat){ 0 } };
     own = needed(malloc(sizeof *own));
     *own = key;
     own->object = (size_t)(o - s->objects);
@@ -129,7 +157,7 @@ void symbols_begun(symbols *s, uint64_t pid) {
     int copy;
     snprintf(link, sizeof link, "/proc/%llu/exe", (unsigned long long)pid);
     n = readlink(link, path, sizeof path);
-    if (n <= 0 || n == sizeof path || *path != '/' || s->copy_count == MOST || !may_keep(s)) return;
+    if (n <= 0 || n == sizeof path || *path != '/' || s->copy_count == MOST || !may_keep(s, 1)) return;
     if (symbols_open(s, link, SYMBOLS_LOOK, &st, &copy) != SYMBOLS_OPENED || st.st_size > LARGEST) return;
     if (s->copied + (uint64_t)st.st_size > TOGETHER) return;
     path[n] = 0;

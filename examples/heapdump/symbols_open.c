@@ -1,40 +1,79 @@
 /* Opens files that recorded programs chose. A file system that does not answer holds up only the child, which is left
-   behind then. Waits for such files have an end together: later ones are only opened when their names are needed. */
+   behind then. Files are asked for together. If one of them is not answered, they are asked for singly up to that one.
+   Once several were not answered, later files are only opened when their names are needed. */
 
 #include "symbols_child.h"
 #include "symbols_wire.h"
 
 enum { OPEN_MS = 500, UNOPENED_MOST = 6 };
 
+/* Files that are asked for together. */
 typedef struct opening {
-    wire_opened is;
+    symbols *s;
+    symbols_opened *files;
+    uint32_t count, done;
     bool ended;
 } opening;
 
 static bool take_opened(void *user, uint32_t type, const char *data, size_t bytes) {
     opening *x = user;
-    if (type != WIRE_OPENED || bytes != sizeof x->is) return false;
-    memcpy(&x->is, data, sizeof x->is);
-    return x->ended = true;
+    symbols_opened *f = &x->files[x->done];
+    symbols_child *c = &x->s->child;
+    wire_opened is;
+    if (type != WIRE_OPENED || bytes != sizeof is) return false;
+    memcpy(&is, data, sizeof is);
+    f->is = is.is_there ? SYMBOLS_OPENED : SYMBOLS_ABSENT;
+    f->st = is.file;
+    if (is.has_descriptor && c->brought_count) {
+        f->fd = c->brought[0];
+        memmove(c->brought, c->brought + 1, --c->brought_count * sizeof *c->brought);
+    }
+    x->ended = ++x->done == x->count;
+    return true;
+}
+
+static symbols_outcome open_some(opening *x, symbols_opening how) {
+    wire_question q = { .kind = WIRE_OPEN, .level = (uint8_t)how, .version = x->count };
+    symbols_outcome status = symbols_child_ready(x->s, OPEN_MS);
+    if (status != SYMBOLS_ANSWERED) return status;
+    for (uint32_t i = 0; i < x->count; i++) q.text_bytes += (uint32_t)strlen(x->files[i].path) + 1;
+    status = symbols_child_send(x->s, &q, sizeof q, NULL, 0);
+    for (uint32_t i = 0; i < x->count && status == SYMBOLS_ANSWERED; i++)
+        status = symbols_child_send(x->s, x->files[i].path, strlen(x->files[i].path) + 1, NULL, 0);
+    if (status == SYMBOLS_ANSWERED) status = symbols_child_receive(x->s, take_opened, x, &x->ended);
+    if (status != SYMBOLS_ANSWERED) symbols_child_drop(x->s);
+    return status;
+}
+
+void symbols_open_all(symbols *s, symbols_opened *files, uint32_t count, symbols_opening how) {
+    bool singly = false;
+    for (uint32_t i = 0; i < count; i++) files[i].is = SYMBOLS_UNKNOWN, files[i].fd = -1;
+    for (uint32_t at = 0; at < count && !s->none && s->unopened < UNOPENED_MOST;) {
+        opening x = { .s = s, .files = files + at };
+        size_t bytes = 0;
+        symbols_outcome status;
+        while (at + x.count < count && (!singly || !x.count)) {
+            bytes += strlen(files[at + x.count].path) + 1;
+            if (bytes > WIRE_TEXT_MOST) break;
+            x.count++;
+        }
+        if (!x.count) return;
+        status = open_some(&x, how);
+        at += x.done;
+        if (status == SYMBOLS_ANSWERED) continue;
+        if (status == SYMBOLS_INTERRUPTED || status == SYMBOLS_NO_CHILD) return;
+        singly = x.count > 1;
+        if (singly) continue;
+        s->unopened++;
+        at++;
+        while (at < count && files[at].is_again) at++;
+    }
 }
 
 symbols_openable symbols_open(symbols *s, const char *path, symbols_opening how, struct stat *st, int *fd) {
-    wire_question q = { .kind = WIRE_OPEN, .level = (uint8_t)how, .text_bytes = (uint32_t)strlen(path) + 1 };
-    opening x = { .ended = false };
-    symbols_outcome status;
-    *fd = -1;
-    if (s->none || s->unopened >= UNOPENED_MOST || q.text_bytes > WIRE_TEXT_MOST) return SYMBOLS_UNKNOWN;
-    status = symbols_child_ready(s, OPEN_MS);
-    if (status != SYMBOLS_ANSWERED) return SYMBOLS_UNKNOWN;
-    status = symbols_child_send(s, &q, sizeof q, NULL, 0);
-    if (status == SYMBOLS_ANSWERED) status = symbols_child_send(s, path, q.text_bytes, NULL, 0);
-    if (status == SYMBOLS_ANSWERED) status = symbols_child_receive(s, take_opened, &x, &x.ended);
-    if (status != SYMBOLS_ANSWERED) {
-        symbols_child_drop(s);
-        s->unopened += status != SYMBOLS_INTERRUPTED;
-        return SYMBOLS_UNKNOWN;
-    }
-    if (x.is.has_descriptor) *fd = s->child.brought, s->child.brought = -1;
-    *st = x.is.file;
-    return x.is.is_there ? SYMBOLS_OPENED : SYMBOLS_ABSENT;
+    symbols_opened f = { .path = path };
+    symbols_open_all(s, &f, 1, how);
+    *st = f.st;
+    *fd = f.fd;
+    return f.is;
 }

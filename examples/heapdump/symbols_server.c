@@ -370,8 +370,8 @@ static int copy_file(int fd, const struct stat *st) {
     return -1;
 }
 
-/* Opens a file for the parent. It hears of the file before we close it, which may take for ever. */
-static void serve_open(const char *path, symbols_opening how) {
+/* Opens a file for the parent. It hears of the last one before we close it, which may take for ever. */
+static void serve_open(const char *path, symbols_opening how, bool is_last) {
     bool follows = how != SYMBOLS_LOOK_NO_LINK && how != SYMBOLS_KEEP_NO_LINK;
     bool keeps = how == SYMBOLS_KEEP || how == SYMBOLS_KEEP_NO_LINK;
     wire_opened is = { .is_there = 0 };
@@ -380,9 +380,10 @@ static void serve_open(const char *path, symbols_opening how) {
     if (is.is_there && keeps && may_be_kept(fd, &is.file)) given = fd;
     if (is.is_there && how == SYMBOLS_COPY) given = copy_file(fd, &is.file);
     is.has_descriptor = given >= 0;
+    if (given >= 0) flush_out();
     put_head(WIRE_OPENED, sizeof is);
     put(&is, sizeof is);
-    flush_with(given);
+    if (given >= 0 || is_last) flush_with(given);
     if (given >= 0 && given != fd) close(given);
     if (fd >= 0) close(fd);
 }
@@ -405,7 +406,9 @@ static void serve_one(void) {
         object_room = room;
     }
     if (q.kind == WIRE_OPEN) {
-        serve_open(text, (symbols_opening)q.level);
+        const char *path = text;
+        for (uint32_t i = q.version; i && path < text + q.text_bytes; path += strlen(path) + 1)
+            serve_open(path, (symbols_opening)q.level, !--i);
         free(text), free(addresses);
         return;
     }

@@ -117,6 +117,7 @@ static void on_module(void *user, const hd_module *module, bool loaded) {
 void modules_look(recording *r, const process *p, uint64_t bytes) {
     loaded_by by = { r, p->pid, 0 };
     hd_recorder_view_modules(r->region.base, bytes, p->number, on_module, &by, NULL);
+    symbols_loaded_end(&r->names);
     code_file_look(p->code, &r->names);
 }
 
