@@ -1,8 +1,9 @@
 /* Names for OBJECT+0xOFFSET, for addresses of MemProf profiles, and for code that a program made.
 
-   A child process reads ELF, DWARF and perf maps, and asks debuginfod. It has limits of memory and processor time.
-   Files are given to it open, and questions in batches, an object at a time, so an object that it dies of is known.
-   The next child reads only the symbol table of that object; after a second death its frames stay addresses. */
+   A child process opens and reads ELF, DWARF and perf maps, and asks debuginfod. It has limits of memory and
+   processor time. Questions come in batches, an object at a time, so an object that it dies of is known. The next
+   child reads only the symbol table of that object; after a second death its frames stay addresses. The parent keeps
+   descriptors of files that may change, as those of recorded programs, and gives them to each new child. */
 #ifndef HEAPDUMP_SYMBOLS_H
 #define HEAPDUMP_SYMBOLS_H
 
@@ -182,7 +183,7 @@ bool symbols_start(symbols *s);
 void symbols_child_end(symbols *s);
 uint64_t symbols_child_nanoseconds(const symbols *s);
 
-/* symbols_open.c: files that recorded programs chose. Their file systems may never answer, so the child opens them. */
+/* symbols_open.c: the child opens files that recorded programs chose: their file systems may never answer. */
 typedef enum symbols_opening {
     SYMBOLS_LOOK,                /* only *st */
     SYMBOLS_LOOK_NO_LINK,

@@ -22,7 +22,8 @@ typedef struct asking {
 /* Asking. ------------------------------------------------------------------------------------- */
 
 /* Descriptors of the files of an object, and their paths. The child opens what is not open. */
-static uint32_t list_files(const symbols_object *o, int fds[SYMBOLS_FILES], uint8_t *open, char **text, size_t *bytes) {
+static uint32_t list_files(const symbols_object *o, int fds[SYMBOLS_FILES], uint8_t *open, char **text,
+                           size_t *bytes) {
     uint32_t n = 0;
     char *to;
     *open = 0;

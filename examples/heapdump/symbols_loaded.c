@@ -54,7 +54,8 @@ static void add_candidate(symbols *s, symbols_object *o, const symbols_opened *f
         return;
     }
     *before = f->st;
-    o->files[o->file_count++] = (symbols_candidate){ .fd = f->fd, .kept = f->fd >= 0, .file = needed(strdup(f->path)) };
+    o->files[o->file_count++] = (symbols_candidate){ .fd = f->fd, .kept = f->fd >= 0,
+                                                     .file = needed(strdup(f->path)) };
     s->kept_files += f->fd >= 0;
 }
 
@@ -71,7 +72,7 @@ static const symbols_copy *copy_of(const symbols *s, hd_str path, uint64_t pid) 
     return last;
 }
 
-/* Adds the files that may be a new object: the copy of the program, the path below the process's root, and the path. */
+/* Adds the files that may be a new object: the program's copy, the path below the process's root, and the path. */
 static void add_files(symbols *s, const symbols_loading *l, const symbols_opened pair[2]) {
     symbols_object *o = &s->objects[l->object];
     struct stat before = l->before;
@@ -113,6 +114,7 @@ void symbols_loaded_end(symbols *s) {
 void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     symbols_id key = { .path = m->path }, *own, **found;
     symbols_object *o, *last;
+    symbols_loading *l;
     const symbols_copy *copy = NULL;
     if (!m->path.len || *m->path.data != '/' || m->path.len >= PATH_MAX) return;
     key.size = m->build_id_size <= sizeof key.id ? m->build_id_size : 0;
@@ -135,9 +137,9 @@ void symbols_loaded(symbols *s, const hd_module *m, uint64_t pid) {
     memcpy(o->build_id, key.id, key.size);
     o->has_wanted_id = key.size != 0;
     s->loading = symbols_room(s->loading, s->loading_count, &s->loading_room, sizeof *s->loading);
-    s->loading[s->loading_count++] = (symbols_loading){ .object = (size_t)(o - s->objects), .pid = pid,
-                                                        .copied = copy ? copy->path : NULL, .copy = copy ? copy->fd : -1,
-                                                        .before = copy ? copy->file : (struct stat){ 0 } };
+    l = &s->loading[s->loading_count++];
+    *l = (symbols_loading){ .object = (size_t)(o - s->objects), .pid = pid, .copy = -1 };
+    if (copy) l->copied = copy->path, l->copy = copy->fd, l->before = copy->file;
     own = needed(malloc(sizeof *own));
     *own = key;
     own->object = (size_t)(o - s->objects);

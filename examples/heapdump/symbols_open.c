@@ -1,6 +1,6 @@
 /* Opens files that recorded programs chose. A file system that does not answer holds up only the child, which is left
-   behind then. Files are asked for together. If one of them is not answered, they are asked for singly up to that one.
-   Once several were not answered, later files are only opened when their names are needed. */
+   behind then. Many files make one question. If it gets no answer, they are asked for singly, up to the one at fault.
+   After several such files, others are only opened when their names are needed. */
 
 #include "symbols_child.h"
 #include "symbols_wire.h"

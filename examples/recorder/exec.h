@@ -145,8 +145,8 @@ static char *exec_preload(char *to, const char *list, bool with) {
     return text;
 }
 
-/* The environment for a program. `path`: NULL if there is none; by_name: the C library looks for one without a slash in
-   PATH. is_on: it is to be recorded. */
+/* The environment for a program. `path`: may be NULL; by_name: the C library looks in PATH if it has no slash.
+   is_on: the program is to be recorded. */
 static exec_passed exec_pass(const char *path, bool by_name, char *const *given, bool is_on) {
     exec_passed passed = { (char **)(uintptr_t)given, 0 };
     const char *list = "";
