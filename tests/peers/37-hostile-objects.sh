@@ -26,7 +26,7 @@ int main(void) {
     return 0;
 }
 C
-moments=3; [ -z "${FULL-}" ] || moments=10
+moments=3; [ -z "${FULL-}" ] || moments=6
 frames() { "$tool" tree --frames all --kind live out.json 2> tree.err | grep -o "$1" | sort -u | tr '\n' ' '; }
 record() { python3 "$here/hostile_objects.py" record "$tool" "$@"; } # SECONDS MIB OPTIONS... -- PROGRAM
 interrupt() { python3 "$here/hostile_objects.py" interrupt "$tool" $moments "$@"; } # OPTIONS... -- PROGRAM
@@ -91,8 +91,14 @@ done
 
 # A server that sends a byte now and then.
 strip -o dripping whole
+server= choosy=
+clean() {
+  set +e
+  kill $server $choosy
+  umount -l "$work/fuse" "$work/full"
+} 2> /dev/null
+trap clean EXIT
 python3 -u "$here/hostile_objects.py" drip > port & server=$!
-trap 'kill $server' EXIT
 until [ -s port ]; do kill -0 $server || exit 1; done
 export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) DEBUGINFOD_CACHE_PATH=$PWD/cache
 check "a debuginfod server that drips" "quick" "$(record 15 200 --names-time 2 -- ./dripping)"
@@ -112,7 +118,6 @@ check "... Ctrl-C" "ends within a second" "$(interrupt -- ./swap records 200 200
 
 # Nothing can be written.
 if mkdir full && mount -t tmpfs -o size=64k none full 2> /dev/null; then
-  trap 'kill $server; umount -l "$work/full"' EXIT
   head -c 1M /dev/zero > full/all 2> /dev/null || :
   check "a full file system: Ctrl-C" "ends within a second" "$(interrupt -o full/out.json -- ./swap records 20 20)"
 else
@@ -124,7 +129,6 @@ mkdir fuse
 python3 -u "$here/hostile_objects.py" choosy "$PWD/fuse" "$PWD/whole" > mounted 2> unmounted & choosy=$!
 until [ -s mounted ] || ! kill -0 $choosy 2> /dev/null; do :; done
 if [ -s mounted ]; then
-  trap 'kill $server $choosy; umount -l "$work/fuse" "$work/full"' EXIT
   silent() {                   # SECONDS PROGRAM...
     check "a file system that does not answer, $2 $3: ends" "quick" "$(record $1 300 -- "${@:2}")"
     check "... and frames of others have names" "__libc_start_main " "$(frames __libc_start_main)"

@@ -74,7 +74,7 @@ def stop(tool, name, _, *program):
 
 def interrupt(tool, times, *rest):
     """Ctrl-C, which the program gets as well, at several moments of a recording: prints the longest time to the end
-    if it is above a second."""
+    if it is above a second. The machine may be busy: the least of three measurements of a moment counts."""
     own = [] if "-o" in rest else ["-o", "interrupted.json"]
 
     def run(after):
@@ -94,7 +94,13 @@ def interrupt(tool, times, *rest):
             p.kill()
         return sent - began, time.monotonic() - sent
     whole, _ = run(12)
-    took = [run(whole * (i + 0.5) / int(times))[1] for i in range(int(times))]
+    took = []
+    for i in range(int(times)):
+        took.append(10)
+        for _ in range(3):
+            took[-1] = min(took[-1], run(whole * (i + 0.5) / int(times))[1])
+            if took[-1] <= 1:
+                break
     print("ends within a second" if max(took) <= 1 else f"it took {max(took):.1f} s")
 
 
