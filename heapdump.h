@@ -11615,6 +11615,19 @@ static uint64_t hd__graph_references(const hd_graph *g) {
     return hd__len(g->target.low) + (g->weak ? g->weak->count : 0);
 }
 
+/* References of the objects from one on to another, weak ones too. Linear in objects between that have weak ones. */
+static uint64_t hd__graph_references_of(const hd_graph *g, uint32_t from, uint32_t to) {
+    const hd__weak *w = g->weak;
+    uint64_t n = g->first[to] - g->first[from];
+    size_t row, rows = w ? hd__len(w->object) : 0;
+    HD__LOWER_BOUND(row, rows, w->object[row] < from);
+    for (; row < rows && w->object[row] < to; row++) {
+        uint32_t o = w->object[row];
+        n += w->first[row + 1] - w->first[row] - (g->first[o + 1] - g->first[o]);
+    }
+    return n;
+}
+
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *g) { return g ? g->count : 0; }
 HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *g) { return g ? (uint32_t)hd__len(g->classes) : 0; }
 HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *g) { return g ? (uint32_t)hd__len(g->roots) : 0; }
@@ -35641,12 +35654,11 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
 /* The edge of a reference; HD_UNKNOWN: there is none. */
 static uint64_t hd__v8_edge_of(const hd_v8 *doc, uint32_t object, uint32_t reference) {
     const uint8_t *kinds;
-    uint32_t n, at = object - object % HD__V8_STEP;
-    uint64_t e;
+    uint32_t n, from = object - object % HD__V8_STEP;
     if (object >= hd__len(doc->name)) return HD_UNKNOWN;
-    for (e = doc->edge_at[object / HD__V8_STEP]; at < object; at++, e += n) hd__graph_row(doc->graph, at, &n, &kinds);
     hd__graph_row(doc->graph, object, &n, &kinds);
-    return reference < n ? e + reference : HD_UNKNOWN;
+    if (reference >= n) return HD_UNKNOWN;
+    return doc->edge_at[object / HD__V8_STEP] + hd__graph_references_of(doc->graph, from, object) + reference;
 }
 
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference) {

@@ -17,18 +17,16 @@ static void put_kinds(FILE *out, const objects *o) {
         [TO_PAGE_OBJECT] = { "from the engine to a page object", "from the engine to page objects" }
     };
     uint64_t counts[REFERENCE_KINDS] = { 0 }, all = 0;
-    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++) {
-        hd_object x = hd_graph_object(o->graph, i);
-        for (uint32_t r = 0; x.kinds && r < x.reference_count; r++)
-            if (x.kinds[r] != HD_REFERENCE_STRONG) counts[kind_of_reference(o, i, r)]++, all++;
-    }
+    count_kinds(o, counts);
+    for (size_t k = 0; k < REFERENCE_KINDS; k++)
+        if (k != STRONG_REFERENCE) all += counts[k];
     if (counts[WEAK_REFERENCE] == all) {
         display(out, ", %llu of them weak\n", (unsigned long long)all);
         return;
     }
     display(out, ", %llu of them not strong", (unsigned long long)all);
     for (size_t k = 0, n = 0; k < REFERENCE_KINDS; k++)
-        if (counts[k]) display(out, n++ ? ", " : ": "), put_count(out, 0, counts[k], name[k][0], name[k][1]);
+        if (k != STRONG_REFERENCE && counts[k]) display(out, n++ ? ", " : ": "), put_count(out, 0, counts[k], name[k][0], name[k][1]);
     fputc('\n', out);
 }
 

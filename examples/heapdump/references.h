@@ -16,6 +16,8 @@ typedef enum reference_kind {
 } reference_kind;
 
 reference_kind kind_of_reference(const objects *o, uint32_t holder, uint32_t reference);
+/* Adds up the references of all objects that have some that are not strong, by kind. */
+void count_kinds(const objects *o, uint64_t counts[REFERENCE_KINDS]);
 /* "weak", "key", "value", "shortcut", "page object", "strong". */
 const char *reference_kind_name(reference_kind kind);
 
