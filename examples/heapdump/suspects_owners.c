@@ -172,6 +172,14 @@ static bool same_class(const shot *s, uint32_t x, const shot *u, uint32_t y) {
     return hd_str_equal(c.name, d.name) && hd_str_equal(c.scope, d.scope);
 }
 
+/* Whether new objects of a list lie above its old element o in snapshot s, and above them what is no old element of
+   another owner: that would be the nearest old object. */
+static bool took_elements(const owners *w, const shot *s, const uint32_t *old, uint32_t o, uint32_t at) {
+    const shot *last = &w->m->shots[w->m->count - 1];
+    while (at != HD_NONE && old[at] == HD_NONE && same_class(s, at, last, o)) at = s->o.dominators->parent[at];
+    return at == HD_NONE || old[at] == HD_NONE || !same_class(s, at, last, o) || w->user[old[at]] == w->user[o];
+}
+
 /* By object of snapshot t: the holder of a list, for elements above its first old one. The list took or will lose them:
    they belong to its holder as the old elements do. */
 static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old) {
@@ -182,6 +190,7 @@ static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old
         if (!w->kept[o] || w->first[o] == HD_NONE) continue;
         if (w->user[o] < w->count && w->first[w->user[o]] == w->first[o]) continue; /* an element owns the list */
         at = s->o.dominators->parent[w->m->ids[(size_t)o * w->m->count + t]];
+        if (at == HD_NONE || old[at] != HD_NONE || owner[at] != HD_NONE || !took_elements(w, s, old, o, at)) continue;
         for (; at != HD_NONE && old[at] == HD_NONE && owner[at] == HD_NONE; at = s->o.dominators->parent[at]) {
             if (!same_class(s, at, last, o)) break;
             owner[at] = w->user[o];

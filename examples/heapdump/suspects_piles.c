@@ -207,10 +207,12 @@ bool is_pseudo_root(const shot *s, uint32_t object) {
 static void add_pile(walk *w, uint32_t point, uint32_t elements, double bytes, bool scope) {
     const shot *s = w->s;
     pile one = { .point = point, .elements = elements, .owner = HD_NONE, .bytes = bytes };
+    uint32_t of;
     one.trend.score = bytes;
     one.object = owner_of(s, point);
-    if (is_of_engine(&s->o, one.object) && s->role[one.object] != SCOPE && holder_of(s, one.object) != HD_NONE) {
-        one.object = holder_of(s, one.object); /* of several that hold a table or native bytes, the nearest */
+    of = is_global(s, one.object) ? point : one.object; /* a table may be of a variable, though others hold it, too */
+    if (is_of_engine(&s->o, of) && s->role[of] != SCOPE && holder_of(s, of) != HD_NONE) {
+        one.object = holder_of(s, of); /* of several that hold a table or native bytes, the nearest */
         if (!dominates(s, one.object, point)) one.shared = bytes;
         one.point = one.object, one.elements = 0;
     }

@@ -206,4 +206,41 @@ names = files(*(tiles(t) for t in range(3)))
 for columns in 80, 60:
     ways = re.findall("held by (.*)", screen(columns, "suspects", *names))
     check("%d columns: no variable, the root stays" % columns, [], [w for w in ways if not w.startswith("internal root: Root")])
+
+# The nearest ancestor that is in all snapshots -----------------------------------------------------------------------------
+
+def split_list(t):
+    """A list of two holders: at first one leads to it all, then an element goes and another holder leads to the rest."""
+    h = Heap()
+    first = h.variable("queue", h.node("object", "Queue", 32, 1001))
+    other = h.variable("index", h.node("object", "Index", 32, 1003))
+    def chain(holder, ids, name="head"):
+        for i in ids:
+            item = h.node("object", "Item", 108 if t == 2 and i == 1016 else 100, i)
+            h.edge(holder, "property", name, item)
+            holder, name = item, "next"
+        return holder
+    last = chain(first, range(1010, 1022, 2))
+    chain(last if not t else other, [1100] * (not t) + list(range(1022, 1034, 2)), "next" if not t else "rest")
+    return h
+
+
+s = json.loads(run("suspects", "--json", *files(*(split_list(t) for t in range(3)))))["graphs"][0]["suspects"]
+check("an element that went was of the list before it", [], [(x["class"], x["growth"]) for x in s])
+
+# A table that the engine holds, too, is of the variable that leads to it ----------------------------------------------------
+
+h = Heap()
+sessions, table = h.variable("sessions", h.array()), h.node("array", "(object elements)", 48)
+h.edge(sessions, "internal", "elements", table)
+engine = [h.node("hidden", "system / PropertyCell", 16) for _ in range(3)]
+for x, y in zip([h.globals] + engine, engine + [table]):
+    h.edge(x, "hidden", "3", y)
+for i, size in enumerate((20000, 5000, 5000)):
+    call = h.node("object", "Call", 100 + i)
+    h.edge(table, "internal", str(i), call)
+    h.edge(call, "property", "data", h.node("native", "system / JSArrayBufferData", size))
+s = json.loads(run("suspects", "--json", *files(h)))["graphs"][0]["suspects"]
+check("a table that the global object dominates", ("Array", 1), (s[0]["class"], " › ".join(s[0]["path"]).count("sessions: Array")))
+check("... is not the global object's", [], [x["class"] for x in s if x["class"] == "global"])
 sys.exit(failed)

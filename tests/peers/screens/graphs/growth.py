@@ -179,10 +179,14 @@ class Growth:
         for o in self.kept & set(self.first):
             if self.first.get(self.user[o]) == self.first[o]:
                 continue                       # an element has the list
-            p = up[self.s.old[o][k]]
-            while p is not None and p not in number and p not in out and g.class_of(p) == self.last.class_of(o):
-                out[p] = self.user[o]
+            p, some, like = up[self.s.old[o][k]], [], self.last.class_of(o)
+            while p is not None and p not in number and g.class_of(p) == like:
+                some.append(p)
                 p = up[p]
+            if p in number and g.class_of(p) == like and self.user[number[p]] != self.user[o]:
+                continue                       # the nearest old object is an element of another list
+            for p in some:
+                out.setdefault(p, self.user[o])
         return out
 
     def attribute(self, k):
