@@ -119,10 +119,12 @@ static void put_identity_classes(const arguments *a, FILE *out, const screen *s,
 }
 
 void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
+    enum { WHOLE_LINE = 96 };
     screen s = screen_of(a);
     display(out, "\nobject by object%s", p->side[0] ? ", of those that have an identity hash code" : "");
     if (!is_any_changed(p)) {
-        display(out, ": none is new, gone or of another size\n");
+        bool fits = !s.columns || s.columns >= WHOLE_LINE || !p->side[0];
+        display(out, fits ? ": none is new, gone or of another size\n" : ":\nnone is new, gone or of another size\n");
         return;
     }
     display(out, "\n");

@@ -242,16 +242,32 @@ static char *names_between(const screen_tree *t, uint32_t object, uint32_t perio
     return text;
 }
 
-/* An object joins the node of the object `period` steps before. */
-static void join_list(screen_tree *t, uint32_t object, uint32_t period) {
+/* Whether the steps to an object are those to the elements of this list before it. */
+static bool is_next(const screen_tree *t, const draft_node *d, uint32_t object, uint32_t period) {
+    hd_str name = best_label(t, object).name;
+    char *names;
+    bool same;
+    if (period == 1) {
+        size_t n = (size_t)shown_of_name(t, name);
+        return strlen(d->next) == n && (!n || !memcmp(d->next, name.data, n));
+    }
+    names = names_between(t, object, period), same = !strcmp(d->next, names);
+    free(names);
+    return same;
+}
+
+/* An object joins the node of the object `period` steps before. False: that ends a list by other references. */
+static bool join_list(screen_tree *t, uint32_t object, uint32_t period) {
     uint32_t before = object;
     draft_node *d;
     for (uint32_t n = 0; n < period; n++) before = before_it(t, before);
+    d = &t->nodes[t->node[before]];
+    if (d->next && (d->period != period || !is_next(t, d, object, period))) return false;
     t->node[object] = t->node[before];
     t->length[object] = t->length[before] + 1;
-    d = &t->nodes[t->node[object]];
     if (d->longest <= t->length[object]) d->longest = t->length[object] + 1;
     if (!d->next) d->next = names_between(t, object, period), d->period = period;
+    return true;
 }
 
 static void make_nodes(screen_tree *t) {
@@ -261,10 +277,9 @@ static void make_nodes(screen_tree *t) {
         if (t->flags[object] & FOLDED) {
             t->node[object] = is_synthetic(t->o, object) ? holder == HD_NONE ? 0 : t->node[holder]
                                                            : node_above(t, holder);
-        } else if ((t->flags[object] & JOINS) || t->period[object]) {
-            join_list(t, object, t->flags[object] & JOINS ? 1 : t->period[object]);
         } else {
-            make_node(t, object, node_above(t, holder));
+            uint32_t period = t->flags[object] & JOINS ? 1 : t->period[object];
+            if (!period || !join_list(t, object, period)) make_node(t, object, node_above(t, holder));
         }
     }
 }
@@ -328,10 +343,16 @@ static void fold_keys(screen_tree *t) {
     free(list), free(begin);
 }
 
-/* Whether a node is a part of the elements of the list above it. */
+/* Whether a node is a part of the elements of the list above it: "b › a" are the steps of that "a › b" from it on. */
 static bool is_part(const screen_tree *t, const draft_node *d) {
     const draft_node *above = &t->nodes[d->parent];
-    return d->period > 1 && above->period == d->period && above->longest >= d->longest;
+    const char *end = above->next ? strstr(above->next, CALLS) : NULL, *rest;
+    size_t n;
+    if (d->period < 2 || above->period != d->period || above->longest < d->longest || !end || !d->next) return false;
+    rest = end + strlen(CALLS), n = strlen(rest);
+    return strlen(d->next) == strlen(above->next) && !strncmp(d->next, rest, n) &&
+           !strncmp(d->next + n, CALLS, strlen(CALLS)) &&
+           !strncmp(d->next + n + strlen(CALLS), above->next, (size_t)(end - above->next));
 }
 
 /* Nodes come after those above them. */

@@ -198,4 +198,42 @@ with open("nameless.log", "w") as f:      # .NET CF has no names of fields
     f.write("a 2 x 1\nt 1 T\no 1 1 8 1 100\nr 1 1 0\nr 100 1 0\n" + "".join("o %x 1 10 %x\n" % (0x100 + i, 0x101 + i) for i in range(4)) + "o 104 1 10\nc x 2\n")
 rows = [r["name"] for r in answer("path", "--class", "T", "nameless.log")["files"][0]["rows"]]
 check("a list without names of fields", True, any("list of 5 T" in r for r in rows) and not any("list of 5 local" in r for r in rows) or rows)
+
+# The last element of one list may be the first of another: neither takes the other's elements.
+h = v8_snapshot.Heap()
+holder = h.variable("sessions", h.array())
+for i in range(2):
+    inner = h.array()
+    h.elements(holder, [inner])
+    holder = inner
+maps = [h.node("object", "Map", 32) for _ in range(3)]
+h.elements(holder, [maps[0]])
+for i, m in enumerate(maps):
+    table = h.node("array", "(object elements)", 64)
+    h.edge(m, "internal", "table", table)
+    h.edge(table, "internal", "0", maps[i + 1] if i < 2 else h.node("object", "Leaf", 24))
+h.nodes = [(kind, name, size, id, [e for e in edges if e[0] != "element" or name != "Array"]) for kind, name, size, id, edges in h.nodes]
+h.write("lists.heapsnapshot")
+rows = [r["name"] for r in answer("path", "--class", "Leaf", "lists.heapsnapshot")["files"][0]["rows"] if r["depth"] > 2]
+check("path --class: lists side by side", ["sessions: list of 3 Array (elements › [])", "elements: (array)", "[]: list of 3 Map (table › [])", "table: (array)", "[]: Leaf"], rows)
+h = v8_snapshot.Heap()
+holder = h.variable("top", h.node("object", "Item", 32))
+for name in ["next"] * 4 + ["prev"] * 4:
+    item = h.node("object", "Item", 32)
+    h.edge(holder, "property", name, item)
+    holder = item
+h.edge(holder, "property", "value", h.node("object", "Leaf", 24))
+h.write("turn.heapsnapshot")
+rows = [r["name"] for r in answer("path", "--class", "Leaf", "turn.heapsnapshot")["files"][0]["rows"] if r["depth"] > 2]
+check("... of one class by two fields", ["top: list of 5 Item (next)", "prev: list of 4 Item (prev)", "value: Leaf"], rows)
+
+# A line of diff that no terminal has room for goes on below.
+from dart_snapshot import Dart
+d = Dart()
+d.edge(d.root, d.node("Store", 100, 7))
+d.write("same.dartheap")
+for columns in 60, 80, 140:
+    lines = screen(columns, "diff", "same.dartheap", "same.dartheap")
+    check(f"diff of equal Dart snapshots, {columns} columns", ([], 1), (
+        [line for line in lines if len(line) > columns], " ".join(lines).count("code: none is new, gone or of another size")))
 sys.exit(failed)

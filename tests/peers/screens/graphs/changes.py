@@ -176,7 +176,7 @@ def diff(tool, report, paths, a, b, live, columns):
         more = re.match(r"\.\.\. (\d+) more", raw)
         if columns and len(raw) > columns:
             report.bad("a line wider than the terminal", raw)
-        if raw.startswith("object by object"):
+        if raw.startswith("object by object") or raw == "none is new, gone or of another size":
             part = "kept"
         elif title:
             one = title[2].replace("objects", "object").replace("that are", "that is")
