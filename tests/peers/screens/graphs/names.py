@@ -12,15 +12,15 @@ END, WITH_ROOT = 8, 12           # columns that the end of a way keeps beside a 
 
 
 def known(g):
-    """Names of variables, of properties, and those that may be one."""
+    """Names of variables, of properties, those that may be one, and those that may be variables."""
     if "known" not in g.cache:
         if g.format != "heapsnapshot":
-            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name}, set()
+            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name}, set(), set()
         else:
             names = tuple({clean(r.name) for refs, kinds in zip(g.refs, g.edge_types) for r, k in zip(refs, kinds)
                            if k in of and r.name and not r.name.isdigit()} for of in (("context",), ("property", "shortcut"), ("internal", "hidden")))
             both = names[0] | names[1]         # of two kinds: not known which it is
-            names = names[0] - names[1] - names[2], both - names[2], both & names[2]
+            names = names[0] - names[1] - names[2], both - names[2], both & names[2], names[0]
         g.cache["known"] = names
     return g.cache["known"]
 
@@ -70,22 +70,30 @@ def text_with(out, whole, names):
     return " › ".join(parts)
 
 
+def shown_later(out, whole, last, names):
+    """The last name; where one may be of two kinds, the last that is shown and may be it."""
+    later = [k for k, s in enumerate(whole[:-1]) if k > max(last, default=-1) and out[k] is not None and label_of(s, names)]
+    return {later[-1]: out[later[-1]]} if later else last
+
+
 def kept(report, g, raw, columns, shown, whole, beside, rooted=True):
     """beside: columns of the line that are no part of the way; rooted: it begins with a root."""
     whole = [clean(s) for s in split(" › ".join(whole))]
     out = align(shown, whole)
     if not judge(report, "way on a terminal", raw, [("other steps than in JSON", out is not None)], whole) or not columns:
         return
-    variables, properties, perhaps = known(g)
+    variables, properties, perhaps, scoped = known(g)
     mine = {k: brief(s, label_of(s, variables)) for k, s in enumerate(whole[:-1]) if label_of(s, variables)}
     facts = []
-    last = {k: mine[k] for k in sorted(mine)[-1:]}
+    last = shown_later(out, whole, {k: mine[k] for k in sorted(mine)[-1:]}, scoped)
     if any(out[k] is None for k in last) and out[-1]:
         least = len(text_with(out, whole, last)) - max(0, len(out[-1]) - END)
         facts.append(("a variable is left out though it fits", beside + least >= columns))
     named = [k for k, s in enumerate(whole[:-1]) if label_of(s, properties)]
     if not last and named:
         last = {named[-1]: brief(whole[named[-1]], label_of(whole[named[-1]], properties))}
+    if not variables & {label_of(s, variables) for s in whole}:
+        last = shown_later(out, whole, last, properties | perhaps)
     if rooted and out[0] is None and out[-1]:
         least = len(text_with(out, whole, {**last, 0: whole[0]})) - max(0, len(out[-1]) - WITH_ROOT)
         facts.append(("the root is left out though it fits", beside + least >= columns))

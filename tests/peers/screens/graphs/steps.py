@@ -266,25 +266,37 @@ def starts(g, users):
             yield o, ("",)
 
 
-def ends_of(g, texts, upto=False, want=None):
+def ends_of(g, texts, upto=False, want=None, brief=False):
     """Objects to which a way with these steps leads. What a program's own roots reach is reached from these."""
-    key = "ends", tuple(texts), upto, frozenset(want or ())
+    key = "ends", tuple(texts), upto, frozenset(want or ()), brief
     if key not in g.cache:
-        g.cache[key] = find_ends(g, texts, upto, want)
+        g.cache[key] = find_ends(g, texts, upto, want, brief)
     return g.cache[key]
 
 
-def find_ends(g, texts, upto, want):
-    walk = Walk(g, texts)
-    if upto and any(s.is_list for s in walk.steps) and "[]" not in " ".join(texts) and not walk.run(starts(g, False)):
-        return set()                           # no list is that long
+def are_so_long(g, texts, brief):
+    """Whether each list of a way is as long as it says. The way may leave a list before its end."""
+    lists = [k for k, s in enumerate(Walk(g, texts, brief=brief).steps) if s.is_list]
+    for n, k in enumerate(lists):
+        walk = Walk(g, texts[:k + 1], brief=brief)
+        for before in lists[:n]:
+            s = walk.steps[before]
+            s.readings = [(a, b, c and ANY, f) for a, b, c, f in s.readings]
+        if not walk.run(starts(g, False)):
+            return False
+    return True
+
+
+def find_ends(g, texts, upto, want, brief):
+    if upto and "[]" not in " ".join(texts) and not are_so_long(g, texts, brief):
+        return set()
     if g.format != "heapsnapshot":
-        return Walk(g, texts, upto).run(starts(g, False), want)
+        return Walk(g, texts, upto, brief=brief).run(starts(g, False), want)
     far, out = g.user_far(), set()
     if not want or any(o in far for o in want):
         mine = {o for o in want if o in far} if want else None
-        out |= {o for o in Walk(g, texts, upto).run(starts(g, True), mine) if o in far}
+        out |= {o for o in Walk(g, texts, upto, brief=brief).run(starts(g, True), mine) if o in far}
     if not want or any(o not in far for o in want):
         mine = {o for o in want if o not in far} if want else None
-        out |= {o for o in Walk(g, texts, upto).run(starts(g, False), mine) if o not in far}
+        out |= {o for o in Walk(g, texts, upto, brief=brief).run(starts(g, False), mine) if o not in far}
     return out

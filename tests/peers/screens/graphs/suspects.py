@@ -30,6 +30,13 @@ def is_user(g, o):
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
 
 
+def is_text_of_engine(g, o):
+    """Whether an object is a text of Dart that no object of the program holds."""
+    texts = "_OneByteString", "_TwoByteString"
+    return g.format == "dart" and g.class_of(o)[0] in texts and not any(
+        g.live[p] and is_user(g, p) and g.class_of(p)[0] not in texts and any(r.to == o for r in g.refs[p]) for p in range(g.described))
+
+
 def is_owner(g, o):
     """What growth is attributed to: also the variables that closures keep."""
     return is_user(g, o) or g.format == "heapsnapshot" and g.names[o] == "system / Context"
@@ -153,7 +160,7 @@ def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
         return
     if not cut and any(MORE.fullmatch(s) for s in steps):
         report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
-    ends = ends_of(g, steps, upto, want)
+    ends = ends_of(g, steps, upto, want, brief=cut)
     judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
           f"{len(ends & want)} of {len(want)} objects, at least {least}; {[g.id_text(o) for o in list(want)[:3]]}")
 
@@ -224,7 +231,8 @@ def largest_holder(report, s, listed):
         judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [("a larger holder is left out", not more)],
               [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
         break                                  # those that follow are smaller
-    engine = [k for k, p in enumerate(listed) if not is_user(g, p) and not (g.types and g.types[p] in DATA)]
+    engine = [k for k, p in enumerate(listed) if is_text_of_engine(g, p) or
+              not is_user(g, p) and not (g.types and g.types[p] in DATA)]
     some = any(k not in engine and r[p] * TENTH >= g.bytes for k, p in enumerate(listed))  # the program explains them
     judge(report, "suspects", [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed], [
         ("the engine's own comes first", not engine or engine[0] > 0 or not some)])
@@ -238,12 +246,15 @@ def is_loose(g, o):
 
 def explained(report, s, listed, shared):
     """What one object of the program holds, with half of the heap or more, is explained by a third: by itself, by
-    suspects below it with what these share, or by one above it. Not by objects of the virtual machine, which are none."""
+    suspects below it with what these share, by one above it, or by one that leads to it and shares as much. Not by
+    objects of the virtual machine, which are none."""
     g, r = s.last, s.last.dominators()[1]
     for o in largest(g):
         if 2 * r[o] < g.bytes:
             break
         if is_loose(g, o) or any(p in listed and not is_loose(g, p) for p in g.ancestors(o)):
+            continue
+        if any(3 * n >= r[o] and o in s.leads_to(p) for p, n in shared.items()):
             continue
         if any(2 * r[c] > r[o] and g.format == "dart" and not is_user(g, c) for c in children(g).get(o, ())):
             continue
