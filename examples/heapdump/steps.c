@@ -99,7 +99,7 @@ typedef struct draft {
     step_label label;
     bool root, unnamed;
     uint32_t head;               /* first element of the list that goes on here; HD_NONE: none */
-    uint32_t elements;           /* how many that list has; 0: not known */
+    uint32_t elements;           /* how many that list has; 0: not known; HD_NONE: it is a tree */
 } draft;
 
 static bool same_class(const objects *o, uint32_t a, uint32_t b) {
@@ -187,13 +187,25 @@ static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period) {
     return (at - first - 1) / *period * *period + 1;
 }
 
-/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. */
+/* Whether a run goes along the children of nodes of a page: V8 only numbers the references between them. */
+static bool are_nodes(const objects *o, const draft *d, uint32_t period) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    if (!v8 || !hd_str_equal(hd_v8_type(v8, d->object), hd_cstr("native"))) return false;
+    for (uint32_t i = 1; i <= period; i++)
+        if (d[i].label.known != ELEMENT) return false;
+    return true;
+}
+
+/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. "tree of <li>" has
+   no number: the path goes along one of its branches. */
 static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
-    display(f, "list of %u %s", elements, class_name);
-    for (uint32_t i = 1; (period > 1 || d[1].label.known > ELEMENT) && i <= period; i++) {
+    bool tree = elements == HD_NONE || are_nodes(o, d, period);
+    if (tree) display(f, "tree of %s", class_name);
+    else display(f, "list of %u %s", elements, class_name);
+    for (uint32_t i = 1; !tree && (period > 1 || d[1].label.known > ELEMENT) && i <= period; i++) {
         char *name = cut(d[i].label.name, most, "");
         display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
         free(name);

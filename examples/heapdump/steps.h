@@ -36,7 +36,7 @@ typedef struct chain_link {
     uint32_t ephemeron;          /* the ephemeron whose key is the holder, for reference HD_NONE; or HD_NONE */
     unsigned flags;
     uint32_t head;               /* with LINK_LIST: the first element of the list */
-    uint32_t elements;           /* with LINK_LIST: how many the list has, also behind the chain */
+    uint32_t elements;           /* with LINK_LIST: how many the list has, also behind the chain; HD_NONE: a tree */
 } chain_link;
 
 enum {

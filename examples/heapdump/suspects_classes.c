@@ -320,7 +320,7 @@ static steps steps_from(const shot *s, uint32_t object, const common_step *share
     links = needed(malloc(n * sizeof *links));
     for (uint32_t i = n; i--; at = s->ways.held_by[at])
         links[i] = (chain_link){ at, s->ways.held_by[at], s->ways.by[at], HD_NONE,
-                                 s->head[at] == at ? 0 : LINK_LIST, s->head[at], s->length[s->head[at]] };
+                                 s->head[at] == at ? 0 : LINK_LIST, s->head[at], list_whole(s, at) };
     links[n - 1].flags |= LINK_ANY_NAME;
     at = s->head[object];
     for (uint32_t i = 0, k = n - 1; i < back; i++, at = s->head[s->ways.held_by[at]]) {
@@ -390,24 +390,24 @@ static bool is_own(const matched *m, const pile *p, uint32_t object) {
     return m->count == 1 || m->shots[m->count - 1].role[object] != MACHINE;
 }
 
-/* The next object of a suspect, in the order of the dominator tree: below its object, without old objects and their
-   subtrees; `own`: given to it by matched.owner. */
+/* The next object of a suspect, in the order of the dominator tree: those below its object that are not old;
+   `own`: those that matched.owner gives to it. */
 static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uint32_t *found) {
     const hd_dominators *d = m->shots[m->count - 1].o.dominators;
     uint32_t first = d->position[p->object] + 1, end = own ? d->reached : first + d->below[p->object] - 1;
     if (!own && *at < first) *at = first;
     for (; *at < end; ++*at) {
         uint32_t o = *found = d->order[*at];
-        if (!own && is_old(m, o)) *at += d->below[o] - 1;
-        else if (!own || is_own(m, p, o)) return ++*at, true;
+        if (own ? is_own(m, p, o) : !is_old(m, o)) return ++*at, true;
     }
     return false;
 }
 
 /* The name of more than half of them, found by a vote and counted; empty: none. */
-static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all) {
+static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all,
+                          uint64_t *equal) {
     const shot *s = &m->shots[m->count - 1];
-    uint64_t votes = 0, equal = 0;
+    uint64_t votes = 0;
     hd_str chosen = hd_cstr("");
     for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         hd_str name;
@@ -418,8 +418,8 @@ static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t cl
         else votes--;
     }
     for (uint32_t at = 0, o; chosen.len && next_of(m, p, own, &at, &o);)
-        equal += s->class_of[o] == class_index && hd_str_equal(name_of(&s->o, o), chosen);
-    return all > 1 && 2 * equal > all ? chosen : hd_cstr("");
+        *equal += s->class_of[o] == class_index && hd_str_equal(name_of(&s->o, o), chosen);
+    return all > 1 && 2 * *equal > all ? chosen : hd_cstr("");
 }
 
 /* The program's own class names come first, then common ones, then the engine's. */
@@ -458,7 +458,8 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
             for (uint32_t c = 1; c < all; c++)
                 if (bytes[c] > bytes[best] && tier[c] == t) best = c;
             if (!best) break;
-            found[n++] = (below){ best, number[best], common_name(m, p, own, best, number[best]) };
+            found[n] = (below){ .class_index = best, .objects = number[best] };
+            found[n].name = common_name(m, p, own, best, number[best], &found[n].named), n++;
             bytes[best] = 0;
         }
     free(bytes), free(number), free(end), free(tier);

@@ -94,13 +94,14 @@ static void shot_prepare(shot *s) {
     }
     s->period = list_periods(s);
     s->head = way_heads(s, &s->length);
+    s->whole = needed(calloc((size_t)d->count + 1, sizeof *s->whole));
 }
 
 static void shot_free(shot *s) {
     hd_dominators_free(s->o.dominators);
     if (s->class_of) ways_free(&s->ways);
     free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
-    free(s->period), free(s->distance), free(s->head), free(s->length);
+    free(s->period), free(s->distance), free(s->head), free(s->length), free(s->whole);
 }
 
 /* Finds the objects of the last snapshot in all others; none if ids name other objects from one to the next. */
@@ -164,7 +165,10 @@ static void put_classes(FILE *out, const arguments *a, const matched *m, const p
     for (uint32_t i = 0; i < kinds; i++) {
         char *text = listed_name(a, hd_graph_class(s->o.graph, classes[i].class_index).name);
         size_t most = steps_name(a, 24);
-        display(out, "%s%llu %s", i ? ", " : what, (unsigned long long)classes[i].objects, text);
+        display(out, "%s", i ? ", " : what);
+        if (classes[i].name.len && classes[i].named < classes[i].objects)
+            display(out, "%llu of ", (unsigned long long)classes[i].named);
+        display(out, "%llu %s", (unsigned long long)classes[i].objects, text);
         if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, most ? most : SIZE_MAX);
         free(text);
     }
@@ -197,7 +201,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
         display(out, "variable "), put_name(out, p->variable), display(out, " of ");
         put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->scope])), display(out, ": ");
     }
-    if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
+    if (p->elements == HD_NONE && p->object == p->point) display(out, "tree of ");
+    else if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]));
     put_known_name(out, &s->o, p->object);
     display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
@@ -329,7 +334,7 @@ static void json_classes(hd_json *j, const matched *m, const pile *p, bool own, 
     json_array(j, key);
     for (uint32_t i = 0; i < kinds; i++) {
         json_line(j), json_class(j, s->o.graph, classes[i].class_index);
-        if (classes[i].name.len) json_str(j, "name", classes[i].name);
+        if (classes[i].name.len) json_str(j, "name", classes[i].name), json_u64(j, "named", classes[i].named);
         json_u64(j, "objects", classes[i].objects), hd_json_end(j);
     }
     hd_json_end(j);
@@ -351,7 +356,7 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
     if (m->count == 1) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
     if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
     if (p->spread) json_u64(j, "spread_over", p->spread);
-    if (p->elements) json_u64(j, "list_of", p->elements);
+    if (p->elements && p->elements != HD_NONE) json_u64(j, "list_of", p->elements);
     json_trend(j, &p->trend, m->count);
     json_classes(j, m, p, false, "below");
     if (p->owner != HD_NONE) json_classes(j, m, p, true, m->ids ? "new" : "shared_objects");

@@ -30,7 +30,8 @@ typedef struct shot {
     uint32_t *period;            /* of the list that begins here, along the heaviest children; 0: none */
     uint32_t *distance;          /* steps from the root */
     uint32_t *head;              /* first element of the list at the end of the shortest path; itself: no list */
-    uint32_t *length;            /* elements of the list of which it is the head */
+    uint32_t *length;            /* elements of the list of which it is the head, as far as paths go along it */
+    uint32_t *whole;             /* list_whole, where it is known; else 0 */
 } shot;
 
 /* A suspect: an object that holds many bytes, or more bytes than before. */
@@ -58,6 +59,7 @@ typedef struct below {
     uint32_t class_index;
     uint64_t objects;
     hd_str name;                 /* name of most objects, a function's for example; empty: none */
+    uint64_t named;              /* objects with this name */
 } below;
 
 typedef struct class_suspect {
@@ -119,6 +121,10 @@ typedef struct chain {
 bool chain_from(const shot *s, uint32_t object, chain *c);
 /* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
+/* Elements of a whole list: the objects that its fields lead to one after another, whichever path leads to them. All of
+   a list in a ring. HD_NONE: references without names make it a tree. `object`: an element of the list on its path. */
+uint32_t list_whole(const shot *s, uint32_t object);
+uint32_t chain_whole(const shot *s, const chain *c);
 /* shot.period; shot.head and shot.length. */
 uint32_t *list_periods(const shot *s);
 uint32_t *way_heads(const shot *s, uint32_t **length);

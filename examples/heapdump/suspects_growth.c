@@ -167,7 +167,7 @@ static void find_grown_point(const matched *m, pile *p) {
         }
         if (list) free(c.part);
         if (next != HD_NONE && fresh[next] > MOST_OF_IT * fresh[p->point] && 2 * fresh[next] > all) continue;
-        if (list && fresh[p->point] > 0) p->elements = c.elements;
+        if (list && fresh[p->point] > 0) p->elements = chain_whole(s, &c);
         break;
     }
     free(fresh);

@@ -208,3 +208,120 @@ uint32_t *way_heads(const shot *s, uint32_t **length) {
     *length = w.length;
     return w.head;
 }
+
+/* Whole lists. ---------------------------------------------------------------------------------- */
+
+/* The references from an element to the next one: target k is held by holder k. The last target is the next element. */
+typedef struct list_way {
+    struct way_part { uint32_t holder, reference, target; } *part;
+    uint32_t count;
+    uint8_t *seen;               /* by object */
+} list_way;
+
+static bool is_strong(hd_object o, uint32_t r) { return !o.kinds || o.kinds[r] == HD_REFERENCE_STRONG; }
+
+/* The next object by a part of the pattern that is not in the list yet; HD_NONE: the list ends. Elements of arrays have
+   one index. */
+static uint32_t next_by(const shot *s, const list_way *p, const struct way_part *like, uint32_t object) {
+    step_label label = label_of(&s->o, like->holder, like->reference);
+    hd_object o = hd_graph_object(s->o.graph, object);
+    for (uint32_t r = 0; r < o.reference_count; r++) {
+        uint32_t to = o.references[r];
+        if (p->seen[to] || !is_strong(o, r) || !same_kind(s, to, like->target)) continue;
+        if (!hd_str_equal(label_of(&s->o, object, r).name, label.name)) continue;
+        if (label.known != ELEMENT || hd_str_equal(hd_graph_field(s->o.graph, object, r),
+                                                   hd_graph_field(s->o.graph, like->holder, like->reference)))
+            return to;
+    }
+    return HD_NONE;
+}
+
+static uint32_t count_along(const shot *s, const list_way *p, uint32_t head) {
+    uint32_t n = 0, at = head;
+    while (at != HD_NONE) {
+        p->seen[at] = 1, n++;
+        for (uint32_t k = 0; k < p->count && at != HD_NONE; k++) at = next_by(s, p, &p->part[k], at);
+    }
+    return n;
+}
+
+/* An object with many references is no element: it would be looked at again and again. */
+static bool refers_to(const shot *s, uint32_t object, uint32_t to) {
+    enum { MOST_REFERENCES = 256 };
+    return hd_graph_object(s->o.graph, object).reference_count <= MOST_REFERENCES &&
+           reference_between(&s->o, object, to) != HD_NONE;
+}
+
+/* References without names: all objects of the kind that these lead to. An element has the next and the one before;
+   others make a tree. */
+static uint32_t count_unnamed(const shot *s, const list_way *p, uint32_t head) {
+    uint32_t n = 0, room = 0, waiting = 0, *wait = NULL;
+    for (uint32_t at = head; at != HD_NONE; at = waiting ? wait[--waiting] : HD_NONE) {
+        hd_object o = hd_graph_object(s->o.graph, at);
+        uint32_t beside = HD_NONE, few = 0;
+        p->seen[at] = 1, n++;
+        for (uint32_t r = 0; r < o.reference_count && few <= 2; r++) {
+            uint32_t to = o.references[r];
+            if (to == at || to == beside || !is_strong(o, r) || !same_kind(s, to, head)) continue;
+            if (++few == 2 && !(refers_to(s, beside, at) && refers_to(s, to, at))) few = 3;
+            beside = to;
+            if (p->seen[to]) continue;
+            p->seen[to] = 1;
+            if (waiting == room) wait = needed(realloc(wait, (room = 2 * room + 16) * sizeof *wait));
+            wait[waiting++] = to;
+        }
+        if (few <= 2) continue;
+        free(wait);
+        return HD_NONE;
+    }
+    free(wait);
+    return n;
+}
+
+/* Elements from the head on, `least` at least. */
+static uint32_t count_whole(const shot *s, list_way *p, uint32_t head, uint32_t least) {
+    const hd_v8 *v8 = hd_dump_v8(s->o.dump);
+    bool nodes = v8 && hd_str_equal(hd_v8_type(v8, head), hd_cstr("native")), told = true;
+    uint32_t n = least;
+    for (uint32_t k = 0; k < p->count; k++) {
+        if (p->part[k].reference == HD_NONE) told = nodes = false;
+        else nodes &= label_of(&s->o, p->part[k].holder, p->part[k].reference).known == ELEMENT;
+    }
+    if (nodes) return HD_NONE;
+    if (!told) return least;
+    p->seen = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, 1));
+    if (p->count == 1 && label_of(&s->o, p->part[0].holder, p->part[0].reference).known == UNNAMED)
+        n = count_unnamed(s, p, head);
+    else n = count_along(s, p, head);
+    free(p->seen);
+    return n < least ? least : n;
+}
+
+uint32_t list_whole(const shot *s, uint32_t object) {
+    uint32_t head = s->head[object], at = object;
+    list_way p = { NULL, 0, NULL };
+    if (object == head) return s->length[head];
+    if (s->whole[head]) return s->whole[head];
+    do at = s->ways.held_by[at], p.count++;
+    while (s->head[at] != head);
+    p.part = needed(malloc(p.count * sizeof *p.part));
+    at = object;
+    for (uint32_t k = p.count; k--; at = s->ways.held_by[at])
+        p.part[k] = (struct way_part){ s->ways.held_by[at], s->ways.by[at], at };
+    s->whole[head] = count_whole(s, &p, head, s->length[head]);
+    free(p.part);
+    return s->whole[head];
+}
+
+uint32_t chain_whole(const shot *s, const chain *c) {
+    list_way p = { needed(malloc(c->period * sizeof *p.part)), c->period, NULL };
+    uint32_t n;
+    for (uint32_t k = 0; k < c->period; k++) {
+        uint32_t holder = c->part[k].object, target = c->part[k + 1].object;
+        p.part[k] = (struct way_part){ holder, HD_NONE, target };
+        p.part[k].reference = reference_between(&s->o, holder, target);
+    }
+    n = count_whole(s, &p, c->part[0].object, c->elements);
+    free(p.part);
+    return n;
+}

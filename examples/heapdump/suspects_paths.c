@@ -23,11 +23,13 @@ static void links_turn(links *l) {
 /* Appends the elements of a list, without the first. */
 static void push_elements(const shot *s, links *l, uint32_t first) {
     chain c;
+    uint32_t whole;
     if (!chain_from(s, first, &c)) return;
+    whole = chain_whole(s, &c);
     for (uint32_t i = 1; i < c.count; i++) {
         uint32_t before = c.part[i - 1].object, at = c.part[i].object;
         link_push(l, (chain_link){ at, before, reference_between(&s->o, before, at), HD_NONE,
-                                   i % c.period ? 0 : LINK_SHOWN, HD_NONE, 0 });
+                                   i % c.period ? 0 : LINK_LIST | LINK_SHOWN, first, whole });
     }
     free(c.part);
 }
@@ -54,7 +56,7 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
         above = by_name ? p->scope : s->ways.held_by[at];
         link_push(&l, (chain_link){ at, above, by_name ? variable_reference(s, p) : s->ways.by[at], HD_NONE,
                                     (at == p->object ? LINK_SHOWN : 0) | (head == at ? 0 : LINK_LIST), head,
-                                    s->length[head] });
+                                    list_whole(s, at) });
     }
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);

@@ -255,7 +255,7 @@ static uint32_t point_below(walk *w, uint32_t object, uint32_t *elements) {
         chain c;
         if (chain_from(s, object, &c)) {
             next = heaviest_beside(s, &c);
-            if (next == HD_NONE || !retains_most(d, next, object)) *elements = c.elements;
+            if (next == HD_NONE || !retains_most(d, next, object)) *elements = chain_whole(s, &c);
             free(c.part);
             if (*elements) return object;
             w->spread += (double)(d->retained[object] - d->retained[next]);

@@ -117,14 +117,16 @@ h.variable("handle", inner)
 out = run("suspects", *files(h))
 check("closures of another name are no elements", {"200"}, set(re.findall("list of (\\d+)", out)))
 
-d = Dart()
-at = d.edge(d.root, d.node("Document", 40))
-for _ in range(300):
-    at = d.edge(at, d.node("Element", 40))
-    for _ in range(3):
-        d.edge(d.edge(at, d.node("Element", 40)), d.node("Text", 500))
-out = run("suspects", *files(d))
-check("a suspect in the middle of a list", 1, len(set(re.findall("list of (\\d+) Element", out))))
+for leaf in ("Leaf", "Element"):
+    d = Dart()
+    at = d.edge(d.root, d.node("Document", 40))
+    for _ in range(300):
+        at = d.edge(at, d.node("Element", 40))
+        for _ in range(3):
+            d.edge(d.edge(at, d.node(leaf, 40)), d.node("Text", 500))
+    out = run("suspects", *files(d))
+    check("a suspect in the middle of a %s" % ("list" if leaf == "Leaf" else "tree, which has no number"),
+          {"list of 300"} if leaf == "Leaf" else {"tree of"}, set(re.findall("(list of \\d+|list of|tree of) Element", out)))
 
 h = Heap()
 trie = h.variable("top", h.node("object", "Letter", 48))

@@ -152,7 +152,7 @@ h = Heap()
 owner = h.variable("lru", h.node("object", "LruList", 32))
 tail = linked(h, owner, "property", "head", 100)
 h.edge(owner, "property", "tail", tail)
-check("a list with a tail", ("global › lru: LruList › head: list of 99 Node (next)", 9900, []), first(h))
+check("a list with a tail", ("global › lru: LruList › head: list of 100 Node (next)", 9900, []), first(h))
 
 h = Heap()
 owner = h.variable("queue", h.node("object", "Queue", 32))

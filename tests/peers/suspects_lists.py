@@ -1,6 +1,7 @@
 """Lists of objects of several classes in turn, and lost references. suspects_lists.py TOOL [OBJECTS]"""
-import json, os, resource, subprocess, sys
+import json, os, re, resource, subprocess, sys
 import on_terminal
+from dart_snapshot import Dart
 from v8_snapshot import Heap
 
 tool, objects = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100000
@@ -77,6 +78,90 @@ for side in ("left", "right"):
 paths = [c["path"] for c in json.loads(run("suspects", "--json", h.write("two.heapsnapshot")))["graphs"][0]["classes"]]
 check("two lists: each has its own path", {"left", "right"},
       {p[2].split(":")[0] for p in paths if len(p) > 3 and ("list of 50" in p[3] or "list of 49" in p[3])})
+
+# Lists that several paths lead to --------------------------------------------------------------------------------------
+
+
+def lengths(*heaps, end="heapsnapshot"):
+    """Lists and trees as they are called, and the suspect's number."""
+    files = [h.write("both%d.%s" % (i, end)) for i, h in enumerate(heaps)]
+    answer = json.loads(run("suspects", "--json", *files))["graphs"][0]
+    steps = [s for row in answer["suspects"] + answer["classes"] for s in row["path"] + row.get("holder_path", []) + row.get("within", [])]
+    shown = {s.split(": ")[-1].removeprefix("[] ") for s in steps if "list of" in s or "tree of" in s}
+    text = set(re.findall(r"(?:list|tree) of [^›\n]*?(?=  \(| ›|, id|\n)", run("suspects", *files)))
+    return shown, {re.sub(r" \(.*", "", s) for s in shown} - {re.sub(r" \(.*", "", s) for s in text}
+
+
+def ring(n, ends=("_first", "_last"), closed=True):
+    h = Heap()
+    holder = h.variable("stream", h.node("object", "Controller", 64))
+    nodes = [h.node("object", "Subscription", 80) for _ in range(n)]
+    for i, x in enumerate(nodes):
+        for name, to in (("_next", i + 1), ("_previous", i - 1)):
+            if closed or 0 <= to < n:
+                h.edge(x, "property", name, nodes[to % n])
+        h.edge(x, "property", "data", h.node("object", "Data", 500))
+    for name, to in zip(ends, (nodes[0], nodes[-1])):
+        h.edge(holder, "property", name, to)
+    return h
+
+
+for closed in (True, False):
+    for ends in (("_first", "_last"), ("_first",)):
+        got, missing = lengths(ring(501, ends, closed))
+        check("a two-way list%s with %s: all its elements" % (", a ring," * closed, " and ".join(ends)),
+              ({"list of 501"}, set()), ({s.split(" Sub")[0] for s in got}, missing))
+d = Dart()                                     # no names of fields: as in .NET CF
+holder = d.edge(d.root, d.node("LinkedList", 40))
+nodes = [d.node("LinkedListNode", 40) for _ in range(500)]
+for i, x in enumerate(nodes):
+    for to in (holder, nodes[(i + 1) % 500], nodes[i - 1], d.node("Reading", 300)):
+        d.edge(x, to)
+d.edge(holder, nodes[0])
+check("a ring without names of fields", ({"list of 500 LinkedListNode"}, set()), lengths(d, end="dartheap"))
+
+# Nodes of a page lead to each other by references that V8 numbers: no list.
+for names in (["<li>"] * 9, ["<dt>", "<dd>"] * 10):
+    h = Heap()
+    rows = h.variable("rows", h.array())
+    for i in range(60):
+        row = h.node("native", "<ul>", 100)
+        h.edge(rows, "element", i, row)
+        items = [h.node("native", name, 100) for name in names]
+        for k, x in enumerate(items):
+            h.edge(x, "element", 3, row)
+            h.edge(x, "element", 4, items[max(k - 1, 0)])
+            h.edge(x, "element", 5 + (k > 0), items[min(k + 1, len(items) - 1)])
+        h.edge(row, "element", 3, items[0])
+        h.edge(row, "element", 4, items[-1 if len(names) < 10 else 0])
+    check("children %s of nodes are a tree" % names[-1], ({"tree of " + names[0]}, set()), lengths(h))
+
+# Below and new ---------------------------------------------------------------------------------------------------------
+
+
+def queue(dropped, n):
+    """Pages of a queue: the old one at its head holds the new ones."""
+    h = Heap()
+    at, by = h.variable("queue", h.node("object", "Queue", 64)), "first"
+    for i in range(dropped, n):
+        page = h.node("object", "Page", 100, 1001 + 2 * i)
+        h.edge(at, "property", by, page)
+        h.edge(page, "property", "data", h.node("object", "Data", 5000, 5001 + 2 * i))
+        at, by = page, "next"
+    return h
+
+
+files = [queue(i, 20 * (i + 1)).write("queue%d.heapsnapshot" % i) for i in range(3)]
+first = json.loads(run("suspects", "--json", *files))["graphs"][0]["suspects"][0]
+check("new objects below an old element count", {("Page", 40), ("Data", 40)}, {(b["class"], b["objects"]) for b in first["below"]})
+h = Heap()
+jobs = h.variable("jobs", h.array())
+for i in range(50):
+    h.edge(jobs, "element", i, h.closure("onData" if i < 45 else "other%d" % i, h.context(400)))
+files = h.write("names.heapsnapshot")
+below = json.loads(run("suspects", "--json", files))["graphs"][0]["suspects"][0]["below"]
+check("a name of most objects: how many they are", [(50, "onData", 45)], [(b["objects"], b["name"], b["named"]) for b in below if b["class"] == "(closure)"])
+check("... in text", True, '45 of 50 (closure) "onData"' in run("suspects", files))
 
 # Many objects ---------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Ways from a root as they are printed, in steps a programmer knows: whether the graph has such a way.
 
-A step is "variable: Class", "[] Class", "Class" or "list of N Class (a › b)"; "… N more" stands for steps left out.
+A step is "variable: Class", "[] Class", "Class", "list of N Class (a › b)" or "tree of Class"; "… N more" stands for steps left out.
 Objects of the engine between two steps are folded, and names may end in "…"."""
 import collections, functools, re
 from graph import ROOTS
@@ -12,6 +12,7 @@ LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
 MORE = re.compile(r"… (\d+)(?: more)?")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
 RANK = 1 << 16                   # above the bits of labels
+TREE = re.compile(r"tree of (.*)")
 ANY = -1                         # elements of a list that is shown by its name only
 MOST = 60000                     # states that a search looks at; beyond, nothing is said
 
@@ -131,7 +132,11 @@ class Step:
             m = LIST.fullmatch(what or "")
             if m:
                 self.readings.append((label, m[2], int(m[1]), tuple(m[3].split(" › ")) if m[3] else ()))
+            m = TREE.fullmatch(what or "")
+            if m:
+                self.readings.append((label, m[1], ANY, ()))
         self.is_list = any(r[2] for r in self.readings)
+        self.is_tree = any(TREE.fullmatch(r[1] or "") for r in self.readings)
         if "…" in text and not self.more:      # the end of a way, cut in the middle
             self.readings.append((text.split("…")[0].rstrip(":") + ("" if ":…" in text else "…"), None, 0, ()))
         if brief:                              # a list whose beginning is cut off
@@ -191,7 +196,10 @@ class Walk:
         """What standing on an object can mean, when these labels led to it."""
         g = self.g
         if mode and mode != "more":
-            if not (met and self.next_of_list(o, at, mode, label)) and is_engine(g, o) and not shows_object(g, mode[3], o):
+            if met and self.next_of_list(o, at, mode, label):
+                return
+            branch = self.steps[at].is_tree and label == "[]"
+            if (branch or is_engine(g, o)) and not shows_object(g, mode[3], o):
                 self.put(o, at, met, mode)
             return
         if at == len(self.steps):
