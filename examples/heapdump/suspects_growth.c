@@ -158,17 +158,17 @@ static void find_grown_point(const matched *m, pile *p) {
     double all, *fresh = fresh_below(m, p, &all);
     for (uint32_t next; !p->elements; p->point = next) {
         chain c;
-        bool list = chain_from(s, p->point, &c);
+        bool list = chain_from(s, p->point, &c), goes_on;
         next = list ? HD_NONE : freshest_child(d, fresh, p->point, HD_NONE);
         for (uint32_t i = 0; list && i < c.count; i++) {
             uint32_t after = i + 1 < c.count ? c.part[i + 1].object : HD_NONE;
             uint32_t beside = freshest_child(d, fresh, c.part[i].object, after);
             if (beside != HD_NONE && (next == HD_NONE || fresh[beside] > fresh[next])) next = beside;
         }
+        goes_on = next != HD_NONE && fresh[next] > MOST_OF_IT * fresh[p->point] && 2 * fresh[next] > all;
+        if (list && !goes_on && fresh[p->point] > 0) p->elements = chain_whole(s, &c);
         if (list) free(c.part);
-        if (next != HD_NONE && fresh[next] > MOST_OF_IT * fresh[p->point] && 2 * fresh[next] > all) continue;
-        if (list && fresh[p->point] > 0) p->elements = chain_whole(s, &c);
-        break;
+        if (!goes_on) break;
     }
     free(fresh);
 }

@@ -303,7 +303,8 @@ uint32_t list_whole(const shot *s, uint32_t object) {
     if (object == head) return s->length[head];
     if (s->whole[head]) return s->whole[head];
     do at = s->ways.held_by[at], p.count++;
-    while (s->head[at] != head);
+    while (at != HD_NONE && at != head && s->head[at] != head);
+    if (at == HD_NONE) return s->length[head];
     p.part = needed(malloc(p.count * sizeof *p.part));
     at = object;
     for (uint32_t k = p.count; k--; at = s->ways.held_by[at])

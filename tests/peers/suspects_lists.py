@@ -1,5 +1,5 @@
 """Lists of objects of several classes in turn, and lost references. suspects_lists.py TOOL [OBJECTS]"""
-import json, os, re, resource, subprocess, sys
+import json, os, random, re, resource, subprocess, sys
 import on_terminal
 from dart_snapshot import Dart
 from v8_snapshot import Heap
@@ -119,6 +119,41 @@ for i, x in enumerate(nodes):
         d.edge(x, to)
 d.edge(holder, nodes[0])
 check("a ring without names of fields", ({"list of 500 LinkedListNode"}, set()), lengths(d, end="dartheap"))
+
+# A tree made anew, whose root has the one before: fields that lead on, to the side and back.
+h = Heap()
+top, before = h.variable("root", h.node("object", "Root", 32)), None
+for k in range(200):
+    fiber = h.node("object", "Fiber", 80)
+    if before is not None:
+        h.edge(fiber, "property", "alternate", before)
+    last = None
+    for i in range(9):
+        li = h.node("object", "Fiber", 80)
+        h.edge(li, "property", "parent", fiber)
+        h.edge(fiber if last is None else last, "property", "child" if last is None else "sibling", li)
+        span = h.node("object", "Fiber", 80)
+        h.edge(li, "property", "child", span)
+        h.edge(span, "property", "parent", li)
+        last = li
+    before = fiber
+h.edge(top, "property", "committed", before)
+got, missing = lengths(h)
+check("trees in a list: the list", (True, set()), ("list of 200 Fiber (alternate)" in got, missing))
+
+# Lists that begin in lists: small graphs of one class.
+codes = set()
+for seed in range(24, 64):
+    r, h = random.Random(seed), Heap()
+    nodes = [h.node(r.choice(["object", "object", "native"]), "Fiber" if r.random() < .9 else "Data", 80) for _ in range(r.randint(6, 40))]
+    h.variable("root", nodes[0])
+    fields = ["child", "sibling", "alternate"][:r.randint(1, 3)]
+    for i in range(1, len(nodes)):
+        h.edge(nodes[max(0, i - r.randint(1, r.choice([1, 2, 6])))], r.choice(["property", "element"]), r.choice(fields), nodes[i])
+    for _ in range(r.randint(0, len(nodes))):
+        h.edge(r.choice(nodes), "property", r.choice(fields), r.choice(nodes))
+    codes.add(subprocess.run([tool, "suspects", h.write("small.heapsnapshot")], capture_output=True).returncode)
+check("lists that begin in lists", {0}, codes)
 
 # Nodes of a page lead to each other by references that V8 numbers: no list.
 for names in (["<li>"] * 9, ["<dt>", "<dd>"] * 10):
