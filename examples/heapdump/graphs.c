@@ -26,7 +26,8 @@ static void put_kinds(FILE *out, const objects *o) {
     }
     display(out, ", %llu of them not strong", (unsigned long long)all);
     for (size_t k = 0, n = 0; k < REFERENCE_KINDS; k++)
-        if (k != STRONG_REFERENCE && counts[k]) display(out, n++ ? ", " : ": "), put_count(out, 0, counts[k], name[k][0], name[k][1]);
+        if (k != STRONG_REFERENCE && counts[k])
+            display(out, n++ ? ", " : ": "), put_count(out, 0, counts[k], name[k][0], name[k][1]);
     fputc('\n', out);
 }
 

@@ -173,10 +173,16 @@ static bool same_class(const shot *s, uint32_t x, const shot *u, uint32_t y) {
 }
 
 /* Whether new objects of a list lie above its old element o in snapshot s, and above them what is no old element of
-   another owner: that would be the nearest old object. */
-static bool took_elements(const owners *w, const shot *s, const uint32_t *old, uint32_t o, uint32_t at) {
+   another owner: that would be the nearest old object. Each object is passed once. */
+static bool took_elements(const owners *w, const shot *s, const uint32_t *old, const uint32_t *owner, uint8_t *passed,
+                          uint32_t o) {
     const shot *last = &w->m->shots[w->m->count - 1];
-    while (at != HD_NONE && old[at] == HD_NONE && same_class(s, at, last, o)) at = s->o.dominators->parent[at];
+    uint32_t at = s->o.dominators->parent[w->m->ids[(size_t)o * w->m->count + (uint32_t)(s - w->m->shots)]];
+    if (at == HD_NONE || old[at] != HD_NONE) return false;
+    for (; at != HD_NONE && old[at] == HD_NONE && same_class(s, at, last, o); at = s->o.dominators->parent[at]) {
+        if (passed[at]) return owner[at] != HD_NONE;
+        passed[at] = 1;
+    }
     return at == HD_NONE || old[at] == HD_NONE || !same_class(s, at, last, o) || w->user[old[at]] == w->user[o];
 }
 
@@ -185,17 +191,19 @@ static bool took_elements(const owners *w, const shot *s, const uint32_t *old, u
 static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old) {
     const shot *s = &w->m->shots[t], *last = &w->m->shots[w->m->count - 1];
     uint32_t *owner = column(s->o.dominators->count);
+    uint8_t *passed = needed(calloc((size_t)s->o.dominators->count + 1, 1));
     for (uint32_t o = 0; o < w->count; o++) {
         uint32_t at;
         if (!w->kept[o] || w->first[o] == HD_NONE) continue;
         if (w->user[o] < w->count && w->first[w->user[o]] == w->first[o]) continue; /* an element owns the list */
+        if (!took_elements(w, s, old, owner, passed, o)) continue;
         at = s->o.dominators->parent[w->m->ids[(size_t)o * w->m->count + t]];
-        if (at == HD_NONE || old[at] != HD_NONE || owner[at] != HD_NONE || !took_elements(w, s, old, o, at)) continue;
         for (; at != HD_NONE && old[at] == HD_NONE && owner[at] == HD_NONE; at = s->o.dominators->parent[at]) {
             if (!same_class(s, at, last, o)) break;
             owner[at] = w->user[o];
         }
     }
+    free(passed);
     return owner;
 }
 
