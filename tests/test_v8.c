@@ -983,6 +983,31 @@ static void records_of_any_width_are_read(void **state) {
     free(text);
 }
 
+/* Node i has i % 5 edges, of types in turn. */
+static void types_of_edges_are_found_among_weak_ones(void **state) {
+    (void)state;
+    enum { N = 300, EACH = 5, RECORD = 40 };
+    static const unsigned type[] = { PROPERTY, WEAK, HIDDEN };
+    static const char *const name[] = { "property", "weak", "hidden" };
+    char *text = malloc((size_t)N * (EACH + 1) * RECORD + 4096);
+    size_t n = (size_t)sprintf(text, "{\"snapshot\":{" META ",\"node_count\":%d,\"edge_count\":%d},\"nodes\":[",
+                               N, N / EACH * (EACH * (EACH - 1) / 2));
+    for (int i = 0; i < N; i++) n += (size_t)sprintf(text + n, "%s3,1,%d,8,%d,0,0", i ? "," : "", 2 * i + 1, i % EACH);
+    n += (size_t)sprintf(text + n, "],\"edges\":[");
+    for (int i = 0, e = 0; i < N; i++)
+        for (int k = 0; k < i % EACH; k++, e++)
+            n += (size_t)sprintf(text + n, "%s%u,1,%d", e ? "," : "", type[e % 3], (i + k) % N * 7);
+    sprintf(text + n, TAIL "[\"\",\"a\"]}");
+    hd_v8 *doc = read_text(text);
+    for (uint32_t i = 0, e = 0; i < N; i++) {
+        assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).reference_count, i % EACH);
+        for (uint32_t k = 0; k < i % EACH; k++, e++) assert_true(is(hd_v8_edge_type(doc, i, k), name[e % 3]));
+        assert_true(is(hd_v8_edge_type(doc, i, i % EACH), ""));
+    }
+    hd_v8_free(doc);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_these_values),
@@ -1010,6 +1035,7 @@ int main(void) {
         cmocka_unit_test(every_allocation_for_origins_may_fail),
         cmocka_unit_test(numbers_of_all_lengths_are_read),
         cmocka_unit_test(records_of_any_width_are_read),
+        cmocka_unit_test(types_of_edges_are_found_among_weak_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
