@@ -18,23 +18,34 @@ double fresh_bytes(const matched *m, uint32_t object) {
     return size > before ? (double)(size - before) : 0;
 }
 
-static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
+/* By object of snapshot t: whether it is in all snapshots. To be freed. */
+static uint8_t *old_objects(const owners *w, uint32_t t) {
     const matched *m = w->m;
-    const shot *s = &m->shots[t];
-    const hd_dominators *d = s->o.dominators;
-    uint8_t *old = needed(calloc((size_t)d->count + 1, 1));
+    uint8_t *old = needed(calloc((size_t)m->shots[t].o.dominators->count + 1, 1));
     for (uint32_t o = 0; o < w->count; o++)
         if (w->kept[o]) old[m->ids[(size_t)o * m->count + t]] = 1;
+    return old;
+}
+
+/* Gives an object of snapshot t to an owner (sign 1), or takes it away (-1). */
+static void count_object(const matched *m, uint32_t t, const uint8_t *old, uint32_t object, uint32_t owner,
+                         int sign, held *h) {
+    const shot *s = &m->shots[t];
+    double size = sign * (double)hd_graph_object(s->o.graph, object).size;
+    bool machine = s->role[object] == MACHINE && !old[object];
+    h->bytes[t][owner] += size;
+    if (machine) h->machine[t][owner] += size;
+    if (t + 1 < m->count) return;
+    if (!machine && is_new(m, object)) h->objects[owner] += sign;
+    h->fresh[owner] += sign * fresh_bytes(m, object);
+}
+
+static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
+    const hd_dominators *d = w->m->shots[t].o.dominators;
+    uint8_t *old = old_objects(w, t);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i];
-        uint64_t size = hd_graph_object(s->o.graph, o).size;
-        bool machine = s->role[o] == MACHINE && !old[o];
-        if (owner[o] == HD_NONE) continue;
-        h->bytes[t][owner[o]] += (double)size;
-        if (machine) h->machine[t][owner[o]] += (double)size;
-        if (t + 1 < m->count) continue;
-        h->objects[owner[o]] += !machine && is_new(m, o);
-        h->fresh[owner[o]] += fresh_bytes(m, o);
+        if (owner[o] != HD_NONE) count_object(w->m, t, old, o, owner[o], 1, h);
     }
     free(old);
 }
@@ -52,6 +63,21 @@ static pile pile_of_owner(const owners *w, uint32_t owner) {
     one.object = one.point = w->variables[owner - w->count].value;
     one.scope = w->variables[owner - w->count].scope, one.variable = w->variables[owner - w->count].name;
     return one;
+}
+
+/* Takes the objects below a holder of spread growth away from owners above it: a list gives them elements that are new. */
+static void take_below(const owners *w, const spread *one, uint32_t t, const uint32_t *owner, held *h) {
+    const matched *m = w->m;
+    const hd_dominators *d = m->shots[t].o.dominators;
+    uint32_t holder = m->ids[(size_t)one->holder * m->count + t], from = d->position[holder];
+    uint8_t *old = old_objects(w, t);
+    for (uint32_t i = from; i < from + d->below[holder]; i++) {
+        uint32_t o = d->order[i], of = owner[o];
+        if (of == HD_NONE) continue;
+        if (!spread_has(m, one->holder, of < w->count ? of : w->variables[of - w->count].value))
+            count_object(m, t, old, o, of, -1, h);
+    }
+    free(old);
 }
 
 /* Gives a holder of spread growth what its owners have. Its bytes are those that it retains in each snapshot. */
@@ -87,6 +113,12 @@ static void find_spreads(matched *m, const owners *w, held *h) {
         if (growth[o] > h->fresh[o]) growth[o] = h->fresh[o];
     }
     count = find_spread(w, growth, found);
+    for (uint32_t t = 0; count && t < m->count; t++) {
+        bool last = t + 1 == m->count;
+        uint32_t *owner = last ? m->owner : owners_in(w, t);
+        for (uint32_t i = 0; i < count; i++) take_below(w, &found[i], t, owner, h);
+        if (!last) free(owner);
+    }
     for (uint32_t i = 0; i < count; i++) give_spread(m, w, &found[i], h);
     free(growth);
 }

@@ -6,6 +6,7 @@
 enum {
     EXPLAINS = 3,                /* an owner with a third of the growth explains it */
     LOOKED_AT = 10,              /* a tenth of all growth is looked at */
+    REST = 4,                    /* a quarter as many nodes beside an object are of the same tree */
     ALIKE = 6                    /* so many fields with objects of one class are a collection */
 };
 
@@ -89,13 +90,25 @@ static uint8_t *growing_classes(const spread_walk *a, uint32_t object) {
     return grows;
 }
 
-/* Nodes of a tree do not name it: the object that has the root of the tree does, if it has little else. */
+/* Whether many objects below `above` are like `object` and are not below that: the rest of the tree or list. */
+static bool has_rest(const spread_walk *a, uint32_t above, uint32_t object) {
+    const hd_dominators *d = a->s->o.dominators;
+    uint32_t from = d->position[object], end = from + d->below[object], inside = 0, rest = 0;
+    for (uint32_t at = d->position[above]; at < d->position[above] + d->below[above]; at++) {
+        bool alike = a->s->class_of[d->order[at]] == a->s->class_of[object];
+        if (at >= from && at < end) inside += alike;
+        else rest += alike;
+    }
+    return rest >= inside / REST;
+}
+
+/* Nodes of a tree or list do not name it: the object that has its root does, if it has little else. */
 static uint32_t above_nodes(const spread_walk *a, uint32_t object) {
     const hd_dominators *d = a->s->o.dominators;
     uint8_t *grows = growing_classes(a, object);
     for (uint32_t at = object; grows[a->s->class_of[object]]; object = at) {
         if ((at = d->parent[at]) == HD_NONE || (at = explainer(a, at)) == HD_NONE) break;
-        if ((double)d->retained[object] <= MOST_OF_IT * (double)d->retained[at]) break;
+        if ((double)d->retained[object] <= MOST_OF_IT * (double)d->retained[at] && !has_rest(a, at, object)) break;
     }
     free(grows);
     return object;
