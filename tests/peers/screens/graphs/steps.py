@@ -256,7 +256,8 @@ class Walk:
                         self.come(t, at, rank * RANK + self.bits(at, mode, label), mode, label)
                     else:
                         self.come(t, at, met, mode, label)
-        if looked == MOST and want:
+        self.tired = looked == MOST
+        if self.tired and want:
             self.ends |= want
         return self.ends
 

@@ -143,7 +143,7 @@ def suspect_json(report, s, row, others):
     if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
         ends = inside.run([(t, (label_of(g, o, i, t),)) for i, _, t in g.steps(o)])
-        judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends))])
+        judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends) or inside.tired)])
 
 
 def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
