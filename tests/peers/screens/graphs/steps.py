@@ -12,7 +12,7 @@ LIST = re.compile(r"list of (\d+) (.*?)(?: \((.*)\))?")
 MORE = re.compile(r"… (\d+)(?: more)?")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
 RANK = 1 << 16                   # above the bits of labels
-TREE = re.compile(r"tree of (.*)")
+TREE = re.compile(r"tree of(?: |(?=…))(.*)")
 ANY = -1                         # elements of a list that is shown by its name only
 MOST = 60000                     # states that a search looks at; beyond, nothing is said
 
