@@ -72,9 +72,17 @@ def stop(tool, name, _, *program):
         print("ends within a second")
 
 
+def slowdown():
+    """How many times longer than alone a process takes at the moment, since others want the processors, too."""
+    began, used = time.monotonic(), time.process_time()
+    while time.process_time() < used + 0.1:
+        pass
+    return max(1, (time.monotonic() - began) / 0.1)
+
+
 def interrupt(tool, times, *rest):
     """Ctrl-C, which the program gets as well, at several moments of a recording: prints the longest time to the end
-    if it is above a second. The machine may be busy: the least of three measurements of a moment counts."""
+    if it is above a second of a machine that does nothing else. The least of three measurements of a moment counts."""
     own = [] if "-o" in rest else ["-o", "interrupted.json"]
 
     def run(after):
@@ -92,7 +100,8 @@ def interrupt(tool, times, *rest):
             p.wait(10)
         except subprocess.TimeoutExpired:
             p.kill()
-        return sent - began, time.monotonic() - sent
+        ended = time.monotonic()
+        return sent - began, (ended - sent) / slowdown()
     whole, _ = run(12)
     took = []
     for i in range(int(times)):
