@@ -21,7 +21,7 @@ parts() {
   recording=$!
   exec 8> gate
   until grep -q '^end$' "$name.said" || ! kill -0 $recording 2> /dev/null; do sleep 0.05; done
-  child=$(pgrep -P $recording)
+  child=$(pgrep -P $recording -x "${name:0:15}")
   planted count $child "$name.said" > "$name.count"
   "$tool" snapshot -o "$name.now.json" $child 2> /dev/null
   "$tool" info --strict --json "$name.now.json" > "$name.now"
