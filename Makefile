@@ -180,8 +180,10 @@ PEERS := $(wildcard tests/peers/[0-9]*.sh)
 plain_flags := -O1 $(CWARN)
 asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
-# What a test itself does is little: compiling it plainly takes less than running it faster saves.
+# A test itself does little: a compilation at -O0 saves more than its faster run would.
 $(TESTS:%=$(B)/tests/asan/%): private asan_flags := -O0 $(filter -f%,$(asan_flags))
+$(TESTS:%=$(B)/tests/plain/%): private plain_flags := -O0 $(CWARN)
+$(TESTS:%=$(B)/tests/tsan/%): private tsan_flags := -O0 -fsanitize=thread
 
 test-deps: library-deps
 	$(call install,$(TEST_PACKAGES))

@@ -610,7 +610,7 @@ static bool are_defined(int first, int end, void (*call)(void)) {
 /* Many in one process, each of its own only where one of them failed: at the end of each all memory is searched for
    leaks. Counts the functions that failed; those called begin with TEST_CALLS, if that is set. */
 static int each_in_a_process(void (*call)(void), int *failed) {
-    enum { AT_ONCE = 32 };
+    enum { AT_ONCE = 128 };
     const char *only = getenv("TEST_CALLS");
     int called = 0;
     for (int first = 0; first < CALLS; first += AT_ONCE) {

@@ -1019,7 +1019,7 @@ static void a_hostile_process_falsifies_figures_only(void **state) {
 static void what_a_killed_process_recorded_is_there(void **state) {
     (void)state;
     struct { volatile uint64_t blocks; } *tally = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (unsigned round = 0; round < (unsigned)long_or_short(100, 25); round++) {
+    for (unsigned round = 0; round < (unsigned)long_or_short(100, 12); round++) {
         begin_again(BYTES);
         tally->blocks = 0;
         pid_t child = fork();
