@@ -1,5 +1,5 @@
-# heapdump.h: `make help` lists the targets. Those that lack Debian packages install them as root or with INSTALL=1,
-# else they say how.
+# heapdump.h: `make help` lists the targets. With INSTALL=1 they install the Debian packages that they need, else they
+# say which are missing and print the command that installs them. Root needs no INSTALL=1 for `make test`.
 
 CC ?= cc
 CXX ?= c++
@@ -15,38 +15,44 @@ VERSION := $(shell sed -n 's/^\#define HEAPDUMP_VERSION "\(.*\)"/\1/p' heapdump.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 B := build
 
-# $(call install,packages): those that are missing, from Debian, are installed by root or with INSTALL=1, else told in a
-# command to paste. One call at a time, whichever targets or scripts of peers make them; who else installs is waited for.
+# $(call install,packages[,optional]): installs the missing Debian packages with INSTALL=1. Without it, root still gets
+# missing packages if the tests need no others (TEST_PACKAGES). Otherwise it prints the command that installs them, and
+# the optional ones. One installation at a time: make and scripts of peers take the same lock.
 define install
 @command -v dpkg >/dev/null && command -v apt-get >/dev/null || { \
-  echo "make: this is no Debian; needed is, by these names or others: $(sort $(1))" >&2; exit 0; }; \
-missing=""; for p in $(sort $(1)); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-[ -n "$$missing" ] || exit 0; \
-if [ -n "$(SUDO)" ] && [ "$(INSTALL)" != 1 ]; then \
-  printf 'make: these packages are needed, and installed by root or with INSTALL=1; or paste this:\n\n  sudo apt-get install -y%s\n\n' "$$missing" >&2; exit 1; \
+  echo "make: not Debian; needed packages, by these names or others: $(sort $(1))" >&2; exit 0; }; \
+missing() { for p in "$$@"; do dpkg -s $$p >/dev/null 2>&1 || printf ' %s' $$p; done; }; \
+missing=$$(missing $(sort $(1))); [ -n "$$missing" ] || exit 0; \
+if [ "$(INSTALL)" = 1 ]; then why=INSTALL=1; \
+elif [ -z "$(SUDO)" ] && [ -z "$$(missing $(filter-out $(TEST_PACKAGES),$(1)))" ]; then why="the tests need them"; \
+else \
+  printf 'make: missing Debian packages. Install them with INSTALL=1, or with this command:\n\n  %s%s\n\n' \
+    "$(SUDO:%=% )apt-get install -y" "$$missing$$(missing $(2))" >&2; exit 1; \
 fi; \
-echo "make: installing$$missing" >&2; \
+echo "make: installing$$missing ($$why)" >&2; \
 flock /var/lib/dpkg sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=600 $$missing >/dev/null"
 endef
 
-# The first of all that installs: with what else the targets will ask for, so that one command does.
-LIBRARY_PACKAGES := gcc g++ libc6-dev pkg-config libstb-dev
+# library-deps is the first target that installs. It asks for the packages of all goals, so that one command is enough.
+LIBRARY_PACKAGES := gcc g++ libc6-dev libstb-dev
+TEST_PACKAGES := $(LIBRARY_PACKAGES) libcmocka-dev
 TOOLS_PACKAGES := libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev libyaml-dev libwebsockets-dev libncurses-dev
 PAGE_PACKAGES := node-d3-hierarchy node-d3-selection
-TEST_PACKAGES := libcmocka-dev
 GOALS := $(or $(MAKECMDGOALS),all)
-GOAL_PACKAGES := $(if $(filter all demo install peers digests bench%,$(GOALS)),$(TOOLS_PACKAGES)) \
-  $(if $(filter demo,$(GOALS)),python3) $(if $(filter test,$(GOALS)),$(TEST_PACKAGES))
+OF_TOOLS := $(filter all recorded-demo install peers digests bench%,$(GOALS))
+GOAL_PACKAGES := $(if $(OF_TOOLS),$(TOOLS_PACKAGES)) $(if $(filter test,$(GOALS)),$(TEST_PACKAGES))
 export INSTALL
 
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
 
-.PHONY: all help demo install uninstall test peers fuzz bench clean library-deps tools-deps page-deps test-deps fuzz-deps
+.PHONY: all help demo recorded-demo install uninstall test peers fuzz bench clean library-deps tools-deps page-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
-TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c)) \
+TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/*/*.c)) \
   $(B)/tool/license.o $(B)/tool/report_page.o
-# What needs mpi.h is built by its peer, tests/peers/71-mpi.sh.
+# What needs mpi.h is built by its peer, tests/peers/scripts/mpi.sh.
 EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(filter-out examples/merge_mpi.c,$(wildcard examples/*.c examples/*.cc))))
 
 all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
@@ -57,23 +63,33 @@ help: ## list the targets
 # The tool and the recorder ------------------------------------------------------------------
 
 library-deps:
-	$(call install,$(LIBRARY_PACKAGES) $(GOAL_PACKAGES))
+	$(call install,$(LIBRARY_PACKAGES) $(GOAL_PACKAGES),$(if $(OF_TOOLS),$(PAGE_PACKAGES)))
 
 # After those, so that no two of them install at once.
 tools-deps: library-deps
 	$(call install,$(TOOLS_PACKAGES))
 
-# What depends on which headers is told by the compiler, in a file beside what it makes.
+# The compiler writes the headers that a product depends on into a file next to the product.
 DEPENDS = -MMD -MP -MF $@.d -MT $@
+
+# The API half of heapdump.h: all of it but the implementation. It is replaced only if it differs, so that a change of
+# the implementation recompiles nothing that includes heapdump.h for its API. Such products depend on this file in place
+# of heapdump.h ($(api_depends) after compiling). `+`: make -n also compares, and lists only what would be made.
+$(B)/api/heapdump.h: heapdump.h | library-deps
+	+@mkdir -p $(@D) && sed '/^#if defined(HEAPDUMP_IMPLEMENTATION)/,/^#endif .*HEAPDUMP_IMPLEMENTATION/d' $< >$@.new && $(replace_if_new)
+
+replace_if_new = if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+api_depends = sed -i 's|[^ ]*\.\./heapdump\.h|$(B)/api/heapdump.h|' $@.d
 
 $(B)/heapdump: $(TOOL)
 	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
-$(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps
+$(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps $(B)/api/heapdump.h
+$(filter-out $(B)/tool/library.o,$(TOOL)): private then = && $(api_depends)
 $(B)/tool/%.o: examples/heapdump/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@ $(then)
 
 # The licence is what heapdump.h ends with.
 $(B)/tool/license.o: heapdump.h
@@ -90,9 +106,9 @@ $(B)/heapdump.1: examples/heapdump/heapdump.1 $(B)/heapdump
 D3 ?= /usr/share/nodejs/d3-hierarchy/dist/d3-hierarchy.min.js /usr/share/nodejs/d3-selection/dist/d3-selection.min.js
 
 page-deps: tools-deps
-	-$(call install,$(PAGE_PACKAGES))
+	$(if $(filter 1,$(INSTALL)),-$(call install,$(PAGE_PACKAGES)))
 
-$(B)/report.html: $(filter-out %.png,$(wildcard examples/heapdump/report/*)) | page-deps
+$(B)/report.html: $(filter-out %.png %.c %.h %.md,$(wildcard examples/heapdump/report/*)) | page-deps
 	@mkdir -p $(@D)
 	@examples/heapdump/report/page.sh $(D3) >$@ || { touch -d @0 $@; echo "make: without D3 (Debian: node-d3-hierarchy node-d3-selection) heapdump has no \`report\`" >&2; }
 
@@ -106,16 +122,21 @@ $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -fno-tree-slp-vectorize -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
-# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share the tool's.
-$(B)/examples/%: examples/%.c $(B)/tool/library.o
+# Each example includes the implementation. HD__IMPLEMENTED leaves the implementation out: all link the command's copy.
+$(B)/examples/%.o: examples/%.c | library-deps $(B)/api/heapdump.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
+	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -c $< -o $@ && $(api_depends)
 
-$(B)/examples/%: examples/%.cc $(B)/tool/library.o
+$(B)/examples/%.o: examples/%.cc | library-deps $(B)/api/heapdump.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
+	@$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) -c $< -o $@ && $(api_depends)
 
--include $(TOOL:=.d) $(B)/libheapdump_record.so.d $(EXAMPLES:=.d)
+link_example = $(if $(wildcard examples/$(@F).cc),$(CXX) $(CXXFLAGS),$(CC) $(CFLAGS)) $^ -o $@ -lpthread
+
+$(EXAMPLES): %: %.o $(B)/tool/library.o
+	$(link_example)
+
+-include $(TOOL:=.d) $(B)/libheapdump_record.so.d $(EXAMPLES:=.o.d)
 
 # Where what is installed goes, below PREFIX; DESTDIR stands before that for who makes packages.
 INSTALLED := bin/heapdump lib/heapdump/libheapdump_record.so include/heapdump.h share/pkgconfig/heapdump.pc \
@@ -143,25 +164,30 @@ uninstall: ## remove what make install puts there
 	rm -f $(INSTALLED:%=$(to)/%)
 	@for d in lib/heapdump share/cmake/heapdump; do rmdir $(to)/$$d 2>/dev/null || true; done
 
-# A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
-define demo_program
-import json, os, sqlite3
-db = sqlite3.connect(":memory:")
-db.execute("create table words(word text primary key, json text)")
-db.executemany("insert into words values (?, ?)", ((str(i), json.dumps([i] * 20)) for i in range(20000)))
-print("words:", db.execute("select count(*) from words").fetchone()[0], flush=True)
-os._exit(0)
-endef
-export demo_program
+# A small C++ server with a leak, as a newcomer would record a program.
+$(B)/demo/server: examples/recorder/demo.cc | library-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 -g -O1 $(WARN) $< -o $@ -pthread
 
-demo: all ## record a real program and show where its memory is
-	$(call install,python3)
-	@mkdir -p $(B)/demo
-	$(B)/heapdump record -o $(B)/demo/python3.json -- /usr/bin/python3 -c "$$demo_program"
-	$(B)/heapdump info $(B)/demo/python3.json
-	$(B)/heapdump tree --min-share 0.05 $(B)/demo/python3.json
-	$(B)/heapdump tree --by type --top 5 --min-share 0.6 $(B)/demo/python3.json
-	@echo; echo "$(B)/demo/python3.json opens in the trace viewer (catapult): load it, then click the M of the dump."
+define demo_next
+
+To record a program of your own, compiled with -g so that functions have lines, call make, then:
+  build/heapdump record --at exit,every=1 -o app.json -- ./app ARGS...
+  build/heapdump suspects app.json; build/heapdump tree app.json; build/heapdump report -o app.html app.json
+endef
+export demo_next
+
+# If the command is not built yet, the demo compiles one without optimization, in a quarter of the time.
+demo: ## record a small C++ server, and show what leaks and who allocates
+	@$(MAKE) --no-print-directory $(if $(wildcard $(B)/heapdump),,B=$(B)/quick CFLAGS=-O0) recorded-demo
+
+recorded-demo: $(B)/heapdump $(B)/libheapdump_record.so $(B)/demo/server
+	$(B)/heapdump record --at exit,peak,every=0.2 -o $(B)/demo/server.json -- $(B)/demo/server
+	@echo; echo "What grew, the likeliest leak first:"
+	$(B)/heapdump suspects $(B)/demo/server.json
+	@echo; echo "What the server held when it was stopped, by call stack:"
+	$(B)/heapdump tree --min-share 0.03 $(B)/demo/server.json
+	@echo "$$demo_next"
 
 # Tests --------------------------------------------------------------------------------------
 # Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where its first line
@@ -174,51 +200,65 @@ HAS_YAML := $(shell echo '\#include <yaml.h>' | $(CC) -E - >/dev/null 2>&1 && ec
 TESTS := $(filter-out $(if $(HAS_YAML),,$(YAMLED)),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
-PEERS := $(wildcard tests/peers/[0-9]*.sh)
+# Long scripts start first, so that none of them runs alone at the end.
+LONG_PEERS := memprof-programs memprof-index memprof-raw compilers long-tests suspects referee referee-objects totals regions \
+  register every-command trees identity
+PEERS := $(LONG_PEERS:%=tests/peers/scripts/%.sh)
+PEERS += $(filter-out $(PEERS),$(wildcard tests/peers/scripts/*.sh))
 
 # A read whose result is not used is checked too: -fno-tree-dce. Warnings are for -O1, which has no false ones.
 plain_flags := -O1 $(CWARN)
 asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 # A test itself does little: a compilation at -O0 saves more than its faster run would.
-$(TESTS:%=$(B)/tests/asan/%): private asan_flags := -O0 $(filter -f%,$(asan_flags))
-$(TESTS:%=$(B)/tests/plain/%): private plain_flags := -O0 $(CWARN)
-$(TESTS:%=$(B)/tests/tsan/%): private tsan_flags := -O0 -fsanitize=thread
+$(TESTS:%=$(B)/tests/asan/%.o): private asan_flags := -O0 $(filter -f%,$(asan_flags))
+$(TESTS:%=$(B)/tests/plain/%.o): private plain_flags := -O0 $(CWARN)
+$(TESTS:%=$(B)/tests/tsan/%.o): private tsan_flags := -O0 -fsanitize=thread
 
 test-deps: library-deps
 	$(call install,$(TEST_PACKAGES))
 
-define test_rules
-$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/library.o | $(B)/tests/names.h test-deps
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) $$(DEPENDS) -Itests -I$(B)/tests $$< $$(or $$(filter %/counted.o,$$^),$$(filter %/library.o,$$^)) -o $$@ \
-	  -lcmocka $$(if $$(filter $$*,$(YAMLED)),-lyaml) -lpthread -lm
+define compile_test
+@mkdir -p $(@D)
+@$(CC) -std=gnu99 -g1 $($(notdir $(@D))_flags) $(STB) $(DEPENDS) -Itests -I$(B)/tests -c $< -o $@ && $(api_depends)
+endef
 
-$(B)/tests/$(1)/%.o: tests/library.c $(B)/tests/library.h | test-deps
-	@mkdir -p $$(@D)
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) $$(DEPENDS) -Itests -I$(B)/tests -c $$< -o $$@
+define test_rules
+$(TESTS:%=$(B)/tests/$(1)/%): %: %.o $(B)/tests/$(1)/library.o
+	@$$(CC) $$(filter -f%,$$($(1)_flags)) $$< $$(or $$(filter %/counted.o,$$^),$$(filter %/library.o,$$^)) -o $$@ \
+	  -lcmocka $$(if $$(filter $$(@F),$(YAMLED)),-lyaml) -lpthread -lm
+
+$(TESTS:%=$(B)/tests/$(1)/%.o): $(B)/tests/$(1)/%.o: tests/%.c | $(B)/api/heapdump.h $(B)/tests/names.h test-deps
+	$$(compile_test)
+
+$(B)/tests/$(1)/library.o $(B)/tests/$(1)/counted.o: tests/library.c $(B)/tests/library.h | test-deps
+	$$(compile_test)
 endef
 $(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
-.SECONDARY: $(foreach v,plain asan tsan,$(B)/tests/$(v)/library.o)
 
-$(B)/tests/library.h $(B)/tests/names.h: $(B)/tests/%.h: heapdump.h tests/private.awk
+$(B)/tests/library.h: heapdump.h tests/private.awk
 	@mkdir -p $(@D)
-	@awk -v as=$* -f tests/private.awk $< >$@
+	@awk -v as=library -f tests/private.awk $< >$@
+
+# Replaced only if it differs, as the API half is: a change inside functions links the tests again and compiles none.
+$(B)/tests/names.h: heapdump.h tests/private.awk | library-deps
+	+@mkdir -p $(@D) && awk -v as=names -f tests/private.awk $< >$@.new && $(replace_if_new)
 
 # The table of calls of all public functions.
-$(B)/tests/calls.h: heapdump.h tests/calls.awk
+$(B)/tests/calls.h: $(B)/api/heapdump.h tests/calls.awk
 	@mkdir -p $(@D)
 	@awk -f tests/calls.awk $< >$@
-$(B)/tests/plain/test_calls $(B)/tests/asan/test_calls: $(B)/tests/calls.h
+$(B)/tests/plain/test_calls.o $(B)/tests/asan/test_calls.o: $(B)/tests/calls.h
 
 # Counts the calls of functions, as a measure of work that no machine changes: with a library that tells them, of which
 # it needs no recorder, no graph and no format but Chrome's.
-COUNTED := $(foreach v,plain asan,$(B)/tests/$(v)/counted.o $(B)/tests/$(v)/test_profile_growth)
+COUNTED := $(foreach v,plain asan,$(B)/tests/$(v)/counted.o $(B)/tests/$(v)/test_profile_growth.o)
 counted_flags := -O0 -finstrument-functions $(patsubst %,-DHEAPDUMP_NO_%,RECORDER GRAPH NETCF DART MEMPROF FOLDED PPROF V8 ROWS)
 $(COUNTED): private plain_flags := $(counted_flags)
 $(COUNTED): private asan_flags := $(counted_flags) $(filter -f%,$(asan_flags))
 $(B)/tests/plain/test_profile_growth: $(B)/tests/plain/counted.o
 $(B)/tests/asan/test_profile_growth: $(B)/tests/asan/counted.o
--include $(RUNS:=.d) $(wildcard $(B)/tests/*/*.o.d)
+-include $(wildcard $(B)/tests/*/*.o.d)
 
 # $(call ended,log): what every run of tests ends with.
 ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1); exit $$status
@@ -233,9 +273,9 @@ $(PEERS:%=%.run): %.run: % | all
 	@{ echo "== $<"; $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
 
 .PHONY: rooms
-rooms: ## print the table of rooms of heapdump.h, and fail when it breaks the rules between them
+rooms: ## print the tables of rooms of heapdump.h and of floors of the command; fail if a wall is broken, or a format lacks a place
 	@mkdir -p $(B)
-	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
+	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce && tests/floors.sh --self-test && tests/floors.sh --enforce && tests/formats.sh --self-test && tests/formats.sh; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
 
 .PHONY: digests
 digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
@@ -243,15 +283,9 @@ digests: $(B)/heapdump ## print digests of all that the tool answers to the file
 
 # With the tests' library, which is there before the tool's is.
 TEST_EXAMPLES := $(EXAMPLES:$(B)/%=$(B)/tests/%)
-$(B)/tests/examples/%: examples/%.c $(B)/tests/plain/library.o
+$(TEST_EXAMPLES): $(B)/tests/%: $(B)/%.o $(B)/tests/plain/library.o
 	@mkdir -p $(@D)
-	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $< $(B)/tests/plain/library.o -o $@ -lpthread
-
-$(B)/tests/examples/%: examples/%.cc $(B)/tests/plain/library.o
-	@mkdir -p $(@D)
-	@$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tests/plain/library.o -o $@ -lpthread
-
--include $(TEST_EXAMPLES:=.d)
+	@$(link_example)
 
 .PHONY: $(B)/examples.run
 $(B)/examples.run: tests/examples.sh $(TEST_EXAMPLES)
@@ -289,7 +323,11 @@ $(B)/fuzz/library.o: tests/library.c $(B)/tests/library.h | fuzz-deps
 
 $(B)/fuzz/%: fuzz/%.c $(B)/fuzz/library.o | $(B)/tests/names.h fuzz-deps
 	@mkdir -p $(@D)
-	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $< $(B)/fuzz/library.o -o $@ -lyaml -lz
+	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $(fuzz_formats) $< $(B)/fuzz/library.o -o $@ -lyaml -lz
+
+# With all formats of the command; the dependencies that $(DEPENDS) leaves are of the harness, which is compiled last.
+$(B)/fuzz/fuzz_all: private fuzz_formats := $(wildcard examples/heapdump/formats/*.c)
+$(B)/fuzz/fuzz_all: $(wildcard examples/heapdump/formats/*.[ch])
 
 -include $(FUZZERS:%=$(B)/fuzz/%.d) $(B)/fuzz/library.o.d
 
@@ -303,7 +341,7 @@ PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
 bench-deps: tools-deps
-	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev redis-server)
+	$(call install,pkg-config libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev redis-server)
 
 # NDEBUG: the peers check themselves without it.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps

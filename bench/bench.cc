@@ -1585,11 +1585,11 @@ const std::string &snapshot() {
     return bytes;
 }
 
-hd_dart *read_snapshot() {
-    hd_dart *doc = nullptr;
-    must(hd_dart_read(hd_in_memory(snapshot().data(), snapshot().size()), nullptr, &doc, nullptr) == HD_OK,
-         "hd_dart_read failed");
-    return doc;
+hd_dump *read_snapshot() {
+    hd_dump *dump = nullptr;
+    must(hd_read_as(&hd_format_dart, hd_in_memory(snapshot().data(), snapshot().size()), nullptr, &dump, nullptr) == HD_OK,
+         "hd_read_as failed");
+    return dump;
 }
 
 // The least that reading can be: every number decoded, nothing kept.
@@ -1619,7 +1619,7 @@ void add_dart() {
         })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
     };
     const auto decode = [] { benchmark::DoNotOptimize(decode_only(snapshot())); };
-    const auto read = [] { hd_dart_free(read_snapshot()); };
+    const auto read = [] { hd_dump_free(read_snapshot()); };
     add("Dart snapshot, read", "ours", read);
     add("Dart snapshot, read", "decoded as numbers, nothing kept", decode);
     add("Dart snapshot, record by record", "ours", [] {
@@ -1636,9 +1636,9 @@ void add_dart() {
     });
     add("Dart snapshot, record by record", "decoded as numbers, nothing kept", decode);
     add("Dart snapshot, written", "ours", [] {
-        static hd_dart *doc = read_snapshot();
+        static hd_dump *dump = read_snapshot();
         uint64_t bytes = 0;
-        must(hd_dart_write(doc, nullptr, hd_out_callback([](void *sum, const void *, size_t size) {
+        must(hd_dart_write(hd_dump_dart(dump), nullptr, hd_out_callback([](void *sum, const void *, size_t size) {
                  *static_cast<uint64_t *>(sum) += size;
                  return HD_OK;
              }, &bytes), nullptr) == HD_OK && bytes == snapshot().size(), "hd_dart_write failed");
@@ -2044,10 +2044,11 @@ void add_netcf(const char *what, bool scattered) {
         })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
     };
     add("ours", [](const dump_text &text) {
-        hd_netcf *dump = nullptr;
-        must(hd_netcf_read(hd_in_memory(text.data, text.size), nullptr, &dump, nullptr) == HD_OK, "hd_netcf_read failed");
-        must(hd_graph_summarize(hd_netcf_graph(dump)).missing_references == 10000, "references are missing");
-        hd_netcf_free(dump);
+        hd_dump *dump = nullptr;
+        must(hd_read_as(&hd_format_netcf, hd_in_memory(text.data, text.size), nullptr, &dump, nullptr) == HD_OK,
+             "hd_read_as failed");
+        must(hd_graph_summarize(hd_dump_graph(dump)).missing_references == 10000, "references are missing");
+        hd_dump_free(dump);
     });
     add("ours, record by record", [](const dump_text &text) {
         hd_netcf_reader *reader = nullptr;

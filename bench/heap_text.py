@@ -18,7 +18,7 @@ options = parser.parse_args()
 build = os.path.abspath(options.build)
 root = os.path.dirname(os.path.abspath(__file__)) + "/.."
 tool, work = build + "/heapdump", build + "/heap_text"
-sys.path.insert(0, root + "/tests/peers")
+sys.path.insert(0, root + "/tests/peers/lib")
 import heaps
 
 

@@ -110,7 +110,7 @@ if not os.path.isdir(npm + "/node_modules/@memlab"):
         sys.exit(0)
 os.makedirs(work, exist_ok=True)
 small, large = work + "/small.heapsnapshot", work + "/large.heapsnapshot"
-subprocess.check_call(["node", here + "/../tests/peers/v8_peers.mjs", "take", small])
+subprocess.check_call(["node", here + "/../tests/peers/lib/v8_peers.mjs", "take", small])
 multiply(small, options.copies, large)
 size = os.path.getsize(large)
 programs = [

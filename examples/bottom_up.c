@@ -1,5 +1,5 @@
-/* Who calls what holds the memory: each heap of a file by its innermost frames, and the names on its first axis:
-   bottom_up FILE */
+/* Who calls what holds the memory: each heap of a file by its innermost frames, the names on its first axis, and the
+   name that has most: bottom_up FILE */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,6 +34,7 @@ int main(int argc, char **argv) {
     status = hd_read_file(argv[1], NULL, &dump, &err);
     for (size_t i = 0; !status && i < hd_dump_heap_count(dump); i++) {
         hd_heap one = *hd_dump_heap(dump, i), inverted;
+        hd_top_options innermost = { .axis = HD_AXIS_BACKTRACE, .top = 1 };
         hd_profile *only = NULL;
         if (one.breakdown) {     /* over several axes, of which one can be turned round */
             status = hd_breakdown_axis_profile(one.breakdown, HD_AXIS_BACKTRACE, NULL, &only, &err);
@@ -44,6 +45,7 @@ int main(int argc, char **argv) {
         if (!status) {
             print_names(hd_profile_axis(inverted.profile, HD_AXIS_BACKTRACE));
             status = hd_print_tree(&inverted, NULL, hd_out_file(stdout), &err);
+            if (!status) status = hd_print_top(&one, &innermost, hd_out_file(stdout), &err);
             hd_heap_release(&inverted);
         }
         hd_profile_free(only);

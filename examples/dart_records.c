@@ -31,8 +31,8 @@ int main(int argc, char **argv) {
         printf("\n");
     }
     if (status) fprintf(stderr, "%s: %s\n", argv[1], err.message);
-    else printf("%" PRIu64 " objects, %" PRIu64 " bytes; %" PRIu64 " pieces could not be read\n", objects, bytes,
-                hd_dart_reader_warning_count(reader));
+    else printf("%" PRIu64 " of %" PRIu64 " objects, %" PRIu64 " bytes; %" PRIu64 " pieces could not be read\n", objects,
+                hd_dart_reader_header(reader)->object_count, bytes, hd_dart_reader_warning_count(reader));
     hd_dart_close(reader);
     hd_in_close(&in);
     return status != HD_OK || fflush(stdout);

@@ -8,16 +8,16 @@
 int main(int argc, char **argv) {
     hd_error err;
     hd_in in;
-    hd_dart *dart;
+    hd_dump *dart;
     hd_string_table *strings;
     uint32_t most = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 20;
     if (argc < 2) return fprintf(stderr, "usage: dart_strings FILE [MOST]\n"), 2;
-    if (hd_in_open(argv[1], &in, &err) || hd_dart_read(in, NULL, &dart, &err)) {
+    if (hd_in_open(argv[1], &in, &err) || hd_read_as(&hd_format_dart, in, NULL, &dart, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
     hd_in_close(&in); /* the document has all it needs */
-    if (hd_dart_strings(dart, NULL, NULL, &strings, &err)) {
+    if (hd_dart_strings(hd_dump_dart(dart), NULL, NULL, &strings, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
@@ -35,6 +35,6 @@ int main(int argc, char **argv) {
         puts(n > sizeof text || row->cut ? "..." : "");
     }
     hd_string_table_free(strings);
-    hd_dart_free(dart);
+    hd_dump_free(dart);
     return 0;
 }

@@ -1,7 +1,7 @@
 -- Five questions about a fleet, asked of rows in DuckDB or ClickHouse:
 --     heapdump rows --label host=a1 --label release=1.5 -o in/a1.rows app.pb.gz
 -- The first part makes a table of them, in the words of either engine; the questions are the same in both. Each says
--- which command of heapdump answers it, too: to the byte (tests/peers/72-fleet-sql.sh).
+-- which command of heapdump answers it, too: to the byte (tests/peers/scripts/fleet-sql.sh).
 -- Rows of profiles are `self`: they add up. Of breakdowns (cumulative = 'cumulative') add up those of one stack alone.
 -- A name with ";" or "\" in it has "\" before that in CSV: where there are such, load JSON lines, which have arrays.
 

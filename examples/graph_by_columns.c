@@ -22,7 +22,8 @@ static hd_graph *ring(uint32_t count, uint64_t first_id, hd_error *err) {
         columns.target[columns.references + i] = (uint32_t)first_id + (i + 1) % count;
     }
     if (!status) status = hd_graph_commit(graph, count, count, err);
-    for (uint32_t i = 0; i < count && !status; i++) status = hd_graph_set_name(graph, i, 0, next, err);
+    if (!status) status = hd_graph_set_index(graph, 0, 0, 7, err);         /* an element of an array */
+    for (uint32_t i = 1; i < count && !status; i++) status = hd_graph_set_name(graph, i, 0, next, err);
     if (!status) status = hd_graph_set_kind(graph, count - 1, 0, HD_REFERENCE_WEAK, err);
     if (!status) status = hd_graph_add_size(graph, 0, 1000, err);          /* memory it has elsewhere */
     if (!status) status = hd_graph_set_class(graph, class_index, &named, err); /* its record came late */
@@ -42,8 +43,10 @@ int main(void) {
     for (uint32_t i = 0; !status && i < hd_graph_object_count(both); i++) {
         hd_object o = hd_graph_object(both, i);
         hd_str name = hd_graph_field(both, i, 0);
-        printf("%d: %d bytes, " HD_FMT " is %d%s\n", (int)o.id, (int)o.size, HD_ARG(name),
-               (int)hd_graph_object(both, o.references[0]).id,
+        uint32_t index = hd_graph_index(both, i, 0);
+        printf("%d: %d bytes, ", (int)o.id, (int)o.size);
+        if (index != HD_NONE) printf("[%d]", (int)index);
+        printf(HD_FMT " is %d%s\n", HD_ARG(name), (int)hd_graph_object(both, o.references[0]).id,
                o.kinds && o.kinds[0] == HD_REFERENCE_WEAK ? ", weakly" : "");
     }
     if (!status && hd_graph_duplicate(both) == HD_NONE) printf("no two objects have one id\n");

@@ -27,17 +27,14 @@ void *calloc(size_t count, size_t size) {
     return block;
 }
 
-/* Another thread may get the old block at once, so it is taken out before. */
+/* While the block is moved it counts still, although another thread may get its address. */
 void *realloc(void *block, size_t size) {
-    hd_allocation taken;
-    bool was_recorded = hd_record_take(recorder, block, &taken);
-    void *moved = __libc_realloc(block, size);
-    if (moved || !size) {
-        if (was_recorded) hd_record_drop(recorder, &taken);
-        hd_record_alloc(recorder, moved, size, NULL);
-    } else if (was_recorded) {
-        hd_record_restore(recorder, &taken);
-    }
+    hd_resize resize;
+    void *moved;
+    hd_record_resize(recorder, block, &resize);
+    moved = __libc_realloc(block, size);
+    if (moved || !size) hd_record_resized(recorder, &resize, moved, size, NULL);
+    else hd_record_not_resized(recorder, &resize);
     return moved;
 }
 

@@ -53,9 +53,10 @@ int main(int argc, char **argv) {
     symbol_list list = { NULL, 0 };
     hd_memprof_view view = { .symbolizer = { .symbolize = name_of, .user = &list, .keep_unresolved = true } };
     hd_tree_options options = { .cutoff = { .min_share = 0.1 } };
+    hd_options raw = { .no_heaps = true };
     hd_heap heap = { .allocator = "allocated, freed or not" };
     hd_profile *profile = NULL;
-    hd_memprof *memprof = NULL;
+    hd_dump *dump = NULL;
     hd_error err;
     hd_in in;
     hd_status status;
@@ -65,15 +66,13 @@ int main(int argc, char **argv) {
     }
     status = hd_in_open(argv[1], &in, &err);
     if (!status) {
-        status = hd_memprof_read(in, NULL, &memprof, &err);
+        status = hd_read_as(&hd_format_memprof, in, &raw, &dump, &err);
         hd_in_close(&in);
     }
-    if (!status) status = hd_memprof_profile(hd_memprof_part(memprof, 0), &view, NULL, &profile, &err);
+    if (!status) status = hd_memprof_profile(hd_memprof_part(hd_dump_memprof(dump), 0), &view, NULL, &profile, &err);
     heap.profile = profile;
     if (!status) status = hd_print_tree(&heap, &options, hd_out_file(stdout), &err);
     if (status) fprintf(stderr, "%s: %s\n", argv[1], err.message);
-    hd_profile_free(profile);
-    hd_memprof_free(memprof);
-    free(list.symbols);
+    hd_profile_free(profile), hd_dump_free(dump), free(list.symbols);
     return status != HD_OK || fflush(stdout);
 }

@@ -38,8 +38,7 @@ int main(int argc, char **argv) {
     if (!status) status = hd_memprof_merger_finish(merger, &sum, &err);
     if (!status) {
         const hd_memprof_raw *raw = hd_memprof_part(sum, 0);
-        fprintf(stderr, "%" PRIu32 " blocks by %" PRIu32 " call stacks, %" PRIu64 " warnings\n", raw->block_count,
-                raw->stack_count, hd_memprof_warning_count(sum));
+        fprintf(stderr, "%" PRIu32 " blocks by %" PRIu32 " call stacks\n", raw->block_count, raw->stack_count);
         status = hd_memprof_write(sum, NULL, hd_out_file(stdout), &err);
     }
     hd_memprof_free(sum);

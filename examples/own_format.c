@@ -11,44 +11,29 @@ static int detect_sizes(const uint8_t *bytes, size_t size) {
 }
 
 /* "120 src/main.c": directories are frames. */
-static hd_status add_line(hd_profile *profile, const char *line, const char *end, bool *good, hd_error *err) {
-    const char *path = line;
-    uint64_t bytes = 0;
+static hd_status add_line(hd_lines *line, hd_profile *profile) {
+    uint64_t bytes;
     uint32_t nodes[2] = { 0, 0 };
     hd_status status = HD_OK;
-    while (path < end && *path >= '0' && *path <= '9' && bytes < UINT64_MAX / 10)
-        bytes = 10 * bytes + (uint64_t)(*path++ - '0');
-    *good = path > line && path < end && *path == ' ';
-    if (!*good) return HD_OK;
-    for (const char *name = path + 1, *stop; name < end && !status; name = stop + 1) {
-        stop = (const char *)memchr(name, '/', (size_t)(end - name));
-        if (!stop) stop = end;
-        status = hd_profile_node(profile, HD_AXIS_BACKTRACE, nodes[0],
-                                 (hd_str){ name, (size_t)(stop - name) }, &nodes[0], err);
+    const char *wrong = hd_lines_number(line, 10, &bytes);
+    if (!wrong && !hd_lines_take(line, " ")) wrong = "a space and a path";
+    if (wrong) return hd_lines_wrong(line, wrong); /* strict: an error; lenient: a warning, and the line is left out */
+    for (const char *name = line->at, *stop; name < line->end && !status; name = stop + 1) {
+        stop = (const char *)memchr(name, '/', (size_t)(line->end - name));
+        if (!stop) stop = line->end;
+        status = hd_profile_node(profile, HD_AXIS_BACKTRACE, nodes[0], (hd_str){ name, (size_t)(stop - name) },
+                                 &nodes[0], line->err);
     }
-    return status ? status : hd_profile_add(profile, nodes, bytes, 1, err);
+    return status ? status : hd_profile_add(profile, nodes, bytes, 1, line->err);
 }
 
 static hd_status add_lines(hd_dump *dump, hd_in in, hd_profile *profile, hd_error *err) {
-    hd_window *window = hd_dump_window(dump, in);
-    hd_reporter *reporter = hd_dump_reporter(dump);
+    hd_lines lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
     for (;;) {
-        const uint8_t *end = NULL;
-        bool good = false;
-        hd_status status = hd_window_fill(window, 1, err);
-        while (!status && !(end = (const uint8_t *)memchr(window->at, '\n', (size_t)(window->end - window->at))) &&
-               !window->ended)
-            status = hd_window_fill(window, (uint64_t)(window->end - window->at) + 1, err);
-        if (status || window->at == window->end) return status;
-        if (!end) end = window->end; /* the last line, which nothing ends */
-        status = add_line(profile, (const char *)window->at, (const char *)end, &good, err);
-        if (!status && !good) { /* strict: an error; lenient: a warning, and the line is left out */
-            hd_error found = { .status = HD_MALFORMED, .offset = hd_window_offset(window) };
-            strcpy(found.message, "a size, a space and a path expected");
-            status = hd_report(reporter, &found, err);
-        }
+        hd_status status = hd_lines_next(&lines);
+        if (!status && !lines.start) return HD_OK;
+        if (!status) status = add_line(&lines, profile);
         if (status) return status;
-        window->at = end < window->end ? end + 1 : end;
     }
 }
 

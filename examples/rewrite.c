@@ -7,25 +7,27 @@
 #include "../heapdump.h"
 
 static hd_status rewrite_netcf(hd_in in, const hd_options *options, hd_out out, hd_error *err) {
-    hd_netcf *document;
-    hd_status status = hd_netcf_read(in, options, &document, err);
+    hd_dump *document;
+    hd_status status = hd_read_as(&hd_format_netcf, in, options, &document, err);
     if (status) return status;
-    fprintf(stderr, "%zu domains, %" PRIu32 " objects, %" PRIu64 " lines left out\n", hd_netcf_domain_count(document),
-            hd_netcf_graph(document) ? hd_graph_object_count(hd_netcf_graph(document)) : 0,
-            hd_netcf_warning_count(document));
-    status = hd_netcf_write(document, options, out, err);
-    hd_netcf_free(document);
+    fprintf(stderr, "%zu domains, %" PRIu32 " objects, %" PRIu64 " lines left out\n",
+            hd_netcf_domain_count(hd_dump_netcf(document)),
+            hd_dump_graph(document) ? hd_graph_object_count(hd_dump_graph(document)) : 0,
+            hd_dump_warning_count(document));
+    status = hd_netcf_write(hd_dump_netcf(document), options, out, err);
+    hd_dump_free(document);
     return status;
 }
 
 static hd_status rewrite_dart(hd_in in, const hd_options *options, hd_out out, hd_error *err) {
-    hd_dart *document;
-    hd_status status = hd_dart_read(in, options, &document, err);
+    hd_dump *document;
+    hd_status status = hd_read_as(&hd_format_dart, in, options, &document, err);
     if (status) return status;
-    fprintf(stderr, "%" PRIu32 " objects, %" PRIu64 " pieces left out\n", hd_graph_object_count(hd_dart_graph(document)),
-            hd_dart_warning_count(document));
-    status = hd_dart_write(document, options, out, err);
-    hd_dart_free(document);
+    fprintf(stderr, "%" PRIu32 " objects, %" PRIu64 " pieces left out\n",
+            hd_graph_object_count(hd_dump_graph(document)),
+            hd_dump_warning_count(document));
+    status = hd_dart_write(hd_dump_dart(document), options, out, err);
+    hd_dump_free(document);
     return status;
 }
 

@@ -3,18 +3,7 @@
 #include "../tests/private.h"
 #include "../tests/faults.h"
 #include "pieces.h"
-#include "../examples/heapdump/formats/heap_text.c"
-#include "../examples/heapdump/formats/heaptrack.c"
-#include "../examples/heapdump/formats/memprof_report.c"
-#include "../examples/heapdump/formats/memprof_yaml.c"
-
-/* The tool's own. */
-static const hd_format formats[] = {
-    { .name = "heap-text", .detect = heap_text_detect, .read = heap_text_read },
-    { .name = "heaptrack", .detect = heaptrack_detect, .read = heaptrack_read },
-    { .name = "memprof-report", .detect = memprof_report_detect, .read = memprof_report_read },
-    { .name = "memprof-yaml", .detect = memprof_yaml_detect, .read = memprof_yaml_read },
-};
+#include "../examples/heapdump/formats/formats.h"
 
 typedef struct run {
     hd__faults faults;
@@ -121,6 +110,12 @@ static void write_profile(run *r, const hd_dump *dump, const hd_heap *h) {
     hd_places_free(places);
 }
 
+/* With the command's own writers. */
+static void write_others(run *r, const hd_heap *heaps, size_t n) {
+    for (size_t i = 0; i < tool_format_count; i++)
+        if (tool_formats[i].write_heaps) went(r, tool_formats[i].write_heaps(heaps, n, &r->options, nowhere(), NULL));
+}
+
 static void ask_heaps(run *r, const hd_dump *dump) {
     size_t n = hd_dump_heap_count(dump);
     const hd_heap *heaps = hd_dump_heap(dump, 0);
@@ -133,6 +128,7 @@ static void ask_heaps(run *r, const hd_dump *dump) {
         write_profile(r, dump, h);
         compare(r, h, &heaps[(i + 1) % n]);
     }
+    if (n) write_others(r, heaps, n);
     if (n) write_trace(r, heaps, n, !strcmp(hd_dump_format(dump)->name, "chrome"));
 }
 
@@ -309,7 +305,7 @@ static void read_as_any(const uint8_t *data, size_t size, bool lenient) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t hash = hd__hash_bytes(0, (const char *)data, size);
     for (int lenient = 0; lenient < 2; lenient++) {
-        run r = { .options = { .lenient = lenient, .formats = formats, .format_count = sizeof formats / sizeof *formats } };
+        run r = { .options = { .lenient = lenient, .formats = tool_formats, .format_count = tool_format_count } };
         read_as_any(data, size, lenient);
         uint64_t allocations = try_all(&r, data, size, 0);
         for (int i = 0; i < 3 && allocations; i++, hash = hd__hash_u64(hash, allocations)) try_all(&r, data, size, 1 + hash % allocations);

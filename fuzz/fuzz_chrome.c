@@ -44,11 +44,11 @@ static uint64_t passed(hd_in in, bool tokens) {
     hd__pull p;
     CHECK(!hd__pull_open(&p, &mem, in, 0, NULL));
     hd__token token = hd__pull_next(&p);
-    if (token == HD__T_OBJECT || token == HD__T_ARRAY) {
+    if (token == HD__TOKEN_OBJECT || token == HD__TOKEN_ARRAY) {
         bool ok = tokens || hd__pull_skip(&p, token);
         while (tokens && ok && p.depth) {
             token = hd__pull_next(&p);
-            ok = token != HD__T_ERROR && token != HD__T_CUT;
+            ok = token != HD__TOKEN_ERROR && token != HD__TOKEN_CUT;
         }
         if (ok) end = hd_window_offset(&p.r);
     }
@@ -61,10 +61,10 @@ static void check_skips(const uint8_t *data, size_t size) {
     uint64_t blocks = passed(in, false), tokens = passed(in, true);
     CHECK(blocks == passed(hd_in_callback(read_piece, &left), false));
     CHECK(tokens == UINT64_MAX || tokens == blocks); /* what tokens take, blocks take */
-    for (size_t i = 0; i + HD__BLOCK <= size; i += HD__BLOCK) {
-        hd__bits found, plain;
-        hd__bits_of(data + i, 1, &found);
-        hd__bits_plain(data + i, &plain);
+    for (size_t i = 0; i + HD__SCAN_BLOCK <= size; i += HD__SCAN_BLOCK) {
+        hd__scan_bits found, plain;
+        hd__scan_bits_of(data + i, 1, &found);
+        hd__scan_bits_plain(data + i, &plain);
         CHECK(!memcmp(&found, &plain, sizeof found));
     }
 }

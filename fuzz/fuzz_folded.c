@@ -7,7 +7,7 @@ static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void
 
 /* Reads what need not begin like folded stacks. */
 static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error *err) {
-    hd_format format = hd__folded_format;
+    hd_format format = hd_format_folded;
     format.detect = always;
     options.formats = &format;
     options.format_count = 1;
@@ -18,9 +18,9 @@ static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error 
 static bool is_packed(const uint8_t *data, size_t size) {
     hd_options plain = { 0 };
     const hd_unpacker *none;
-    hd__peeked peeked;
+    hd__peek_input peeked;
     hd__peek(&peeked, hd_in_memory(data, size));
-    return hd__packing(&peeked, &plain, &none) != NULL;
+    return hd__dump_packing(&peeked, &plain, &none) != NULL;
 }
 
 /* A second writing is the first: order, names and sums are settled. */

@@ -36,11 +36,14 @@ static void show(const hd_memprof_raw *r) {
     if (!status) hd_profile_free(p);
 }
 
+static const hd_options raw_alone = { .no_heaps = true };
+
 /* Merged, and what that makes merged again: sums and stacks stay. */
 static void merge(const hd_memprof *doc) {
     const hd_options lenient = { .lenient = true };
     hd_memprof_merger *x = hd_memprof_merger_create(&lenient, NULL), *y = hd_memprof_merger_create(&lenient, NULL);
     hd_memprof *merged, *again;
+    hd_dump *read;
     hd_buffer out = { 0 };
     uint64_t size = 0;
     CHECK(x && y);
@@ -53,8 +56,9 @@ static void merge(const hd_memprof *doc) {
         const hd_memprof_raw *r = hd_memprof_part(merged, 0), *s;
         CHECK(sum(r, HD_MEMPROF_TOTAL_SIZE) == size);
         CHECK(!hd_memprof_write(merged, &lenient, hd_out_memory(&out), NULL));
-        CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL)); /* segments fit, ids are unique */
-        hd_memprof_free(again);
+        CHECK(!hd_read_as(&hd_format_memprof, hd_in_memory(out.data, out.size), &raw_alone, &read,
+                          NULL)); /* segments fit, ids are unique */
+        hd_dump_free(read);
         CHECK(!hd_memprof_merger_add(y, r, NULL) && !hd_memprof_merger_finish(y, &again, NULL));
         s = hd_memprof_part(again, 0);
         CHECK(s->block_count == r->block_count && s->stack_count == r->stack_count);
@@ -101,28 +105,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t warnings[4] = { 0 };
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
-        hd_options options = { .lenient = run / 2, .limits.max_memory = 32 * size + 262144 };
-        hd_memprof *doc = NULL, *again = NULL;
+        hd_options options = { .lenient = run / 2, .no_heaps = true, .limits.max_memory = 32 * size + 262144 };
+        hd_dump *doc = NULL, *again = NULL;
         hd_buffer out = { 0 };
         hd_error err = { 0 };
         if (run % 2) in = hd_in_callback(read_piece, &left);
-        status[run] = hd_memprof_read(in, &options, &doc, &err);
+        status[run] = hd_read_as(&hd_format_memprof, in, &options, &doc, &err);
         CHECK(err.status == status[run] || options.lenient);
         CHECK(!doc == !!status[run] && status[run] != HD_LIMIT);
         CHECK(!status[run] || err.offset <= size);
         if (!doc) continue;
-        warnings[run] = hd_memprof_warning_count(doc);
-        CHECK(!hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL));
+        warnings[run] = hd_dump_warning_count(doc);
+        CHECK(!hd_memprof_write(hd_dump_memprof(doc), NULL, hd_out_memory(&out), NULL));
         if (!warnings[run]) CHECK(out.size == size && !memcmp(out.data, data, size));
-        if (out.size) CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL));
+        if (out.size) CHECK(!hd_read_as(&hd_format_memprof, hd_in_memory(out.data, out.size), &raw_alone, &again,
+                                        NULL));
         if (run == 2) {
-            for (size_t i = 0; i < hd_memprof_part_count(doc); i++) show(hd_memprof_part(doc, i));
-            merge(doc);
-            merge_taken(doc, data, size);
+            const hd_memprof *raw = hd_dump_memprof(doc);
+            for (size_t i = 0; i < hd_memprof_part_count(raw); i++) show(hd_memprof_part(raw, i));
+            merge(raw);
+            merge_taken(raw, data, size);
         }
-        hd_memprof_free(again);
+        hd_dump_free(again);
         hd_buffer_free(&out);
-        hd_memprof_free(doc);
+        hd_dump_free(doc);
     }
     CHECK(status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
     CHECK(status[0] || !warnings[2]);

@@ -120,7 +120,7 @@ static void check_comparing(const hd_heap *x, const hd_heap *y, const hd_cutoff 
     CHECK(rows_equal(&d->before, &e->after) && rows_equal(&d->after, &e->before));
     CHECK(d->before.amount[0].bytes == total(x) && d->after.amount[0].bytes == total(y));
     for (uint32_t i = 0; i < d->before.count; i++)
-        CHECK(d->gross[i] >= hd__distance(d->before.amount[i].bytes, d->after.amount[i].bytes) && d->gross[i] == e->gross[i]);
+        CHECK(d->gross[i] >= hd__number_distance(d->before.amount[i].bytes, d->after.amount[i].bytes) && d->gross[i] == e->gross[i]);
     hd_diff_free(d);
     hd_diff_free(e);
     CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed), NULL));

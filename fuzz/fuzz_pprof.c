@@ -92,9 +92,9 @@ static hd_status run(hd_in in, bool lenient, const uint8_t *data, size_t size, u
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t digest[4];
     hd_status status[4];
-    hd__peeked peeked;
+    hd__peek_input peeked;
     hd__peek(&peeked, hd_in_memory(data, size));
-    if (hd__detect(&(hd_options){ 0 }, &peeked) != &hd__pprof_format) return 0;
+    if (hd__dump_detect(&(hd_options){ 0 }, &peeked) != &hd_format_pprof) return 0;
     for (int i = 0; i < 4; i++) {
         hd_in in = hd_in_memory(data, size), left = in;
         if (i % 2) in = hd_in_callback(read_piece, &left);

@@ -1,6 +1,6 @@
 /* Texts that /proc/PID/smaps might be, line by line; the first bytes say how much is live and which addresses hold
    blocks. Whatever they are, maps stay in order, and the parts come to what the maps come to. */
-#include "../examples/heapdump/resident_maps.c"
+#include "../examples/heapdump/record/resident_maps.c"
 
 #include <stdio.h>
 

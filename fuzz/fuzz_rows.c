@@ -62,11 +62,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t first = size < HD_DETECT_BYTES ? size : HD_DETECT_BYTES;
     hd_options none = { 0 };
     const hd_unpacker *packer;
-    hd__peeked peeked;
+    hd__peek_input peeked;
     int csv = hd__rows_detect(data, first), json = hd__rows_json_detect(data, first);
     CHECK(csv >= 0 && csv <= 100 && json >= 0 && json <= 100);
     hd__peek(&peeked, hd_in_memory(data, size));
-    if (!size || hd__packing(&peeked, &none, &packer)) return 0;
+    if (!size || hd__dump_packing(&peeked, &none, &packer)) return 0;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
         hd_options options = { .lenient = run / 2, .limits.max_memory = 2048 * size + 524288 };

@@ -17,53 +17,55 @@ static void analyse(const hd_graph *g) {
 }
 
 /* What is as far as no other leads from node 0, or from what it leads to. */
-static void measure(const hd_v8 *doc) {
-    uint32_t n = hd_graph_object_count(hd_v8_graph(doc)), *distances = malloc(((size_t)n + 1) * sizeof *distances);
-    CHECK(!hd_v8_distances(doc, NULL, distances, NULL));
+static void measure(const hd_dump *doc) {
+    uint32_t n = hd_graph_object_count(hd_dump_graph(doc)), *distances = malloc(((size_t)n + 1) * sizeof *distances);
+    CHECK(!hd_v8_distances(hd_dump_v8(doc), NULL, distances, NULL));
     CHECK(!n || !distances[0] || distances[0] == HD_V8_SYSTEM);
     for (uint32_t i = 0; i < n; i++) CHECK(distances[i] == HD_NONE || distances[i] <= HD_V8_SYSTEM + n);
     free(distances);
 }
 
 /* With itself: what is in both has one class, and no id names another object if each is there once. */
-static void compare(const hd_v8 *doc) {
+static void compare(const hd_dump *doc) {
     hd_identity_change *change;
     uint64_t kept = 0, objects = 0;
-    CHECK(!hd_v8_diff(doc, doc, NULL, NULL, &change, NULL));
+    CHECK(!hd_v8_diff(hd_dump_v8(doc), hd_dump_v8(doc), NULL, NULL, &change, NULL));
     for (uint32_t i = 0; i < change->count; i++) {
         const hd_identity_row *r = &change->rows[i];
         CHECK(r->kept <= r->objects[0] && r->kept <= r->objects[1]);
         kept += r->kept;
         objects += r->objects[0];
     }
-    CHECK(kept == change->kept && objects == hd_graph_summarize(hd_v8_graph(doc)).objects);
+    CHECK(kept == change->kept && objects == hd_graph_summarize(hd_dump_graph(doc)).objects);
     CHECK(change->common == objects && change->renamed <= change->common);
     hd_identity_change_free(change);
 }
 
 /* Reads what the document says, all of it. */
-static void look(const hd_v8 *doc) {
-    const hd_graph *g = hd_v8_graph(doc);
+static void look(const hd_dump *doc) {
+    const hd_graph *g = hd_dump_graph(doc);
     for (uint32_t o = 0; o < hd_graph_object_count(g); o++) {
         hd_object x = hd_graph_object(g, o);
-        CHECK(!hd_v8_name_lost(doc, o) || hd_v8_warning_count(doc));
-        CHECK(hd_v8_type(doc, o).data && hd_v8_name(doc, o).data && hd_v8_value(doc, o, "detachedness") + 1);
-        CHECK(hd_v8_detachedness(doc, o) <= HD_V8_DETACHED);
+        CHECK(!hd_v8_name_lost(hd_dump_v8(doc), o) || hd_dump_warning_count(doc));
+        CHECK(hd_v8_type(hd_dump_v8(doc), o).data && hd_v8_name(hd_dump_v8(doc), o).data
+              && hd_v8_value(hd_dump_v8(doc), o, "detachedness") + 1);
+        CHECK(hd_v8_detachedness(hd_dump_v8(doc), o) <= HD_V8_DETACHED);
         for (uint32_t i = 0; i < x.reference_count && i < 9; i++) {
             uint32_t index = hd_graph_index(g, o, i);
-            CHECK(hd_v8_edge_type(doc, o, i).data && (!hd_graph_field(g, o, i).len || index == HD_NONE));
-            CHECK(hd_v8_index(doc, o, i) == index || (index == HD_NONE && hd_v8_index(doc, o, i) >= HD_NONE / 2));
+            CHECK(hd_v8_edge_type(hd_dump_v8(doc), o, i).data && (!hd_graph_field(g, o, i).len || index == HD_NONE));
+            CHECK(hd_v8_index(hd_dump_v8(doc), o, i) == index
+                  || (index == HD_NONE && hd_v8_index(hd_dump_v8(doc), o, i) >= HD_NONE / 2));
         }
     }
 }
 
 /* Places and call stacks; frames beyond the room for them are counted only. */
-static void look_at_origins(const hd_v8 *doc, hd_options options) {
+static void look_at_origins(const hd_dump *doc, hd_options options) {
     hd_v8_origins *origins = NULL;
     hd_error err = { 0 };
-    hd_status status = hd_v8_origins_read(doc, &options, &origins, &err);
+    hd_status status = hd_v8_origins_read(hd_dump_v8(doc), &options, &origins, &err);
     CHECK(err.status == status && !origins == !!status);
-    for (uint32_t o = 0; origins && o < hd_graph_object_count(hd_v8_graph(doc)); o++) {
+    for (uint32_t o = 0; origins && o < hd_graph_object_count(hd_dump_graph(doc)); o++) {
         hd_v8_place place, frames[4];
         uint32_t depth = hd_v8_stack(origins, o, frames, 4);
         CHECK(depth <= 1024 && (!hd_v8_location(origins, o, &place) || place.script.data));
@@ -73,15 +75,15 @@ static void look_at_origins(const hd_v8 *doc, hd_options options) {
 }
 
 /* Written and read again a document is the same; written again, it is the same bytes. */
-static void rewrite(const hd_v8 *doc) {
+static void rewrite(const hd_dump *doc) {
     hd_buffer once = { 0 }, twice = { 0 };
-    hd_v8 *again;
-    CHECK(!hd_v8_write(doc, NULL, hd_out_memory(&once), NULL));
-    CHECK(!hd_v8_read(hd_in_memory(once.data, once.size), NULL, &again, NULL));
-    CHECK(!hd_v8_write(again, NULL, hd_out_memory(&twice), NULL));
+    hd_dump *again;
+    CHECK(!hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&once), NULL));
+    CHECK(!hd_read_as(&hd_format_v8, hd_in_memory(once.data, once.size), NULL, &again, NULL));
+    CHECK(!hd_v8_write(hd_dump_v8(again), NULL, hd_out_memory(&twice), NULL));
     CHECK(once.size == twice.size && !memcmp(once.data, twice.data, once.size));
-    CHECK(hd_graph_summarize(hd_v8_graph(doc)).references == hd_graph_summarize(hd_v8_graph(again)).references);
-    hd_v8_free(again);
+    CHECK(hd_graph_summarize(hd_dump_graph(doc)).references == hd_graph_summarize(hd_dump_graph(again)).references);
+    hd_dump_free(again);
     hd_buffer_free(&once);
     hd_buffer_free(&twice);
 }
@@ -92,21 +94,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
         hd_options options = { .lenient = run / 2, .limits.max_memory = 512 * size + 1048576 };
-        hd_v8 *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
         if (run % 2) in = hd_in_callback(read_piece, &left);
-        status[run] = hd_v8_read(in, &options, &doc, &err);
+        status[run] = hd_read_as(&hd_format_v8, in, &options, &doc, &err);
         CHECK(err.status == status[run] && !doc == !!status[run]);
         if (doc) {
-            warnings[run] = hd_v8_warning_count(doc);
+            warnings[run] = hd_dump_warning_count(doc);
             rewrite(doc);
             look(doc);
             measure(doc);
             compare(doc);
             look_at_origins(doc, options);
-            if (run % 2) analyse(hd_v8_graph(doc));
+            if (run % 2) analyse(hd_dump_graph(doc));
         }
-        hd_v8_free(doc);
+        hd_dump_free(doc);
     }
     CHECK(warnings[2] <= 1 && status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
     CHECK(!status[0] <= !status[2] && (status[2] || !status[0] == !warnings[2]));

@@ -28,7 +28,7 @@ HD_UNUSED static uint64_t heaps_digest(const hd_heap *heaps, size_t n) {
         hd_breakdown *b;
         for (uint32_t c = 0; h->profile && c < hd_profile_cells(h->profile).count; c++)
             counted &= hd_profile_cells(h->profile).amount[c].blocks != HD_UNKNOWN;
-        label = mixed(mixed(mixed(label, dump_of(h)), h->allocator), h->process ? h->process : "");
+        label = mixed(mixed(mixed(label, dump_of(h)), h->allocator ? h->allocator : ""), h->process ? h->process : "");
         CHECK(!hd_heap_break_down(h, NULL, NULL, &b, NULL));
         for (uint32_t e = 0; e < b->entries.count; e++) {
             uint64_t hash = hd__hash_u64(hd__hash_u64(label, b->entries.amount[e].bytes), counted ? b->entries.amount[e].blocks : HD_UNKNOWN);

@@ -25,14 +25,15 @@ static void must(bool made) {
     X(hd_profile, hd_profile_free) X(hd_identity_change, hd_identity_change_free) \
     X(hd_dominators, hd_dominators_free) X(hd_histogram, hd_histogram_free) \
     X(hd_graph_change, hd_graph_change_free) X(hd_links, hd_links_free) X(hd_paths, hd_paths_free) \
-    X(hd_graph, hd_graph_free) X(hd_places, hd_places_free) X(hd_dump, hd_dump_free) X(hd_pages, hd_pages_free) \
+    X(hd_graph, hd_graph_free) X(hd_places, hd_places_free) X(hd_pages, hd_pages_free) \
     X(hd_recorder, hd_recorder_free) X(hd_register, hd_register_free) X(hd_contexts, hd_contexts_free) \
-    X(hd_netcf_reader, hd_netcf_close) X(hd_netcf, hd_netcf_free) X(hd_dart_reader, hd_dart_close) \
+    X(hd_netcf_reader, hd_netcf_close) X(hd_dart_reader, hd_dart_close) \
     X(hd_string_table, hd_string_table_free) X(hd_length_table, hd_length_table_free) \
-    X(hd_library_table, hd_library_table_free) X(hd_dart, hd_dart_free) X(hd_v8_origins, hd_v8_origins_free) \
-    X(hd_v8, hd_v8_free) X(hd_memprof_reader, hd_memprof_close) X(hd_memprof_merger, hd_memprof_merger_free) \
+    X(hd_library_table, hd_library_table_free) X(hd_v8_origins, hd_v8_origins_free) \
+    X(hd_memprof_reader, hd_memprof_close) X(hd_memprof_merger, hd_memprof_merger_free) \
     X(hd_memprof_symbols, hd_memprof_symbols_free) X(hd_memprof_index, hd_memprof_index_free) \
-    X(hd_memprof_builder, hd_memprof_builder_free) X(hd_memprof, hd_memprof_free)
+    X(hd_memprof_builder, hd_memprof_builder_free) X(hd_memprof, hd_memprof_free) \
+    X(hd_dump, hd_dump_free)
 
 #define OBJECT(type, end) static type *the_##type, *out_##type; static type *type##_made(void);
 OBJECTS(OBJECT)
@@ -217,16 +218,24 @@ static hd_in in_valid(void) {
 }
 
 MADE(hd_dump, hd_read(in_valid(), NULL, &out, NULL))
-MADE(hd_netcf, hd_netcf_read(in_valid(), NULL, &out, NULL))
+
+/* Documents of that dump. */
+#define DOCUMENTS(X) X(netcf) X(dart) X(v8)
+#define DOCUMENT(format) \
+    static const hd_##format *hd_##format##_valid(void) { \
+        const hd_##format *document = hd_dump_##format(hd_dump_valid()); \
+        must(document != NULL); \
+        return document; \
+    }
+DOCUMENTS(DOCUMENT)
+#undef DOCUMENT
 MADE(hd_netcf_reader, hd_netcf_open(in_valid(), NULL, &out, NULL))
-MADE(hd_dart, hd_dart_read(in_valid(), NULL, &out, NULL))
 MADE(hd_dart_reader, hd_dart_open(in_valid(), NULL, &out, NULL))
 MADE(hd_string_table, hd_dart_strings(hd_dart_valid(), NULL, NULL, &out, NULL))
 MADE(hd_length_table, hd_dart_lengths(hd_dart_valid(), NULL, NULL, &out, NULL))
 MADE(hd_library_table, hd_dart_libraries(hd_dart_valid(), NULL, NULL, &out, NULL))
-MADE(hd_v8, hd_v8_read(in_valid(), NULL, &out, NULL))
 MADE(hd_v8_origins, hd_v8_origins_read(hd_v8_valid(), NULL, &out, NULL))
-MADE(hd_memprof, hd_memprof_read(in_valid(), NULL, &out, NULL))
+MADE(hd_memprof, hd_memprof_index_raw(hd_memprof_index_valid(), NULL, &out, NULL))
 MADE(hd_memprof_reader, hd_memprof_open(in_valid(), NULL, &out, NULL))
 
 static hd_heap out_heaps[2];
@@ -270,6 +279,7 @@ static void fixtures_free(void) {
 #undef OBJECT
     hd_buffer_free(&written);
     hd_buffer_free(&out_buffer);
+    hd_buffer_free(&input);      /* the next call may want another format */
 }
 
 #endif

@@ -91,7 +91,7 @@ on_memprof() {
 }
 on_writers() {
   local to trace=tests/data/trace-viewer/two-dumps.json
-  for to in chrome heaps_v2 folded pprof rows rows-json speedscope netcf dart heapsnapshot memprof-raw memprof-index memprof-yaml; do
+  for to in $("$tool" convert --to help "$input" 2>&1 | sed -n 's/.* is written here, but //; s/;.*//; s/,//gp'); do # all, as the error lists them
     printf '%s -o out F\n' "convert --to $to" "convert --strict --to $to"
   done
   for to in '--top 2' '--entries 3' '--output-bytes 400' '--min-share 0.3' '--invert' '--drop a' "--add-to $trace" "--strict --top 1 --add-to $trace"; do
@@ -105,7 +105,7 @@ on_writers() {
 commands() {                     # commands FILE: all that are run on it; what cannot be told from its name gets all
   on_all
   case $1 in
-    *.md | *.expected.json | *.xz | */fuzz_ops/*) ;;
+    *.md | *.expected.json | *.xz | */fuzz_ops/* | */fuzz_lines/*) ;;
     *.json | *.json.gz) on_heaps; on_stacks; on_writers ;;
     *folded* | *pprof*) on_heaps; on_stacks; on_writers ;;
     *dart*) on_graphs; on_writers ;;

@@ -35,7 +35,7 @@ quiet() { "$@" 2>&1 | head -n 20; return "${PIPESTATUS[0]}"; }
 for source in examples/*.c examples/*.cc; do
   name=${source##*/} name=${name%.*}
   (($(wc -l <"$source") < 80)) || fail "$source has 80 lines or more"
-  grep -q '^#include <mpi.h>' "$source" && continue # tests/peers/71-mpi.sh
+  grep -q '^#include <mpi.h>' "$source" && continue # tests/peers/scripts/mpi.sh
   grep -Eq "^\\$ (.*[ (|;])?$name( |\$)" tests/examples.txt || fail "$name is not run by tests/examples.txt"
   for compiler in "$cc" "$clang"; do
     command -v "$compiler" >/dev/null || continue

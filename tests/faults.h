@@ -26,9 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For hd__push, hd__len and the like: the implementation takes its names of stb_ds back at its end. */
+/* For hd__arr_push, hd__arr_len and the like: the implementation takes its names of stb_ds back at its end. */
 #define stbds_array_header hd__stbds_array_header
-#define stbds_arrgrowf hd__stbds_arrgrowf
+#undef stbds_arrmaybegrow
+#define stbds_arrmaybegrow(a, n) ((void)0)
 
 typedef struct hd__faults {
     uint64_t fail_at;        /* which allocation fails, counted from 1; 0: none */

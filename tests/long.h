@@ -1,5 +1,5 @@
 /* Tests that go through very many cases go through fewer, spread over all, in `make test`; through all of them with
-   HEAPDUMP_LONG=1, as tests/peers/16-long-tests.sh has it. */
+   HEAPDUMP_LONG=1, as tests/peers/scripts/long-tests.sh has it. */
 #ifndef LONG_H
 #define LONG_H
 

@@ -250,4 +250,13 @@ HD_UNUSED static void mp_process(mp_model *m, uint32_t process, uint32_t context
     }
 }
 
+/* The raw profiles of an input, and no heaps of them. */
+HD_UNUSED static hd_status mp_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    hd_options raw;
+    memset(&raw, 0, sizeof raw);
+    if (options) raw = *options;
+    raw.no_heaps = true;
+    return hd_read_as(&hd_format_memprof, in, &raw, dump, err);
+}
+
 #endif

@@ -4,15 +4,19 @@
 #   awk -v as=library -f private.awk heapdump.h     the whole header, its private functions and variables not static
 #   awk -v as=names -f private.awk heapdump.h       the same without the bodies of functions: what tests include
 #
-# Inline functions, constants but for the rows of the registry, and what is stb_ds's stay as they are. Lines keep their numbers.
+# Inline functions, and constants but for the rows of the registry, stay as they are. The library's lines keep their
+# numbers. Names have neither empty lines nor comments of the implementation, so that a change inside a
+# function leaves their text as it is.
 function bad(what) { print FILENAME ":" NR ": private.awk: " what ": " $0 > "/dev/stderr"; failed = 1; exit 1 }
 function head_of(line) { sub(/ *\{.*$/, ";", line); return line }
-function give(line) { print line }
+function give(line) { if (as == "library" || line != "") print line }
 
-NR == 1 { print "#line 1 \"heapdump.h\"" }
+NR == 1 && as == "library" { print "#line 1 \"heapdump.h\"" }
+as == "names" && inside && !body && /^ *\/\*/ { comment = 1 }
+comment { if (/\*\//) comment = 0; if (!/\*\/ *[^ ]/) next; bad("code after a comment") }
 /^#if defined\(HEAPDUMP_IMPLEMENTATION\)/ { inside = 1 }
 body { if (/^}/) body = 0; give(as == "names" ? "" : $0); next }
-value { if (/;$/) value = 0; give(as == "names" ? "" : $0); next }
+value { if (/;( HD__FORMAT_END)?$/) value = 0; give(as == "names" ? "" : $0); next }
 fields {                         # of a variable that is declared with its type, and may have a value
   line = $0
   if (/^}/) {
@@ -36,8 +40,9 @@ head {
   give($0)
   next
 }
+/^HD__FORMAT_BEGIN / { value = !/; HD__FORMAT_END$/; give(as == "names" ? "" : $0); next } # public ones
 as == "names" && inside && /^[a-z0-9_]+ hd__[a-z0-9_]+ = .*;$/ { sub(/ =.*/, ";"); give("extern " $0); next }
-!inside || !/^((HD__NOINLINE|HD_UNUSED|__attribute__\(\(.*\)\)) )?static / && !/^HEAPDUMP_API / || /^HD_UNUSED static .*[ *]stbds_/ { give($0); next }
+!inside || !/^((HD__NOINLINE|HD_UNUSED|__attribute__\(\(.*\)\)) )?static / && !/^HEAPDUMP_API / { give($0); next }
 {
   line = $0
   api = /^HEAPDUMP_API /

@@ -25,13 +25,13 @@ extern bool test_alone;
 #if defined(__GLIBC__) && defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
-#define HD__ALONE() (test_alone && __libc_single_threaded)
+#define HD__FIGURE_ALONE() (test_alone && __libc_single_threaded)
 #endif
 #endif
 
 /* How many portions a budget is divided into, for each entry: few, and bounds are met early. */
 extern unsigned test_portions;
-#define HD__PORTIONS_EACH test_portions
+#define HD__BUDGET_PORTIONS_EACH test_portions
 
 #define mmap test_mmap
 #define munmap test_munmap

@@ -131,4 +131,90 @@ HD_UNUSED static void stands_faults(const hd_format *format, const void *data, s
     options.progress = NULL;
 }
 
+/* An input that takes much memory takes no more than max_memory, and is refused where that is too little; so is one of
+   more records than max_records. */
+HD_UNUSED static void stands_limits(const hd_format *format, const void *data, size_t size) {
+    enum { LEAST = 32768, RECORDS = 64 };
+    hd_options few = { .limits = { .max_records = RECORDS } };
+    hd_dump *none;
+    hd_error told;
+    uint64_t whole = 0;
+    assert_int_equal(read_with(format, data, size, few, &none, &told), HD_LIMIT);
+    for (uint64_t limit = 0; limit < whole / 4 || !limit; limit = limit ? 2 * limit : LEAST) {
+        hd__faults f = { 0 };
+        hd_options options = { .allocator = hd__faults_allocator(&f), .limits = { .max_memory = limit } };
+        hd_dump *dump;
+        hd_error err;
+        hd_status status = read_with(format, data, size, options, &dump, &err);
+        assert_int_equal(status, limit ? HD_LIMIT : HD_OK);
+        if (!limit) whole = f.peak;
+        assert_true(whole > 8 * LEAST);
+        if (f.peak > 2 * limit + LEAST && limit) fail_msg("limit %llu: %zu bytes", (unsigned long long)limit, f.peak);
+        hd_dump_free(dump);
+        assert_int_equal(f.live, 0);
+    }
+}
+
+/* A text in which each '?' is a place of a number: it is read strictly with 1 at all places. With a malformed number at
+   one of them it is refused, with the place, and lenient reading withstands it. */
+HD_UNUSED static void stands_malformed(const hd_format *format, const char *text) {
+    static const char *const bad[] = { "18446744073709551616", "99999999999999999999999999", "-1", "1x", "x", "\xc2\xb2" };
+    char *made = (char *)malloc(30 * strlen(text) + 1);
+    assert_non_null(made);
+    for (size_t place = 0, places = 1; place <= places; place++) { /* 0: none is malformed */
+        for (size_t i = 0; i < (place ? sizeof bad / sizeof *bad : 1); i++) {
+            size_t n = 0, seen = 0;
+            hd_dump *dump;
+            hd_error err;
+            for (const char *c = text; *c; c++) {
+                const char *number = ++seen == place ? bad[i] : "1";
+                if (*c != '?') made[n++] = *c, seen--;
+                else memcpy(made + n, number, strlen(number)), n += strlen(number);
+            }
+            places = seen;
+            hd_status status = read_with(format, made, n, (hd_options){ 0 }, &dump, &err);
+            hd_dump_free(dump);
+            if (!place && status) fail_msg("line %d: %s", (int)err.line, err.message);
+            if (place && !status) fail_msg("number %zu is read although it is %s", place, bad[i]);
+            assert_true(!status || (err.offset <= n && *err.message));
+            if (place) stands(format, made, n, 1 << 20);
+        }
+    }
+    free(made);
+}
+
+/* Brackets that open a million times behind `head`: refused, without memory for each. */
+HD_UNUSED static void stands_depth(const hd_format *format, const char *head, char bracket) {
+    enum { DEEP = 1000000, MOST = 1 << 20 };
+    size_t n = strlen(head);
+    char *text = (char *)malloc(n + DEEP);
+    assert_non_null(text);
+    memcpy(text, head, n);
+    memset(text + n, bracket, DEEP);
+    for (int lenient = 0; lenient < 2; lenient++) {
+        hd__faults f = { 0 };
+        hd_options options = { .lenient = lenient, .allocator = hd__faults_allocator(&f) };
+        hd_dump *dump;
+        hd_error err;
+        hd_status status = read_with(format, text, n + DEEP, options, &dump, &err);
+        if (!lenient && status != HD_MALFORMED && status != HD_LIMIT) fail_msg("%s: %s", hd_status_text(status), err.message);
+        hd_dump_free(dump);
+        assert_int_equal(f.live, 0);
+        if (f.peak > MOST) fail_msg("%zu bytes of memory", f.peak);
+    }
+    free(text);
+}
+
+/* A text of `count` pieces, each as `put` prints piece i, behind `head`. To be freed. */
+HD_UNUSED static char *long_text(const char *head, const char *tail, int count, int (*put)(char *to, size_t room, int i)) {
+    enum { MOST = 400 };
+    char *text = (char *)malloc(strlen(head) + (size_t)count * MOST + strlen(tail) + 1);
+    size_t n = strlen(head);
+    assert_non_null(text);
+    strcpy(text, head);
+    for (int i = 0; i < count; i++) n += (size_t)put(text + n, MOST, i);
+    strcpy(text + n, tail);
+    return text;
+}
+
 #endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the walls between the rooms of heapdump.h, and prints how large the rooms are.
+# Checks the walls between the rooms of heapdump.h, and prints how large the rooms are. tests/floors.sh does the
+# same for the floors of the command.
 #
 #   rooms.sh [--list | --enforce | --split DIR | --self-test] [HEADER]
 #
@@ -19,9 +20,19 @@
 #              in no row of the table of formats below
 #   size       a room has more than 1,000 lines, both halves together
 #   function   a function has more than 60 lines
-#   prefix     a private name has no hd__, or not the word that the table below wants after it
+#   width      a line has more than 118 columns
+#   prefix     a private name has no hd__, or none of the words that the table below wants after it; a room that has
+#              private names has no row in that table; two families of rooms share a word of it
+#   comment    a public function or type has no comment of its own right above its declaration
+#   index      the index in the manual lacks a public function, has it twice or a name that is none, or says that an
+#              example shows it which does not name it
+#   twin       a private name is a public one but for its prefix: hd__merge beside hd_merge
 #   contents   tags in the table of contents at the top and in the banners of both halves differ, or their order
 #              does; what stands beside a tag is not compared
+#   allocator  a function of a recording room uses an allocator of the C library, by itself or through the functions
+#              and macros that it names
+#   recursion  a function calls itself, or functions call each other in a circle; pointers to functions are not
+#              followed
 #   exception  a row of the table of exceptions excuses nothing
 set -u
 export LC_ALL=C
@@ -39,26 +50,76 @@ rows     rows
 '
 
 # Tags, and the words of which one follows hd__ or HD__ in private names. A room is ruled by the row of its own
-# tag, or else by that of its tag without its last parts. A room without a row may use any words.
+# tag, or else by that of its tag without its last parts. A word belongs to one family of rooms.
 prefixes='
-chrome         chrome
-trace          trace chrome
-provider       provider
-netcf          netcf
-dart           dart
-memprof        memprof
-memprof.index  memprof index
-memprof.rfc    memprof rfc
-folded         folded
-pprof          pprof
-v8             v8
-rows           rows
+platform          atomic mutex cancel pages large libc
+text              text utf8 error fail try need
+memory            mem arr arrs bytes object arena limits options report
+numbers           u128 sum number le varint
+sets              set sets hash sort strings
+io                in out os file window packed sink
+lines             lines
+json              json scan pull token
+heap              heap axis axes table tree frame amount profile breakdown children entry
+cutoff            cutoff budget residuals
+condense          condense lattice fiber
+heap.merge        merge merger bounds way axes axis heap profile
+heap.ops          filter hide invert rename rest axis heap profile
+heap.diff         diff pair entries
+print             print walk top
+graph             graph owned id ids weak field
+graph.fill        graph missing shelf weak field
+graph.merge       union
+graph.reach       reach path holding removal joins
+graph.dominators  dom
+graph.classes     class change same histogram
+places            places
+dump.model        dump peek
+region            region land column filler segment shown figure
+tracker           tracker contexts category scope scopes thread
+register.buckets  bucket crowd slot tag grade
+register          register span leaf batch recent bucket slot grade piece hole vast
+recorder.sites    site pending shard peak live lifetimes block weight sample recorder
+recorder          recorder shard sample
+recorder.resize   recorder
+recorder.sight    sight
+recorder.view     snapshot view
+recorder.pages    paging
+trace             trace chrome
+provider          provider
+netcf             netcf
+dart              dart
+digest            digest md5 blake3
+memprof           memprof
+memprof.index     memprof index
+memprof.rfc       memprof rfc
+folded            folded
+v8                v8
+pprof             pprof
+rows              rows
+dump              dump peek
+'
+
+# Rooms that run inside of malloc hooks, and functions of the C library that allocate, free, or may do so. Those of stb_ds
+# count as such, too.
+recording='region tracker register.buckets register recorder.sites recorder recorder.resize recorder.sight recorder.view recorder.pages'
+allocators='
+malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc pvalloc cfree strdup strndup wcsdup
+asprintf vasprintf printf vprintf fprintf vfprintf snprintf vsnprintf sprintf vsprintf dprintf vdprintf puts fputs putc
+fputc fwrite fread fgets fgetc scanf sscanf fscanf perror fopen fdopen freopen fmemopen open_memstream open_wmemstream
+fclose fflush tmpfile popen pclose opendir fdopendir closedir scandir glob getline getdelim realpath getcwd setenv
+putenv qsort qsort_r hcreate tsearch regcomp setlocale newlocale iconv_open getaddrinfo getpwuid getpwnam localtime
+dlopen dlsym dlclose atexit pthread_create pthread_key_create backtrace backtrace_symbols strsignal strerror_l
 '
 
 # KIND ROOM NAME[,NAME...] REASON: what may stay. NAME is what the violation is about: a name, or the room again.
 exceptions='
-public base hd_unpacker,hd_format,hd_places,hd_values            what hd_options points to stands with those who call it
-prefix base MAP_ANONYMOUS,MAP_NORESERVE,madvise,mremap        what some systems do not declare
+public memory hd_unpacker,hd_format,hd_places,hd_values            what hd_options points to stands with those who call it
+allocator platform hd__pages_take,hd__pages_give                WASI has only pages of the C library
+allocator recorder.view hd__snapshot_begin,hd_recorder_view_lifetimes        looks from outside, by hd_options.allocator
+allocator recorder.view hd__snapshot_thread,hd__snapshot_node,hd__snapshot_add,hd__snapshot_aged,hd__snapshot_nodes    fill a profile, by hd_options.allocator
+allocator recorder.pages hd__paging_begin,hd__paging_walk,hd__paging_view    looks from outside, by hd_options.allocator
+prefix platform MAP_ANONYMOUS,MAP_NORESERVE,madvise,mremap    what some systems do not declare
 prefix io   readlinkat,openat,unlinkat,renameat,fchmod,fchown  what some systems do not declare
 prefix io   O_CLOEXEC,O_DIRECTORY,O_NOFOLLOW,O_PATH,AT_FDCWD   what some systems do not declare
 prefix io   MADV_DONTNEED                                      what some systems do not declare
@@ -76,28 +137,13 @@ BEGIN {
         k = split(word[3], name_of, ",")
         for (j = 1; j <= k; j++) excuse[word[1], word[2], name_of[j]] = row[i]
     }
+    n = split(recording, word, " ")
+    for (i = 1; i <= n; i++) records[word[i]] = 1
+    n = split(allocators, word, " ")
+    for (i = 1; i <= n; i++) allocates[word[i]] = word[i]
     half = 0                            # 0: before the API's first banner, 1: API, 2: between, 3: implementation, 4: after
     room = ""
     chunk_reset()
-}
-
-# What a line has besides comments, and strings as "".
-function bare(s,    out, at, c) {
-    out = ""
-    for (;;) {
-        if (in_comment) {
-            at = index(s, "*/")
-            if (!at) return out
-            s = " " substr(s, at + 2)
-            in_comment = 0
-        }
-        if (!match(s, /\/\*|\/\/|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/)) return out s
-        c = substr(s, RSTART, 2)
-        out = out substr(s, 1, RSTART - 1)
-        if (c == "//") return out
-        if (c == "/*") { in_comment = 1; s = substr(s, RSTART + 2) }
-        else { out = out "\"\""; s = substr(s, RSTART + RLENGTH) }
-    }
 }
 
 # A name is where it is defined; else where a type stands for it; else where it is declared.
@@ -145,6 +191,13 @@ function use(name) {
     use_count++; use_name[use_count] = name; use_room[use_count] = room; use_line[use_count] = NR
 }
 
+# What a function or a macro names, and whether it calls that. A macro calls all that it names.
+function name_used(owner, name, called) {
+    if (owner == "") return
+    if (!((owner, name) in calls)) { name_in[owner, ++names_in[owner]] = name; calls[owner, name] = 0 }
+    if (!calls[owner, name]) { calls[owner, name] = called; name_line[owner, name] = NR }
+}
+
 function code(s, directive,    n, i, t, c, before) {
     gsub(/->/, " . ", s)
     gsub(/[^A-Za-z0-9_{}()\[\];=,.*]+/, " ", s)
@@ -155,6 +208,7 @@ function code(s, directive,    n, i, t, c, before) {
         c = substr(t, 1, 1)
         if (c ~ /[A-Za-z_]/) {
             if (before != "." || t ~ /^(hd|HD)_/) use(t)
+            if (before != ".") name_used(directive ? macro : in_function ? fname : "", t, directive || token[i + 1] == "(")
             if (!directive && !in_function) name_seen(t, before)
         } else if (!directive) mark_seen(c, before)
         before = t
@@ -217,6 +271,7 @@ function mark_seen(c, before) {
         match($0, />>[a-z][a-z0-9_.]*/)
         contents_count++; contents[contents_count] = substr($0, RSTART + 2, RLENGTH - 2); contents_line[contents_count] = NR
     } else if (/^} \/\* extern "C" \*\/$/) closing = NR
+    if (length($0) > 118) { wide_count++; wide_line[wide_count] = NR; wide_columns[wide_count] = length($0) }
     source[NR] = $0
     room_of[NR] = room
     half_of[NR] = half
@@ -225,10 +280,26 @@ function mark_seen(c, before) {
         room = ""
         half++
     }
+    was_above = above
+    if (!in_comment) above = /^\/\* =+ >>/ ? "banner" : /^\/\*/ ? "comment" : ""
     text = bare($0)
+    if (text ~ /^HD__FORMAT\(.*\);$/) { gsub(/^HD__FORMAT\(|\)/, "", text); text = "HEAPDUMP_API const hd_format " text }
+    if (text ~ /[^ \t]/ || !/\*\/$/ && !in_comment) above = ""
+    if (half == 0 && in_comment && /^ *INDEX/) in_index = 1
+    else if (half == 0 && /^   [A-Za-z]/ && index_count) in_index = 0
+    if (in_index) index_row($0)
+    if (half == 1 && /^HEAPDUMP_API [^=]*\(/) {
+        name = $0
+        sub(/\(.*/, "", name)
+        sub(/.*[ *]/, "", name)
+        public_line[name] = NR
+    }
+    name = half == 1 ? declared($0) : ""
+    if (name != "" && was_above != "comment") { bald_count++; bald_line[bald_count] = NR; bald_name[bald_count] = name }
     if (text ~ /^(extern ""|namespace) {$/ || closing == NR) next
     if (!continued && text ~ /^[ \t]*#/) {
         directive = 1
+        macro = ""
         rest = text
         sub(/^[ \t]*#[ \t]*/, "", rest)
         if (rest ~ /^if/) chunk_save(++ifs)
@@ -239,11 +310,50 @@ function mark_seen(c, before) {
             rest = substr(rest, RLENGTH + 1)
             sub(/^define[ \t]+/, "", name)
             define(name, 3)
+            macro = name
+            is_macro[name] = 1
         }
         if (rest !~ /^(include|error|pragma|undef)/) code(rest, 1)
     } else code(text, directive)
     continued = text ~ /\\$/
     if (!continued) directive = 0
+}
+
+# The public function or type that a line declares: "" if none. `} name;` and a type named before need no comment again.
+function declared(s) {
+    if (s ~ /^HEAPDUMP_API [^=]*\(/) { match(s, /[A-Za-z_0-9]+\(/); return substr(s, RSTART, RLENGTH - 1) }
+    if (s !~ /^typedef .*hd_[a-z]/ || s ~ /hd__/) return ""
+    match(s, /hd_[a-z_0-9]+/)
+    if (s ~ /\(\*hd_/) match(s, /\(\*hd_[a-z_0-9]+/)
+    s = substr(s, RSTART, RLENGTH)
+    sub(/^\(\*/, "", s)
+    return seen_type[s]++ ? "" : s
+}
+
+# A row of the index: an example, or a directory of them, and functions; rows without one go on with that before.
+function index_row(s,    n, i, word) {
+    n = split(s, word, " ")
+    for (i = 1; i <= n; i++) {
+        if (i == 1 && word[1] ~ /\.(c|cc|h)$|\/$/) index_example = word[1]
+        else if (word[i] ~ /^hd_/) {
+            index_count++
+            if (word[i] in index_line) index_twice[word[i]] = NR
+            index_line[word[i]] = NR
+            index_by[word[i]] = index_example
+        }
+    }
+}
+# Whether an example, in examples/ beside the header, names a function.
+function shows(example, name,    path, text) {
+    if (example ~ /\/$/) return 1
+    if (!(example in example_text)) {
+        path = FILENAME
+        sub(/[^\/]*$/, "", path)
+        path = path "examples/" example
+        while ((getline text < path) > 0) example_text[example] = example_text[example] text "\n"
+        close(path)
+    }
+    return match(example_text[example], "(^|[^A-Za-z_0-9])" name "[^A-Za-z_0-9]")
 }
 
 function complain(kind, where, name, line, message) {
@@ -253,6 +363,36 @@ function complain(kind, where, name, line, message) {
     if (list) { text_count++; text_line[text_count] = line; text_of[text_count] = sprintf("%s:%d: %s: %s", FILENAME, line, kind, message) }
 }
 function family(tag) { sub(/\..*/, "", tag); return tag }
+# The names by which a function comes to an allocator of the C library; "" when it does not.
+function allocator_by(name,    i, next_name, way) {
+    if (name in allocates) return allocates[name]
+    if (name ~ /^stbds_(arr(put|push|ins|add|set|grow|free)|hm|sh|str)/) return name
+    allocates[name] = ""                # those on the way here go on with what else they name
+    if (("allocator", own_room[name], name) in excuse) used["allocator", own_room[name], name] = 1
+    else for (i = 1; i <= names_in[name] && way == ""; i++) {
+        next_name = name_in[name, i]
+        if (next_name != name) way = allocator_by(next_name)
+    }
+    return allocates[name] = way == "" ? "" : name ", " way
+}
+# Walks the calls from a function. Whoever is on the way already and is called again closes a circle.
+function circle_from(name,    i, j, next_name, text) {
+    on_way[name] = ++way_length
+    way_name[way_length] = name
+    for (i = 1; i <= names_in[name]; i++) {
+        next_name = name_in[name, i]
+        if (!calls[name, next_name] || !(next_name in names_in) || (next_name == name && name in is_macro)) continue
+        if (!(next_name in on_way)) circle_from(next_name)
+        else if (on_way[next_name]) {
+            text = name
+            for (j = on_way[next_name]; j < way_length; j++) text = (j == on_way[next_name] ? "" : text ", ") way_name[j]
+            text = name == next_name ? name " calls itself" : name " calls " next_name ", which comes back to it by " text
+            complain("recursion", own_room[name], name, name_line[name, next_name], text)
+        }
+    }
+    on_way[name] = 0
+    way_length--
+}
 function words(tag) {
     while (!(tag in words_of) && sub(/\.[^.]*$/, "", tag)) continue
     return tag in words_of ? words_of[tag] : ""
@@ -319,6 +459,17 @@ END {
     }
     for (i = 1; i <= long_count; i++)
         complain("function", long_room[i], long_name[i], long_line[i], long_name[i] " has " long_lines[i] " lines")
+    for (name in public_line) if (!(name in index_line)) complain("index", "", name, public_line[name], "the index lacks " name)
+    for (name in index_line) {
+        at = index_line[name]
+        if (!(name in public_line)) complain("index", "", name, at, "the index has " name ", which is no public function")
+        else if (name in index_twice) complain("index", "", name, at, "the index has " name " twice")
+        else if (!shows(index_by[name], name)) complain("index", "", name, at, "examples/" index_by[name] " does not name " name)
+    }
+    for (i = 1; i <= bald_count; i++)
+        complain("comment", room_of[bald_line[i]], bald_name[i], bald_line[i], bald_name[i] " has no comment right above it")
+    for (i = 1; i <= wide_count; i++)
+        complain("width", "", wide_line[i], wide_line[i], wide_columns[i] " columns")
     for (name in own_room) {
         tag = own_room[name]
         if (tag == "" || name in api_room) continue
@@ -326,10 +477,35 @@ END {
             if (name !~ /^(hd|HD|HEAPDUMP)_/) complain("prefix", tag, name, own_line[name], name " of " tag " does not begin with hd__")
             continue
         }
+        public_name = name
+        sub(/__/, "_", public_name)
+        if (public_name in api_room)
+            complain("twin", tag, name, own_line[name], name " of " tag " is " public_name " but for its prefix")
         n = split(words(tag), word, " ")
-        fits = !n
+        if (!n) {
+            complain("prefix", tag, name, own_line[name], name " of " tag ": that room has no row of words")
+            continue
+        }
+        fits = 0
         for (i = 1; i <= n; i++) if (index(tolower(name) "_", "hd__" word[i] "_") == 1) fits = 1
         if (!fits) complain("prefix", tag, name, own_line[name], name " of " tag " does not begin with hd__" word[1] "_")
+    }
+    for (tag in words_of) {
+        n = split(words_of[tag], word, " ")
+        for (i = 1; i <= n; i++) {
+            if (word[i] in family_of && family_of[word[i]] != family(tag))
+                complain("prefix", tag, word[i], 0, "the word " word[i] " is one of " family_of[word[i]] " and of " family(tag))
+            family_of[word[i]] = family(tag)
+        }
+    }
+    for (name in names_in) {
+        tag = name in own_room ? own_room[name] : api_room[name]
+        for (i = 1; i <= names_in[name] && tag in records; i++) {
+            other = name_in[name, i]
+            if (own_room[other] in records || other == name || (way = allocator_by(other)) == "") continue
+            complain("allocator", tag, name, name_line[name, other], name " of " tag " comes to an allocator by " way)
+        }
+        if (!(name in on_way)) circle_from(name)
     }
     for (key in excuse)
         if (!(key in used)) {
@@ -353,15 +529,17 @@ END {
     printf form, "outside of rooms", "", "", lines["", 0] + 0, "", "", ""
     printf form, "all", all_a, all_b, NR, all_f, all_p, ""
     printf "violations:"
-    n = split("below public format size function prefix contents exception", word, " ")
+    n = split("below public format size function width comment index prefix twin contents allocator recursion exception", word, " ")
     for (i = 1; i <= n; i++) printf "%s %s %d", (i > 1 ? "," : ""), word[i], violations[word[i]]
     print ""
     exit (enforce && violation_count ? 1 : 0)
 }
 AWK
+program="$(cat "$(dirname "$0")/bare.awk")"$'\n'$program
 
 rooms() {                        # rooms HEADER LIST ENFORCE [DIR]
   awk -v formats="${formats//$'\n'/\\n}" -v prefixes="${prefixes//$'\n'/\\n}" -v exceptions="${exceptions//$'\n'/\\n}" \
+    -v recording="$recording" -v allocators="${allocators//$'\n'/ }" \
     -v list="$2" -v enforce="$3" -v split_to="${4-}" "$program" "$1"
 }
 
@@ -374,19 +552,28 @@ header() {
        >>base   what all share
        >>netcf  one format
        >>dart   another; >>base is named in passing
-       >>memprof.raw  a third */
+       >>memprof.raw  a third
+   INDEX
+       read
+         read.c   hd_netcf_read
+   That is all. */
 #ifndef HEAPDUMP_H
 #define HEAPDUMP_H
 extern "C" {
 /* ====== >>base
    Shares. */
+/* Bytes. */
 typedef struct hd_str { const char *data; size_t len; } hd_str;
 #define HD_NONE 0xffffffffu
 /* ====== >>netcf */
+/* Reads,
+   and calls back. */
 HEAPDUMP_API int hd_netcf_read(hd_str s, int (*each)(void *user));
 /* ====== >>dart */
+/* Values. */
 typedef enum hd_dart_kind { HD_DART_NULL = 1, HD_DART_BOOL } hd_dart_kind;
 /* ====== >>memprof.raw */
+/* Is called. */
 typedef bool (*hd_memprof_fn)(void *user);
 #ifdef __cplusplus
 } /* extern "C" */
@@ -436,7 +623,10 @@ self_test() {
   local dir checks=0 failed=0
   dir=$(mktemp -d) || exit 2
   trap "rm -rf '$dir'" EXIT
+  mkdir "$dir/examples" && echo 'int main(void) { return hd_netcf_read(hd_cstr("a"), 0) + hd_netcf_two(); }' >"$dir/examples/read.c"
   exceptions=
+  local words=$'base base mem try\nnetcf netcf\ndart dart\ncf cf\nmemprof memprof'
+  prefixes=$words
   told() {                       # told KINDS NAME: of the header on standard input, which must be that and no more
     local kinds=$1 want=0 got status=0
     cat >"$dir/h"
@@ -452,7 +642,7 @@ self_test() {
 
   told "" "a clean header" < <(header)
   told below "a call downward" < <(insert '    if (m) {' '    hd__dart_step(1);')
-  told below "a call downward in a macro" < <(insert 'typedef struct hd__mem' '#define HD__STEP(a) \\
+  told below "a call downward in a macro" < <(insert 'typedef struct hd__mem' '#define HD__BASE_STEP(a) \\
     hd__dart_step(a)')
   told below "a declaration of what is below" < <(insert 'typedef struct hd__mem' 'static int hd__dart_step(int a);')
   told below "an enumerator of a room below" < <(insert '    if (m) {' '    m->taken = HD__DART_LEAST;')
@@ -460,7 +650,7 @@ self_test() {
   told format "a format that names another" < <(insert 'static int hd__dart_step(int a) {' 'static int hd__dart_c(void) { return hd__netcf_field(1); }')
   told format "a format that names a public type of another" < <(insert '    HD__TRY(c);' '    hd_dart_kind kind;')
   told format "the same from a room with a dot in its tag" < <(insert 'HD__INLINE int' 'static const void *hd__memprof_n(void) { return hd__dart_names; }')
-  told format "a format that the table does not have" < <(header | sed 's/>>dart/>>cf/; /static int hd__dart_step(int a);/i static const hd_format hd__dart_format = { 0 };')
+  told format "a format that the table does not have" < <(header | sed 's/dart/cf/g; s/DART/CF/g; /static int hd__cf_step(int a);/i static const hd_format hd__cf_format = { 0 };')
   told contents "a table of contents that lacks a room" < <(header | sed '/>>netcf  one/d')
   told contents "a table of contents with an old name" < <(header | sed 's/>>netcf  one/>>necf  one/')
   told contents "a table of contents in another order" < <(header | sed '/>>netcf  one/{h;d};/>>dart   another/G')
@@ -468,10 +658,55 @@ self_test() {
   told contents "a banner in one half alone" < <(header | sed '0,/=== >>netcf/s/=== >>netcf/=== >>new/')
   told "" "a function of 60 lines" < <(insert '    if (m) {' "$(many 49)")
   told function "a function of 61 lines" < <(insert '    if (m) {' "$(many 50)")
-  told "" "a room of 1000 lines" < <(insert 'typedef struct hd__mem' "$(many 982)")
-  told size "a room of 1001 lines" < <(insert 'typedef struct hd__mem' "$(many 983)")
+  told "" "a room of 1000 lines" < <(insert 'typedef struct hd__mem' "$(many 981)")
+  told size "a room of 1001 lines" < <(insert 'typedef struct hd__mem' "$(many 982)")
+  told "" "a line of 118 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0112d' 0) */")
+  told width "a line of 119 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0113d' 0) */")
+  local netcf_two='/* Two. */
+HEAPDUMP_API int hd_netcf_two(void);'
+  told index "a function that the index lacks" < <(header | awk -v t="$netcf_two" '{ print } /^\/\* =+ >>netcf/ && !n++ { print t }')
+  told index "an index with a name that is gone" < <(header | sed 's/hd_netcf_read$/& hd_netcf_gone/')
+  told index "an index that has a function twice" < <(header | sed 's/hd_netcf_read$/& hd_netcf_read/')
+  told index "an example that does not show it" < <(header | sed 's/read\.c /other.c /')
+  told comment "a public function without a comment" < <(header | sed '/^\/\* Reads,/d; /and calls back/d')
+  told comment "a comment that stands above another line" < <(insert 'HEAPDUMP_API int hd_netcf_read' '#define HD_MOST 1')
+  told comment "the comment of the function before" < <(insert 'HEAPDUMP_API int hd_netcf_read' \
+    'HEAPDUMP_API int hd_netcf_two(void);  /* of the next, too */' | sed 's/hd_netcf_read$/& hd_netcf_two/')
+  told comment "a public type without a comment" < <(header | sed '/^\/\* Values\. /d')
+  told comment "a public function type without a comment" < <(header | sed '/^\/\* Is called\. /d')
+  told comment "a banner alone" < <(header | awk '/Reads,|and calls back/ { next } { print }')
   told prefix "a private name without its room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__darts;')
+  told prefix "a private name with another room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__netcf_x;')
+  prefixes=$'netcf netcf\ndart dart\nmemprof memprof'
+  told prefix "private names in a room without a row of words" < <(header)
+  prefixes=$'base base mem try\nnetcf netcf\ndart dart mem\nmemprof memprof'
+  told prefix "a word of two families" < <(header)
+  prefixes=$words
+  told twin "a private name that is a public one" < <(header | sed 's/hd__netcf_field/hd__netcf_read/')
   told prefix "a private name without hd__" < <(insert 'typedef struct hd__mem' 'static int base_step(void) { return 1; }')
+  recording=dart
+  step='static int hd__dart_step(int a) {'
+  told allocator "an allocator in a room that records" < <(insert "$step" 'static void hd__dart_a(void) { free(malloc(1)); }')
+  told allocator "an allocator as a value" < <(insert "$step" 'static void hd__dart_a(void) { hd_log(free); }')
+  told allocator "an allocator in a macro" < <(insert "$step" '#define HD__DART_A(p) \\
+    free(p)
+static void hd__dart_a(void) { HD__DART_A(0); }')
+  told allocator "an array of stb_ds" < <(insert "$step" 'static void hd__dart_a(int *a) { stbds_arrput(a, 1); }')
+  told allocator "an allocator behind a function of a room above" < <(header | sed "/^static int hd__base_sum/i\\
+static void *hd__base_b(void) { return strdup(\"\"); }\\
+#define HD__BASE_C() (hd__base_b())
+    /^$step/i static void hd__dart_a(void) { HD__BASE_C(); }")
+  told "" "an allocator that no room that records comes to" < <(insert 'static int hd__base_sum' 'static void *hd__base_b(int free) { return malloc(1); }')
+  told "" "a member with an allocator's name" < <(insert "$step" 'static void hd__dart_a(hd__mem *m) { m->free(m); }')
+  told recursion "a function that calls itself" < <(insert "$step" 'static int hd__dart_a(int a) { return a ? hd__dart_a(a - 1) : 0; }')
+  told recursion "two that call each other, one through a macro" < <(insert "$step" 'static int hd__dart_b(int a);
+#define HD__DART_B(a) hd__dart_b(a)
+static int hd__dart_a(int a) { return HD__DART_B(a); }
+static int hd__dart_b(int a) { return hd__dart_a(a); }')
+  told "" "a function that hands itself on" < <(insert "$step" 'static int hd__dart_a(int a) { return hd_log(hd__dart_a); }')
+  exceptions='allocator base hd__base_b tried here'
+  told "" "an allocator that an exception allows" < <(insert "$step" 'static void hd__dart_a(void) { hd__base_b(); }' |
+    sed '/^static int hd__base_sum/i static void *hd__base_b(void) { return malloc(1); }')
   exceptions='below base hd__dart_step,HD__DART_LEAST tried here'
   told "" "what an exception allows" < <(insert '    if (m) {' '    hd__dart_step(HD__DART_LEAST);')
   told exception "an exception that is not needed any more" < <(insert '    if (m) {' '    hd__dart_step(1);')
@@ -480,7 +715,7 @@ self_test() {
   header >"$dir/h"
   rooms "$dir/h" 0 0 "$dir" >"$dir/out"
   checks=$((checks + 2))
-  [ "$(sed -n 's/ \+/ /g; s/ $//; /^netcf/p' "$dir/out")" = "netcf 2 8 10 2 1 5 hd_netcf_read" ] ||
+  [ "$(sed -n 's/ \+/ /g; s/ $//; /^netcf/p' "$dir/out")" = "netcf 4 8 12 2 1 5 hd_netcf_read" ] ||
     { failed=$((failed + 1)); echo "FAIL the row of a room"; cat "$dir/out"; }
   [ "$(grep -hv '^#line' "$dir"/{outside,base,netcf,dart,memprof.raw}.c | sort)" = "$(header | sort)" ] &&
     grep -q hd__netcf_field "$dir/netcf.c" || { failed=$((failed + 1)); echo "FAIL rooms written to files of their own"; }
@@ -494,6 +729,6 @@ case ${1-} in
   --list) list=1; shift ;;
   --enforce) list=1 enforce=1; shift ;;
   --split) split_to=${2:?--split needs a directory}; shift 2; mkdir -p "$split_to" || exit 2 ;;
-  -*) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  -*) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 rooms "${1-$(dirname "$0")/../heapdump.h}" $list $enforce "$split_to"

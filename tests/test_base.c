@@ -1,12 +1,12 @@
-/* >>base: statuses, strings, messages, memory, the small maps, sorting, sums. */
+/* >>text, >>memory, >>numbers, >>sets: statuses, strings, messages, memory, the small maps, sorting, sums. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-/* hd__mul is in line, and compiled here without the compiler's 128-bit integers: so that its other branch can be
-   compared with them, and with the library's hd__mix. */
+/* hd__u128_product is in line, and compiled here without the compiler's 128-bit integers: so that its other branch can be
+   compared with them, and with the library's hd__hash_mix. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 uint128;
 #define HAVE_WIDE
@@ -160,25 +160,25 @@ static void a_limit_and_a_refusal_are_told_apart(void **state) {
     hd__mem m = mem_of(&f, 100);
     hd_error err;
     (void)state;
-    char *p = (char *)hd__realloc(&m, NULL, 0, 60);
+    char *p = (char *)hd__mem_realloc(&m, NULL, 0, 60);
     assert_non_null(p);
-    assert_null(hd__realloc(&m, NULL, 0, 41));
+    assert_null(hd__mem_realloc(&m, NULL, 0, 41));
     assert_int_equal(f.count, 1); /* not even asked */
-    assert_int_equal(hd__no_memory(&m, &err), HD_LIMIT);
+    assert_int_equal(hd__mem_fail(&m, &err), HD_LIMIT);
     assert_int_equal(err.status, HD_LIMIT);
     assert_string_equal(err.message, "more memory needed than max_memory of 100 bytes");
-    assert_null(hd__realloc(&m, p, 60, 101));
-    p = (char *)hd__realloc(&m, p, 60, 100); /* to the last byte */
+    assert_null(hd__mem_realloc(&m, p, 60, 101));
+    p = (char *)hd__mem_realloc(&m, p, 60, 100); /* to the last byte */
     assert_non_null(p);
-    p = (char *)hd__realloc(&m, p, 100, 10);
+    p = (char *)hd__mem_realloc(&m, p, 100, 10);
     f.fail_at = f.count + 1;
-    assert_null(hd__realloc(&m, p, 10, 20));
-    assert_int_equal(hd__no_memory(&m, &err), HD_OUT_OF_MEMORY);
+    assert_null(hd__mem_realloc(&m, p, 10, 20));
+    assert_int_equal(hd__mem_fail(&m, &err), HD_OUT_OF_MEMORY);
     assert_int_equal(err.status, HD_OUT_OF_MEMORY);
     assert_int_equal(m.used, 10);
     assert_int_equal(f.live, 10);
-    hd__free(&m, p, 10);
-    hd__free(&m, NULL, 0);
+    hd__mem_free(&m, p, 10);
+    hd__mem_free(&m, NULL, 0);
     assert_int_equal(m.used, 0);
     assert_int_equal(f.live, 0);
     assert_null(f.misuse);
@@ -188,15 +188,15 @@ static void the_default_allocator_is_realloc(void **state) {
     hd_options options = { 0 };
     hd__mem m = hd__mem_options(NULL);
     (void)state;
-    char *p = (char *)hd__realloc(&m, NULL, 0, 3);
+    char *p = (char *)hd__mem_realloc(&m, NULL, 0, 3);
     memcpy(p, "abc", 3);
-    p = (char *)hd__realloc(&m, p, 3, 100000);
+    p = (char *)hd__mem_realloc(&m, p, 3, 100000);
     assert_memory_equal(p, "abc", 3);
     assert_int_equal(m.used, 100000);
-    hd__free(&m, p, 100000);
+    hd__mem_free(&m, p, 100000);
     options.limits.max_memory = 5;
     m = hd__mem_options(&options);
-    assert_null(hd__realloc(&m, NULL, 0, 6));
+    assert_null(hd__mem_realloc(&m, NULL, 0, 6));
 }
 
 static bool is_mapped(void *p) { return msync(p, 1, MS_ASYNC) == 0 || errno != ENOMEM; }
@@ -240,7 +240,7 @@ static void blocks_of_any_size_keep_their_bytes(void **state) {
         for (size_t k = 0; k < sizes[i]; k += 997) p[k] = (unsigned char)(k % 251);
         memset(other, 0, sizes[i] / 2);
     }
-    if (!HD__SANITIZED) assert_null(a.allocate(a.user, p, 5000000, SIZE_MAX / 2 - 4096)); /* sanitizers stop there */
+    if (!HD__LARGE_SANITIZED) assert_null(a.allocate(a.user, p, 5000000, SIZE_MAX / 2 - 4096)); /* sanitizers stop there */
     for (size_t k = 0; k < 5000000; k += 997) assert_int_equal(p[k], k % 251); /* a refusal changes nothing */
     assert_null(a.allocate(a.user, p, 5000000, 0));
     assert_null(a.allocate(a.user, other, 2500000, 0));
@@ -254,16 +254,16 @@ static void arrays_hold_what_was_pushed(void **state) {
     uint64_t *a = NULL;
     (void)state;
     for (uint64_t i = 0; i < 100000; i++) {
-        assert_true(hd__push(&m, a, i * i));
-        assert_true(stbds_arrcap(a) >= hd__len(a));
+        assert_true(hd__arr_push(&m, a, i * i));
+        assert_true(stbds_arrcap(a) >= hd__arr_len(a));
     }
-    assert_int_equal(hd__len(a), 100000);
+    assert_int_equal(hd__arr_len(a), 100000);
     for (uint64_t i = 0; i < 100000; i++) assert_true(a[i] == i * i);
     assert_true(f.count < 20); /* doubling */
-    assert_true(hd__room(&m, a, 0));
-    assert_true(hd__room(&m, a, 300000));
+    assert_true(hd__arr_room(&m, a, 0));
+    assert_true(hd__arr_room(&m, a, 300000));
     assert_true(stbds_arrcap(a) >= 400000);
-    assert_int_equal(hd__len(a), 100000);
+    assert_int_equal(hd__arr_len(a), 100000);
     assert_true(a[99999] == 99999u * (uint64_t)99999);
     hd__arr_free(&m, a);
     assert_null(a);
@@ -279,11 +279,11 @@ static void an_array_that_cannot_grow_stays(void **state) {
     HD__EACH_FAULT(f) {
         hd__mem m = mem_of(&f, 0);
         uint32_t *a = NULL, n = 0;
-        while (n < 1000 && hd__push(&m, a, n)) n++;
+        while (n < 1000 && hd__arr_push(&m, a, n)) n++;
         if (f.failed) assert_true(n < 1000);
-        assert_int_equal(hd__len(a), n);
+        assert_int_equal(hd__arr_len(a), n);
         for (uint32_t i = 0; i < n; i++) assert_int_equal(a[i], i);
-        assert_true(hd__push(&m, a, n)); /* the next try is a new one */
+        assert_true(hd__arr_push(&m, a, n)); /* the next try is a new one */
         assert_int_equal(a[n], n);
         hd__arr_free(&m, a);
         assert_int_equal(m.used, 0);
@@ -299,15 +299,15 @@ static void absurd_sizes_are_refused_unasked(void **state) {
     hd__arena arena = { 0 };
     struct { char bytes[24]; } *a = NULL;
     (void)state;
-    assert_false(hd__room(&m, a, SIZE_MAX));
-    assert_false(hd__room(&m, a, SIZE_MAX / 24));
-    assert_false(hd__room(&m, a, SIZE_MAX / 24 + 2)); /* wraps round to 8 bytes */
+    assert_false(hd__arr_room(&m, a, SIZE_MAX));
+    assert_false(hd__arr_room(&m, a, SIZE_MAX / 24));
+    assert_false(hd__arr_room(&m, a, SIZE_MAX / 24 + 2)); /* wraps round to 8 bytes */
     assert_null(a);
-    assert_true(hd__room(&m, a, 1));
+    assert_true(hd__arr_room(&m, a, 1));
     hd__arr_resize(a, 1);
-    assert_false(hd__room(&m, a, SIZE_MAX));
-    assert_false(hd__room(&m, a, SIZE_MAX - 1));
-    assert_null(hd__calloc(&m, SIZE_MAX / 8 + 2, 8));
+    assert_false(hd__arr_room(&m, a, SIZE_MAX));
+    assert_false(hd__arr_room(&m, a, SIZE_MAX - 1));
+    assert_null(hd__mem_calloc(&m, SIZE_MAX / 8 + 2, 8));
     assert_null(hd__arena_take(&m, &arena, SIZE_MAX / 8 + 2, 8));
     assert_null(hd__arena_take(&m, &arena, SIZE_MAX, 1));
     assert_int_equal(f.count, 1);
@@ -397,20 +397,20 @@ static void an_arena_has_its_owners_limit(void **state) {
     (void)state;
     while (n < 1000 && hd__arena_take(&m, &arena, 100, 1)) n++;
     assert_in_range(n, 10, 50);
-    assert_int_equal(hd__no_memory(&m, NULL), HD_LIMIT);
+    assert_int_equal(hd__mem_fail(&m, NULL), HD_LIMIT);
     assert_true(f.peak <= 5000);
     hd__arena_free(&m, &arena);
     m = hd__mem_make((hd_allocator){ no_memory_at_all, NULL }, 5000);
     assert_null(hd__arena_take(&m, &arena, 1, 1));
     assert_null(hd__arena_str(&m, &arena, hd_cstr("x")));
-    assert_int_equal(hd__no_memory(&m, NULL), HD_OUT_OF_MEMORY);
+    assert_int_equal(hd__mem_fail(&m, NULL), HD_OUT_OF_MEMORY);
     assert_int_equal(m.used, 0);
 }
 
 /* Hashes, maps, sorting ------------------------------------------------------------------------ */
 
 static uint64_t narrow_mix(uint64_t a, uint64_t b) {
-    hd_u128 product = hd__mul(a, b);
+    hd_u128 product = hd__u128_product(a, b);
     return product.lo ^ product.hi;
 }
 
@@ -425,8 +425,8 @@ static void mixing_needs_no_wide_integers(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < COUNT(known); i++) {
-        assert_true(hd__mix(known[i][0], known[i][1]) == known[i][2]);
-        assert_true(hd__mix(known[i][1], known[i][0]) == known[i][2]);
+        assert_true(hd__hash_mix(known[i][0], known[i][1]) == known[i][2]);
+        assert_true(hd__hash_mix(known[i][1], known[i][0]) == known[i][2]);
         assert_true(narrow_mix(known[i][0], known[i][1]) == known[i][2]);
         assert_true(narrow_mix(known[i][1], known[i][0]) == known[i][2]);
     }
@@ -437,8 +437,8 @@ static void mixing_needs_no_wide_integers(void **state) {
         if (i % 3 == 0) b |= 0xffffffff00000000u; /* carries */
         if (i % 5 == 0) a |= 0xffffffffu;
         uint128 product = (uint128)a * b;
-        assert_true(hd__mix(a, b) == ((uint64_t)product ^ (uint64_t)(product >> 64)));
-        assert_true(narrow_mix(a, b) == hd__mix(a, b));
+        assert_true(hd__hash_mix(a, b) == ((uint64_t)product ^ (uint64_t)(product >> 64)));
+        assert_true(narrow_mix(a, b) == hd__hash_mix(a, b));
     }
 #endif
 }
@@ -453,7 +453,7 @@ static void lengths_and_zeros_are_hashed(void **state) {
         assert_true(hash[n] != hd__hash_bytes(6, zeros, n));
         for (size_t k = 0; k < n; k++) assert_true(hash[n] != hash[k]);
     }
-    assert_true(hd__seed() != hd__seed());
+    assert_true(hd__hash_seed() != hd__hash_seed());
 }
 
 /* One word that the hash swallows whatever the seed would let a file make every name collide. */
@@ -505,7 +505,7 @@ static void distinct_strings_are_numbered(void **state) {
         first[i] = known[base + code];
         assert_int_equal(hd__strings_add(&m, &arena, &s, str(text[i], length[i])), first[i]);
     }
-    assert_int_equal(hd__len(s.strings), distinct);
+    assert_int_equal(hd__arr_len(s.strings), distinct);
     for (uint32_t i = 0; i < N; i++)
         assert_true(hd_str_equal(s.strings[first[i]], str(text[i], length[i])));
     assert_true(f.live < 100000); /* the copies, not 20,000 of them */
@@ -528,7 +528,7 @@ static void a_string_that_does_not_fit_is_not_numbered(void **state) {
             uint32_t n = hd__strings_add(&m, &arena, &s, name);
             if (n == HD_NONE) {
                 refused++;
-                assert_int_equal(hd__len(s.strings), i);
+                assert_int_equal(hd__arr_len(s.strings), i);
                 assert_int_equal(s.index.count, i);
                 n = hd__strings_add(&m, &arena, &s, name);
             }

@@ -66,11 +66,18 @@ static const uint8_t *two_reached[2];
     HD_UNUSED static type **ARG_##type##_pp(int v) { return (type **)object(v, &out_##type); }
 OBJECTS(OBJECT)
 #undef OBJECT
+#define DOCUMENT(format) \
+    static const hd_##format *ARG_hd_##format##_p(int v) { \
+        if (v) return missing = true, (const hd_##format *)NULL; \
+        return hd_##format##_valid(); \
+    }
+DOCUMENTS(DOCUMENT)
+#undef DOCUMENT
 
 /* Structs of the caller's, which a call fills or reads. */
 #define STRUCTS(X) \
     X(hd_recorded, ARG_hd_recorded_out_p) X(hd_recorder_counters, ARG_hd_recorder_counters_p) \
-    X(hd_allocation, ARG_hd_allocation_p) X(hd_place, ARG_hd_place_p) \
+    X(hd_allocation, ARG_hd_allocation_p) X(hd_resize, ARG_hd_resize_p) X(hd_place, ARG_hd_place_p) \
     X(hd_mapping, ARG_hd_mapping_p) X(hd_module, ARG_hd_module_p) X(hd_scalar, ARG_hd_scalar_p) \
     X(hd_netcf_record, ARG_hd_netcf_record_p) X(hd_dart_record, ARG_hd_dart_record_p) \
     X(hd_dart_class_info, ARG_hd_dart_class_info_p) X(hd_dart_field, ARG_hd_dart_field_p) \
@@ -154,6 +161,20 @@ static hd_axis ARG_hd_axis(int v) {
 }
 static hd_buffer *ARG_hd_buffer_p(int v) { return (hd_buffer *)object(v, &out_buffer); }
 static hd_file *ARG_hd_file_p(int v) { return v ? missing = true, (hd_file *)NULL : file_valid(); }
+static hd_sink *ARG_hd_sink_p(int v) {
+    static hd_sink sink;
+    if (v) return missing = true, (hd_sink *)NULL;
+    hd_sink_begin(&sink, hd_out_memory(&written));
+    return &sink;
+}
+static hd_lines *ARG_hd_lines_p(int v) {
+    static hd_reporter reporter;
+    static hd_lines lines;
+    if (v) return missing = true, (hd_lines *)NULL;
+    lines = hd_lines_of(the_window, &reporter, NULL);
+    must(!hd_lines_next(&lines));
+    return &lines;
+}
 static hd_json *ARG_hd_json_p(int v) { return v ? missing = true, (hd_json *)NULL : json_valid(); }
 static hd_in ARG_hd_in(int v) {
     static const hd_in none;
@@ -266,6 +287,7 @@ static const uint64_t some_index[] = { 0, 1000, 0x80000000u, HD_NONE };
 #define ARG_size_t_count(v) (size_t)count_of(v)
 #define ARG_size_t_size(v) (size_t)count_of(v)
 #define ARG_uint32_t_capacity(v) (uint32_t)count_of(v)
+#define ARG_unsigned_base(v) (unsigned)number(v)
 #define ARG_uint32_t_count(v) (uint32_t)count_of(v)
 #define ARG_uint32_t_length(v) (uint32_t)count_of(v)
 #define ARG_uint32_t_most(v) (uint32_t)count_of(v)
@@ -294,6 +316,8 @@ static const uint64_t some_index[] = { 0, 1000, 0x80000000u, HD_NONE };
 
 /* Texts and arrays. */
 #define ARG_char_allocator_p(v) text(v)
+#define ARG_char_data_p(v) text(v)
+#define ARG_char_expected_p(v) text(v)
 #define ARG_char_field_p(v) text(v)
 #define ARG_char_filter_p(v) text(v)
 #define ARG_char_id_p(v) text(v)
@@ -305,6 +329,7 @@ static const uint64_t some_index[] = { 0, 1000, 0x80000000u, HD_NONE };
 #define ARG_char_type_p(v) text(v)
 #define ARG_char_units_p(v) text(v)
 #define ARG_char_value_p(v) text(v)
+#define ARG_char_what_p(v) text(v)
 #define ARG_hd_str_a(v) str(v)
 #define ARG_hd_str_b(v) str(v)
 #define ARG_hd_str_frame(v) str(v)
@@ -312,6 +337,7 @@ static const uint64_t some_index[] = { 0, 1000, 0x80000000u, HD_NONE };
 #define ARG_hd_str_linkage_name(v) str(v)
 #define ARG_hd_str_name(v) str(v)
 #define ARG_hd_str_symbol(v) str(v)
+#define ARG_hd_str_text(v) str(v)
 #define ARG_hd_str_value(v) str(v)
 static hd_str two_texts[2];
 #define TEXTS(v) ((v) ? NULL : (two_texts[0] = two_texts[1] = hd_cstr("name"), two_texts))
@@ -324,6 +350,8 @@ static hd_str two_texts[2];
 #define ARG_uint8_t_reached_p(v) ZEROS(v, some_flags)
 #define ARG_uint8_t_reached_pp(v) (const uint8_t *const *)ZEROS(v, two_reached)
 static size_t a_count;
+static bool a_flag;
+#define ARG_bool_whole_p(v) (bool *)object(v, &a_flag)
 #define ARG_size_t_count_p(v) (size_t *)object(v, &a_count)
 #define ARG_uint32_t_blocks_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_caller_p(v) ZEROS(v, numbers)
@@ -346,6 +374,7 @@ static size_t a_count;
 #define ARG_void_address_p(v) ((v) ? NULL : block)
 #define ARG_void_data_p(v) ((v) ? NULL : input.data)
 #define ARG_void_document_p(v) ((v) ? NULL : (void *)words)
+#define ARG_void_now_p(v) ((v) ? NULL : block)
 #define ARG_void_region_p(v) object(v, region_valid())
 #define ARG_void_user_p(v) ((void)(v), NULL)
 #define ARG_void_value_p(v) text(v)
@@ -365,10 +394,11 @@ static bool is_nothing(const void *result, size_t size) {
     return true;
 }
 
-/* Calls for which NULL is an answer: a heap to compare with, or a label without sizes. */
+/* Calls for which NULL is an answer: a heap to compare with, a label without sizes, no block before realloc. */
 static bool takes_null(void) {
     return is_called("hd_diff_tree") || is_called("hd_print_diff") || is_called("hd_print_label") ||
-           is_called("hd_record_skips") || is_called("hd_register_next") || is_called("hd_graph_histogram");
+           is_called("hd_record_skips") || is_called("hd_register_next") || is_called("hd_graph_histogram") ||
+           is_called("hd_record_resized");
 }
 
 static void of_nothing(const void *result, size_t size) {
@@ -449,6 +479,8 @@ static void status_of(hd_status status) {
 #define RESULT_char_p(call) { const char *result = call; (void)result; }
 #define RESULT_hd_memprof_heat(call) RESULT_ANY(call)
 #define RESULT_hd_out(call) RESULT_ANY(call)
+#define RESULT_hd_lines(call) RESULT_ANY(call)
+#define RESULT_hd_error(call) RESULT_ANY(call)
 #define RESULT_hd_in(call) RESULT_ANY(call)
 #define RESULT_hd_allocator(call) RESULT_ANY(call)
 #define RESULT_hd_values(call) RESULT_ANY(call)
@@ -506,8 +538,8 @@ static void call_inside(void) {
 }
 
 static bool is_inside(void) {
-    static const char *const some[] = { "hd_memory_dump_add", "hd_window", "hd_dump_window", "hd_dump_reporter",
-                                        "hd_dump_set", "hd_dump_add" };
+    static const char *const some[] = { "hd_memory_dump_add", "hd_window", "hd_lines", "hd_dump_window",
+                                        "hd_dump_reporter", "hd_dump_set", "hd_dump_add" };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (is_called(some[i])) return true;
     return false;
@@ -578,6 +610,19 @@ static bool call_without_other(int freed) {
     }
     OBJECTS(OBJECT)
 #undef OBJECT
+#define DOCUMENT(format) \
+    if (!strcmp(row->first, "hd_" #format "_p")) { \
+        hd_dump *pair[2]; \
+        pair[0] = hd_dump_made(); \
+        pair[1] = hd_dump_made(); \
+        must(pair[0] && pair[1] && pair[0] != pair[1]); \
+        hd_dump_free(pair[freed]); \
+        the_hd_dump = pair[!freed]; \
+        call_with(v); \
+        return true; \
+    }
+    DOCUMENTS(DOCUMENT)
+#undef DOCUMENT
     return false;
 }
 

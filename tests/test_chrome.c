@@ -36,12 +36,12 @@ static void free_lines(lines *l) {
 
 /* What a token stands for: a number's digits, a string's text, or `otherwise`. */
 static void text_or(char to[64], hd__pull *p, hd__token token, const char *otherwise) {
-    hd__number number;
+    hd__pull_digits number;
     hd_str s = hd_cstr(otherwise);
-    if (token == HD__T_NUMBER) {
+    if (token == HD__TOKEN_NUMBER) {
         hd__pull_number(p, &number);
         s = hd_cstr(number.text);
-    } else if (token == HD__T_STRING) {
+    } else if (token == HD__TOKEN_STRING) {
         assert_true(hd__pull_string(p, &s));
     }
     assert_true(s.len < 64);
@@ -54,19 +54,19 @@ static void expected_entry(hd__pull *p, FILE *line) {
     char type[64] = "", size[64] = "", count[64] = "";
     bool cumulative = false, root = true;
     hd_str s;
-    while (hd__pull_next(p) == HD__T_KEY) {
+    while (hd__pull_next(p) == HD__TOKEN_KEY) {
         assert_true(hd__pull_key(p, &s));
         char name = s.data[1]; /* bAcktrace tYpe sIze cOunt cUmulative, the backtrace first */
         hd__token token = hd__pull_next(p);
         if (name == 'a')
-            for (; hd__pull_next(p) == HD__T_STRING; root = false) {
+            for (; hd__pull_next(p) == HD__TOKEN_STRING; root = false) {
                 assert_true(hd__pull_string(p, &s));
                 fprintf(line, "/%.*s", (int)s.len, s.data);
             }
         else if (name == 'y') text_or(type, p, token, "*");
         else if (name == 'i') text_or(size, p, token, "?");
         else if (name == 'o') text_or(count, p, token, "-");
-        else cumulative = token == HD__T_TRUE;
+        else cumulative = token == HD__TOKEN_TRUE;
     }
     fprintf(line, "%s %s %s %s %s", root ? "/" : "", type, size, count, cumulative ? "cumulative" : "self");
     fclose(line);
@@ -82,24 +82,24 @@ static void expected_lines(const char *path, lines *to) {
     hd_str key;
     hd__token token;
     assert_int_equal(hd__pull_open(&p, &mem, hd_in_memory(text, size), 0, &err), HD_OK);
-    assert_int_equal(hd__pull_next(&p), HD__T_OBJECT);
-    assert_int_equal(hd__pull_next(&p), HD__T_KEY);
-    assert_int_equal(hd__pull_next(&p), HD__T_ARRAY);
-    while (hd__pull_next(&p) == HD__T_OBJECT)
-        while (hd__pull_next(&p) == HD__T_KEY) {
+    assert_int_equal(hd__pull_next(&p), HD__TOKEN_OBJECT);
+    assert_int_equal(hd__pull_next(&p), HD__TOKEN_KEY);
+    assert_int_equal(hd__pull_next(&p), HD__TOKEN_ARRAY);
+    while (hd__pull_next(&p) == HD__TOKEN_OBJECT)
+        while (hd__pull_next(&p) == HD__TOKEN_KEY) {
             assert_true(hd__pull_key(&p, &key));
             char name = *key.data; /* Pid Dump Allocator, then Entries */
             token = hd__pull_next(&p);
             if (name == 'p') text_or(pid, &p, token, "");
             if (name == 'd') text_or(dump, &p, token, "");
             if (name == 'a') text_or(allocator, &p, token, "");
-            while (name == 'e' && hd__pull_next(&p) == HD__T_OBJECT) {
+            while (name == 'e' && hd__pull_next(&p) == HD__TOKEN_OBJECT) {
                 FILE *line = new_line(to);
                 fprintf(line, "%s %s %s ", pid, dump, allocator);
                 expected_entry(&p, line);
             }
         }
-    while ((token = hd__pull_next(&p)) != HD__T_END) assert_int_not_equal(token, HD__T_ERROR);
+    while ((token = hd__pull_next(&p)) != HD__TOKEN_END) assert_int_not_equal(token, HD__TOKEN_ERROR);
     hd__pull_close(&p);
     free(text);
 }

@@ -42,10 +42,10 @@ static void assert_json(const hd_buffer *bytes) {
     hd_str s;
     hd__token token;
     assert_int_equal(hd__pull_open(&p, &mem, hd_in_memory(bytes->data, bytes->size), 0, &err), HD_OK);
-    while ((token = hd__pull_next(&p)) != HD__T_END) {
-        if (token == HD__T_KEY || token == HD__T_STRING) assert_true(hd__pull_string(&p, &s));
-        assert_int_not_equal(token, HD__T_ERROR);
-        assert_int_not_equal(token, HD__T_CUT);
+    while ((token = hd__pull_next(&p)) != HD__TOKEN_END) {
+        if (token == HD__TOKEN_KEY || token == HD__TOKEN_STRING) assert_true(hd__pull_string(&p, &s));
+        assert_int_not_equal(token, HD__TOKEN_ERROR);
+        assert_int_not_equal(token, HD__TOKEN_CUT);
     }
     hd__pull_close(&p);
     for (size_t i = 0; i < bytes->size; i++) assert_true(bytes->data[i] >= ' ' || bytes->data[i] == '\n');

@@ -11,26 +11,26 @@
 #include "load.h"
 #include "long.h"
 
-static hd_dart *read_bytes(const void *data, size_t size, const hd_options *options) {
-    hd_dart *doc = NULL;
+static hd_dump *read_bytes(const void *data, size_t size, const hd_options *options) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_dart_read(hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
-    if (hd_graph_validate(hd_dart_graph(doc), &err)) fail_msg("%s", err.message);
+    if (hd_read_as(&hd_format_dart, hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
+    if (hd_graph_validate(hd_dump_graph(doc), &err)) fail_msg("%s", err.message);
     return doc;
 }
 
-static hd_dart *read_pieces(const void *data, size_t size, size_t piece) {
+static hd_dump *read_pieces(const void *data, size_t size, size_t piece) {
     hd__reads reads = { .data = data, .size = size, .chunk = piece };
-    hd_dart *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_dart_read(hd__faults_in(&reads), NULL, &doc, &err)) fail_msg("%s", err.message);
-    assert_int_equal(hd_graph_validate(hd_dart_graph(doc), &err), HD_OK);
+    if (hd_read_as(&hd_format_dart, hd__faults_in(&reads), NULL, &doc, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_graph_validate(hd_dump_graph(doc), &err), HD_OK);
     return doc;
 }
 
-static void writes(const hd_dart *doc, const void *data, size_t size) {
+static void writes(const hd_dump *doc, const void *data, size_t size) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_dart_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_dart_write(hd_dump_dart(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(out.size, size);
     assert_memory_equal(out.data, data, size);
     hd_buffer_free(&out);
@@ -38,14 +38,14 @@ static void writes(const hd_dart *doc, const void *data, size_t size) {
 
 static void keeps(const void *data, size_t size) {
     static const size_t pieces[] = { 0, 1, 7 };
-    hd_dart *doc = read_bytes(data, size, NULL);
+    hd_dump *doc = read_bytes(data, size, NULL);
     writes(doc, data, size);
-    assert_int_equal(hd_dart_warning_count(doc), 0);
-    hd_dart_free(doc);
+    assert_int_equal(hd_dump_warning_count(doc), 0);
+    hd_dump_free(doc);
     for (size_t i = 0; i < 3; i++) {
         doc = read_pieces(data, size, pieces[i]);
         writes(doc, data, size);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
     }
 }
 
@@ -57,10 +57,10 @@ static void the_sample_has_these_values(void **state) {
     (void)state;
     snap s = { 0 };
     snap_sample(&s, true);
-    hd_dart *doc = read_bytes(s.data, s.size, NULL);
-    const hd_graph *g = hd_dart_graph(doc);
+    hd_dump *doc = read_bytes(s.data, s.size, NULL);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_graph_summary sum = hd_graph_summarize(g);
-    hd_dart_header_info h = hd_dart_header(doc);
+    hd_dart_header_info h = hd_dart_header(hd_dump_dart(doc));
     assert_int_equal(h.flags, 1);
     is(h.name, "main");
     assert_int_equal(h.shallow_size, 1000);
@@ -85,13 +85,13 @@ static void the_sample_has_these_values(void **state) {
     static const uint64_t code[] = { 0, 0, 77, 0, 1073741823, 5, 0, 0, 6, 0, 7, 128 };
     for (uint32_t i = 0; i < 12; i++) {
         hd_object o = hd_graph_object(g, i);
-        hd_dart_value d = hd_dart_data(doc, i);
+        hd_dart_value d = hd_dart_data(hd_dump_dart(doc), i);
         assert_int_equal(o.id, i + 1);
         assert_int_equal(hd_graph_find(g, i + 1), i);
         assert_int_equal(o.class_index, class_of[i]);
         assert_int_equal(o.size, size[i] + (i == 8 ? 1000 : i == 2 ? 16 : 0));
-        assert_int_equal(hd_dart_shallow(doc, i), size[i]);
-        assert_int_equal(hd_dart_identity(doc, i), code[i]);
+        assert_int_equal(hd_dart_shallow(hd_dump_dart(doc), i), size[i]);
+        assert_int_equal(hd_dart_identity(hd_dump_dart(doc), i), code[i]);
         assert_int_equal(d.tag, tag[i]);
         if (i == 1) assert_int_equal(d.value, 4);
         if (i == 3) is(d.text, "hello");
@@ -106,8 +106,8 @@ static void the_sample_has_these_values(void **state) {
     assert_int_equal(hd_graph_object(g, 0).references[2], 12); /* what id 0 leads to */
     assert_int_equal(hd_graph_object(g, 12).id, 0);
     assert_int_equal(hd_graph_find(g, 0), 12);
-    assert_int_equal(hd_dart_data(doc, 12).tag, 0);
-    assert_int_equal(hd_dart_identity(doc, 12), 0);
+    assert_int_equal(hd_dart_data(hd_dump_dart(doc), 12).tag, 0);
+    assert_int_equal(hd_dart_identity(hd_dump_dart(doc), 12), 0);
     assert_int_equal(hd_graph_object(g, 12).class_index, 0);
     assert_int_equal(hd_graph_object(g, 0).references[0], 1);
     is(hd_graph_field(g, 2, 0), "left");
@@ -120,7 +120,7 @@ static void the_sample_has_these_values(void **state) {
     is(hd_graph_class(g, 4).scope, "package:app/node.dart");
     is(hd_graph_class(g, 6).name, "<no class>");
     assert_false(hd_graph_class(g, 6).described);
-    hd_dart_class_info c = hd_dart_class(doc, 4);
+    hd_dart_class_info c = hd_dart_class(hd_dump_dart(doc), 4);
     hd_dart_field f;
     is(c.name, "Node");
     is(c.library, "");
@@ -132,14 +132,14 @@ static void the_sample_has_these_values(void **state) {
     assert_true(hd_dart_next_field(&c, &f));
     assert_int_equal(f.index, 2);
     assert_false(hd_dart_next_field(&c, &f));
-    assert_int_equal(hd_dart_class(doc, 6).name.len, 0);
-    assert_int_equal(hd_dart_class(doc, 0).name.len, 0);
+    assert_int_equal(hd_dart_class(hd_dump_dart(doc), 6).name.len, 0);
+    assert_int_equal(hd_dart_class(hd_dump_dart(doc), 0).name.len, 0);
 
-    assert_int_equal(hd_dart_external_count(doc), 2);
-    assert_int_equal(hd_dart_external(doc, 0).object, 8);
-    assert_int_equal(hd_dart_external(doc, 0).size, 1000);
-    is(hd_dart_external(doc, 0).name, "image");
-    assert_int_equal(hd_dart_external(doc, 1).size, 16);
+    assert_int_equal(hd_dart_external_count(hd_dump_dart(doc)), 2);
+    assert_int_equal(hd_dart_external(hd_dump_dart(doc), 0).object, 8);
+    assert_int_equal(hd_dart_external(hd_dump_dart(doc), 0).size, 1000);
+    is(hd_dart_external(hd_dump_dart(doc), 0).name, "image");
+    assert_int_equal(hd_dart_external(hd_dump_dart(doc), 1).size, 16);
 
     hd_total live;
     uint8_t reached[13];
@@ -152,7 +152,7 @@ static void the_sample_has_these_values(void **state) {
     assert_int_equal(d->retained[2], 24 + 16 + 8);
     assert_int_equal(d->retained[8], 40 + 1000 + 300);
     hd_dominators_free(d);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     free(s.data);
 }
 
@@ -163,10 +163,10 @@ static void all_spellings_are_kept(void **state) {
             snap s = { .pad = pad };
             snap_sample(&s, identities);
             keeps(s.data, s.size);
-            hd_dart *doc = read_bytes(s.data, s.size, NULL);
-            assert_true(hd_dart_header(doc).has_identity == identities);
-            assert_int_equal(hd_dart_identity(doc, 2), identities ? 77 : 0);
-            hd_dart_free(doc);
+            hd_dump *doc = read_bytes(s.data, s.size, NULL);
+            assert_true(hd_dart_header(hd_dump_dart(doc)).has_identity == identities);
+            assert_int_equal(hd_dart_identity(hd_dump_dart(doc), 2), identities ? 77 : 0);
+            hd_dump_free(doc);
             free(s.data);
         }
     keeps("dartheap\0\0\0\0\0\0\0\0\0", 17);              /* nothing at all */
@@ -198,12 +198,13 @@ static void all_spellings_are_kept(void **state) {
         snap_str(&s, "");
         for (int i = 0; i < 3; i++) snap_uleb(&s, UINT64_MAX >> i * 20);
         keeps(s.data, s.size);
-        hd_dart *doc = read_bytes(s.data, s.size, NULL);
-        assert_true(hd_dart_identity(doc, 0) == UINT64_MAX && hd_dart_identity(doc, 2) == UINT64_MAX >> 40);
-        assert_true(hd_dart_shallow(doc, 0) == UINT64_MAX - 1 - UINT32_MAX);
-        assert_true(hd_dart_shallow(doc, 1) == UINT32_MAX - 1);
-        assert_true(hd_graph_object(hd_dart_graph(doc), 1).size == UINT32_MAX);
-        hd_dart_free(doc);
+        hd_dump *doc = read_bytes(s.data, s.size, NULL);
+        assert_true(hd_dart_identity(hd_dump_dart(doc), 0) == UINT64_MAX
+                    && hd_dart_identity(hd_dump_dart(doc), 2) == UINT64_MAX >> 40);
+        assert_true(hd_dart_shallow(hd_dump_dart(doc), 0) == UINT64_MAX - 1 - UINT32_MAX);
+        assert_true(hd_dart_shallow(hd_dump_dart(doc), 1) == UINT32_MAX - 1);
+        assert_true(hd_graph_object(hd_dump_graph(doc), 1).size == UINT32_MAX);
+        hd_dump_free(doc);
         free(s.data);
     }
 }
@@ -215,17 +216,17 @@ static void a_real_snapshot_is_kept(void **state) {
     size_t size;
     load("small.dartheap", &data, &size);
     keeps(data, size);
-    hd_dart *doc = read_bytes(data, size, NULL);
-    hd_graph_summary s = hd_graph_summarize(hd_dart_graph(doc));
+    hd_dump *doc = read_bytes(data, size, NULL);
+    hd_graph_summary s = hd_graph_summarize(hd_dump_graph(doc));
     uint32_t tags[9] = { 0 };
     static const uint32_t expected[] = { 17, 1, 3, 19, 8, 19, 12, 14, 14 };
     assert_int_equal(s.objects, 107);
     assert_int_equal(s.references, 1500);
     assert_int_equal(s.classes, 27);
     assert_int_equal(s.bytes, 200160);
-    for (uint32_t i = 0; i < 107; i++) tags[hd_dart_data(doc, i).tag]++;
+    for (uint32_t i = 0; i < 107; i++) tags[hd_dart_data(hd_dump_dart(doc), i).tag]++;
     for (int i = 0; i < 9; i++) assert_int_equal(tags[i], expected[i]);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
 
     hd_dump *dump;
     assert_int_equal(hd_read_memory(data, size, NULL, &dump, NULL), HD_OK);
@@ -233,7 +234,8 @@ static void a_real_snapshot_is_kept(void **state) {
     assert_string_equal(hd_dump_format(dump)->name, "dart");
     assert_int_equal(hd_dump_heap_count(dump), 0);
     assert_null(hd_dump_netcf(dump));
-    assert_ptr_equal(hd_dump_graph(dump), hd_dart_graph(hd_dump_dart(dump)));
+    assert_ptr_equal(hd_dump_document(dump, &hd_format_dart), hd_dump_dart(dump));
+    assert_non_null(hd_dump_graph(dump));
     is(hd_dart_header(hd_dump_dart(dump)).name, "main");
     assert_int_equal(hd_graph_validate(hd_dump_graph(dump), NULL), HD_OK);
     hd_dump_free(dump);
@@ -296,18 +298,18 @@ static void model_make(model *m, snap *s, uint64_t *seed) {
         snap_uleb(s, m->code[i] = hd__test_random(seed) >> hd__test_below(seed, 64));
 }
 
-static void model_compare(const model *m, const hd_dart *doc) {
-    const hd_graph *g = hd_dart_graph(doc);
+static void model_compare(const model *m, const hd_dump *doc) {
+    const hd_graph *g = hd_dump_graph(doc);
     assert_int_equal(hd_graph_summarize(g).objects, m->objects);
     for (uint32_t i = 0; i < m->objects; i++) {
         hd_object o = hd_graph_object(g, i);
-        hd_dart_value d = hd_dart_data(doc, i);
+        hd_dart_value d = hd_dart_data(hd_dump_dart(doc), i);
         uint64_t size = m->size[i];
         bool text = m->tag[i] == HD_DART_LATIN1 || m->tag[i] == HD_DART_UTF16 || m->tag[i] == HD_DART_NAME;
         bool value = m->tag[i] == HD_DART_BOOL || m->tag[i] == HD_DART_INTEGER ||
                      (m->tag[i] >= HD_DART_LATIN1 && m->tag[i] <= HD_DART_LENGTH);
         for (uint32_t k = 0; k < m->externals; k++) size += m->external[k][0] == i + 1 ? m->external[k][1] : 0;
-        assert_true(o.size == size && hd_dart_shallow(doc, i) == m->size[i]);
+        assert_true(o.size == size && hd_dart_shallow(hd_dump_dart(doc), i) == m->size[i]);
         assert_true(m->class_id[i] ? o.class_index == m->class_id[i] : !hd_graph_class(g, o.class_index).described);
         assert_int_equal(o.reference_count, m->first[i + 1] - m->first[i]);
         for (uint32_t k = 0; k < o.reference_count; k++)
@@ -317,7 +319,7 @@ static void model_compare(const model *m, const hd_dart *doc) {
         assert_int_equal(d.text.len, text ? m->text_size[i] : 0);
         if (text) assert_memory_equal(d.text.data, m->text[i], d.text.len);
         if (d.tag == HD_DART_DOUBLE) assert_memory_equal(&d.number, &m->value[i], 8);
-        assert_true(hd_dart_identity(doc, i) == m->code[i]);
+        assert_true(hd_dart_identity(hd_dump_dart(doc), i) == m->code[i]);
     }
 }
 
@@ -336,14 +338,15 @@ static void slack_in_the_number_of_references_takes_no_memory(void **state) {
             hd__reads reads = { .data = bytes, .size = size, .chunk = 1 };
             hd__faults f = { 0 };
             hd_options options = { .allocator = hd__faults_allocator(&f), .limits.max_memory = 150000 };
-            hd_dart *doc = NULL;
+            hd_dump *doc = NULL;
             hd_error err = { 0 };
-            if (hd_dart_read(piece ? hd__faults_in(&reads) : hd_in_memory(bytes, size), &options, &doc, &err))
+            if (hd_read_as(&hd_format_dart, piece ? hd__faults_in(&reads) : hd_in_memory(bytes, size), &options, &doc,
+                           &err))
                 fail_msg("%s", err.message);
-            assert_int_equal(hd_dart_warning_count(doc), 0);
-            assert_int_equal(hd_graph_summarize(hd_dart_graph(doc)).references, 1);
+            assert_int_equal(hd_dump_warning_count(doc), 0);
+            assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).references, 1);
             assert_true(f.peak < 150000);
-            hd_dart_free(doc);
+            hd_dump_free(doc);
             keeps(bytes, size);
         }
 }
@@ -356,12 +359,12 @@ static void random_snapshots_are_read_and_kept(void **state) {
         snap s = { 0 };
         model_make(&m, &s, &seed);
         keeps(s.data, s.size);
-        hd_dart *doc = read_bytes(s.data, s.size, NULL);
+        hd_dump *doc = read_bytes(s.data, s.size, NULL);
         model_compare(&m, doc);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         doc = read_pieces(s.data, s.size, 3);
         model_compare(&m, doc);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         free(s.data);
     }
 }
@@ -524,10 +527,10 @@ static void bad_input_is_told(void **state) {
         for (int piece = 0; piece < 2; piece++) {
             hd__reads reads = { .data = bytes, .size = size, .chunk = 1 };
             hd_options lenient = { .lenient = true };
-            hd_dart *doc = NULL;
+            hd_dump *doc = NULL;
             hd_error err = { 0 };
             hd_in in = piece ? hd__faults_in(&reads) : hd_in_memory(bytes, size);
-            if (hd_dart_read(in, NULL, &doc, &err) != HD_MALFORMED)
+            if (hd_read_as(&hd_format_dart, in, NULL, &doc, &err) != HD_MALFORMED)
                 fail_msg("case %u: not malformed: %s", (unsigned)i, err.message);
             if (!piece && cases[i].message && strncmp(err.message, cases[i].message, strlen(cases[i].message)))
                 fail_msg("case %u: '%s', not '%s'", (unsigned)i, err.message, cases[i].message);
@@ -537,24 +540,26 @@ static void bad_input_is_told(void **state) {
             reads.at = 0;
             streams_to(in, &reads, &err);
             reads.at = 0;
-            if (hd_dart_read(in, &lenient, &doc, &err)) fail_msg("case %u: lenient: %s", (unsigned)i, err.message);
-            assert_int_equal(hd_graph_validate(hd_dart_graph(doc), NULL), HD_OK);
-            if (hd_graph_summarize(hd_dart_graph(doc)).objects != cases[i].objects)
-                fail_msg("case %u: %u objects", (unsigned)i, (unsigned)hd_graph_summarize(hd_dart_graph(doc)).objects);
-            if (hd_dart_warning_count(doc) != cases[i].warnings)
-                fail_msg("case %u: %u warnings", (unsigned)i, (unsigned)hd_dart_warning_count(doc));
+            if (hd_read_as(&hd_format_dart, in, &lenient, &doc, &err)) fail_msg("case %u: lenient: %s", (unsigned)i,
+                                                                                err.message);
+            assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
+            if (hd_graph_summarize(hd_dump_graph(doc)).objects != cases[i].objects)
+                fail_msg("case %u: %u objects", (unsigned)i,
+                         (unsigned)hd_graph_summarize(hd_dump_graph(doc)).objects);
+            if (hd_dump_warning_count(doc) != cases[i].warnings)
+                fail_msg("case %u: %u warnings", (unsigned)i, (unsigned)hd_dump_warning_count(doc));
             hd_buffer out = { 0 };
-            assert_int_equal(hd_dart_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-            hd_dart_free(doc);
+            assert_int_equal(hd_dart_write(hd_dump_dart(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
+            hd_dump_free(doc);
             keeps(out.data, out.size);
             hd_buffer_free(&out);
         }
     }
     hd_error err;
-    hd_dart *doc;
-    assert_int_equal(hd_dart_read(hd_in_memory("dartheat", 8), NULL, &doc, &err), HD_UNKNOWN_FORMAT);
-    assert_int_equal(hd_dart_read(hd_in_memory("", 0), NULL, &doc, &err), HD_UNKNOWN_FORMAT);
-    assert_int_equal(hd_dart_read(hd_in_memory("dart", 4), NULL, &doc, &err), HD_MALFORMED);
+    hd_dump *doc;
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory("dartheat", 8), NULL, &doc, &err), HD_UNKNOWN_FORMAT);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory("", 0), NULL, &doc, &err), HD_UNKNOWN_FORMAT);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory("dart", 4), NULL, &doc, &err), HD_MALFORMED);
 }
 
 /* References out of range or to what was cut off lead to nothing; classes too. */
@@ -562,10 +567,10 @@ static void lenient_reading_repairs(void **state) {
     (void)state;
     static const char text[] = "dartheap" HEAD "\4\3\1\10\0\4\2\7\3\1\5\10\0\0\1\10\0\1";
     hd_options lenient = { .lenient = true };
-    hd_dart *doc = read_bytes(text, sizeof text - 1, &lenient);
-    const hd_graph *g = hd_dart_graph(doc);
+    hd_dump *doc = read_bytes(text, sizeof text - 1, &lenient);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_object o = hd_graph_object(g, 0);
-    assert_int_equal(hd_dart_warning_count(doc), 3);
+    assert_int_equal(hd_dump_warning_count(doc), 3);
     assert_int_equal(hd_graph_summarize(g).objects, 2);
     assert_int_equal(o.reference_count, 4);
     assert_int_equal(hd_graph_object(g, o.references[0]).id, 2);
@@ -573,7 +578,7 @@ static void lenient_reading_repairs(void **state) {
     assert_int_equal(hd_graph_object(g, o.references[2]).id, 0); /* 3 is cut off */
     assert_int_equal(hd_graph_object(g, o.references[3]).id, 1);
     assert_false(hd_graph_class(g, hd_graph_object(g, 1).class_index).described);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
 }
 
 /* One object, and every one of its references out of range: each costs its own bytes, not those of all that
@@ -591,11 +596,11 @@ static void many_repairs_are_linear(void **state) {
     snap_uleb(&s, N);
     for (uint32_t i = 0; i < N; i++) snap_uleb(&s, i % 5 == 4 ? 1 : 2);
     snap_uleb(&s, 0);
-    hd_dart *doc = read_bytes(s.data, s.size, &lenient);
-    assert_int_equal(hd_dart_warning_count(doc), N - N / 5);
-    assert_int_equal(hd_graph_object(hd_dart_graph(doc), 0).references[3], 1); /* what id 0 leads to */
-    assert_int_equal(hd_graph_object(hd_dart_graph(doc), 0).references[4], 0);
-    hd_dart_free(doc);
+    hd_dump *doc = read_bytes(s.data, s.size, &lenient);
+    assert_int_equal(hd_dump_warning_count(doc), N - N / 5);
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).references[3], 1); /* what id 0 leads to */
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).references[4], 0);
+    hd_dump_free(doc);
     free(s.data);
 }
 
@@ -604,7 +609,7 @@ static void sizes_that_overflow_are_told(void **state) {
     snap s = { 0 };
     hd_dart_header_info h = { .class_count = 0 };
     hd_options lenient = { .lenient = true };
-    hd_dart *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
     snap_header(&s, &h);
     snap_uleb(&s, 0);
@@ -616,13 +621,13 @@ static void sizes_that_overflow_are_told(void **state) {
     snap_uleb(&s, 1);
     snap_uleb(&s, 10);
     snap_str(&s, "");
-    assert_int_equal(hd_dart_read(hd_in_memory(s.data, s.size), NULL, &doc, &err), HD_OVERFLOW);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory(s.data, s.size), NULL, &doc, &err), HD_OVERFLOW);
     assert_int_equal(err.offset, at);
     doc = read_bytes(s.data, s.size, &lenient);
-    assert_int_equal(hd_dart_warning_count(doc), 2);
-    assert_true(hd_graph_summarize(hd_dart_graph(doc)).bytes == UINT64_MAX - 10);
-    assert_int_equal(hd_dart_external_count(doc), 0);
-    hd_dart_free(doc);
+    assert_int_equal(hd_dump_warning_count(doc), 2);
+    assert_true(hd_graph_summarize(hd_dump_graph(doc)).bytes == UINT64_MAX - 10);
+    assert_int_equal(hd_dart_external_count(hd_dump_dart(doc)), 0);
+    hd_dump_free(doc);
     free(s.data);
 }
 
@@ -634,31 +639,31 @@ static void try_bytes(const uint8_t *data, size_t size, bool pieces) {
         hd__reads reads = { .data = data, .size = size, .chunk = 1 + size % 100 };
         hd__faults faults = { 0 };
         hd_options options = { .allocator = hd__faults_allocator(&faults) };
-        hd_dart *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
         hd_in in = i ? hd__faults_in(&reads) : hd_in_memory(data, size);
-        status[i] = hd_dart_read(in, &options, &doc, &err);
+        status[i] = hd_read_as(&hd_format_dart, in, &options, &doc, &err);
         if (status[i]) assert_true(err.offset <= size && err.message[0]);
         if (!status[i]) writes(doc, data, size);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         options.lenient = true;
         reads.at = 0;
         doc = NULL;
-        loose[i] = hd_dart_read(in, &options, &doc, &err);
+        loose[i] = hd_read_as(&hd_format_dart, in, &options, &doc, &err);
         if (!loose[i]) {
             hd_buffer out = { 0 };
-            warnings[i] = hd_dart_warning_count(doc);
-            assert_int_equal(hd_graph_validate(hd_dart_graph(doc), NULL), HD_OK);
-            assert_int_equal(hd_dart_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+            warnings[i] = hd_dump_warning_count(doc);
+            assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
+            assert_int_equal(hd_dart_write(hd_dump_dart(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
             if (size % 5 == 0 || pieces) {
-                hd_dart *again = read_bytes(out.data, out.size, NULL);
-                assert_int_equal(hd_graph_object_count(hd_dart_graph(again)),
-                                 hd_graph_object_count(hd_dart_graph(doc)));
-                hd_dart_free(again);
+                hd_dump *again = read_bytes(out.data, out.size, NULL);
+                assert_int_equal(hd_graph_object_count(hd_dump_graph(again)),
+                                 hd_graph_object_count(hd_dump_graph(doc)));
+                hd_dump_free(again);
             }
             hd_buffer_free(&out);
         }
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         assert_int_equal(faults.live, 0);
         assert_null(faults.misuse);
         assert_true(faults.peak < 64 * size + 262144);
@@ -712,11 +717,11 @@ static void every_prefix_ends_in_the_record_that_was_cut(void **state) {
     for (size_t cut = 8; cut < size; cut++) {
         hd__reads reads = { .data = data, .size = cut, .chunk = 500 };
         const place *in = place_at(places, n, cut);
-        hd_dart *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
         char expected[64];
-        if (!hd_dart_read(hd__faults_in(&reads), NULL, &doc, &err)) {
-            hd_dart_free(doc);
+        if (!hd_read_as(&hd_format_dart, hd__faults_in(&reads), NULL, &doc, &err)) {
+            hd_dump_free(doc);
             continue;
         }
         assert_int_equal(err.status, HD_MALFORMED);
@@ -746,13 +751,13 @@ static void every_prefix_is_survived(void **state) {
     load("small.dartheap", &data, &size);
     for (size_t n = 0; n < size; n++) {
         uint8_t *copy = malloc(n + 1); /* so that reading past it is seen */
-        hd_dart *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
         memcpy(copy, data, n);
-        hd_status status = hd_dart_read(hd_in_memory(copy, n), NULL, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_dart, hd_in_memory(copy, n), NULL, &doc, &err);
         if (status) assert_true(status == (n ? HD_MALFORMED : HD_UNKNOWN_FORMAT) && err.offset <= n);
-        else assert_false(hd_dart_header(doc).has_identity); /* ends where older files do */
-        hd_dart_free(doc);
+        else assert_false(hd_dart_header(hd_dump_dart(doc)).has_identity); /* ends where older files do */
+        hd_dump_free(doc);
         if (n % 7 == 0 || n > size - 200) try_bytes(copy, n, n % 3 == 0);
         free(copy);
     }
@@ -771,14 +776,14 @@ static void every_byte_flipped_is_survived(void **state) {
     for (size_t i = 0; i < size; i += (size_t)long_or_short(1, 4)) {
         uint8_t was = data[i];
         const place *in = place_at(places, n, i + 1);
-        hd_dart *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
         data[i] = (uint8_t)(was ^ (i % 3 ? 1u << hd__test_below(&seed, 8) : 255u));
         try_bytes(data, size, i % 5 == 0);
         /* what was before it is as good as it was */
-        if (hd_dart_read(hd_in_memory(data, size), NULL, &doc, &err) && in && err.offset < in->offset)
+        if (hd_read_as(&hd_format_dart, hd_in_memory(data, size), NULL, &doc, &err) && in && err.offset < in->offset)
             fail_msg("%u: offset %u: %s", (unsigned)i, (unsigned)err.offset, err.message);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         data[i] = was;
     }
     free(data);
@@ -811,18 +816,18 @@ static void faults_are_survived(void **state) {
             hd__reads reads = { .data = s.data, .size = s.size, .chunk = 50 };
             hd_options options = { .allocator = hd__faults_allocator(&f) };
             hd_in in = pieces ? hd__faults_in(&reads) : hd_in_memory(s.data, s.size);
-            hd_dart *doc = NULL;
+            hd_dump *doc = NULL;
             hd_error err = { 0 };
-            hd_status status = hd_dart_read(in, &options, &doc, &err);
+            hd_status status = hd_read_as(&hd_format_dart, in, &options, &doc, &err);
             if (f.failed && !f.fail_at) fail_msg("a fault too many");
             if (status) assert_true(status == HD_OUT_OF_MEMORY && err.status == status && !doc);
             else writes(doc, s.data, s.size); /* giving back spare room may fail */
-            hd_dart_free(doc);
+            hd_dump_free(doc);
             assert_int_equal(f.live, 0);
             assert_null(f.misuse);
         }
     }
-    hd_dart *doc = read_bytes(s.data, s.size, NULL);
+    hd_dump *doc = read_bytes(s.data, s.size, NULL);
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
         hd_options options = { .allocator = hd__faults_allocator(&f) };
@@ -830,10 +835,10 @@ static void faults_are_survived(void **state) {
         hd_length_table *lengths = NULL;
         hd_library_table *libraries = NULL;
         hd_identity_change *change = NULL;
-        hd_status status[4] = { hd_dart_strings(doc, NULL, &options, &strings, NULL),
-                                hd_dart_lengths(doc, NULL, &options, &lengths, NULL),
-                                hd_dart_libraries(doc, NULL, &options, &libraries, NULL),
-                                hd_dart_diff(doc, doc, NULL, &options, &change, NULL) };
+        hd_status status[4] = { hd_dart_strings(hd_dump_dart(doc), NULL, &options, &strings, NULL),
+                                hd_dart_lengths(hd_dump_dart(doc), NULL, &options, &lengths, NULL),
+                                hd_dart_libraries(hd_dump_dart(doc), NULL, &options, &libraries, NULL),
+                                hd_dart_diff(hd_dump_dart(doc), hd_dump_dart(doc), NULL, &options, &change, NULL) };
         for (int i = 0; i < 4; i++) assert_true(!status[i] || (status[i] == HD_OUT_OF_MEMORY && f.failed));
         assert_true(f.failed == (uint64_t)(status[0] || status[1] || status[2] || status[3]));
         hd_string_table_free(strings);
@@ -846,33 +851,33 @@ static void faults_are_survived(void **state) {
     for (uint64_t at = 1;; at++) {
         hd__write_faults w = { .fail_at = at };
         hd_error err = { 0 };
-        hd_status status = hd_dart_write(doc, NULL, hd__faults_out(&w), &err);
+        hd_status status = hd_dart_write(hd_dump_dart(doc), NULL, hd__faults_out(&w), &err);
         assert_int_equal(w.after, 0);
         assert_true(status == (w.count >= at ? HD_IO : HD_OK) && err.status == status);
         hd__write_faults_free(&w);
         if (!status) break;
     }
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     for (uint64_t limit = 0; limit < 20000; limit += 97) {
         hd_options options = { .limits.max_memory = limit + 1 };
         hd_error err = { 0 };
         doc = NULL;
-        hd_status status = hd_dart_read(hd_in_memory(s.data, s.size), &options, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_dart, hd_in_memory(s.data, s.size), &options, &doc, &err);
         assert_true(!status || status == HD_LIMIT);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
     }
     for (uint64_t most = 1; most < 21; most++) {
         hd_options options = { .limits.max_records = most };
         hd_error err = { 0 };
         doc = NULL;
-        hd_status status = hd_dart_read(hd_in_memory(s.data, s.size), &options, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_dart, hd_in_memory(s.data, s.size), &options, &doc, &err);
         assert_int_equal(status, most < 15 ? HD_LIMIT : HD_OK); /* 15 references */
         if (most == 4) assert_string_equal(err.message, "class 5: more classes than max_records of 4");
         if (most == 11) assert_string_equal(err.message, "object 9: more references than max_records of 11");
-        hd_dart_free(doc);
+        hd_dump_free(doc);
     }
     hd__reads reads = { .data = s.data, .size = s.size, .chunk = 10, .fail_at = 3 };
-    assert_int_equal(hd_dart_read(hd__faults_in(&reads), NULL, &doc, NULL), HD_IO);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd__faults_in(&reads), NULL, &doc, NULL), HD_IO);
     free(s.data);
 }
 
@@ -884,15 +889,15 @@ static void calls_can_be_cancelled(void **state) {
     snap_sample(&s, true);
     hd_options options = { .progress = never };
     hd_error err;
-    hd_dart *doc = read_bytes(s.data, s.size, NULL), *none = NULL;
+    hd_dump *doc = read_bytes(s.data, s.size, NULL), *none = NULL;
     hd_buffer out = { 0 };
-    assert_int_equal(hd_dart_read(hd_in_memory(s.data, s.size), &options, &none, &err), HD_CANCELLED);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory(s.data, s.size), &options, &none, &err), HD_CANCELLED);
     assert_null(none);
-    assert_int_equal(hd_dart_write(doc, &options, hd_out_memory(&out), &err), HD_CANCELLED);
-    assert_int_equal(hd_dart_write_graph(hd_dart_graph(doc), hd_cstr("x"), &options, hd_out_memory(&out), &err),
+    assert_int_equal(hd_dart_write(hd_dump_dart(doc), &options, hd_out_memory(&out), &err), HD_CANCELLED);
+    assert_int_equal(hd_dart_write_graph(hd_dump_graph(doc), hd_cstr("x"), &options, hd_out_memory(&out), &err),
                      HD_CANCELLED);
     hd_buffer_free(&out);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     free(s.data);
 }
 
@@ -902,11 +907,11 @@ static void strings_are_counted(void **state) {
     (void)state;
     snap s = { 0 };
     snap_sample(&s, true);
-    hd_dart *doc = read_bytes(s.data, s.size, NULL);
+    hd_dump *doc = read_bytes(s.data, s.size, NULL);
     hd_string_table *t;
     uint8_t reached[13];
     hd_total live;
-    assert_int_equal(hd_dart_strings(doc, NULL, NULL, &t, NULL), HD_OK);
+    assert_int_equal(hd_dart_strings(hd_dump_dart(doc), NULL, NULL, &t, NULL), HD_OK);
     assert_int_equal(t->count, 3);
     assert_int_equal(t->objects, 4);
     assert_int_equal(t->bytes, 16 + 16 + 300 + 532);
@@ -921,14 +926,14 @@ static void strings_are_counted(void **state) {
     assert_int_equal(t->rows[2].object, 9);
     assert_true(t->rows[2].cut);
     hd_string_table_free(t);
-    assert_int_equal(hd_graph_reach(hd_dart_graph(doc), NULL, 0, NULL, reached, &live, NULL), HD_OK);
-    assert_int_equal(hd_dart_strings(doc, reached, NULL, &t, NULL), HD_OK);
+    assert_int_equal(hd_graph_reach(hd_dump_graph(doc), NULL, 0, NULL, reached, &live, NULL), HD_OK);
+    assert_int_equal(hd_dart_strings(hd_dump_dart(doc), reached, NULL, &t, NULL), HD_OK);
     assert_int_equal(t->count, 2);
     assert_int_equal(t->bytes, 332);
     hd_string_table_free(t);
 
     hd_length_table *lengths;
-    assert_int_equal(hd_dart_lengths(doc, NULL, NULL, &lengths, NULL), HD_OK);
+    assert_int_equal(hd_dart_lengths(hd_dump_dart(doc), NULL, NULL, &lengths, NULL), HD_OK);
     assert_int_equal(lengths->count, 1);
     assert_int_equal(lengths->rows[0].length, 4);
     assert_int_equal(lengths->rows[0].bytes, 32);
@@ -936,7 +941,7 @@ static void strings_are_counted(void **state) {
     hd_length_table_free(lengths);
 
     hd_library_table *libraries;
-    assert_int_equal(hd_dart_libraries(doc, reached, NULL, &libraries, NULL), HD_OK);
+    assert_int_equal(hd_dart_libraries(hd_dump_dart(doc), reached, NULL, &libraries, NULL), HD_OK);
     assert_int_equal(libraries->count, 3);
     is(libraries->rows[0].uri, "package:app/node.dart");
     assert_int_equal(libraries->rows[0].bytes, 40 + 1040 + 20 + 532);
@@ -947,7 +952,7 @@ static void strings_are_counted(void **state) {
     is(libraries->rows[1].name, "dart.core");
     assert_int_equal(libraries->rows[2].objects, 2); /* the root, and what has no class */
     hd_library_table_free(libraries);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     free(s.data);
 }
 
@@ -959,20 +964,20 @@ static void tables_agree_with_brute_force(void **state) {
     for (int round = 0; round < 60; round++) {
         snap s = { 0 };
         model_make(&m, &s, &seed);
-        hd_dart *doc = read_bytes(s.data, s.size, NULL);
+        hd_dump *doc = read_bytes(s.data, s.size, NULL);
         hd_string_table *t;
         hd_length_table *lengths;
         hd_library_table *libraries;
-        assert_int_equal(hd_dart_strings(doc, NULL, NULL, &t, NULL), HD_OK);
-        assert_int_equal(hd_dart_lengths(doc, NULL, NULL, &lengths, NULL), HD_OK);
-        assert_int_equal(hd_dart_libraries(doc, NULL, NULL, &libraries, NULL), HD_OK);
+        assert_int_equal(hd_dart_strings(hd_dump_dart(doc), NULL, NULL, &t, NULL), HD_OK);
+        assert_int_equal(hd_dart_lengths(hd_dump_dart(doc), NULL, NULL, &lengths, NULL), HD_OK);
+        assert_int_equal(hd_dart_libraries(hd_dump_dart(doc), NULL, NULL, &libraries, NULL), HD_OK);
         uint64_t objects = 0, bytes = 0, strings = 0;
         for (uint32_t i = 0; i < t->count; i++) {
             uint64_t n = 0, sum = 0, largest = 0;
             const hd_string_row *r = &t->rows[i];
             for (uint32_t k = 0; k < m.objects; k++) {
-                hd_dart_value d = hd_dart_data(doc, k);
-                uint64_t size = hd_graph_object(hd_dart_graph(doc), k).size;
+                hd_dart_value d = hd_dart_data(hd_dump_dart(doc), k);
+                uint64_t size = hd_graph_object(hd_dump_graph(doc), k).size;
                 if (d.tag != r->data.tag || d.value != r->data.value || !hd_str_equal(d.text, r->data.text)) continue;
                 if (!n++) assert_int_equal(r->object, k);
                 sum += size;
@@ -994,17 +999,17 @@ static void tables_agree_with_brute_force(void **state) {
             objects += libraries->rows[i].objects;
             bytes += libraries->rows[i].bytes;
         }
-        assert_true(objects == m.objects && bytes == hd_graph_summarize(hd_dart_graph(doc)).bytes);
+        assert_true(objects == m.objects && bytes == hd_graph_summarize(hd_dump_graph(doc)).bytes);
         hd_string_table_free(t);
         hd_length_table_free(lengths);
         hd_library_table_free(libraries);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         free(s.data);
     }
 }
 
 /* Snapshots whose objects are of class `class_id` and code `code`, sized by their numbers. */
-static hd_dart *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) {
+static hd_dump *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) {
     snap s = { 0 };
     hd_dart_header_info h = { .class_count = 2 };
     snap_header(&s, &h);
@@ -1016,7 +1021,7 @@ static hd_dart *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) 
         snap_object(&s, what[i][0] ? swapped ? 3 - what[i][0] : what[i][0] : 0, 1u << i % 31, "\0", 1, 0, NULL);
     snap_uleb(&s, 0);
     for (uint32_t i = 0; i < n; i++) snap_uleb(&s, what[i][1]);
-    hd_dart *doc = read_bytes(s.data, s.size, NULL);
+    hd_dump *doc = read_bytes(s.data, s.size, NULL);
     free(s.data);
     return doc;
 }
@@ -1028,10 +1033,10 @@ static void objects_are_followed_by_identity(void **state) {
     static const uint32_t now[] = { HD_NONE, HD_NONE, 1, 0, 2, HD_NONE, 4 };
     uint8_t reached[2][8] = { { 1, 1, 1, 1, 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1 } };
     static const uint32_t then[] = { 3, 2, 4, HD_NONE, 6, HD_NONE, HD_NONE };
-    hd_dart *a = with_codes(7, before, false), *b = with_codes(7, after, true), *none;
+    hd_dump *a = with_codes(7, before, false), *b = with_codes(7, after, true), *none;
     hd_identity_change *c;
     hd_error err;
-    assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b), NULL, NULL, &c, NULL), HD_OK);
     for (uint32_t i = 0; i < 7; i++) {
         assert_int_equal(c->now[i], now[i]);
         assert_int_equal(c->then[i], then[i]);
@@ -1050,34 +1055,35 @@ static void objects_are_followed_by_identity(void **state) {
     assert_false(c->by_chance);
     hd_identity_change_free(c);
     reached[0][3] = reached[1][1] = 0; /* one of three alike; what 2 of the other was */
-    assert_int_equal(hd_dart_diff(a, b, (const uint8_t *const[]){ reached[0], reached[1] }, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b),
+                                  (const uint8_t *const[]){ reached[0], reached[1] }, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->now[2], HD_NONE);
     assert_int_equal(c->now[3], HD_NONE);
     assert_int_equal(c->now[4], 0);
     assert_int_equal(c->kept, 2);
     hd_identity_change_free(c);
-    hd_dart_free(b);
+    hd_dump_free(b);
     none = read_bytes("dartheap\0\0\0\0\0\0\0\0\0", 17, NULL);
-    assert_int_equal(hd_dart_diff(a, none, NULL, NULL, &c, &err), HD_UNSUPPORTED);
+    assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(none), NULL, NULL, &c, &err), HD_UNSUPPORTED);
     assert_string_equal(err.message, "the snapshot after has no identity hash codes");
-    hd_dart_free(none);
-    hd_dart_free(a);
+    hd_dump_free(none);
+    hd_dump_free(a);
 }
 
 static void objects_of_no_class_have_its_name(void **state) {
     (void)state;
     static const uint64_t before[][2] = { { 0, 5 } }, after[][2] = { { 0, 5 }, { 0, 7 } };
-    hd_dart *a = with_codes(1, before, false), *b = with_codes(2, after, false);
+    hd_dump *a = with_codes(1, before, false), *b = with_codes(2, after, false);
     hd_graph_change *classes;
     hd_identity_change *c;
-    assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
-    assert_int_equal(hd_graph_diff(hd_dart_graph(a), hd_dart_graph(b), NULL, NULL, &classes, NULL), HD_OK);
+    assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b), NULL, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_graph_diff(hd_dump_graph(a), hd_dump_graph(b), NULL, NULL, &classes, NULL), HD_OK);
     assert_true(c->count == 1 && classes->count == 1);
     is(c->rows[0].name, "<no class>");
     is(classes->rows[0].name, "<no class>");
     assert_int_equal(c->rows[0].kept, 1);
     hd_identity_change_free(c), hd_graph_change_free(classes);
-    hd_dart_free(a), hd_dart_free(b);
+    hd_dump_free(a), hd_dump_free(b);
 }
 
 /* Codes of another process are others: what agrees does so by chance, and says nothing. */
@@ -1092,19 +1098,20 @@ static void snapshots_of_two_processes_are_told(void **state) {
             codes[0][i][1] = 1000 + i;
             codes[1][i][1] = i < same ? 1000 + i : 5000 + i;
         }
-        hd_dart *a = with_codes(N, (const uint64_t(*)[2])codes[0], false);
-        hd_dart *b = with_codes(N, (const uint64_t(*)[2])codes[1], false);
-        assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
+        hd_dump *a = with_codes(N, (const uint64_t(*)[2])codes[0], false);
+        hd_dump *b = with_codes(N, (const uint64_t(*)[2])codes[1], false);
+        assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b), NULL, NULL, &c, NULL), HD_OK);
         assert_int_equal(c->kept, same);
         assert_int_equal(c->by_chance, same < N / 64);
         hd_identity_change_free(c);
         uint8_t none[N] = { 0 }; /* what is reached does not decide */
-        assert_int_equal(hd_dart_diff(a, b, (const uint8_t *const[]){ none, none }, NULL, &c, NULL), HD_OK);
+        assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b), (const uint8_t *const[]){ none, none }, NULL,
+                                      &c, NULL), HD_OK);
         assert_int_equal(c->kept, 0);
         assert_int_equal(c->by_chance, same < N / 64);
         hd_identity_change_free(c);
-        hd_dart_free(a);
-        hd_dart_free(b);
+        hd_dump_free(a);
+        hd_dump_free(b);
     }
 }
 
@@ -1184,8 +1191,8 @@ static void weak_references_hold_nothing(void **state) {
         object_of(&s, 3, 0, NULL, false);   /* 22 */
         object_of(&s, 3, 0, NULL, false);   /* 23: in the weak array too */
         snap_uleb(&s, 0);
-        hd_dart *doc = read_bytes(s.data, s.size, NULL);
-        const hd_graph *g = hd_dart_graph(doc);
+        hd_dump *doc = read_bytes(s.data, s.size, NULL);
+        const hd_graph *g = hd_dump_graph(doc);
         keeps(s.data, s.size);
         assert_int_equal(hd_graph_summarize(g).references, 32);
         assert_int_equal(hd_graph_summarize(g).weak_references, 1 + 2 * 2 + 2 * 3 + 2);
@@ -1201,7 +1208,7 @@ static void weak_references_hold_nothing(void **state) {
         assert_int_equal(o.kinds[backward ? 1 : 0], HD_REFERENCE_WEAK);
         assert_int_equal(o.references[backward ? 1 : 0], 2);
         hd_dominators_free(d);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         free(s.data);
     }
 }
@@ -1252,8 +1259,8 @@ static void writers_keep_alive_what_is(void **state) {
         hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
         hd_dominators *d, *e;
         hd_buffer out = { 0 };
-        hd_dart *doc = NULL;
-        hd_netcf *netcf = NULL;
+        hd_dump *doc = NULL;
+        hd_dump *netcf = NULL;
         int warnings = 0;
         hd_options options = { .warning = count_warning, .warning_user = &warnings };
         assert_int_equal(hd_graph_add_class(g, &c, NULL, NULL), HD_OK);
@@ -1270,16 +1277,17 @@ static void writers_keep_alive_what_is(void **state) {
                               : hd_netcf_write_graph(g, NULL, &options, hd_out_memory(&out), NULL), HD_OK);
         assert_int_equal(warnings, 1);
         if (dart) doc = read_bytes(out.data, out.size, NULL);
-        else assert_int_equal(hd_netcf_read(hd_in_memory(out.data, out.size), NULL, &netcf, NULL), HD_OK);
-        const hd_graph *h = dart ? hd_dart_graph(doc) : hd_netcf_graph(netcf);
+        else assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(out.data, out.size), NULL, &netcf, NULL),
+                              HD_OK);
+        const hd_graph *h = dart ? hd_dump_graph(doc) : hd_dump_graph(netcf);
         assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
         assert_int_equal(hd_graph_dominators(h, NULL, &e, NULL), HD_OK);
         assert_int_equal(d->bytes, 1 + 2 + 4 + 8 + 16);
         for (uint32_t i = 0; i < 7; i++) assert_int_equal(d->retained[i], e->retained[i + (dart ? 1 : 0)]);
         hd_dominators_free(d);
         hd_dominators_free(e);
-        hd_dart_free(doc);
-        hd_netcf_free(netcf);
+        hd_dump_free(doc);
+        hd_dump_free(netcf);
         hd_buffer_free(&out);
         hd_graph_free(g);
     }
@@ -1316,14 +1324,14 @@ static void other_graphs_become_snapshots(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\nt 1 List\nt 2 Node\no 10 1 100 20 30 99\no 20 2 20 30\no 30 2 8\no 40 1 4 10\n"
                                "r 10 1 0\nr 40 1 2\nr 20 4 0 1\nr 77 0 0\nc x 0\n";
-    hd_netcf *from;
+    hd_dump *from;
     hd_dominators *d, *e;
     hd_buffer out = { 0 };
-    assert_int_equal(hd_netcf_read(hd_in_memory(text, sizeof text - 1), NULL, &from, NULL), HD_OK);
-    const hd_graph *g = hd_netcf_graph(from);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, sizeof text - 1), NULL, &from, NULL), HD_OK);
+    const hd_graph *g = hd_dump_graph(from);
     assert_int_equal(hd_dart_write_graph(g, hd_cstr("x"), NULL, hd_out_memory(&out), NULL), HD_OK);
-    hd_dart *doc = read_bytes(out.data, out.size, NULL);
-    const hd_graph *h = hd_dart_graph(doc);
+    hd_dump *doc = read_bytes(out.data, out.size, NULL);
+    const hd_graph *h = hd_dump_graph(doc);
     keeps(out.data, out.size);
     assert_int_equal(hd_graph_summarize(h).objects, 5);
     assert_int_equal(hd_graph_object(h, 0).reference_count, 3); /* not the weak one */
@@ -1339,21 +1347,22 @@ static void other_graphs_become_snapshots(void **state) {
     }
     hd_dominators_free(d);
     hd_dominators_free(e);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     hd_buffer_free(&out);
-    hd_netcf_free(from);
+    hd_dump_free(from);
 
     snap s = { 0 };              /* fields and libraries go with them */
     snap_sample(&s, false);
     doc = read_bytes(s.data, s.size, NULL);
-    assert_int_equal(hd_dart_write_graph(hd_dart_graph(doc), hd_cstr("again"), NULL, hd_out_memory(&out), NULL), HD_OK);
-    hd_dart *again = read_bytes(out.data, out.size, NULL);
-    is(hd_dart_header(again).name, "again");
-    is(hd_graph_field(hd_dart_graph(again), 3, 2), "right");
-    is(hd_graph_class(hd_dart_graph(again), hd_graph_object(hd_dart_graph(again), 3).class_index).scope,
+    assert_int_equal(hd_dart_write_graph(hd_dump_graph(doc), hd_cstr("again"), NULL, hd_out_memory(&out), NULL),
+                     HD_OK);
+    hd_dump *again = read_bytes(out.data, out.size, NULL);
+    is(hd_dart_header(hd_dump_dart(again)).name, "again");
+    is(hd_graph_field(hd_dump_graph(again), 3, 2), "right");
+    is(hd_graph_class(hd_dump_graph(again), hd_graph_object(hd_dump_graph(again), 3).class_index).scope,
        "package:app/node.dart");
-    hd_dart_free(again);
-    hd_dart_free(doc);
+    hd_dump_free(again);
+    hd_dump_free(doc);
     hd_buffer_free(&out);
     free(s.data);
 }
@@ -1365,13 +1374,13 @@ static void snapshots_can_be_repeated(void **state) {
     snap_sample(&s, true);
     dart_repeat(s.data, s.size, 3, hd_out_memory(&out));
     keeps(out.data, out.size);
-    hd_dart *doc = read_bytes(out.data, out.size, NULL);
+    hd_dump *doc = read_bytes(out.data, out.size, NULL);
     hd_total live;
-    assert_int_equal(hd_graph_summarize(hd_dart_graph(doc)).objects, 36);
-    assert_int_equal(hd_graph_summarize(hd_dart_graph(doc)).bytes, 3 * 2016);
-    assert_int_equal(hd_graph_reach(hd_dart_graph(doc), NULL, 0, NULL, NULL, &live, NULL), HD_OK);
+    assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).objects, 36);
+    assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).bytes, 3 * 2016);
+    assert_int_equal(hd_graph_reach(hd_dump_graph(doc), NULL, 0, NULL, NULL, &live, NULL), HD_OK);
     assert_int_equal(live.objects, 30);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     hd_buffer_free(&out);
     free(s.data);
 }

@@ -12,17 +12,18 @@
 #include "dart.h"
 #include "load.h"
 
-static hd_dart *read_dart(const hd_buffer *out) {
-    hd_dart *doc = NULL;
+static hd_dump *read_dart(const hd_buffer *out) {
+    hd_dump *doc = NULL;
     hd_error err;
-    if (hd_dart_read(hd_in_memory(out->data, out->size), NULL, &doc, &err)) fail_msg("%s, offset %llu", err.message, (unsigned long long)err.offset);
+    if (hd_read_as(&hd_format_dart, hd_in_memory(out->data, out->size), NULL, &doc,
+                   &err)) fail_msg("%s, offset %llu", err.message, (unsigned long long)err.offset);
     return doc;
 }
 
-static hd_dart *written(const hd_graph *g, hd_values values) {
+static hd_dump *written(const hd_graph *g, hd_values values) {
     hd_options options = { .values = &values };
     hd_buffer out = { 0 };
-    hd_dart *doc;
+    hd_dump *doc;
     assert_int_equal(hd_dart_write_graph(g, hd_cstr("heap"), &options, hd_out_memory(&out), NULL), HD_OK);
     doc = read_dart(&out);
     hd_buffer_free(&out);
@@ -63,19 +64,19 @@ static int number(snapshot *s, const char *called, const char *spelled) {
     return n;
 }
 
-static hd_v8 *read_snapshot(const snapshot *s) {
+static hd_dump *read_snapshot(const snapshot *s) {
     char *text = malloc(32768);
-    hd_v8 *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err;
     sprintf(text, META "\"node_count\":%d,\"edge_count\":%d},\"nodes\":[%s],\"edges\":[%s],\"strings\":[%s]}", s->count,
             s->edge_count, s->nodes, s->edges, s->names);
-    if (hd_v8_read(hd_in_memory(text, strlen(text)), NULL, &doc, &err)) fail_msg("%s", err.message);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), NULL, &doc, &err)) fail_msg("%s", err.message);
     free(text);
     return doc;
 }
 
-static void is_string(const hd_dart *doc, int node, uint32_t tag, uint64_t length, const char *bytes, size_t size) {
-    hd_dart_value v = hd_dart_data(doc, (uint32_t)node + 1);
+static void is_string(const hd_dump *doc, int node, uint32_t tag, uint64_t length, const char *bytes, size_t size) {
+    hd_dart_value v = hd_dart_data(hd_dump_dart(doc), (uint32_t)node + 1);
     assert_int_equal(v.tag, tag);
     assert_int_equal(v.value, length);
     assert_int_equal(v.text.len, size);
@@ -85,7 +86,7 @@ static void is_string(const hd_dart *doc, int node, uint32_t tag, uint64_t lengt
 static void strings_keep_their_text(void **state) {
     (void)state;
     snapshot s = { .count = 0 };
-    hd_v8 *v8;
+    hd_dump *v8;
     node(&s, SYNTHETIC, "", NULL, 0);
     int plain = node(&s, STRING, "hello", NULL, 0), empty = node(&s, STRING, "", NULL, 0);
     int latin = node(&s, STRING, "caf\\u00e9\\n\\u0000\xc3\xbf", NULL, 0);
@@ -95,7 +96,7 @@ static void strings_keep_their_text(void **state) {
     int text = node(&s, STRING, "abc", "length", s.count + 1); /* no length: not a number */
     node(&s, STRING, "5000", NULL, 0);
     v8 = read_snapshot(&s);
-    hd_dart *doc = written(hd_v8_graph(v8), hd_v8_values(v8));
+    hd_dump *doc = written(hd_dump_graph(v8), hd_v8_values(hd_dump_v8(v8)));
     is_string(doc, plain, HD_DART_LATIN1, 5, "hello", 5);
     is_string(doc, empty, HD_DART_LATIN1, 0, "", 0);
     is_string(doc, latin, HD_DART_LATIN1, 7, "caf\xe9\n\0\xff", 7);
@@ -103,8 +104,8 @@ static void strings_keep_their_text(void **state) {
     is_string(doc, half, HD_DART_UTF16, 2, "x\0\x3c\xd8", 4);
     is_string(doc, cut, HD_DART_LATIN1, 5000, "abc", 3);
     is_string(doc, text, HD_DART_LATIN1, 3, "abc", 3);
-    hd_dart_free(doc);
-    hd_v8_free(v8);
+    hd_dump_free(doc);
+    hd_dump_free(v8);
 }
 
 static void numbers_keep_their_value(void **state) {
@@ -132,23 +133,23 @@ static void numbers_keep_their_value(void **state) {
         for (int i = 0; i < WHOLE; i++) number(&s, "smi number", whole[i].text);
         first[2] = s.count;
         for (int i = 0; i < NONE; i++) number(&s, "(number)", none[i]);
-        hd_v8 *v8 = read_snapshot(&s);
-        hd_dart *doc = written(hd_v8_graph(v8), hd_v8_values(v8));
+        hd_dump *v8 = read_snapshot(&s);
+        hd_dump *doc = written(hd_dump_graph(v8), hd_v8_values(hd_dump_v8(v8)));
         for (int i = 0; i < REALS; i++) {
-            hd_dart_value v = hd_dart_data(doc, (uint32_t)(first[0] + 2 * i) + 1);
+            hd_dart_value v = hd_dart_data(hd_dump_dart(doc), (uint32_t)(first[0] + 2 * i) + 1);
             assert_int_equal(v.tag, HD_DART_DOUBLE);
             if (isnan(reals[i].value)) assert_true(isnan(v.number));
             else assert_memory_equal(&v.number, &reals[i].value, 8);
         }
         for (int i = 0; i < WHOLE; i++) {
-            hd_dart_value v = hd_dart_data(doc, (uint32_t)(first[1] + 2 * i) + 1);
+            hd_dart_value v = hd_dart_data(hd_dump_dart(doc), (uint32_t)(first[1] + 2 * i) + 1);
             assert_int_equal(v.tag, HD_DART_INTEGER);
             assert_int_equal((int64_t)v.value, whole[i].value);
         }
         for (int i = 0; i < NONE; i++)
-            assert_int_equal(hd_dart_data(doc, (uint32_t)(first[2] + 2 * i) + 1).tag, HD_DART_NO_DATA);
-        hd_dart_free(doc);
-        hd_v8_free(v8);
+            assert_int_equal(hd_dart_data(hd_dump_dart(doc), (uint32_t)(first[2] + 2 * i) + 1).tag, HD_DART_NO_DATA);
+        hd_dump_free(doc);
+        hd_dump_free(v8);
     }
     setlocale(LC_NUMERIC, "C");
 }
@@ -165,8 +166,8 @@ static void names_and_lengths_go_with_them(void **state) {
     int other = node(&s, OBJECT, "Box", "length", s.count + 1);
     number(&s, "int", "12");
     int null = node(&s, NATIVE, "null", NULL, 0), yes = node(&s, 0, "true", NULL, 0), no = node(&s, 0, "false", NULL, 0);
-    hd_v8 *v8 = read_snapshot(&s);
-    hd_dart *doc = written(hd_v8_graph(v8), hd_v8_values(v8));
+    hd_dump *v8 = read_snapshot(&s);
+    hd_dump *doc = written(hd_dump_graph(v8), hd_v8_values(hd_dump_v8(v8)));
     is_string(doc, function, HD_DART_NAME, 0, "readAll", 7);
     is_string(doc, plain, HD_DART_NO_DATA, 0, "", 0);
     is_string(doc, element, HD_DART_NAME, 0, "<li id=\"a\">", 11);
@@ -176,8 +177,8 @@ static void names_and_lengths_go_with_them(void **state) {
     is_string(doc, null, HD_DART_NULL, 0, "", 0);
     is_string(doc, yes, HD_DART_BOOL, 1, "", 0);
     is_string(doc, no, HD_DART_BOOL, 0, "", 0);
-    hd_dart_free(doc);
-    hd_v8_free(v8);
+    hd_dump_free(doc);
+    hd_dump_free(v8);
 }
 
 /* All that a Dart snapshot says of its objects is in what is written of its graph. */
@@ -188,29 +189,29 @@ static void dart_values_are_written_again(void **state) {
         hd_dump *dump = NULL;
         snap_sample(&s, identities);
         assert_int_equal(hd_read_memory(s.data, s.size, NULL, &dump, NULL), HD_OK);
-        const hd_dart *from = hd_dump_dart(dump);
-        uint32_t n = (uint32_t)hd_graph_summarize(hd_dart_graph(from)).objects;
-        hd_dart *doc = written(hd_dart_graph(from), hd_dump_values(dump));
-        hd_dart_header_info h = hd_dart_header(doc);
+        uint32_t n = (uint32_t)hd_graph_summarize(hd_dump_graph(dump)).objects;
+        hd_dump *doc = written(hd_dump_graph(dump), hd_dump_values(dump));
+        hd_dart_header_info h = hd_dart_header(hd_dump_dart(doc));
         uint64_t shallow = 0;
-        assert_int_equal(hd_graph_summarize(hd_dart_graph(doc)).objects, n + 1);
+        assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).objects, n + 1);
         for (uint32_t i = 0; i < n; i++) {
-            hd_dart_value a = hd_dart_data(from, i), b = hd_dart_data(doc, i + 1);
+            hd_dart_value a = hd_dart_data(hd_dump_dart(dump), i), b = hd_dart_data(hd_dump_dart(doc), i + 1);
             assert_int_equal(a.tag, b.tag);
             assert_int_equal(a.value, b.value);
             assert_memory_equal(&a.number, &b.number, sizeof a.number);
             assert_true(hd_str_equal(a.text, b.text));
-            assert_int_equal(hd_dart_shallow(from, i), hd_dart_shallow(doc, i + 1));
-            assert_int_equal(hd_graph_object(hd_dart_graph(from), i).size, hd_graph_object(hd_dart_graph(doc), i + 1).size);
-            assert_int_equal(hd_dart_identity(from, i), hd_dart_identity(doc, i + 1));
-            shallow += hd_dart_shallow(from, i);
+            assert_int_equal(hd_dart_shallow(hd_dump_dart(dump), i), hd_dart_shallow(hd_dump_dart(doc), i + 1));
+            assert_int_equal(hd_graph_object(hd_dump_graph(dump), i).size,
+                             hd_graph_object(hd_dump_graph(doc), i + 1).size);
+            assert_int_equal(hd_dart_identity(hd_dump_dart(dump), i), hd_dart_identity(hd_dump_dart(doc), i + 1));
+            shallow += hd_dart_shallow(hd_dump_dart(dump), i);
         }
         assert_int_equal(h.has_identity, identities);
         assert_int_equal(h.shallow_size, shallow);
         assert_true(h.capacity >= h.shallow_size);
         assert_int_equal(h.external_size, 1016);
         assert_int_equal(h.external_count, 2);
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         hd_dump_free(dump);
         free(s.data);
     }
@@ -241,18 +242,18 @@ static void values_of_a_program_are_written(void **state) {
     static const uint32_t tags[] = { HD_DART_NO_DATA, HD_DART_NULL, HD_DART_BOOL, HD_DART_INTEGER, HD_DART_DOUBLE,
                                      HD_DART_UTF16, HD_DART_LENGTH, HD_DART_NAME, HD_DART_NO_DATA, HD_DART_NO_DATA };
     hd_graph *g = ten_objects();
-    hd_dart *doc = written(g, (hd_values){ give, NULL });
+    hd_dump *doc = written(g, (hd_values){ give, NULL });
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(hd_dart_data(doc, i + 1).tag, tags[i]);
-        assert_int_equal(hd_graph_object(hd_dart_graph(doc), i + 1).size, 8);
-        assert_int_equal(hd_dart_shallow(doc, i + 1), i % 2 ? 8 : 5);
-        assert_true(hd_dart_identity(doc, i + 1) == UINT64_MAX);
+        assert_int_equal(hd_dart_data(hd_dump_dart(doc), i + 1).tag, tags[i]);
+        assert_int_equal(hd_graph_object(hd_dump_graph(doc), i + 1).size, 8);
+        assert_int_equal(hd_dart_shallow(hd_dump_dart(doc), i + 1), i % 2 ? 8 : 5);
+        assert_true(hd_dart_identity(hd_dump_dart(doc), i + 1) == UINT64_MAX);
     }
     is_string(doc, HD_VALUE_STRING, HD_DART_UTF16, 8, "\xfd\xff\xfd\xff(\0\x3c\xd8\xfd\xff\xfd\xff\xfd\xff\xfd\xff", 16);
-    hd_dart_free(doc);
+    hd_dump_free(doc);
     doc = written(g, (hd_values){ NULL, NULL });
-    assert_false(hd_dart_header(doc).has_identity);
-    hd_dart_free(doc);
+    assert_false(hd_dart_header(hd_dump_dart(doc)).has_identity);
+    hd_dump_free(doc);
     hd_graph_free(g);
 }
 
@@ -308,24 +309,23 @@ static void real_strings_and_numbers_are_equal(void **state) {
         uint32_t strings = 0, numbers = 0;
         load(files[k], &data, &size);
         assert_int_equal(hd_read_memory(data, size, NULL, &dump, NULL), HD_OK);
-        const hd_v8 *v8 = hd_dump_v8(dump);
-        const hd_graph *g = hd_v8_graph(v8);
-        hd_dart *doc = written(g, hd_dump_values(dump));
+        const hd_graph *g = hd_dump_graph(dump);
+        hd_dump *doc = written(g, hd_dump_values(dump));
         for (uint32_t o = 0; o < hd_graph_object_count(g); o++) {
-            hd_dart_value v = hd_dart_data(doc, o + 1);
+            hd_dart_value v = hd_dart_data(hd_dump_dart(doc), o + 1);
             char text[4096];
-            if (hd_str_equal(hd_v8_type(v8, o), hd_cstr("string"))) {
+            if (hd_str_equal(hd_v8_type(hd_dump_v8(dump), o), hd_cstr("string"))) {
                 size_t n = hd_dart_utf8(&v, text, sizeof text);
                 assert_true(v.tag == HD_DART_LATIN1 || v.tag == HD_DART_UTF16);
-                assert_true(n <= sizeof text && hd_str_equal((hd_str){ text, n }, hd_v8_name(v8, o)));
+                assert_true(n <= sizeof text && hd_str_equal((hd_str){ text, n }, hd_v8_name(hd_dump_v8(dump), o)));
                 strings++;
-            } else if (hd_str_equal(hd_v8_type(v8, o), hd_cstr("number"))) {
+            } else if (hd_str_equal(hd_v8_type(hd_dump_v8(dump), o), hd_cstr("number"))) {
                 numbers += v.tag == HD_DART_INTEGER || v.tag == HD_DART_DOUBLE;
             }
         }
         assert_true(strings > 50);
         assert_int_equal(numbers, k ? 0 : 8); /* the edges of the others were left out */
-        hd_dart_free(doc);
+        hd_dump_free(doc);
         hd_dump_free(dump);
         free(data);
     }

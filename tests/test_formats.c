@@ -136,7 +136,7 @@ static hd_status read_tally(hd_dump *dump, hd_in in, const hd_options *options, 
 }
 
 static const hd_format tallies = { "tally", "a tally", detect_tally, read_tally, free_tally, graph_of_tally, write_tally,
-                                   write_heaps_as_tally, NULL, HD_LACKS_TYPES | HD_LACKS_BLOCKS, NULL, NULL, NULL };
+                                   write_heaps_as_tally, NULL, HD_LACKS_TYPES | HD_LACKS_BLOCKS, NULL, NULL, NULL, 0 };
 
 static const char text[] = "tally\n120 main;f\n=5000 rss\n30 main\n@24\n8 main;f\n@16\n";
 
@@ -334,8 +334,8 @@ static hd_status read_nothing(hd_dump *dump, hd_in in, const hd_options *options
 
 static void the_surest_row_reads_and_of_equals_the_callers_first(void **state) {
     (void)state;
-    static const hd_format own[] = { { "first", NULL, detect_brackets, read_nothing, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL },
-                                     { "second", NULL, detect_brackets, read_nothing, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL } };
+    static const hd_format own[] = { { "first", NULL, detect_brackets, read_nothing, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 },
+                                     { "second", NULL, detect_brackets, read_nothing, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 } };
     hd_options options = { .formats = own, .format_count = 2 };
     int trace = hd_format_at(0)->detect((const uint8_t *)"[]", 2);
     assert_in_range(trace, 2, 99);

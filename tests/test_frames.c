@@ -4,8 +4,8 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../examples/heapdump/frames.c"
-#include "../examples/heapdump/hidden.c"
+#include "../examples/heapdump/screen/frames.c"
+#include "../examples/heapdump/screen/hidden.c"
 
 void *needed(void *memory) {
     if (!memory) abort();

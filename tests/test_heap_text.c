@@ -488,6 +488,23 @@ static void damage_is_withstood(void **state) {
     stands_faults(&format, symbols, sizeof symbols - 1);
 }
 
+static void malformed_numbers_are_refused(void **state) {
+    (void)state;
+    stands_malformed(&format, "heap profile: ?: ? [?: ?] @ heapprofile\n?: ? [?: ?] @ 0x?\n");
+    stands_malformed(&format, "heap_v2/16\n  t*: ?: ? [?: ?]\n@ 0x?\n  t*: ?: ? [?: ?]\n\nMAPPED_LIBRARIES:\n");
+}
+
+static int put_stack(char *to, size_t room, int i) {
+    return snprintf(to, room, "1: 8 [2: 16] @ 0x%x 0x%x 0x%x\n", 0x401000 + i, 0x501000 + 7 * i, 0x601000 + i % 97);
+}
+
+static void limits_bind(void **state) {
+    (void)state;
+    char *text = long_text("heap profile: 5000: 40000 [10000: 80000] @ heapprofile\n", "\nMAPPED_LIBRARIES:\n", 5000, put_stack);
+    stands_limits(&format, text, strlen(text));
+    free(text);
+}
+
 /* Claims take no memory. */
 static void claims_are_not_believed(void **state) {
     (void)state;
@@ -517,6 +534,8 @@ int main(void) {
         cmocka_unit_test(a_full_file_is_told),
         cmocka_unit_test(frames_in_common_are_the_same),
         cmocka_unit_test(damage_is_withstood),
+        cmocka_unit_test(limits_bind),
+        cmocka_unit_test(malformed_numbers_are_refused),
         cmocka_unit_test(claims_are_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,23 @@ static void damage_is_withstood(void **state) {
     stands_damage(&format, old, sizeof old - 1, 300000);
 }
 
+static void malformed_numbers_are_refused(void **state) {
+    (void)state;
+    stands_malformed(&format, "v 10400 3\nX ./app\nI 1000 5e2991\ns 1 f\ni ? 1 1 1 ?\nt ? 0\na ? ?\n+ 0\nc ?\n- 0\n");
+}
+
+static int put_site(char *to, size_t room, int i) {
+    return snprintf(to, room, "s %x function%d\ni %x 1 %x\nt %x 0\na 10 %x\n+ %x\n", snprintf(NULL, 0, "function%d", i), i, 4096 + i, i + 3,
+                    i + 1, i + 1, i);
+}
+
+static void limits_bind(void **state) {
+    (void)state;
+    char *text = long_text("v 10400 3\nX ./app\ns 9 libapp.so\ns 9 leak(int)\n", "", 5000, put_site);
+    stands_limits(&format, text, strlen(text));
+    free(text);
+}
+
 /* Names that would be kept once for each line of their file are not: memory follows the input, as time does. */
 static void long_names_and_chains_are_linear(void **state) {
     (void)state;
@@ -312,6 +329,8 @@ int main(void) {
         cmocka_unit_test(other_files_are_told),
         cmocka_unit_test(older_versions_are_read),
         cmocka_unit_test(damage_is_withstood),
+        cmocka_unit_test(limits_bind),
+        cmocka_unit_test(malformed_numbers_are_refused),
         cmocka_unit_test(long_names_and_chains_are_linear),
         cmocka_unit_test(one_address_has_so_many_functions),
     };

@@ -250,7 +250,7 @@ static void a_window_grows_to_what_is_there(void **state) {
 static void the_reporter_counts_what_lenient_reading_leaves_out(void **state) {
     hd_error bad = { .status = HD_MALFORMED, .offset = 7, .message = "no" }, full = { .status = HD_LIMIT }, err = { 0 };
     hd_options options = { .lenient = true };
-    hd_reporter strict = hd__reporter_make(NULL), lenient = hd__reporter_make(&options);
+    hd_reporter strict = hd__report_begin(NULL), lenient = hd__report_begin(&options);
     (void)state;
     assert_int_equal(hd_report(&strict, &bad, &err), HD_MALFORMED);
     assert_int_equal(err.offset, 7);
@@ -422,11 +422,11 @@ static void stdio_files_are_written(void **state) {
 /* Random pieces through a sink; what it returned. */
 static hd_status through_sink(hd_out out, char *text, size_t size, uint64_t seed) {
     hd_sink s;
-    hd__sink_begin(&s, out);
+    hd_sink_begin(&s, out);
     for (size_t at = 0; at < size;) {
         size_t n = hd__test_below(&seed, hd__test_below(&seed, 4) ? 300 : 9000);
         if (n > size - at) n = size - at;
-        hd__sink_put(&s, text + at, n);
+        hd_sink_put(&s, text + at, n);
         at += n;
     }
     return hd__sink_flush(&s);
@@ -444,17 +444,44 @@ static void a_sink_gathers_writes(void **state) {
     assert_memory_equal(w.data, text, sizeof text);
     assert_true(w.count < 60);
     hd__write_faults_free(&w);
-    hd__sink_begin(&s, hd__faults_out(&w));
+    hd_sink_begin(&s, hd__faults_out(&w));
     assert_int_equal(hd__sink_flush(&s), HD_OK);
     assert_int_equal(w.count, 0); /* nothing to write, nothing written */
     hd__sink_pad(&s, 3);
-    hd__sink_str(&s, hd_cstr("x"));
+    hd_sink_str(&s, hd_cstr("x"));
     assert_int_equal(hd__sink_flush(&s), HD_OK);
     assert_int_equal(hd__sink_flush(&s), HD_OK);
     assert_int_equal(w.count, 1);
     assert_int_equal(w.size, 4);
     assert_memory_equal(w.data, "   x", 4);
     hd__write_faults_free(&w);
+}
+
+static void a_sink_writes_text(void **state) {
+    static const char expected[] = "a\0b, 0 18446744073709551615 ffffffffffffffff \"\\\"\\u000a\"";
+    hd_buffer b = { 0 };
+    hd_error err = { 0 };
+    hd_sink s;
+    (void)state;
+    hd_sink_begin(&s, hd_out_memory(&b));
+    hd_sink_put(&s, "a\0b", 3);
+    hd_sink_cstr(&s, ", ");
+    hd_sink_number(&s, 0, 10);
+    hd_sink_str(&s, hd_cstr(" "));
+    hd_sink_number(&s, UINT64_MAX, 10);
+    hd_sink_cstr(&s, " ");
+    hd_sink_number(&s, UINT64_MAX, 16);
+    hd_sink_cstr(&s, " ");
+    hd_json_quote(&s, hd_cstr("\"\n"));
+    assert_int_equal(b.size, 0);
+    assert_int_equal(hd_sink_end(&s, "a text", &err), HD_OK);
+    assert_int_equal(b.size, sizeof expected - 1);
+    assert_memory_equal(b.data, expected, sizeof expected - 1);
+    hd_buffer_free(&b);
+    hd_sink_begin(&s, hd_out_callback(NULL, NULL));
+    hd_sink_cstr(&s, "x");
+    assert_int_equal(hd_sink_end(&s, "a text", &err), HD_INVALID);
+    assert_string_equal(err.message, "writing a text failed");
 }
 
 static void a_failed_write_sticks(void **state) {
@@ -966,7 +993,7 @@ int main(void) {
         T(the_reporter_counts_what_lenient_reading_leaves_out), T(files_open),
         T(pipes_and_devices_are_read_as_they_come), T(what_does_not_open_is_named),
         T(a_buffer_grows_and_stays_whole), T(a_buffer_is_used_again), T(stdio_files_are_written),
-        T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
+        T(a_sink_gathers_writes), T(a_sink_writes_text), T(a_failed_write_sticks), T(a_file_appears_when_committed),
         T(a_discarded_file_leaves_nothing), T(a_new_file_replaces_an_old_one),
         T(a_link_stays_and_its_file_keeps_its_permissions), T(a_pipe_is_written_to),
         T(a_pipe_without_a_name_is_written_to),

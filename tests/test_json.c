@@ -30,14 +30,14 @@ static hd_status pull_all(hd_in in, hd__mem *m, uint32_t max_depth, uint64_t *ch
     hd_status status = hd__pull_open(&p, m, in, max_depth, err);
     while (!status) {
         hd_str s = { NULL, 0 };
-        hd__number number;
+        hd__pull_digits number;
         token = hd__pull_next(&p);
-        assert_true((token == HD__T_ERROR) == (p.status != HD_OK));
+        assert_true((token == HD__TOKEN_ERROR) == (p.status != HD_OK));
         if ((status = p.status)) break;
         add(trace, &"?EC{[)KSNtfn"[token], 1);
-        if (token == HD__T_END || token == HD__T_CUT) break;
-        if (token < HD__T_KEY || token > HD__T_NUMBER || (choose && hd__test_below(choose, 2))) continue;
-        if (token == HD__T_NUMBER) {
+        if (token == HD__TOKEN_END || token == HD__TOKEN_CUT) break;
+        if (token < HD__TOKEN_KEY || token > HD__TOKEN_NUMBER || (choose && hd__test_below(choose, 2))) continue;
+        if (token == HD__TOKEN_NUMBER) {
             hd__pull_number(&p, &number);
             s.data = number.text;
             s.len = number.len;
@@ -49,7 +49,7 @@ static hd_status pull_all(hd_in in, hd__mem *m, uint32_t max_depth, uint64_t *ch
         if (!choose) add_str(trace, "("), add(trace, s.data, s.len), add_str(trace, ")");
     }
     if (p.status) {
-        assert_int_equal(hd__pull_next(&p), HD__T_ERROR); /* and stays so */
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_ERROR); /* and stays so */
         assert_int_equal(p.status, status);
     }
     hd__pull_close(&p);
@@ -101,8 +101,8 @@ static void unread_text_is_passed_over(void **state) {
     hd__token token;
     static const char odd[] = "[\"\\q\",\"\\u12\",1.2.3,\"\\\"\"]";
     assert_int_equal(hd__pull_open(&p, &m, hd_in_memory(odd, sizeof odd - 1), 0, NULL), HD_OK);
-    while ((token = hd__pull_next(&p)) > HD__T_CUT) add(&trace, &"?EC{[)KSNtfn"[token], 1);
-    assert_int_equal(token, HD__T_END);
+    while ((token = hd__pull_next(&p)) > HD__TOKEN_CUT) add(&trace, &"?EC{[)KSNtfn"[token], 1);
+    assert_int_equal(token, HD__TOKEN_END);
     assert_text(&trace, "[SSNS)", 6);
     hd__pull_close(&p);
     hd__write_faults_free(&trace);
@@ -257,9 +257,9 @@ static void long_text_that_is_not_kept_takes_no_memory(void **state) {
         hd_str key;
         int tokens = 0;
         assert_int_equal(hd__pull_open(&p, &m, hd__faults_in(&r), 0, NULL), HD_OK);
-        for (hd__token token; (token = hd__pull_next(&p)) != HD__T_END; tokens++) {
-            assert_int_not_equal(token, HD__T_ERROR);
-            if (kind == 4 && token == HD__T_KEY) {
+        for (hd__token token; (token = hd__pull_next(&p)) != HD__TOKEN_END; tokens++) {
+            assert_int_not_equal(token, HD__TOKEN_ERROR);
+            if (kind == 4 && token == HD__TOKEN_KEY) {
                 assert_true(hd__pull_key(&p, &key));
                 assert_int_equal(key.len, 64);
             }
@@ -300,17 +300,17 @@ static void keys_are_told_apart_by_their_beginning(void **state) {
             hd__pull p;
             hd_str s;
             assert_int_equal(hd__pull_open(&p, &m, chunk ? hd__faults_in(&r) : hd_in_memory(json, size), 0, NULL), HD_OK);
-            assert_int_equal(hd__pull_next(&p), HD__T_OBJECT);
-            assert_int_equal(hd__pull_next(&p), HD__T_KEY);
+            assert_int_equal(hd__pull_next(&p), HD__TOKEN_OBJECT);
+            assert_int_equal(hd__pull_next(&p), HD__TOKEN_KEY);
             assert_true(hd__pull_key(&p, &s));
             size_t whole = length ? length : 1;
             assert_true(whole <= 64 ? s.len == whole : s.len >= 64 && s.len <= whole);
             assert_memory_equal(s.data, json + 2, s.len);
-            assert_int_equal(hd__pull_next(&p), HD__T_STRING);
+            assert_int_equal(hd__pull_next(&p), HD__TOKEN_STRING);
             assert_true(hd__pull_string(&p, &s)); /* whole again */
             assert_int_equal(s.len, whole);
-            assert_int_equal(hd__pull_next(&p), HD__T_CLOSE);
-            assert_int_equal(hd__pull_next(&p), HD__T_END);
+            assert_int_equal(hd__pull_next(&p), HD__TOKEN_CLOSE);
+            assert_int_equal(hd__pull_next(&p), HD__TOKEN_END);
             hd__pull_close(&p);
         }
     }
@@ -406,18 +406,18 @@ static void values_are_skipped_whole(void **state) {
     for (size_t i = 0; i < COUNT(values); i++) {
         size_t size = (size_t)snprintf(json, sizeof json, "[%s,7]", values[i]);
         hd__pull p;
-        hd__number number;
+        hd__pull_digits number;
         assert_int_equal(hd__pull_open(&p, &m, hd_in_memory(json, size), 0, NULL), HD_OK);
-        assert_int_equal(hd__pull_next(&p), HD__T_ARRAY);
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_ARRAY);
         assert_true(hd__pull_skip(&p, hd__pull_next(&p)));
-        assert_int_equal(hd__pull_next(&p), HD__T_NUMBER);
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_NUMBER);
         hd__pull_number(&p, &number);
         assert_string_equal(number.text, "7");
-        assert_int_equal(hd__pull_next(&p), HD__T_CLOSE);
-        assert_int_equal(hd__pull_next(&p), HD__T_END);
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_CLOSE);
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_END);
         hd__pull_close(&p);
     }
-    assert_false(hd__pull_skip(&(hd__pull){ .status = HD_MALFORMED }, HD__T_ERROR));
+    assert_false(hd__pull_skip(&(hd__pull){ .status = HD_MALFORMED }, HD__TOKEN_ERROR));
 }
 
 static void skipping_a_cut_array_ends(void **state) {
@@ -441,13 +441,13 @@ static void tokens_know_where_they_began(void **state) {
         hd__token token;
         uint64_t last = 0;
         assert_int_equal(hd__pull_open(&p, &m, hd__faults_in(&r), 0, NULL), HD_OK);
-        while ((token = hd__pull_next(&p)) != HD__T_END) {
+        while ((token = hd__pull_next(&p)) != HD__TOKEN_END) {
             hd_str s;
             assert_non_null(strchr((const char *[]){ "", "", "", "{", "[", "]}", "\"", "\"", "-123456789", "t", "f", "n" }[token],
                                    every_token[p.token_offset]));
             assert_true(p.token_offset > last);
             last = p.token_offset;
-            if ((token == HD__T_KEY || token == HD__T_STRING) && hd__test_below(&seed, 2)) assert_true(hd__pull_string(&p, &s));
+            if ((token == HD__TOKEN_KEY || token == HD__TOKEN_STRING) && hd__test_below(&seed, 2)) assert_true(hd__pull_string(&p, &s));
         }
         hd__pull_close(&p);
     }

@@ -18,15 +18,15 @@ static void bits_are_the_same_with_and_without_vectors(void **state) {
     (void)state;
     static const char interesting[] = "\"\\{}[]vM :,;[{}]|\x7b\x7d\x5b\x5d\xfb\xfd\xdb\xdd\x01";
     for (int round = 0; round < 20000; round++) {
-        uint8_t text[3 * HD__BLOCK];
-        hd__bits found[3], expected[3];
+        uint8_t text[3 * HD__SCAN_BLOCK];
+        hd__scan_bits found[3], expected[3];
         for (size_t i = 0; i < sizeof text; i++)
             text[i] = rnd(3) ? (uint8_t)interesting[rnd(sizeof interesting - 1)] : (uint8_t)rnd(256);
-        hd__bits_of(text, 3, found);
-        for (size_t i = 0; i < 3; i++) hd__bits_plain(text + i * HD__BLOCK, &expected[i]);
+        hd__scan_bits_of(text, 3, found);
+        for (size_t i = 0; i < 3; i++) hd__scan_bits_plain(text + i * HD__SCAN_BLOCK, &expected[i]);
         assert_memory_equal(found, expected, sizeof found);
 #if defined(HD__SSE2)
-        for (size_t i = 0; i < 3; i++) hd__bits_sse2(text + i * HD__BLOCK, &found[i]);
+        for (size_t i = 0; i < 3; i++) hd__scan_bits_sse2(text + i * HD__SCAN_BLOCK, &found[i]);
         assert_memory_equal(found, expected, sizeof found);
 #endif
     }
@@ -80,10 +80,10 @@ static outcome passed(const char *text, size_t size, size_t chunk, bool tokens) 
     assert_int_equal(hd__pull_open(&p, &mem, chunk ? hd__faults_in(&reads) : hd_in_memory(text, size), 100, &err), HD_OK);
     hd__token token = hd__pull_next(&p);
     if (tokens) {
-        o.ok = token != HD__T_ERROR;
+        o.ok = token != HD__TOKEN_ERROR;
         while (o.ok && p.depth) {
             token = hd__pull_next(&p);
-            o.ok = token != HD__T_ERROR && token != HD__T_CUT;
+            o.ok = token != HD__TOKEN_ERROR && token != HD__TOKEN_CUT;
         }
     } else {
         o.ok = hd__pull_skip(&p, token);

@@ -11,17 +11,17 @@
 #include "long.h"
 #include "memprof.h"
 
-static hd_memprof *read_bytes(const void *data, size_t size, const hd_options *options) {
-    hd_memprof *doc = NULL;
+static hd_dump *read_bytes(const void *data, size_t size, const hd_options *options) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_memprof_read(hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
+    if (mp_read(hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
     return doc;
 }
 
-static void writes(const hd_memprof *doc, const void *data, size_t size) {
+static void writes(const hd_dump *doc, const void *data, size_t size) {
     hd_buffer out = { 0 };
     hd_error err = { 0 };
-    if (hd_memprof_write(doc, NULL, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
+    if (hd_memprof_write(hd_dump_memprof(doc), NULL, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
     assert_int_equal(out.size, size);
     if (size) assert_memory_equal(out.data, data, size);
     hd_buffer_free(&out);
@@ -30,38 +30,38 @@ static void writes(const hd_memprof *doc, const void *data, size_t size) {
 /* Read and written back, from memory and in pieces. */
 static void keeps(const void *data, size_t size) {
     static const size_t pieces[] = { 0, 1, 7 };
-    hd_memprof *doc = read_bytes(data, size, NULL);
+    hd_dump *doc = read_bytes(data, size, NULL);
     writes(doc, data, size);
-    assert_int_equal(hd_memprof_warning_count(doc), 0);
-    hd_memprof_free(doc);
+    assert_int_equal(hd_dump_warning_count(doc), 0);
+    hd_dump_free(doc);
     for (size_t i = 0; i < 3; i++) {
         hd__reads reads = { .data = data, .size = size, .chunk = pieces[i] };
-        assert_int_equal(hd_memprof_read(hd__faults_in(&reads), NULL, &doc, NULL), HD_OK);
+        assert_int_equal(mp_read(hd__faults_in(&reads), NULL, &doc, NULL), HD_OK);
         writes(doc, data, size);
-        hd_memprof_free(doc);
+        hd_dump_free(doc);
     }
 }
 
 /* Reading fails like this, and leniently does not. */
 static void is_bad(const void *data, size_t size, hd_status status, uint64_t offset, const char *message) {
-    hd_memprof *doc = (hd_memprof *)&status;
+    hd_dump *doc = (hd_dump *)&status;
     hd_error err = { 0 };
-    assert_int_equal(hd_memprof_read(hd_in_memory(data, size), NULL, &doc, &err), status);
+    assert_int_equal(mp_read(hd_in_memory(data, size), NULL, &doc, &err), status);
     assert_ptr_equal(doc, &status);
     if (!strstr(err.message, message)) fail_msg("'%s' has no '%s'", err.message, message);
     assert_int_equal(err.offset, offset);
     assert_int_equal(err.status, status);
     hd__reads reads = { .data = data, .size = size, .chunk = 5 };
-    assert_int_equal(hd_memprof_read(hd__faults_in(&reads), NULL, &doc, &err), status);
+    assert_int_equal(mp_read(hd__faults_in(&reads), NULL, &doc, &err), status);
     assert_int_equal(err.offset, offset);
     if (status != HD_MALFORMED) return;
     doc = read_bytes(data, size, &(hd_options){ .lenient = true });
-    assert_true(hd_memprof_warning_count(doc) > 0);
+    assert_true(hd_dump_warning_count(doc) > 0);
     hd_buffer out = { 0 };
-    assert_int_equal(hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-    if (hd_memprof_part_count(doc)) hd_memprof_free(read_bytes(out.data, out.size, NULL));
+    assert_int_equal(hd_memprof_write(hd_dump_memprof(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
+    if (hd_memprof_part_count(hd_dump_memprof(doc))) hd_dump_free(read_bytes(out.data, out.size, NULL));
     hd_buffer_free(&out);
-    hd_memprof_free(doc);
+    hd_dump_free(doc);
 }
 
 static void same_raw(const hd_memprof_raw *a, const hd_memprof_raw *b) {
@@ -138,10 +138,10 @@ static void every_version_has_its_fields(void **state) {
             assert_int_equal(b.size, sizes[version]);
             assert_int_equal(b.data[0], big ? 0xff : 0x81);
             keeps(b.data, b.size);
-            hd_memprof *doc = read_bytes(b.data, b.size, NULL);
-            assert_int_equal(hd_memprof_part_count(doc), 1);
-            assert_null(hd_memprof_part(doc, 1));
-            const hd_memprof_raw *r = hd_memprof_part(doc, 0);
+            hd_dump *doc = read_bytes(b.data, b.size, NULL);
+            assert_int_equal(hd_memprof_part_count(hd_dump_memprof(doc)), 1);
+            assert_null(hd_memprof_part(hd_dump_memprof(doc), 1));
+            const hd_memprof_raw *r = hd_memprof_part(hd_dump_memprof(doc), 0);
             assert_int_equal(r->version, version);
             assert_int_equal(r->big_endian, big);
             assert_int_equal(r->fields, version == 1 ? 0xffffe : version < 4 ? 0x3fffffe : 0xffffffe);
@@ -163,7 +163,7 @@ static void every_version_has_its_fields(void **state) {
             assert_int_equal(r->counter_count, version < 4 ? 0 : 2);
             if (version > 3) assert_int_equal(hd_memprof_counter(r, 0), 9);
             if (version > 3) assert_int_equal(hd_memprof_counter(r, 1), version == 4 ? 1u << 20 : 4095u << 8);
-            hd_memprof_free(doc);
+            hd_dump_free(doc);
             free(b.data);
         }
     assert_int_equal(hd_memprof_version_fields(0), 0);
@@ -187,13 +187,13 @@ static void random_profiles_are_kept(void **state) {
             mp_write(&b, &m[i].raw);
         }
         keeps(b.data, b.size);
-        hd_memprof *doc = read_bytes(b.data, b.size, NULL);
-        assert_int_equal(hd_memprof_part_count(doc), n);
+        hd_dump *doc = read_bytes(b.data, b.size, NULL);
+        assert_int_equal(hd_memprof_part_count(hd_dump_memprof(doc)), n);
         hd_memprof_reader *r;
         const hd_memprof_raw *raw;
         assert_int_equal(hd_memprof_open(hd_in_memory(b.data, b.size), NULL, &r, NULL), HD_OK);
         for (uint32_t i = 0; i < n; i++) {
-            same_raw(hd_memprof_part(doc, i), &m[i].raw);
+            same_raw(hd_memprof_part(hd_dump_memprof(doc), i), &m[i].raw);
             assert_int_equal(hd_memprof_next(r, &raw, NULL), HD_OK);
             same_raw(raw, &m[i].raw);
             mp_close(&m[i]);
@@ -204,7 +204,7 @@ static void random_profiles_are_kept(void **state) {
         }
         assert_int_equal(hd_memprof_reader_warning_count(r), 0);
         hd_memprof_close(r);
-        hd_memprof_free(doc);
+        hd_dump_free(doc);
         free(b.data);
     }
     hd_memprof_close(NULL);
@@ -308,21 +308,21 @@ static void lenient_reading_keeps_the_rest(void **state) {
     (void)state;
     mp_model m;
     mp_bytes b = { 0 };
-    hd_memprof *doc;
+    hd_dump *doc;
     mp_sample(&m, 4);
     mp_write(&b, &m.raw);
     mp_set(&b, 192, 8, 12);      /* block 0 has no stack */
     mp_set(&b, 120, 8, 0x401fff); /* segment 1 overlaps */
     doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
-    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
-    assert_int_equal(hd_memprof_warning_count(doc), 2);
+    const hd_memprof_raw *r = hd_memprof_part(hd_dump_memprof(doc), 0);
+    assert_int_equal(hd_dump_warning_count(doc), 2);
     assert_int_equal(r->block_count, 2);
     assert_int_equal(r->blocks[0].value[1], 1001);
     assert_int_equal(r->blocks[1].value[26], 2);
     assert_int_equal(r->counters[r->blocks[1].histogram], 30 + (UINT64_C(1) << 40));
     assert_int_equal(r->segment_count, 1);
     assert_int_equal(r->segments[0].start, 0x401000);
-    hd_memprof_free(doc);
+    hd_dump_free(doc);
     mp_close(&m);
     b.size = 0;
     mp_sample(&m, 3);            /* the second stack has the first's id and no addresses at all */
@@ -331,9 +331,9 @@ static void lenient_reading_keeps_the_rest(void **state) {
     mp_write(&b, &m.raw);
     is_bad(b.data, b.size, HD_MALFORMED, b.size - 16, "stack id 11: told before, with other addresses");
     doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
-    assert_int_equal(hd_memprof_part(doc, 0)->stack_count, 1);
-    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 3);
-    hd_memprof_free(doc);
+    assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->stack_count, 1);
+    assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->block_count, 3);
+    hd_dump_free(doc);
     mp_close(&m);
     free(b.data);
 }
@@ -354,20 +354,20 @@ static void truncated_files_are_told(void **state) {
             uint8_t *copy = (uint8_t *)malloc(size + 1); /* so that reading past it is seen */
             memcpy(copy, b.data, size);
             copy = (uint8_t *)realloc(copy, size ? size : 1);
-            hd_memprof *doc;
+            hd_dump *doc;
             hd_error err = { 0 };
-            hd_status status = hd_memprof_read(hd_in_memory(copy, size), NULL, &doc, &err);
+            hd_status status = mp_read(hd_in_memory(copy, size), NULL, &doc, &err);
             assert_int_equal(status, size < 8 ? HD_UNKNOWN_FORMAT : size == one ? HD_OK : HD_MALFORMED);
-            if (!status) hd_memprof_free(doc);
+            if (!status) hd_dump_free(doc);
             else assert_true(err.offset <= size);
             if (size >= 8) {
                 hd_buffer out = { 0 };
                 doc = read_bytes(copy, size, &(hd_options){ .lenient = true });
-                assert_int_equal(hd_memprof_part_count(doc), (size >= 48) + (size >= one + 48));
-                assert_int_equal(hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-                if (out.size) hd_memprof_free(read_bytes(out.data, out.size, NULL));
+                assert_int_equal(hd_memprof_part_count(hd_dump_memprof(doc)), (size >= 48) + (size >= one + 48));
+                assert_int_equal(hd_memprof_write(hd_dump_memprof(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
+                if (out.size) hd_dump_free(read_bytes(out.data, out.size, NULL));
                 hd_buffer_free(&out);
-                hd_memprof_free(doc);
+                hd_dump_free(doc);
             }
             free(copy);
         }
@@ -385,19 +385,19 @@ static void flipped_bits_are_survived(void **state) {
         mp_sample(&m, version);
         mp_write(&b, &m.raw);
         for (size_t bit = version; bit < 8 * b.size; bit += (size_t)long_or_short(1, 3)) {
-            hd_memprof *doc;
+            hd_dump *doc;
             hd_options lenient = { .lenient = true };
             b.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            if (!hd_memprof_read(hd_in_memory(b.data, b.size), NULL, &doc, NULL)) {
+            if (!mp_read(hd_in_memory(b.data, b.size), NULL, &doc, NULL)) {
                 writes(doc, b.data, b.size);
-                hd_memprof_free(doc);
+                hd_dump_free(doc);
             }
-            if (!hd_memprof_read(hd_in_memory(b.data, b.size), &lenient, &doc, NULL)) {
+            if (!mp_read(hd_in_memory(b.data, b.size), &lenient, &doc, NULL)) {
                 hd_buffer out = { 0 };
-                assert_int_equal(hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-                if (out.size) hd_memprof_free(read_bytes(out.data, out.size, NULL));
+                assert_int_equal(hd_memprof_write(hd_dump_memprof(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
+                if (out.size) hd_dump_free(read_bytes(out.data, out.size, NULL));
                 hd_buffer_free(&out);
-                hd_memprof_free(doc);
+                hd_dump_free(doc);
             }
             b.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
@@ -416,7 +416,7 @@ static void faults_are_passed_up(void **state) {
     mp_model m;
     mp_bytes b = { 0 };
     hd__faults f = { 0 };
-    hd_memprof *doc = NULL;
+    hd_dump *doc = NULL;
     mp_sample(&m, 4);
     mp_write(&b, &m.raw);
     m.raw.version = 5;
@@ -427,10 +427,10 @@ static void faults_are_passed_up(void **state) {
             hd__reads reads = { .data = b.data, .size = b.size, .chunk = 100 };
             hd_in in = piecemeal ? hd__faults_in(&reads) : hd_in_memory(b.data, b.size);
             hd_error err = { 0 };
-            hd_status status = hd_memprof_read(in, &options, &doc, &err);
+            hd_status status = mp_read(in, &options, &doc, &err);
             assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
             assert_int_equal(err.status, status);
-            if (!status) hd_memprof_free(doc);
+            if (!status) hd_dump_free(doc);
             assert_int_equal(f.live, 0);
             assert_null(f.misuse);
         }
@@ -439,39 +439,39 @@ static void faults_are_passed_up(void **state) {
     for (uint64_t n = 1; n < 20; n++) {
         hd__reads reads = { .data = b.data, .size = b.size, .chunk = 50, .fail_at = n };
         hd_error err;
-        assert_int_equal(hd_memprof_read(hd__faults_in(&reads), NULL, &doc, &err), HD_IO);
-        assert_int_equal(err.offset, 50 * (n - 1));
+        assert_int_equal(mp_read(hd__faults_in(&reads), NULL, &doc, &err), HD_IO);
+        assert_int_equal(err.offset, n < 3 ? 50 * (n - 1) : HD_DETECT_FIRST + 50 * (n - 3));
     }
     doc = read_bytes(b.data, b.size, NULL);
     for (uint64_t n = 1; n < 3; n++) {
         hd__write_faults w = { .fail_at = n };
         hd_error err = { 0 };
-        assert_int_equal(hd_memprof_write(doc, NULL, hd__faults_out(&w), &err), HD_IO);
+        assert_int_equal(hd_memprof_write(hd_dump_memprof(doc), NULL, hd__faults_out(&w), &err), HD_IO);
         assert_int_equal(w.after, 0);
         hd__write_faults_free(&w);
     }
     int calls = 1;
     hd_options stop = { .progress = never, .progress_user = &calls };
     hd_buffer out = { 0 };
-    assert_int_equal(hd_memprof_write(doc, &stop, hd_out_memory(&out), NULL), HD_CANCELLED);
+    assert_int_equal(hd_memprof_write(hd_dump_memprof(doc), &stop, hd_out_memory(&out), NULL), HD_CANCELLED);
     hd_buffer_free(&out);
-    hd_memprof_free(doc);
+    hd_dump_free(doc);
     for (calls = 1; calls > -3; calls--) {
         int left = calls;
         stop.progress_user = &left;
-        assert_int_equal(hd_memprof_read(hd_in_memory(b.data, b.size), &stop, &doc, NULL), HD_CANCELLED);
+        assert_int_equal(mp_read(hd_in_memory(b.data, b.size), &stop, &doc, NULL), HD_CANCELLED);
     }
     for (uint64_t memory = 0; memory < 4000; memory += 100) {
         hd_options small = { .limits.max_memory = memory ? memory : 1 };
-        hd_status status = hd_memprof_read(hd_in_memory(b.data, b.size), &small, &doc, NULL);
+        hd_status status = mp_read(hd_in_memory(b.data, b.size), &small, &doc, NULL);
         assert_true(status == HD_LIMIT || status == HD_OK);
-        if (!status) hd_memprof_free(doc);
+        if (!status) hd_dump_free(doc);
     }
     for (uint64_t records = 1; records < 7; records++) {
         hd_options few = { .limits.max_records = records };
-        hd_status status = hd_memprof_read(hd_in_memory(b.data, b.size), &few, &doc, NULL);
+        hd_status status = mp_read(hd_in_memory(b.data, b.size), &few, &doc, NULL);
         assert_int_equal(status, records < 6 ? HD_LIMIT : HD_OK); /* the sample has 6 addresses */
-        if (!status) hd_memprof_free(doc);
+        if (!status) hd_dump_free(doc);
     }
     mp_close(&m);
     free(b.data);
@@ -483,14 +483,14 @@ static void memory_follows_the_bytes(void **state) {
     mp_bytes b = { 0 };
     hd__faults f = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&f), .lenient = true };
-    hd_memprof *doc;
+    hd_dump *doc;
     mp_header(&b, 4, UINT64_MAX / 2, 48, 56, 64);
     for (int i = 0; i < 30; i++) mp_put(&b, 8, UINT64_MAX / 200);
     for (int piecemeal = 0; piecemeal < 2; piecemeal++) {
         hd__reads reads = { .data = b.data, .size = b.size };
-        assert_int_equal(hd_memprof_read(piecemeal ? hd__faults_in(&reads) : hd_in_memory(b.data, b.size), &options, &doc,
+        assert_int_equal(mp_read(piecemeal ? hd__faults_in(&reads) : hd_in_memory(b.data, b.size), &options, &doc,
                                          NULL), HD_OK);
-        hd_memprof_free(doc);
+        hd_dump_free(doc);
         assert_true(f.peak < (piecemeal ? 80000 : 4000));
         f.peak = 0;
     }
@@ -507,14 +507,14 @@ static void versions_become_others(void **state) {
     mp_model m;
     hd_buffer out = { 0 };
     hd_error err;
-    hd_memprof *doc;
+    hd_dump *doc;
     mp_sample(&m, 4);
     m.counters[0] = 5000;        /* 13 bits: the 12 highest stay, rounded up */
     m.counters[1] = 5001;
     m.counters[2] = UINT64_MAX;
     assert_int_equal(write_as(&m.raw, 5, NULL, &out, NULL), HD_OK);
     doc = read_bytes(out.data, out.size, NULL);
-    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(hd_dump_memprof(doc), 0);
     assert_int_equal(r->version, 5);
     assert_int_equal(r->counters[0], 0x1000 | 2500);
     assert_int_equal(hd_memprof_counter(r, 0), 5000);
@@ -522,22 +522,22 @@ static void versions_become_others(void **state) {
     assert_int_equal(hd_memprof_counter(r, 2), UINT64_C(4095) << 15);
     hd_buffer back = { 0 };
     assert_int_equal(write_as(r, 4, NULL, &back, NULL), HD_OK);
-    hd_memprof *again = read_bytes(back.data, back.size, NULL);
-    assert_int_equal(hd_memprof_part(again, 0)->counters[1], 5002);
-    hd_memprof_free(again);
+    hd_dump *again = read_bytes(back.data, back.size, NULL);
+    assert_int_equal(hd_memprof_part(hd_dump_memprof(again), 0)->counters[1], 5002);
+    hd_dump_free(again);
     hd_buffer_free(&back);
-    hd_memprof_free(doc);
+    hd_dump_free(doc);
     assert_int_equal(write_as(&m.raw, 3, NULL, &out, NULL), HD_OK); /* no histograms there */
     doc = read_bytes(out.data, out.size, NULL);
-    r = hd_memprof_part(doc, 0);
+    r = hd_memprof_part(hd_dump_memprof(doc), 0);
     assert_int_equal(r->version, 3);
     assert_int_equal(r->blocks[2].value[25], 2025);
     assert_int_equal(r->blocks[2].value[26], 0);
     assert_int_equal(write_as(r, 4, NULL, &out, NULL), HD_OK); /* and none come back */
-    hd_memprof_free(doc);
+    hd_dump_free(doc);
     doc = read_bytes(out.data, out.size, NULL);
-    assert_int_equal(hd_memprof_part(doc, 0)->counter_count, 0);
-    hd_memprof_free(doc);
+    assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->counter_count, 0);
+    hd_dump_free(doc);
 
     assert_int_equal(write_as(&m.raw, 2, NULL, &out, &err), HD_UNSUPPORTED); /* segments */
     assert_int_equal(write_as(&m.raw, 6, NULL, &out, &err), HD_INVALID);
@@ -554,8 +554,8 @@ static void versions_become_others(void **state) {
     assert_string_equal(err.message, "block 1: AllocCount is 4294967296, which does not fit its 32 bits");
     assert_int_equal(write_as(&m.raw, 0, &(hd_options){ .lenient = true }, &out, &err), HD_OK);
     doc = read_bytes(out.data, out.size, NULL);
-    assert_int_equal(hd_memprof_part(doc, 0)->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], UINT32_MAX);
-    hd_memprof_free(doc);
+    assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], UINT32_MAX);
+    hd_dump_free(doc);
     m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = 1;
     m.blocks[2].stack = 2;
     assert_int_equal(write_as(&m.raw, 0, NULL, &out, &err), HD_INVALID);

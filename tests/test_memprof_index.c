@@ -262,10 +262,10 @@ static uint32_t sample_names(void *user, const hd_memprof_address *a, hd_memprof
     return n;
 }
 
-static hd_memprof *sample_raw(void) {
+static hd_dump *sample_raw(void) {
     file f = load("memprof-19-inline.raw");
-    hd_memprof *raw = NULL;
-    assert_int_equal(hd_memprof_read(hd_in_memory(f.data, f.size), NULL, &raw, NULL), HD_OK);
+    hd_dump *raw = NULL;
+    assert_int_equal(hd_read_as(&hd_format_memprof, hd_in_memory(f.data, f.size), NULL, &raw, NULL), HD_OK);
     free(f.data);
     return raw;
 }
@@ -282,8 +282,9 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
     release = 19;
-    hd_memprof *raw = sample_raw(), *merged = NULL;
-    hd_memprof_index *x = built(hd_memprof_part(raw, 0), NULL);
+    hd_dump *raw = sample_raw();
+    hd_memprof *merged = NULL;
+    hd_memprof_index *x = built(hd_memprof_part(hd_dump_memprof(raw), 0), NULL);
     hd_buffer out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
     assert_int_equal(out.size, v3.size);
     assert_memory_equal(out.data, v3.data, v3.size);
@@ -296,7 +297,7 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
         hd_memprof_merger *merger = hd_memprof_merger_create(NULL, NULL);
         hd_memprof_merger_keep_order(merger);
         for (int i = 0; i < times; i++)
-            assert_int_equal(hd_memprof_merger_add(merger, hd_memprof_part(raw, 0), NULL), HD_OK);
+            assert_int_equal(hd_memprof_merger_add(merger, hd_memprof_part(hd_dump_memprof(raw), 0), NULL), HD_OK);
         assert_int_equal(hd_memprof_merger_finish(merger, &merged, NULL), HD_OK);
         x = built(hd_memprof_part(merged, 0), NULL);
         out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
@@ -308,7 +309,7 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
         hd_memprof_free(merged);
         hd_memprof_merger_free(merger);
     }
-    hd_memprof_free(raw);
+    hd_dump_free(raw);
     free(v3.data);
     release = 0;
 }
@@ -316,8 +317,8 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
 /* What llvm-profdata 19 writes of the sample, in every version. */
 static void a_raw_profile_becomes_llvms_bytes_in_every_version(void **state) {
     (void)state;
-    hd_memprof *raw = sample_raw();
-    hd_memprof_index *x = built(hd_memprof_part(raw, 0), NULL);
+    hd_dump *raw = sample_raw();
+    hd_memprof_index *x = built(hd_memprof_part(hd_dump_memprof(raw), 0), NULL);
     release = 19;
     for (int i = 0; i < 4; i++) {
         file f = load(llvm_files[i]);
@@ -329,7 +330,7 @@ static void a_raw_profile_becomes_llvms_bytes_in_every_version(void **state) {
     }
     release = 0;
     hd_memprof_index_free(x);
-    hd_memprof_free(raw);
+    hd_dump_free(raw);
 }
 
 static uint32_t knows_nothing(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
@@ -339,15 +340,17 @@ static uint32_t knows_nothing(void *user, const hd_memprof_address *a, hd_mempro
 
 static void building_needs_names(void **state) {
     (void)state;
-    hd_memprof *raw = sample_raw();
+    hd_dump *raw = sample_raw();
     hd_memprof_symbolizer by = { .symbolize = knows_nothing };
     hd_memprof_index *x = NULL;
     hd_error err;
-    assert_int_equal(hd_memprof_index_build(hd_memprof_part(raw, 0), NULL, NULL, &x, &err), HD_INVALID);
-    assert_int_equal(hd_memprof_index_build(hd_memprof_part(raw, 0), &by, NULL, &x, &err), HD_UNSUPPORTED);
+    assert_int_equal(hd_memprof_index_build(hd_memprof_part(hd_dump_memprof(raw), 0), NULL, NULL, &x, &err),
+                     HD_INVALID);
+    assert_int_equal(hd_memprof_index_build(hd_memprof_part(hd_dump_memprof(raw), 0), &by, NULL, &x, &err),
+                     HD_UNSUPPORTED);
     assert_string_equal(err.message, "no call stack is left: the symbolizer knows none of 12 addresses");
     assert_null(x);
-    hd_memprof_free(raw);
+    hd_dump_free(raw);
 }
 
 /* Of a document that is taken comes what is built of it, and its segments stay. */
@@ -356,37 +359,37 @@ static void a_document_is_taken(void **state) {
     hd_memprof_symbolizer by = { .symbolize = sample_names };
     (void)state;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        hd_memprof *doc = sample_raw(), *whole = sample_raw();
-        hd_memprof_raw raw = *hd_memprof_part(whole, 0);
-        const hd_memprof_raw *left = hd_memprof_part(doc, 0);
+        hd_dump *doc = sample_raw(), *whole = sample_raw();
+        hd_memprof_raw raw = *hd_memprof_part(hd_dump_memprof(whole), 0);
+        const hd_memprof_raw *left = hd_memprof_part(hd_dump_memprof(doc), 0);
         hd__faults f = { 0 };
         hd_memprof_index *x = NULL, *y;
         raw.fields &= fields[i] ? fields[i] : UINT32_MAX;
         y = built(&raw, NULL);
-        assert_int_equal(hd_memprof_index_take(doc, fields[i], &by, NULL, &x, NULL), HD_OK);
+        assert_int_equal(hd_memprof_index_take(hd_dump_memprof(doc), fields[i], &by, NULL, &x, NULL), HD_OK);
         hd_buffer out = written(x, HD_MEMPROF_LLVM_2, raw.fields), same = written(y, HD_MEMPROF_LLVM_2, raw.fields);
         assert_int_equal(out.size, same.size);
         assert_memory_equal(out.data, same.data, same.size);
         assert_int_equal(left->segment_count, raw.segment_count);
         assert_memory_equal(left->segments, raw.segments, raw.segment_count * sizeof *raw.segments);
         assert_int_equal(left->block_count + left->stack_count + left->counter_count, 0);
-        hd_memprof_free(doc);
+        hd_dump_free(doc);
         hd_memprof_index_free(x);
         HD__EACH_FAULT(f) {
             hd_options options = { .allocator = hd__faults_allocator(&f) };
             doc = sample_raw();
             x = NULL;
-            hd_status status = hd_memprof_index_take(doc, fields[i], &by, &options, &x, NULL);
+            hd_status status = hd_memprof_index_take(hd_dump_memprof(doc), fields[i], &by, &options, &x, NULL);
             assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
-            assert_int_equal(hd_memprof_part(doc, 0)->segment_count, raw.segment_count);
-            assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
-            hd_memprof_free(doc);
+            assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->segment_count, raw.segment_count);
+            assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->block_count, 0);
+            hd_dump_free(doc);
             hd_memprof_index_free(x);
             assert_int_equal(f.live, 0);
             assert_null(f.misuse);
         }
         hd_memprof_index_free(y);
-        hd_memprof_free(whole);
+        hd_dump_free(whole);
         hd_buffer_free(&out);
         hd_buffer_free(&same);
     }
@@ -654,11 +657,11 @@ static void what_is_beside_the_section_is_kept(void **state) {
     assert_int_equal(y->before.len + y->after.len, counters.size);
     assert_memory_equal(y->before.data + 72, counters.data + 72, y->before.len - 72);
     assert_memory_equal(y->after.data, counters.data + y->before.len, y->after.len);
-    assert_int_equal(hd__get_le64(both.data + 8), hd__get_le64(counters.data + 8) | UINT64_C(1) << 62);
+    assert_int_equal(hd__le_get64(both.data + 8), hd__le_get64(counters.data + 8) | UINT64_C(1) << 62);
     size_t grown = both.size - counters.size;
-    assert_int_equal(hd__get_le64(both.data + 32), hd__get_le64(counters.data + 32));
-    assert_int_equal(hd__get_le64(both.data + 48), hd__get_le64(counters.data + 48) + grown);
-    assert_int_equal(hd__get_le64(both.data + 64), hd__get_le64(counters.data + 64) + grown);
+    assert_int_equal(hd__le_get64(both.data + 32), hd__le_get64(counters.data + 32));
+    assert_int_equal(hd__le_get64(both.data + 48), hd__le_get64(counters.data + 48) + grown);
+    assert_int_equal(hd__le_get64(both.data + 64), hd__le_get64(counters.data + 64) + grown);
     writes(y, both.data, both.size);
     hd_memprof_index_free(y);
     /* again, over it: as if it had not been there */
@@ -760,10 +763,10 @@ static void bad_input_is_told(void **state) {
     (void)state;
     const char *v0 = llvm_files[0], *v2 = llvm_files[2], *v3 = llvm_files[3];
     file f = load(v3);
-    assert_int_equal(hd__get_le64(f.data + 40), SECTION);
-    assert_int_equal(hd__get_le64(f.data + SECTION), 3);
-    uint64_t stacks = hd__get_le64(f.data + SECTION + 8), records = hd__get_le64(f.data + SECTION + 16);
-    uint64_t table = hd__get_le64(f.data + SECTION + 24);
+    assert_int_equal(hd__le_get64(f.data + 40), SECTION);
+    assert_int_equal(hd__le_get64(f.data + SECTION), 3);
+    uint64_t stacks = hd__le_get64(f.data + SECTION + 8), records = hd__le_get64(f.data + SECTION + 16);
+    uint64_t table = hd__le_get64(f.data + SECTION + 24);
     free(f.data);
     bad(v3, 0, 1, HD_UNKNOWN_FORMAT, "no indexed profile");
     bad(v3, 8, 14 | UINT64_C(1) << 62, HD_UNSUPPORTED, "a header of version 8 to 13 expected, 14 found");
@@ -789,9 +792,9 @@ static void bad_input_is_told(void **state) {
     bad(v3, table + 8, 6, HD_MALFORMED, "the record table: 6 entries announced, 5 found");
     /* buckets that lead outside, to each other, into the middle */
     f = load(v3);
-    uint64_t buckets = hd__get_le64(f.data + table), used[2] = { 0, 0 }, at[2] = { 0, 0 };
+    uint64_t buckets = hd__le_get64(f.data + table), used[2] = { 0, 0 }, at[2] = { 0, 0 };
     for (uint64_t b = buckets; b--;) {
-        uint64_t offset = hd__get_le64(f.data + table + 16 + 8 * b);
+        uint64_t offset = hd__le_get64(f.data + table + 16 + 8 * b);
         if (!offset) continue;
         used[1] = used[0], at[1] = at[0];
         used[0] = table + 16 + 8 * b, at[0] = offset;
@@ -806,23 +809,23 @@ static void bad_input_is_told(void **state) {
     /* the array: too long, out of it, to a jump, a frame that is none */
     f = load(v3);
     for (uint64_t p = stacks; p + 4 <= records; p += 4) {
-        uint32_t element = hd__get_le32(f.data + p);
+        uint32_t element = hd__le_get32(f.data + p);
         static const uint32_t wrong[] = { 0, 0x7fffffff, 0x80000000, 0xffffffff, 1000, 0xffffff00 };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             hd_memprof_index *x;
             hd_error err = { 0 };
-            hd__put_le(f.data + p, 4, wrong[i]);
+            hd__le_put(f.data + p, 4, wrong[i]);
             if (!hd_memprof_index_read(hd_in_memory(f.data, f.size), NULL, &x, &err)) hd_memprof_index_free(x);
             else assert_int_equal(err.status, HD_MALFORMED);
             if (p == stacks && i < 2) is_bad(&f, HD_MALFORMED, "frames in an array of");
             if (p == stacks + 4 && (i == 2 || i == 4)) is_bad(&f, HD_MALFORMED, "leads nowhere");
         }
-        hd__put_le(f.data + p, 4, element);
+        hd__le_put(f.data + p, 4, element);
     }
     free(f.data);
     /* tables of frames and stacks */
     f = load(v0);
-    uint64_t frames = hd__get_le64(f.data + SECTION + 8);
+    uint64_t frames = hd__le_get64(f.data + SECTION + 8);
     f.data[frames + 2 + 32 + 16] = 2;
     is_bad(&f, HD_MALFORMED, "inlined expected to be 0 or 1, 2 found");
     f.data[frames + 2 + 16] = 18;
@@ -831,7 +834,7 @@ static void bad_input_is_told(void **state) {
     bad(v0, frames + 2 + 24, 77, HD_MALFORMED, "no item of the frame table");
     bad(v0, SECTION + 8, frames + 8, HD_MALFORMED, "the frames expected at");
     f = load(v2);
-    uint64_t ids = hd__get_le64(f.data + SECTION + 32);
+    uint64_t ids = hd__le_get64(f.data + SECTION + 32);
     free(f.data);
     bad(v2, ids + 2 + 24, 77, HD_MALFORMED, "frame 0x4d is not told");
     bad(v2, ids + 2 + 8, 4, HD_MALFORMED, "");
@@ -888,12 +891,12 @@ static void memory_follows_the_bytes(void **state) {
                            .block_stack = &stack, .value = &value };
     first[1] = LONG + 2 * MANY;
     hd_buffer out = written(&x, HD_MEMPROF_LLVM_3, 0);
-    uint64_t at = hd__get_le64(out.data + SECTION + 8);
+    uint64_t at = hd__le_get64(out.data + SECTION + 8);
     for (uint32_t i = 0; i < MANY; i++) { /* a length and a jump each, in place of frames */
-        hd__put_le(out.data + at + 8 * i, 4, LONG);
-        hd__put_le(out.data + at + 8 * i + 4, 4, 0u - 2 * (MANY - i));
+        hd__le_put(out.data + at + 8 * i, 4, LONG);
+        hd__le_put(out.data + at + 8 * i + 4, 4, 0u - 2 * (MANY - i));
     }
-    hd__put_le(out.data + at + 8 * MANY, 4, LONG);
+    hd__le_put(out.data + at + 8 * MANY, 4, LONG);
     hd__faults f = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&f) };
     hd_memprof_index *read;
@@ -955,7 +958,7 @@ static void faults_of_writing(const hd_memprof_index *x, const uint8_t *base, si
 }
 
 static void faults_are_passed_up(void **state) {
-    hd_memprof *raw = sample_raw();
+    hd_dump *raw = sample_raw();
     hd_memprof_symbolizer by = { .symbolize = sample_names };
     hd__faults f = { 0 };
     (void)state;
@@ -984,13 +987,13 @@ static void faults_are_passed_up(void **state) {
     HD__EACH_FAULT(f) {
         hd_options options = { .allocator = hd__faults_allocator(&f) };
         hd_memprof_index *x = NULL;
-        hd_status status = hd_memprof_index_build(hd_memprof_part(raw, 0), &by, &options, &x, NULL);
+        hd_status status = hd_memprof_index_build(hd_memprof_part(hd_dump_memprof(raw), 0), &by, &options, &x, NULL);
         assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
         hd_memprof_index_free(x);
         assert_int_equal(f.live, 0);
         assert_null(f.misuse);
     }
-    hd_memprof_free(raw);
+    hd_dump_free(raw);
 }
 
 static void columns_that_do_not_fit_are_refused(void **state) {

@@ -109,7 +109,8 @@ static void plain_compare(const plain *p, const hd_memprof_raw *r, bool ordered)
 /* What merging makes of these; written and read again it is a profile like any other. */
 static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
     hd_memprof_merger *x = hd_memprof_merger_create(&(hd_options){ .lenient = true }, NULL);
-    hd_memprof *doc, *again;
+    hd_memprof *doc;
+    hd_dump *again;
     hd_error err;
     hd_buffer out = { 0 };
     for (size_t i = 0; i < n; i++)
@@ -118,8 +119,8 @@ static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
     hd_memprof_merger_free(x);
     assert_int_equal(hd_memprof_part_count(doc), 1);
     if (hd_memprof_write(doc, &(hd_options){ .lenient = true }, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
-    if (hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
-    hd_memprof_free(again);
+    if (mp_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
+    hd_dump_free(again);
     hd_buffer_free(&out);
     return doc;
 }
@@ -497,7 +498,8 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
         hd_memprof_reader *reader;
         hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL), *y = hd_memprof_merger_create(NULL, NULL);
         const hd_memprof_raw *raw;
-        hd_memprof *whole, *doc[2];
+        hd_dump *whole;
+        hd_memprof *doc[2];
         hd_buffer out[2] = { { 0 }, { 0 } };
         int n = 1 + turn % 3, count = 0;
         for (int i = 0; i < n; i++) {
@@ -517,16 +519,16 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
         assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none at the end */
         hd_memprof_close(reader);
         assert_int_equal(count, n);
-        assert_int_equal(hd_memprof_read(hd_in_memory(file.data, file.size), NULL, &whole, NULL), HD_OK);
-        for (size_t i = 0; i < hd_memprof_part_count(whole); i++)
-            assert_int_equal(hd_memprof_merger_add(y, hd_memprof_part(whole, i), NULL), HD_OK);
+        assert_int_equal(mp_read(hd_in_memory(file.data, file.size), NULL, &whole, NULL), HD_OK);
+        for (size_t i = 0; i < hd_memprof_part_count(hd_dump_memprof(whole)); i++)
+            assert_int_equal(hd_memprof_merger_add(y, hd_memprof_part(hd_dump_memprof(whole), i), NULL), HD_OK);
         assert_int_equal((turn & 2 ? hd_memprof_merger_take : hd_memprof_merger_finish)(x, &doc[0], NULL), HD_OK);
         assert_int_equal(hd_memprof_merger_finish(y, &doc[1], NULL), HD_OK);
         for (int i = 0; i < 2; i++) written(doc[i], &out[i]);
         assert_int_equal(out[0].size, out[1].size);
         assert_memory_equal(out[0].data, out[1].data, out[0].size);
         for (int i = 0; i < 2; i++) hd_buffer_free(&out[i]), hd_memprof_free(doc[i]);
-        hd_memprof_free(whole);
+        hd_dump_free(whole);
         hd_memprof_merger_free(x);
         hd_memprof_merger_free(y);
         free(file.data);

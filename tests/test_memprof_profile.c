@@ -401,7 +401,7 @@ static void faults_are_passed_up(void **state) {
     mp_close(&m);
 }
 
-/* What clang 14, 16 and 19 recorded of tests/peers/memprof_small.c. */
+/* What clang 14, 16 and 19 recorded of tests/peers/programs/memprof_small.c. */
 static void real_profiles(void **state) {
     (void)state;
     static const struct {

@@ -117,6 +117,24 @@ static const char damaged[] = "Recorded MIBs (incl. live on exit):\n" MIB("12", 
                               "MIB:2/7/2.14/0/0\nStack for id 12:\n    #0 0x1 in f /a/b.c:3:4\n    #1 0x2 (/x+0x3) (BuildId: 0)\n\n"
                               "Stack for id 2:\n    #0 0x1 in g\n";
 
+static void malformed_numbers_are_refused(void **state) {
+    (void)state;
+    stands_malformed(&format, "Recorded MIBs (incl. live on exit):\nMIB:?/?/1.00/0/0\nStack for id ?:\n    #0 0x1 in f /a/b.c:3:4\n");
+}
+
+static int put_stack(char *to, size_t room, int i) {
+    return snprintf(to, room, "Stack for id %d:\n    #0 0x%x in function%d /a/file%d.c:%d\n\n", i + 1, i, i, i, i % 100);
+}
+
+static int put_block(char *to, size_t room, int i) { return snprintf(to, room, "MIB:%d/7/2.00/0/0\n", i + 1); }
+
+static void limits_bind(void **state) {
+    (void)state;
+    char *stacks = long_text("", "", 9000, put_stack), *text = long_text("Recorded MIBs (incl. live on exit):\n", stacks, 9000, put_block);
+    stands_limits(&format, text, strlen(text));
+    free(stacks), free(text);
+}
+
 static void damage_is_survived(void **state) {
     (void)state;
     stands_damage(&format, damaged, sizeof damaged - 1, 65536);
@@ -132,6 +150,8 @@ int main(void) {
         cmocka_unit_test(what_is_wrong_is_told_with_its_line),
         cmocka_unit_test(other_texts_are_not_taken),
         cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(limits_bind),
+        cmocka_unit_test(malformed_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -856,8 +856,8 @@ static void it_stands_beside_counters(void **state) {
         hd_error err = { 0 };
         uint64_t section;
         sample_beside(bases[i], &out);
-        section = hd__get_le64(out.data + 40);
-        assert_int_equal(hd__get_le64(out.data + section), 23); /* a version that LLVM 19 and 22 refuse */
+        section = hd__le_get64(out.data + 40);
+        assert_int_equal(hd__le_get64(out.data + section), 23); /* a version that LLVM 19 and 22 refuse */
         assert_int_equal(read_index(out.data, out.size, NULL, &x, &err), HD_OK);
         assert_int_equal(x->layout, HD_MEMPROF_RFC);
         assert_int_equal(x->before.len, section);
@@ -874,7 +874,7 @@ static void it_stands_beside_counters(void **state) {
         hd_buffer_free(&again);
         desc.layout = HD_MEMPROF_RFC; /* and beside the RFC's again */
         if (hd_memprof_index_write(y, &desc, NULL, hd_out_memory(&again), &err)) fail_msg("%s", err.message);
-        assert_int_equal(hd__get_le64(again.data + hd__get_le64(again.data + 40)), 23);
+        assert_int_equal(hd__le_get64(again.data + hd__le_get64(again.data + 40)), 23);
         hd_memprof_index_free(x);
         hd_memprof_index_free(y);
         hd_buffer_free(&again);

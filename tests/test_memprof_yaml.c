@@ -548,6 +548,25 @@ static const char damaged[] = HEAP RECORD("f") ALLOCATION FRAME("0x1f", "2", "3"
 /* The first text that is kept is a symbol. */
 static const char accessed[] = "---\nDataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a.__uniq.1.b, AccessCount: 5 }\n";
 
+static void malformed_numbers_are_refused(void **state) {
+    (void)state;
+    stands_malformed(&format, "---\nDataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: ?, Locations: "
+                              "[ { FileName: a.c, Line: ? } ] }\n  KnownColdStrHashes: [ ? ]\n");
+    stands_depth(&format, "---\nMemprofProfile:\n  Foo: ", '[');
+    stands_depth(&format, "---\nMemprofProfile:\n  Foo: ", '{');
+}
+
+static int put_record(char *to, size_t room, int i) {
+    return snprintf(to, room, "    - { Symbol: a%d, AccessCount: 5, Locations: [ { FileName: file%d.c, Line: %d } ] }\n", i, i, i % 100 + 1);
+}
+
+static void limits_bind(void **state) {
+    (void)state;
+    char *text = long_text("---\nDataAccessProfiles:\n  SampledRecords:\n", "", 5000, put_record);
+    stands_limits(&format, text, strlen(text));
+    free(text);
+}
+
 static void damage_is_survived(void **state) {
     (void)state;
     stands_damage(&format, damaged, sizeof damaged - 1, 1 << 20);
@@ -600,6 +619,8 @@ int main(void) {
         cmocka_unit_test(what_takes_time_is_not_read_on),
         cmocka_unit_test(what_is_nested_as_deep_as_allowed_is_read),
         cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(limits_bind),
+        cmocka_unit_test(malformed_numbers_are_refused),
         cmocka_unit_test(an_output_that_fails_is_told),
         cmocka_unit_test(what_it_begins_like),
     };

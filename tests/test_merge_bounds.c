@@ -55,7 +55,7 @@ static tuple tuple_of(const hd_axis *axes, const hd_rows *rows, uint32_t row) {
     tuple t;
     memset(&t, 0, sizeof t);
     for (uint32_t a = 0; a < rows->axis_count; a++)
-        take_path(t.path[axis_number(axes[a].name)], &axes[a], hd__row_nodes(rows, row)[a]);
+        take_path(t.path[axis_number(axes[a].name)], &axes[a], hd__heap_row_nodes(rows, row)[a]);
     return t;
 }
 
@@ -579,7 +579,7 @@ static void bounds_hold_whatever_the_order_of_axes(void **state) {
         }
         view.entries.node = node;
         view.entries.slack = slack;
-        assert_int_equal(hd__seal(hd__mem_options(NULL), view.axis, view.entries, NULL, &b, NULL), HD_OK);
+        assert_int_equal(hd__breakdown_seal(hd__mem_options(NULL), view.axis, view.entries, NULL, &b, NULL), HD_OK);
         turned.breakdown = b;
         hd_heap_release(&parts[0]);
         parts[0] = turned;

@@ -20,43 +20,43 @@ static const char records[] =
     "a 2 HH3.exe 763f9d2\nt a1 com.PBSG.WATS.HH3.Biz.Entity.CorporateContacts\n"
     "o 1ce056 1d 118 1ce11f 1ce14c 1ce079\nr b2753 4 0 13c\nc HH3.exe 763fbef\n";
 
-static hd_netcf *read_size(const char *text, size_t size, const hd_options *options) {
-    hd_netcf *doc = NULL;
+static hd_dump *read_size(const char *text, size_t size, const hd_options *options) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_netcf_read(hd_in_memory(text, size), options, &doc, &err)) fail_msg("%s", err.message);
-    for (size_t i = 0; i < hd_netcf_domain_count(doc); i++)
-        assert_int_equal(hd_graph_validate(hd_netcf_domain(doc, i).graph, NULL), HD_OK);
-    if (hd_netcf_graph(doc)) assert_int_equal(hd_graph_validate(hd_netcf_graph(doc), NULL), HD_OK);
+    if (hd_read_as(&hd_format_netcf, hd_in_memory(text, size), options, &doc, &err)) fail_msg("%s", err.message);
+    for (size_t i = 0; i < hd_netcf_domain_count(hd_dump_netcf(doc)); i++)
+        assert_int_equal(hd_graph_validate(hd_netcf_domain(hd_dump_netcf(doc), i).graph, NULL), HD_OK);
+    if (hd_dump_graph(doc)) assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
     return doc;
 }
-static hd_netcf *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
+static hd_dump *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
 
-static void writes(const hd_netcf *doc, const char *text, size_t size) {
+static void writes(const hd_dump *doc, const char *text, size_t size) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_netcf_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_netcf_write(hd_dump_netcf(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(out.size, size);
     assert_memory_equal(out.data, text, size);
     hd_buffer_free(&out);
 }
 
 static void keeps(const char *text) {
-    hd_netcf *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     writes(doc, text, strlen(text));
-    assert_int_equal(hd_netcf_warning_count(doc), 0);
-    hd_netcf_free(doc);
+    assert_int_equal(hd_dump_warning_count(doc), 0);
+    hd_dump_free(doc);
 }
 
 static void the_sample_has_these_values(void **state) {
     (void)state;
-    hd_netcf *doc = read_text(sample);
-    hd_netcf_domain_info domain = hd_netcf_domain(doc, 0);
-    const hd_graph *g = hd_netcf_graph(doc);
+    hd_dump *doc = read_text(sample);
+    hd_netcf_domain_info domain = hd_netcf_domain(hd_dump_netcf(doc), 0);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     static const uint64_t ids[] = { 0x7c79f, 0x7cb42, 0x1ce004, 0x1ce056, 0x22c81e, 0x22c823 };
     static const uint64_t sizes[] = { 100, 100, 24, 280, 36, 40 };
     static const char *const types[] = { "System.RuntimeType", "System.RuntimeType", "System.NullReferenceException",
                                          "<type 1d>", "<type 1b>", "<type 1b>" };
-    assert_int_equal(hd_netcf_domain_count(doc), 1);
+    assert_int_equal(hd_netcf_domain_count(hd_dump_netcf(doc)), 1);
     assert_true(hd_str_equal(domain.name, hd_cstr("bubblecs.exe")));
     assert_int_equal(domain.version, 2);
     assert_int_equal(domain.begin_ms, 0x763f9d2);
@@ -87,7 +87,7 @@ static void the_sample_has_these_values(void **state) {
     assert_int_equal(hd_graph_root(g, 2).kind, HD_ROOT_COLLECTOR);
     assert_int_equal(hd_graph_root(g, 2).container, HD_NONE);
     writes(doc, sample, sizeof sample - 1);
-    hd_netcf_free(doc);
+    hd_dump_free(doc);
 
     hd_dominators *d = NULL;
     hd_dump *dump = NULL;
@@ -104,8 +104,8 @@ static void the_sample_has_these_values(void **state) {
 
 static void single_records_have_these_values(void **state) {
     (void)state;
-    hd_netcf *doc = read_text(records);
-    const hd_graph *g = hd_netcf_graph(doc);
+    hd_dump *doc = read_text(records);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_root r = hd_graph_root(g, 0);
     assert_int_equal(hd_graph_object(g, r.object).id, 0xb2753);
     assert_int_equal(r.kind, HD_ROOT_STATIC);
@@ -113,7 +113,7 @@ static void single_records_have_these_values(void **state) {
     assert_int_equal(hd_graph_object(g, 0).reference_count, 3);
     assert_int_equal(hd_graph_summarize(g).missing_classes, 2);
     writes(doc, records, sizeof records - 1);
-    hd_netcf_free(doc);
+    hd_dump_free(doc);
 }
 
 static void all_spellings_are_kept(void **state) {
@@ -150,46 +150,47 @@ static void all_spellings_are_kept(void **state) {
 static void sizes_may_be_decimal(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\no a 1 64\no b 1 4294967296 a\nc x 0\n";
-    hd_netcf *doc = read_size(text, sizeof text - 1, &(hd_options){ .decimal_sizes = true });
+    hd_dump *doc = read_size(text, sizeof text - 1, &(hd_options){ .decimal_sizes = true });
     hd_error err;
-    assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 0).size, 64);
-    assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 1).size, 4294967296);
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).size, 64);
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 1).size, 4294967296);
     writes(doc, text, sizeof text - 1);
-    hd_netcf_free(doc);
+    hd_dump_free(doc);
     static const char hex[] = "a 2 x 0\no a 1 6c\nc x 0\n";
-    assert_int_equal(hd_netcf_read(hd_in_memory(hex, sizeof hex - 1), &(hd_options){ .decimal_sizes = true }, &doc, &err),
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(hex, sizeof hex - 1),
+                                &(hd_options){ .decimal_sizes = true }, &doc, &err),
                      HD_MALFORMED);
     assert_string_equal(err.message, "line 2, column 8: a size, a decimal number, expected, found 'c'");
 }
 
 static void flags_are_bits_and_weak_roots_hold_nothing(void **state) {
     (void)state;
-    hd_netcf *doc = read_text("a 2 x 0\no 1 1 1\no 2 1 2\no 3 1 4\nr 1 3 2\nr 2 3 3\nr 3 3 5\nc x 0\n");
+    hd_dump *doc = read_text("a 2 x 0\no 1 1 1\no 2 1 2\no 3 1 4\nr 1 3 2\nr 2 3 3\nr 3 3 5\nc x 0\n");
     hd_total total;
     uint8_t reached[3];
-    assert_int_equal(hd_graph_reach(hd_netcf_graph(doc), NULL, 0, NULL, reached, &total, NULL), HD_OK);
+    assert_int_equal(hd_graph_reach(hd_dump_graph(doc), NULL, 0, NULL, reached, &total, NULL), HD_OK);
     assert_memory_equal(reached, ((const uint8_t[]){ 0, 0, 1 }), 3);
     assert_int_equal(total.bytes, 4);
-    assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).weak_roots, 2);
-    hd_netcf_free(doc);
+    assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).weak_roots, 2);
+    hd_dump_free(doc);
 }
 
 static void domains_are_merged(void **state) {
     (void)state;
     static const char text[] = "a 2 one.exe 1\nt 1 S\no 10 1 8\no 11 1 8 10 20\nr 11 0 0\nc one.exe 2\n"
                                "a 2 two.exe 3\nt 1 S\no 10 1 8\no 20 1 10 10\nr 20 0 0\nr 11 0 0\nc two.exe 4\n";
-    hd_netcf *doc = read_text(text);
-    const hd_graph *g = hd_netcf_graph(doc);
+    hd_dump *doc = read_text(text);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
-    assert_int_equal(hd_netcf_domain_count(doc), 2);
-    assert_int_equal(hd_graph_object_count(hd_netcf_domain(doc, 0).graph), 3); /* 20 is not its own */
+    assert_int_equal(hd_netcf_domain_count(hd_dump_netcf(doc)), 2);
+    assert_int_equal(hd_graph_object_count(hd_netcf_domain(hd_dump_netcf(doc), 0).graph), 3); /* 20 is not its own */
     assert_int_equal(s.objects, 3);
     assert_int_equal(s.bytes, 8 + 8 + 16);
     assert_int_equal(s.classes, 1);
     assert_int_equal(s.missing_objects, 0);
     assert_int_equal(s.roots, 2);
     writes(doc, text, sizeof text - 1);
-    hd_netcf_free(doc);
+    hd_dump_free(doc);
 }
 
 /* What is wrong, where, and what lenient reading makes of it: its warnings, and what it writes. */
@@ -264,9 +265,10 @@ static void what_is_wrong_is_told(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hd_error err = { 0 }, warning = { 0 };
-        hd_netcf *doc = NULL;
+        hd_dump *doc = NULL;
         hd_options lenient = { .lenient = true, .warning = last_warning, .warning_user = &warning };
-        hd_status status = hd_netcf_read(hd_in_memory(bad[i].text, strlen(bad[i].text)), NULL, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_netcf, hd_in_memory(bad[i].text, strlen(bad[i].text)), NULL, &doc,
+                                      &err);
         assert_true(status == HD_MALFORMED || status == HD_OVERFLOW);
         assert_int_equal(err.status, status);
         if (bad[i].message) {
@@ -275,11 +277,11 @@ static void what_is_wrong_is_told(void **state) {
             assert_int_equal(err.column, bad[i].column);
         }
         doc = read_size(bad[i].text, strlen(bad[i].text), &lenient);
-        assert_int_equal(hd_netcf_warning_count(doc), bad[i].warnings);
+        assert_int_equal(hd_dump_warning_count(doc), bad[i].warnings);
         assert_int_equal(warning.line, bad[i].line);
         assert_int_equal(warning.column, bad[i].column);
         writes(doc, bad[i].lenient, strlen(bad[i].lenient));
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
         if (*bad[i].lenient) keeps(bad[i].lenient);
     }
 }
@@ -293,10 +295,10 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
         { "\n\na 2 x 5\n\n?\n\na 2 y 6 \n", "\n\na 2 x 5\nc x 5\n\n\na 2 y 6\nc y 6\n" },
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        hd_netcf *doc = read_size(texts[i][0], strlen(texts[i][0]), &(hd_options){ .lenient = true });
-        assert_true(hd_netcf_warning_count(doc) > 0);
+        hd_dump *doc = read_size(texts[i][0], strlen(texts[i][0]), &(hd_options){ .lenient = true });
+        assert_true(hd_dump_warning_count(doc) > 0);
         writes(doc, texts[i][1], strlen(texts[i][1]));
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
         keeps(texts[i][1]);
     }
 }
@@ -307,7 +309,7 @@ static void dumps_may_begin_with_blank_lines(void **state) {
     static const char text[] = "\r\n\na 2 x 0\no 1 1 1\nc x 0\n";
     hd_dump *dump = NULL;
     assert_int_equal(hd_read_memory(text, sizeof text - 1, NULL, &dump, NULL), HD_OK);
-    writes(hd_dump_netcf(dump), text, sizeof text - 1);
+    writes(dump, text, sizeof text - 1);
     hd_dump_free(dump);
 }
 
@@ -318,16 +320,16 @@ static void nul_bytes_are_wrong(void **state) {
     static const uint64_t line[] = { 1, 2, 2, 2, 2 }, column[] = { 6, 7, 4, 9, 1 };
     for (int i = 0; i < 5; i++) {
         char text[64];
-        hd_netcf *doc;
+        hd_dump *doc;
         hd_error err;
         size_t size = strlen(where[i]);
         memcpy(text, where[i], size);
         *(char *)memchr(text, '@', size) = 0;
-        assert_int_equal(hd_netcf_read(hd_in_memory(text, size), NULL, &doc, &err), HD_MALFORMED);
+        assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, size), NULL, &doc, &err), HD_MALFORMED);
         assert_int_equal(err.line, line[i]);
         assert_int_equal(err.column, column[i]);
         assert_int_equal(err.offset, (uint64_t)((char *)memchr(text, 0, size) - text));
-        hd_netcf_free(read_size(text, size, &(hd_options){ .lenient = true }));
+        hd_dump_free(read_size(text, size, &(hd_options){ .lenient = true }));
     }
 }
 
@@ -343,20 +345,20 @@ static void a_line_of_two_gigabytes(void **state) {
         hd__reads r = { .data = block, .size = 1 << 20, .repeat = (size_t)long_or_short(2050, 300), .from = 100, .until = (1 << 20) - 100 };
         hd__faults f = { 0 };
         hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
-        hd_netcf *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err;
-        hd_status status = hd_netcf_read(hd__faults_in(&r), &o, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_netcf, hd__faults_in(&r), &o, &doc, &err);
         assert_int_equal(status, lenient ? HD_OK : HD_MALFORMED);
         if (lenient) {
-            assert_int_equal(hd_netcf_warning_count(doc), 1);
-            assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).classes, 0);
+            assert_int_equal(hd_dump_warning_count(doc), 1);
+            assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).classes, 0);
         } else {
             assert_int_equal(err.line, 2);
             assert_int_equal(err.column, (1 << 28) + 1);
             assert_int_equal(err.offset, 8 + (1 << 28));
         }
         assert_in_range(f.peak, 0, 3u << 28);
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
         assert_int_equal(f.live, 0);
     }
     free(block);
@@ -395,16 +397,16 @@ static void records_come_one_by_one(void **state) {
 static void reading_may_fail(void **state) {
     (void)state;
     hd__reads r = { .data = sample, .size = sizeof sample - 1, .chunk = 50, .fail_at = 4 };
-    hd_netcf *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err;
-    assert_int_equal(hd_netcf_read(hd__faults_in(&r), NULL, &doc, &err), HD_IO);
-    assert_int_equal(err.offset, 150);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd__faults_in(&r), NULL, &doc, &err), HD_IO);
+    assert_int_equal(err.offset, HD_DETECT_FIRST + 50); /* what is looked at first is two reads */
     assert_null(doc);
     for (uint64_t at = 1; at < 3; at++) {
         hd__write_faults w = { .fail_at = at };
         doc = read_text(sample);
-        assert_int_equal(hd_netcf_write(doc, NULL, hd__faults_out(&w), &err), at == 1 ? HD_IO : HD_OK);
-        hd_netcf_free(doc);
+        assert_int_equal(hd_netcf_write(hd_dump_netcf(doc), NULL, hd__faults_out(&w), &err), at == 1 ? HD_IO : HD_OK);
+        hd_dump_free(doc);
         hd__write_faults_free(&w);
     }
 }
@@ -418,8 +420,8 @@ static void large_dumps_have_known_answers(void **state) {
         dump_answers a;
         dump_text text = dump_make(&shape, &a);
         hd__reads r = { .data = text.data, .size = text.size, .chunk = 10007 };
-        hd_netcf *doc = read_size(text.data, text.size, NULL), *pieces = NULL;
-        const hd_graph *g = hd_netcf_graph(doc);
+        hd_dump *doc = read_size(text.data, text.size, NULL), *pieces = NULL;
+        const hd_graph *g = hd_dump_graph(doc);
         hd_graph_summary s = hd_graph_summarize(g);
         hd_dominators *d = NULL;
         assert_int_equal(s.objects, a.objects);
@@ -440,10 +442,10 @@ static void large_dumps_have_known_answers(void **state) {
             }
         hd_dominators_free(d);
         writes(doc, text.data, text.size);
-        hd_netcf_free(doc);
-        assert_int_equal(hd_netcf_read(hd__faults_in(&r), NULL, &pieces, NULL), HD_OK);
+        hd_dump_free(doc);
+        assert_int_equal(hd_read_as(&hd_format_netcf, hd__faults_in(&r), NULL, &pieces, NULL), HD_OK);
         writes(pieces, text.data, text.size);
-        hd_netcf_free(pieces);
+        hd_dump_free(pieces);
         free(text.data);
     }
 }
@@ -551,13 +553,13 @@ static void graphs_are_written(void **state) {
     hd_netcf_domain_info domain = { .name = hd_cstr("any heap\n"), .begin_ms = 5, .end_ms = 6 };
     assert_int_equal(hd_netcf_write_graph(g, &domain, NULL, hd_out_memory(&a), NULL), HD_OK);
     assert_memory_equal(a.data, "a 2 any heap? 5\nt 1 Class000\n", 29);
-    hd_netcf *doc = read_size((char *)a.data, a.size, NULL);
-    assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).bytes, hd_graph_summarize(g).bytes);
-    domain = hd_netcf_domain(doc, 0);
+    hd_dump *doc = read_size((char *)a.data, a.size, NULL);
+    assert_int_equal(hd_graph_summarize(hd_dump_graph(doc)).bytes, hd_graph_summarize(g).bytes);
+    domain = hd_netcf_domain(hd_dump_netcf(doc), 0);
     writes(doc, (char *)a.data, a.size);
-    assert_int_equal(hd_netcf_write_graph(hd_netcf_graph(doc), &domain, NULL, hd_out_memory(&b), NULL), HD_OK);
-    assert_int_equal(hd_graph_object_count(hd_netcf_graph(doc)), 500);
-    hd_netcf_free(doc);
+    assert_int_equal(hd_netcf_write_graph(hd_dump_graph(doc), &domain, NULL, hd_out_memory(&b), NULL), HD_OK);
+    assert_int_equal(hd_graph_object_count(hd_dump_graph(doc)), 500);
+    hd_dump_free(doc);
     hd_buffer_free(&a);
     hd_buffer_free(&b);
     hd_graph_free(g);
@@ -574,23 +576,23 @@ static void every_allocation_may_fail(void **state) {
         HD__EACH_FAULT(f) {
             hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
             hd__reads r = { .data = faulty, .size = sizeof faulty - 1, .chunk = 31 };
-            hd_netcf *doc = NULL;
+            hd_dump *doc = NULL;
             hd_error err = { 0 };
-            hd_status status = hd_netcf_read(hd__faults_in(&r), &o, &doc, &err);
+            hd_status status = hd_read_as(&hd_format_netcf, hd__faults_in(&r), &o, &doc, &err);
             assert_int_equal(err.status, status);
             if (!status) writes(doc, faulty, sizeof faulty - 1);
             else assert_int_equal(status, HD_OUT_OF_MEMORY);
-            hd_netcf_free(doc);
+            hd_dump_free(doc);
             assert_null(f.misuse);
             assert_int_equal(f.live, 0);
         }
     }
     for (uint64_t limit = 1; limit < 60000; limit += 61) {
         hd_options o = { .limits.max_memory = limit };
-        hd_netcf *doc = NULL;
-        hd_status status = hd_netcf_read(hd_in_memory(faulty, sizeof faulty - 1), &o, &doc, NULL);
+        hd_dump *doc = NULL;
+        hd_status status = hd_read_as(&hd_format_netcf, hd_in_memory(faulty, sizeof faulty - 1), &o, &doc, NULL);
         assert_true(status == HD_OK || status == HD_LIMIT);
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
     }
 }
 
@@ -598,9 +600,9 @@ static void every_allocation_may_fail(void **state) {
 static void try_both(const char *text, size_t size) {
     for (int lenient = 0; lenient < 2; lenient++) {
         hd_options o = { .lenient = lenient };
-        hd_netcf *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
-        hd_status status = hd_netcf_read(hd_in_memory(text, size), &o, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_netcf, hd_in_memory(text, size), &o, &doc, &err);
         if (status) {
             assert_true(!lenient && (status == HD_MALFORMED || status == HD_OVERFLOW));
             assert_in_range(err.line, 1, 30);
@@ -608,7 +610,7 @@ static void try_both(const char *text, size_t size) {
             continue;
         }
         if (!lenient) writes(doc, text, size);
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
     }
 }
 
@@ -640,19 +642,19 @@ static void many_domains_share_the_memory_allowed(void **state) {
     hd_options o = { .allocator = hd__faults_allocator(&f) };
     char *text = malloc(200000);
     size_t size = 0;
-    hd_netcf *doc;
+    hd_dump *doc;
     for (int d = 0; d < 40; d++) {
         size += (size_t)sprintf(text + size, "a 2 x 1\n");
         for (int i = 0; i < 100; i++) size += (size_t)sprintf(text + size, "o %x 1 8 1\n", d * 1000 + i);
         size += (size_t)sprintf(text + size, "c x 1\n");
     }
-    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
-    hd_netcf_free(doc);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
+    hd_dump_free(doc);
     o.limits.max_memory = 2 * f.peak;
-    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
-    hd_netcf_free(doc);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
+    hd_dump_free(doc);
     o.limits.max_memory = f.peak / 2;
-    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_LIMIT);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, size), &o, &doc, NULL), HD_LIMIT);
     assert_int_equal(f.live, 0);
     free(text);
 }
@@ -668,14 +670,14 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     for (int calls = 0; status; calls++) {
         int left = calls;
         hd_options o = { .progress = stop_at, .progress_user = &left };
-        hd_netcf *doc = NULL;
+        hd_dump *doc = NULL;
         hd_buffer out = { 0 };
-        status = hd_netcf_read(hd_in_memory(sample, sizeof sample - 1), &o, &doc, NULL);
-        if (!status) status = hd_netcf_write(doc, &o, hd_out_memory(&out), NULL);
+        status = hd_read_as(&hd_format_netcf, hd_in_memory(sample, sizeof sample - 1), &o, &doc, NULL);
+        if (!status) status = hd_netcf_write(hd_dump_netcf(doc), &o, hd_out_memory(&out), NULL);
         assert_true(status == HD_OK || status == HD_CANCELLED);
         assert_in_range(calls, 0, 20);
         hd_buffer_free(&out);
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
     }
 }
 
@@ -689,12 +691,12 @@ static void small_domains_take_little(void **state) {
         char *text = malloc(N * size);
         hd__faults f = { 0 };
         hd_options o = { .allocator = hd__faults_allocator(&f) };
-        hd_netcf *doc = NULL;
+        hd_dump *doc = NULL;
         for (size_t k = 0; k < N; k++) memcpy(text + k * size, domains[i], size);
-        assert_int_equal(hd_netcf_read(hd_in_memory(text, N * size), &o, &doc, NULL), HD_OK);
-        assert_int_equal(hd_netcf_domain_count(doc), N);
+        assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, N * size), &o, &doc, NULL), HD_OK);
+        assert_int_equal(hd_netcf_domain_count(hd_dump_netcf(doc)), N);
         assert_in_range(f.peak, 1, 56 * N * size);
-        hd_netcf_free(doc);
+        hd_dump_free(doc);
         assert_int_equal(f.live, 0);
         free(text);
     }

@@ -37,10 +37,7 @@ static void freeing_null_is_fine(void **state) {
     hd_chrome_writer_free(NULL);
     hd_memory_dump_manager_free(NULL);
     hd_netcf_close(NULL);
-    hd_netcf_free(NULL);
     hd_dart_close(NULL);
-    hd_dart_free(NULL);
-    hd_v8_free(NULL);
     hd_string_table_free(NULL);
     hd_length_table_free(NULL);
     hd_library_table_free(NULL);
@@ -62,6 +59,7 @@ static void no_recorder_records_nothing(void **state) {
     (void)state;
     int block = 0;
     hd_allocation taken = { .address = 8 };
+    hd_resize resize = { 8, 0, 0 };
     hd_recorder_counters stats, zero;
     hd_profile *profile = NULL;
     hd_error err = { 0 };
@@ -72,6 +70,9 @@ static void no_recorder_records_nothing(void **state) {
     assert_false(hd_record_take(NULL, &block, &taken));
     hd_record_restore(NULL, &taken);
     hd_record_drop(NULL, &taken);
+    hd_record_resize(NULL, &block, &resize);
+    assert_false(hd_record_resized(NULL, &resize, &block, 1, NULL));
+    hd_record_not_resized(NULL, &resize);
     assert_true(hd_record_skips_alloc(NULL, 1));
     assert_true(hd_record_skips_free(NULL, &block));
     assert_false(hd_record_set_type(NULL, &block, "int"));

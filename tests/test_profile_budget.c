@@ -162,8 +162,8 @@ static uint64_t written_of(const hd_breakdown *all, const uint8_t *listed) {
     hd_breakdown *some;
     hd_rows rows;
     uint64_t bytes;
-    assert_int_equal(hd__rows_listed(&m, &arena, &all->entries, listed, &rows, NULL), HD_OK);
-    assert_int_equal(hd__seal(hd__mem_options(NULL), all->axis, rows, NULL, &some, NULL), HD_OK);
+    assert_int_equal(hd__heap_rows_listed(&m, &arena, &all->entries, listed, &rows, NULL), HD_OK);
+    assert_int_equal(hd__breakdown_seal(hd__mem_options(NULL), all->axis, rows, NULL, &some, NULL), HD_OK);
     bytes = written(some);
     hd_breakdown_free(some);
     hd__arena_free(&m, &arena);

@@ -298,7 +298,7 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
                 bool bound = d->flags[i] & HD_DIFF_BOUND;
                 assert_int_equal(bound, (e->flags[i] & HD_DIFF_BOUND) != 0);
                 assert_true(i == 0 || d->gross[i] >= cutoff.min_bytes);
-                assert_true(d->gross[i] >= hd__distance(sizes[0], sizes[1]));
+                assert_true(d->gross[i] >= hd__number_distance(sizes[0], sizes[1]));
                 for (int s = 0; s < 2; s++) {
                     bool cells = !(kind >> s & 1) && kind == 0;
                     uint32_t in = find_by_names(d->axis, nodes, all[s]);

@@ -261,7 +261,7 @@ static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
             uint64_t below = 0;
             for (uint32_t i = e + 1; i < n; i++)
                 if (is_in(b, e, i)) below += rest[i];
-            rest[e] = hd__less(b->entries.amount[e].bytes, below);
+            rest[e] = hd__sum_rest(b->entries.amount[e].bytes, below);
             assert_int_equal(atoms.amount[e].bytes, rest[e]);
             assert_int_equal(whole[e], rest[e] + below);
         }
@@ -290,7 +290,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
                 if (is_in(b, e, i)) within[class_of[i]] += atoms->amount[i].bytes;
             gain = 0;
             for (uint32_t c = 0; c < classes; c++)
-                gain += (uint64_t)(hd__entropy(within[c], weight[c]) * (144115188075855872.0 / (double)total));
+                gain += (uint64_t)(hd__budget_entropy(within[c], weight[c]) * (144115188075855872.0 / (double)total));
             if (gain > best_gain || (gain && gain == best_gain && b->entries.amount[e].bytes > b->entries.amount[best].bytes))
                 best = e, best_gain = gain;
         }
@@ -332,7 +332,7 @@ static void budgets_list_what_gains_most_each_time(void **state) {
         for (uint32_t e = 1; e < n; e++) { /* all of what is above it along axis 0: that says nothing more */
             uint32_t above = HD_NONE;
             for (uint32_t i = 0; i < e; i++)
-                if (hd__same_but(&b->entries, 0, i, e) && is_in(b, i, e)) above = i;
+                if (hd__heap_same_but(&b->entries, 0, i, e) && is_in(b, i, e)) above = i;
             if (above != HD_NONE && b->entries.amount[above].bytes == b->entries.amount[e].bytes) candidates[above] = 0;
         }
         list_plainly(b, &atoms, candidates, most, listed);
@@ -340,8 +340,8 @@ static void budgets_list_what_gains_most_each_time(void **state) {
             assert_int_equal(hd_breakdown_cut(b, &(hd_cutoff){ .max_entries = most }, NULL, &cut, NULL), HD_OK);
             hd_rows some;
             hd_breakdown *expected;
-            assert_int_equal(hd__rows_listed(&m, &arena, &b->entries, listed, &some, NULL), HD_OK);
-            assert_int_equal(hd__seal(hd__mem_options(NULL), b->axis, some, NULL, &expected, NULL), HD_OK);
+            assert_int_equal(hd__heap_rows_listed(&m, &arena, &b->entries, listed, &some, NULL), HD_OK);
+            assert_int_equal(hd__breakdown_seal(hd__mem_options(NULL), b->axis, some, NULL, &expected, NULL), HD_OK);
             assert_true(breakdowns_equal(cut, expected));
             found += cut->entries.count;
             hd_breakdown_free(expected);

@@ -293,7 +293,7 @@ static void tree_prints_sizes_in_units_rounded(void **state) {
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[24];
-        text[hd__size_text(text, sizes[i].bytes, true)] = 0;
+        text[hd__print_size_text(text, sizes[i].bytes, true)] = 0;
         assert_string_equal(text, sizes[i].text);
     }
     hd_profile *p = profile_new(1);

@@ -908,15 +908,15 @@ static void parents_do_not_multiply_what_is_read(void **state) {
     rec = hd_recorder_create(&desc, NULL);
     hd__region *all = (hd__region *)(void *)region;
     uint64_t *records = (uint64_t *)(void *)(region + all->records.segment[0]);
-    hd__record *first = (hd__record *)(void *)(region + records[0]);
+    hd__shown_record *first = (hd__shown_record *)(void *)(region + records[0]);
     memset(region + ROWS_AT, 0xff, SMALL - ROWS_AT - PARENTS * APART);
     for (unsigned k = 0; k < 6; k++) first->pages.segment[k] = first->modules.segment[k] = ROWS_AT;
     first->pages.count = 1 << 15;
     first->modules.count = 1 << 12;
     for (uint32_t i = 1; i < PARENTS; i++) {
         records[i] = SMALL - (uint64_t)i * APART;
-        memcpy(region + records[i], first, hd__record_size(1));
-        hd__record *r = (hd__record *)(void *)(region + records[i]);
+        memcpy(region + records[i], first, hd__recorder_record_size(1));
+        hd__shown_record *r = (hd__shown_record *)(void *)(region + records[i]);
         r->number = i;
         r->parent = i - 1;
         r->modules_before = 1 << 12;
@@ -951,7 +951,7 @@ static void records_are_counted_by_their_bytes(void **state) {
     uint64_t *records = (uint64_t *)(void *)(region + all->records.segment[0]);
     for (unsigned i = 1; i < 1000; i++) records[i] = records[0];
     all->records.count = UINT64_MAX;
-    assert_in_range(hd_region_count(seen, SMALL), 1, SMALL / sizeof(hd__record));
+    assert_in_range(hd_region_count(seen, SMALL), 1, SMALL / sizeof(hd__shown_record));
     assert_int_equal(hd_recorder_view(seen, SMALL, 0, &r, NULL), HD_OK);
     for (uint32_t i = 1; i < 1000; i++) assert_int_equal(hd_recorder_view(seen, SMALL, i, &r, NULL), HD_INVALID);
 }
@@ -972,7 +972,7 @@ static void a_forged_row_of_a_full_region_leads_nowhere(void **state) {
     assert_int_equal(rec->pages.rows.count, LEAVES);
     for (uint64_t i = 1; i <= 200; i++) assert_true(hd_register_remove(reg, i << 17 | 64, NULL));
     assert_true(reg->free_row > 0);
-    hd__figure_set(&hd__page_row(&rec->pages, reg->free_row)->number, LEAVES + 1);
+    hd__figure_set(&hd__register_page_row(&rec->pages, reg->free_row)->number, LEAVES + 1);
     for (uint64_t i = 2001; i <= 2008; i++) {
         a.address = i << 17 | 64;
         assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);

@@ -56,7 +56,7 @@ int test_madvise(void *at, size_t size, int advice) {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Nothing is given back to an OS that has larger pages. */
-static bool gives_back(void) { return sysconf(_SC_PAGESIZE) == HD__PAGE; }
+static bool gives_back(void) { return sysconf(_SC_PAGESIZE) == HD__PAGES_UNIT; }
 
 /* Bytes that the OS really holds for the register. */
 static uint64_t really_resident(void) {
@@ -64,25 +64,25 @@ static uint64_t really_resident(void) {
     unsigned char *in_core = malloc(1 << 20);
     assert_non_null(in_core);
     for (size_t i = 0; i < test_map_count; i++) {
-        size_t n = test_maps[i].size / HD__PAGE;
+        size_t n = test_maps[i].size / HD__PAGES_UNIT;
         assert_true(n <= 1 << 20);
         assert_int_equal(mincore(test_maps[i].at, test_maps[i].size, in_core), 0);
         for (size_t j = 0; j < n; j++) pages += in_core[j] & 1;
     }
     free(in_core);
-    return pages * HD__PAGE;
+    return pages * HD__PAGES_UNIT;
 }
 
 /* What is found by walking: pieces of each grade, and what is in buckets. */
 typedef struct walked {
-    uint32_t pieces[HD__GRADES];
+    uint32_t pieces[HD__GRADE_COUNT];
     uint64_t count, empty;
 } walked;
 
 /* Slots that are free are in the list of free ones, once each. */
 static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[256], uint32_t count) {
     uint32_t capacity = reg->shape[hd__grade_of(b->head)].capacity;
-    for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, hd__kind_of(b)), count++) {
+    for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, hd__bucket_kind_of(b)), count++) {
         assert_true(next <= capacity && !in_use[next - 1]);
         in_use[next - 1] = true;
     }
@@ -90,22 +90,22 @@ static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[
 }
 
 static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t key, walked *w) {
-    const hd__shape *shape = &reg->shape[hd__grade_of(b->head)];
-    uint32_t at = 0, slot, count = 0, timed = b->head & HD__TIMED, kind = hd__kind_of(b);
+    const hd__bucket_shape *shape = &reg->shape[hd__grade_of(b->head)];
+    uint32_t at = 0, slot, count = 0, timed = b->head & HD__BUCKET_TIMED, kind = hd__bucket_kind_of(b);
     bool seen[256] = { false }, in_use[256] = { false };
     uint8_t tag;
-    assert_true(hd__grade_of(b->head) < 2 * HD__STEPS);
+    assert_true(hd__grade_of(b->head) < 2 * HD__BUCKET_STEPS);
     assert_int_equal(b->head & ~(uint64_t)HD__GRADE_MASK, key);
     assert_true(shape->slots_at + (uintptr_t)shape->capacity * (8 + 4 * timed) <= reg->of[hd__grade_of(b->head)].size);
     for (; hd__bucket_next(b, &at, &slot, &tag); count++) {
         assert_true(slot < shape->capacity && !seen[tag] && !in_use[slot]);
         seen[tag] = in_use[slot] = true;
-        assert_int_equal(hd__search(b, key | tag, kind), slot);
+        assert_int_equal(hd__bucket_search(b, key | tag, kind), slot);
     }
     assert_int_equal(count, hd__bucket_count(reg->shape, b));
     assert_true(count > shape->capacity / 3u || hd__grade_of(b->head) < 2 || !count);
-    if (hd__kind_is(kind, HD__SOME) || hd__kind_is(kind, HD__MANY)) check_free(reg, b, in_use, count);
-    assert_true(count || *hd__empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
+    if (hd__bucket_kind_is(kind, HD__BUCKET_SOME) || hd__bucket_kind_is(kind, HD__BUCKET_MANY)) check_free(reg, b, in_use, count);
+    assert_true(count || *hd__bucket_empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
     w->empty += !count;
     w->count += count;
     w->pieces[hd__grade_of(b->head)]++;
@@ -116,7 +116,7 @@ static void check_leaf(const hd_register *reg, const hd__leaf *leaf, uint64_t ke
     assert_int_equal(leaf->head, key | HD__GRADE_LEAF);
     w->pieces[HD__GRADE_LEAF]++;
     for (uint64_t i = 0; i < 1u << HD__LEAF_BITS; i++)
-        if (leaf->bucket[i]) check_bucket(reg, leaf->bucket[i], key | i << HD__PLACE_BITS, w), buckets++;
+        if (leaf->bucket[i]) check_bucket(reg, leaf->bucket[i], key | i << HD__BUCKET_PLACE_BITS, w), buckets++;
     assert_true(buckets > 0);
 }
 
@@ -128,8 +128,8 @@ static uint64_t check_grade(const hd__grade *of, uint32_t pieces) {
         assert_int_equal(h->head, HD__GRADE_HOLE);
         assert_ptr_equal(h->later, later);
     }
-    for (uint8_t *page = of->top; page; page = hd__foot(page)->below, pages++)
-        room += page == of->top ? of->used : hd__each(of);
+    for (uint8_t *page = of->top; page; page = hd__register_foot(page)->below, pages++)
+        room += page == of->top ? of->used : hd__grade_pieces(of);
     assert_int_equal(of->pieces, pieces);
     assert_int_equal(of->holes, holes);
     assert_int_equal(room, pieces + holes);
@@ -159,7 +159,7 @@ static void check_tables(const hd_register *reg) {
         assert_int_equal(span->head, number << HD__SPAN_SHIFT | HD__GRADE_SPAN);
         for (uint64_t k = 0; k < 1u << HD__SPAN_BITS; k++) {
             if (!span->leaf[k]) continue;
-            check_leaf(reg, span->leaf[k], number << HD__SPAN_SHIFT | k << (HD__PLACE_BITS + HD__LEAF_BITS), &w);
+            check_leaf(reg, span->leaf[k], number << HD__SPAN_SHIFT | k << (HD__BUCKET_PLACE_BITS + HD__LEAF_BITS), &w);
             leaves++;
         }
         assert_true(leaves > 0);
@@ -168,16 +168,16 @@ static void check_tables(const hd_register *reg) {
     }
     assert_int_equal(reg->recent == reg->first_recent, reg->recent_mask + 1 == HD__RECENT_FIRST);
     for (uint32_t i = 0; i <= reg->recent_mask; i++) {
-        uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
+        uint64_t key = reg->recent[i].number << (HD__BUCKET_PLACE_BITS + HD__LEAF_BITS);
         if (!reg->recent[i].leaf) continue;
         if (hd__recent_index(reg, key) == i) assert_ptr_equal(hd__leaf_far(reg, key), reg->recent[i].leaf);
         else check_old_entry(reg, key, i);
     }
     assert_int_equal(spans, reg->spans);
     assert_int_equal(w.count, reg->count);
-    assert_true(w.empty <= 1u << HD__EMPTY_BITS);
-    for (unsigned i = 0; i < HD__GRADES; i++) pages += check_grade(&reg->of[i], w.pieces[i]);
-    for (uint8_t *page = reg->spare; page; page = hd__foot(page)->below) spares++;
+    assert_true(w.empty <= 1u << HD__BUCKET_EMPTY_BITS);
+    for (unsigned i = 0; i < HD__GRADE_COUNT; i++) pages += check_grade(&reg->of[i], w.pieces[i]);
+    for (uint8_t *page = reg->spare; page; page = hd__register_foot(page)->below) spares++;
     for (uint32_t i = 0; i < reg->batches; i++)
         for (unsigned k = 0; k < HD__BATCH_PAGES; k++) away += hd__batch_at(reg, i)->away >> k & 1;
     assert_int_equal(pages, reg->pages);
@@ -313,11 +313,11 @@ static int teardown(void **state) {
 static void an_address_has_its_own_key_and_back(void **state) {
     uint64_t random = 1;
     (void)state;
-    assert_int_equal(hd__key_of(0), 0);
+    assert_int_equal(hd__register_key_of(0), 0);
     for (int i = 0; i < 10000; i++) {
         uint64_t x = i < 100 ? (uint64_t)i : i < 200 ? 0 - (uint64_t)(i - 99) : hd__test_random(&random);
-        assert_int_equal(hd__address_of(hd__key_of(x)), x);
-        assert_int_equal(hd__key_of(hd__address_of(x)), x);
+        assert_int_equal(hd__register_address_of(hd__register_key_of(x)), x);
+        assert_int_equal(hd__register_key_of(hd__register_address_of(x)), x);
     }
 }
 
@@ -474,8 +474,8 @@ static void large_tables_agree_with_the_model(void **state) {
 
 /* Arrays of batches: each has twice as many as the one before, and none moves. */
 static void batches_are_found_by_their_numbers(void **state) {
-    const uint32_t page = HD__PAGE / (uint32_t)sizeof(hd__batch);
-    static hd__batch first[HD__PAGE], second[2 * HD__PAGE], third[4 * HD__PAGE];
+    const uint32_t page = HD__PAGES_UNIT / (uint32_t)sizeof(hd__batch);
+    static hd__batch first[HD__PAGES_UNIT], second[2 * HD__PAGES_UNIT], third[4 * HD__PAGES_UNIT];
     hd_register reg = { .batch = { first, second, third } };
     (void)state;
     assert_ptr_equal(hd__batch_at(&reg, 0), first);
@@ -549,7 +549,7 @@ static void spans_that_share_a_home_stay_correct(void **state) {
         uint64_t number = hd__test_random(&m.random) >> (HD__SPAN_SHIFT + 4);
         uint64_t home = number * 0x9e3779b97f4a7c15u >> 54;
         if (home != (i % 2 ? 1023 : 511)) continue;
-        m.address[i++] = hd__address_of(number << HD__SPAN_SHIFT | 77);
+        m.address[i++] = hd__register_address_of(number << HD__SPAN_SHIFT | 77);
     }
     check_enemy(&m, 12 * m.n, 10);
     model_free(&m);
@@ -588,17 +588,17 @@ static void full_pages_stay_correct(void **state) {
 
 /* How many slots each size has, and of which kind it is. */
 static void buckets_have_as_many_slots_as_told(void **state) {
-    static const uint16_t untimed[HD__STEPS] = { 2, 4, 5, 9, 13, 16, 16, 16, 18, 24, 32, 38, 54, 66, 82, 108,
+    static const uint16_t untimed[HD__BUCKET_STEPS] = { 2, 4, 5, 9, 13, 16, 16, 16, 18, 24, 32, 38, 54, 66, 82, 108,
                                                  22, 29, 38, 50, 66, 92, 134, 218, 256 };
-    static const uint16_t timed[HD__STEPS] = { 1, 2, 4, 6, 8, 11, 13, 16, 12, 16, 21, 25, 36, 44, 54, 72,
+    static const uint16_t timed[HD__BUCKET_STEPS] = { 1, 2, 4, 6, 8, 11, 13, 16, 12, 16, 21, 25, 36, 44, 54, 72,
                                                14, 19, 25, 33, 44, 61, 89, 145, 256 };
     hd_register *reg = hd_register_create(NULL);
     (void)state;
-    for (uint32_t i = 0; i < 2 * HD__STEPS; i++) {
+    for (uint32_t i = 0; i < 2 * HD__BUCKET_STEPS; i++) {
         hd__bucket b = { i, 0, 0, { 0 } };
         assert_int_equal(reg->shape[i].capacity, (i & 1 ? timed : untimed)[i / 2]);
         assert_true(reg->shape[i].slots_at % 4 == 0 && reg->of[i].size % 8 == 0);
-        assert_int_equal(hd__kind_of(&b), (i < 16 ? HD__FEW : i < 32 ? HD__SOME : i < 48 ? HD__MANY : HD__ALL) | (i & 1));
+        assert_int_equal(hd__bucket_kind_of(&b), (i < 16 ? HD__BUCKET_FEW : i < 32 ? HD__BUCKET_SOME : i < 48 ? HD__BUCKET_MANY : HD__BUCKET_ALL) | (i & 1));
     }
     hd_register_free(reg);
 }
@@ -610,7 +610,7 @@ static void fill_a_page(uint32_t timed, uint32_t rare, unsigned changes[16]) {
     hd_register *reg = hd_register_create(NULL);
     hd_allocation live[256], got;
     uint64_t random = 7 + timed, page = 0x7000, count = 0;
-    uint32_t kind = HD__FEW, now;
+    uint32_t kind = HD__BUCKET_FEW, now;
     memset(live, 0, sizeof live);
     for (uint32_t step = 1; step <= 60000; step++) {
         unsigned i = (unsigned)hd__test_below(&random, 256), fill = step / 4000 % 2;
@@ -630,8 +630,8 @@ static void fill_a_page(uint32_t timed, uint32_t rare, unsigned changes[16]) {
         }
         assert_int_equal(hd_register_count(reg), count);
         if (count) {
-            now = hd__kind_of(hd__bucket_of(reg, hd__key_of(page)));
-            assert_int_equal(now & HD__TIMED, timed);
+            now = hd__bucket_kind_of(hd__bucket_of(reg, hd__register_key_of(page)));
+            assert_int_equal(now & HD__BUCKET_TIMED, timed);
             changes[kind / 16 * 4 + now / 16]++;
             kind = now;
         }
@@ -694,7 +694,7 @@ static void places_next_to_each_other_are_told_apart(void **state) {
             }
 }
 
-/* A page that was full has 85 blocks left, none next to another: with times too many for HD__SOME. */
+/* A page that was full has 85 blocks left, none next to another: with times too many for HD__BUCKET_SOME. */
 static void a_full_page_thins_out(void **state) {
     (void)state;
     for (uint32_t timed = 0; timed < 2; timed++) {
@@ -705,10 +705,10 @@ static void a_full_page_thins_out(void **state) {
             hd_allocation a = allocation_of(page + 16 * i, i + 1, 5, timed * 9);
             assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
-        assert_int_equal(hd__kind_of(hd__bucket_of(reg, hd__key_of(page))), HD__ALL | timed);
+        assert_int_equal(hd__bucket_kind_of(hd__bucket_of(reg, hd__register_key_of(page))), HD__BUCKET_ALL | timed);
         for (uint64_t i = 0; i < 256; i++)
             if (i % 2 || i / 2 >= left) assert_true(hd_register_remove(reg, page + 16 * i, NULL));
-        assert_int_equal(hd__kind_of(hd__bucket_of(reg, hd__key_of(page))), timed ? HD__MANY | HD__TIMED : HD__SOME);
+        assert_int_equal(hd__bucket_kind_of(hd__bucket_of(reg, hd__register_key_of(page))), timed ? HD__BUCKET_MANY | HD__BUCKET_TIMED : HD__BUCKET_SOME);
         check_tables(reg);
         for (uint64_t i = 0; i < left; i++) {
             assert_true(hd_register_find(reg, page + 32 * i, &got));
@@ -923,7 +923,7 @@ static void what_is_freed_far_apart_is_given_back(void **state) {
         assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
     }
     for (uint64_t i = 1; i <= N; i++) assert_true(hd_register_remove(reg, i << 14, NULL));
-    assert_true(reg->spares <= HD__SPARE);
+    assert_true(reg->spares <= HD__REGISTER_SPARE);
     check_memory(reg);
     check_tables(reg);
     hd_register_free(reg);
@@ -950,7 +950,7 @@ static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
         }
         recent = 0;
         for (uint32_t i = 0; i <= reg->recent_mask; i++) {
-            uint64_t key = reg->recent[i].number << (HD__PLACE_BITS + HD__LEAF_BITS);
+            uint64_t key = reg->recent[i].number << (HD__BUCKET_PLACE_BITS + HD__LEAF_BITS);
             recent += reg->recent[i].leaf && hd__recent_index(reg, key) == i;
         }
         assert_int_equal(recent, n);
@@ -966,7 +966,7 @@ typedef struct shared_entry {
 } shared_entry;
 
 static bool is_recent(const shared_entry *e, uint64_t address) {
-    return hd__leaf_recent(e->reg, hd__key_of(address)) != NULL;
+    return hd__leaf_recent(e->reg, hd__register_key_of(address)) != NULL;
 }
 
 /* Makes the far leaf the recent one. */
@@ -1010,9 +1010,9 @@ static void two_leaves_take_turns_in_an_entry(void **state) {
     for (uint32_t others = 1; others < 250; others += 31)
         for (uint32_t time = 0; time < 2; time++) {
             shared_entry e = { hd_register_create(NULL), NEAR + 16, NEAR + LEAF };
-            uint32_t entry = hd__recent_index(e.reg, hd__key_of(NEAR));
+            uint32_t entry = hd__recent_index(e.reg, hd__register_key_of(NEAR));
             hd_allocation far;
-            while (hd__recent_index(e.reg, hd__key_of(e.far)) != entry) e.far += LEAF;
+            while (hd__recent_index(e.reg, hd__register_key_of(e.far)) != entry) e.far += LEAF;
             far = allocation_of(e.far, 8, 1, 0);
             hd_register_insert(e.reg, &far, NULL);
             for (uint32_t i = 0; i < others; i++) {
@@ -1066,7 +1066,7 @@ static void recent_leaves_have_room_for_all(void **state) {
             hd_allocation a = allocation_of((i << 17) + 64, i, 1, 0);
             assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
-        for (uint64_t i = 1; i <= N; i++) assert_non_null(hd__leaf_recent(reg, hd__key_of(i << 17))); /* all at once */
+        for (uint64_t i = 1; i <= N; i++) assert_non_null(hd__leaf_recent(reg, hd__register_key_of(i << 17))); /* all at once */
         check_tables(reg);
         for (uint64_t i = 1; i <= N; i++) {
             assert_true(hd_register_remove(reg, i << 17, NULL));

@@ -3,7 +3,7 @@
    than what heapdump.h promises, whatever it is made of; test_register.c looks inside.
 
    HEAPDUMP_OPERATIONS: random operations, in all [700,000; 2 million when long]. HEAPDUMP_TRACES: a folder of traces of real
-   programs, of bench/register_trace.c, which are replayed, too. tests/peers/26-register.sh sets both. */
+   programs, of bench/register_trace.c, which are replayed, too. tests/peers/scripts/register.sh sets both. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -555,13 +555,13 @@ static void threads_share_shards_behind_locks(void **state) {
 /* What a recorder's threads write under the lock of one shard. */
 static unsigned written_by_shard(const hd_recorder *rec, unsigned shard, uintptr_t from[4], uintptr_t to[4]) {
     const hd__shard *s = &rec->shard[shard];
-    const hd__pending *p = rec->pending + shard * HD__PENDING;
-    const hd__pending_kept *kept = hd__kept_of(rec, p);
+    const hd__shown_pending *p = rec->pending + shard * HD__SHOWN_PENDING;
+    const hd__shown_pending_kept *kept = hd__pending_kept_of(rec, p);
     const hd__shown_shard *shown = &rec->record->shard[shard];
     from[0] = (uintptr_t)s, to[0] = (uintptr_t)s->apart;
     from[1] = (uintptr_t)shown, to[1] = (uintptr_t)shown->apart;
-    from[2] = (uintptr_t)p, to[2] = (uintptr_t)(p + HD__PENDING);
-    from[3] = (uintptr_t)kept, to[3] = (uintptr_t)(kept + HD__PENDING);
+    from[2] = (uintptr_t)p, to[2] = (uintptr_t)(p + HD__SHOWN_PENDING);
+    from[3] = (uintptr_t)kept, to[3] = (uintptr_t)(kept + HD__SHOWN_PENDING);
     return 4;
 }
 
@@ -577,14 +577,14 @@ static void check_page_rows(hd_recorder *rec) {
                 hd_allocation a = { (i << 17 | 64) + ((uint64_t)shard << 40), 1, 1, 0 };
                 hd__leaf *leaf;
                 assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
-                leaf = *hd__leaf_in(hd__span_of(reg, hd__key_of(a.address)), hd__key_of(a.address));
-                uintptr_t line = (uintptr_t)hd__page_row(&rec->pages, leaf->row) / 64 % (1 << 16);
+                leaf = *hd__leaf_in(hd__span_of(reg, hd__register_key_of(a.address)), hd__register_key_of(a.address));
+                uintptr_t line = (uintptr_t)hd__register_page_row(&rec->pages, leaf->row) / 64 % (1 << 16);
                 assert_true(leaf->row && (!shard_of[line] || shard_of[line] == shard + 1));
                 shard_of[line] = shard + 1;
                 if (i % 3) assert_true(hd_register_remove(reg, a.address, NULL));
             }
     for (uint32_t row = 1; row <= rec->pages.rows.count; row++)
-        assert_true(shard_of[(uintptr_t)hd__page_row(&rec->pages, row) / 64 % (1 << 16)]);
+        assert_true(shard_of[(uintptr_t)hd__register_page_row(&rec->pages, row) / 64 % (1 << 16)]);
 }
 
 /* Nor do shards of a recorder, but for the counters that all add to. */

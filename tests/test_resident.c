@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../examples/heapdump/resident_maps.c"
+#include "../examples/heapdump/record/resident_maps.c"
+#include "../examples/heapdump/heaps/resident_parts.c"
 
 static resident_maps maps;
 

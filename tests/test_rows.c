@@ -475,7 +475,7 @@ static hd_buffer sample(hd_rows_form form) {
     return out;
 }
 
-static const hd_format *format_of(hd_rows_form form) { return form == HD_ROWS_JSON ? &hd__rows_json_format : &hd__rows_format; }
+static const hd_format *format_of(hd_rows_form form) { return form == HD_ROWS_JSON ? &hd_format_rows_json : &hd_format_rows; }
 
 static uint64_t sum_of(const hd_dump *dump) {
     uint64_t sum = 0;

@@ -43,10 +43,10 @@ static bool near(double a, double b, double relative) { return fabs(a - b) <= re
 
 static void logarithms_and_chances_are_those_of_libm(void **state) {
     (void)state;
-    for (int i = 0; i <= 53; i++) assert_true(near(hd__log(ldexp(1, -i)), log(ldexp(1, -i)), 1e-13) || !i);
-    for (int i = 1; i < 1000; i++) assert_true(near(hd__log(i / 1000.0), log(i / 1000.0), 1e-13));
-    assert_true(hd__log(1) == 0 && hd__decay(0) == 0);
-    for (double x = 1e-12; x < 100; x *= 1.7) assert_true(near(hd__decay(x), -expm1(-x), 1e-13));
+    for (int i = 0; i <= 53; i++) assert_true(near(hd__number_log(ldexp(1, -i)), log(ldexp(1, -i)), 1e-13) || !i);
+    for (int i = 1; i < 1000; i++) assert_true(near(hd__number_log(i / 1000.0), log(i / 1000.0), 1e-13));
+    assert_true(hd__number_log(1) == 0 && hd__number_decay(0) == 0);
+    for (double x = 1e-12; x < 100; x *= 1.7) assert_true(near(hd__number_decay(x), -expm1(-x), 1e-13));
 }
 
 static void standard_errors_are_square_roots(void **state) {
@@ -67,7 +67,7 @@ static void standard_errors_are_square_roots(void **state) {
     for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++)
         assert_int_equal(hd_standard_error(rounded[i].variance), rounded[i].root);
     for (uint64_t i = 1; i < UINT64_C(1) << 62; i += i / 3 + 1) {
-        hd_u128 square = hd__mul(i, i), below = { i, 0 }, one = { 1, 0 };
+        hd_u128 square = hd__u128_product(i, i), below = { i, 0 }, one = { 1, 0 };
         assert_int_equal(hd_standard_error(square), i);
         assert_int_equal(hd_standard_error(hd__u128_add(square, below)), i);
         assert_int_equal(hd_standard_error(hd__u128_add(hd__u128_add(square, below), one)), i + 1);
@@ -89,8 +89,8 @@ static void variances_are_added_exactly(void **state) {
     assert_u128(hd__u128_less(hd__u128_add(low, one), one), 0, UINT64_MAX);
     assert_u128(hd__u128_less(one, low), 0, 0);
     assert_u128(hd__u128_less(high, one), UINT64_MAX, 4);
-    assert_u128(hd__mul(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1, 1);
-    assert_u128(hd__mul(UINT64_C(1) << 40, (UINT64_C(1) << 40) + 1), 1 << 16, UINT64_C(1) << 40);
+    assert_u128(hd__u128_product(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1, 1);
+    assert_u128(hd__u128_product(UINT64_C(1) << 40, (UINT64_C(1) << 40) + 1), 1 << 16, UINT64_C(1) << 40);
     assert_u128(hd__u128_round(-1), 0, 0);
     assert_u128(hd__u128_round((double)NAN), 0, 0);
     assert_u128(hd__u128_round(0.49), 0, 0);

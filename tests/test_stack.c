@@ -46,6 +46,9 @@ static bool (*volatile set_type)(hd_recorder *, const void *, const char *) = hd
 static bool (*volatile take)(hd_recorder *, const void *, hd_allocation *) = hd_record_take;
 static void (*volatile restore)(hd_recorder *, const hd_allocation *) = hd_record_restore;
 static void (*volatile drop)(hd_recorder *, const hd_allocation *) = hd_record_drop;
+static void (*volatile resize)(hd_recorder *, const void *, hd_resize *) = hd_record_resize;
+static bool (*volatile resized)(hd_recorder *, const hd_resize *, const void *, size_t, const char *) =
+    hd_record_resized;
 
 static const void *close_by(uint64_t i) { return (const void *)(uintptr_t)(i << 4); }
 static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 17); } /* each in a leaf of its own */
@@ -54,11 +57,16 @@ static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 1
    of recent ones has entries at first. */
 static void calls(void) {
     hd_allocation taken;
+    hd_resize old;
     for (uint64_t i = 1; i <= 40000; i++) {
         salt = i / 1000 << 20;
         alloc(recorder, close_by(i), i % 5000, i % 2 ? "type" : NULL);
         if (i % 7 == 0) set_type(recorder, close_by(i), "other");
         if (i % 8 == 0 && take(recorder, close_by(i), &taken)) restore(recorder, &taken);
+        if (i % 9 == 0) {
+            resize(recorder, close_by(i), &old);
+            resized(recorder, &old, close_by(i), i % 5000, "type");
+        }
     }
     for (uint64_t i = 1; i <= 40000; i++) release(recorder, close_by(i));
     for (uint64_t i = 100; i <= 3000; i++) {

@@ -59,25 +59,25 @@ static char *changed(const char *text, const char *from, const char *to) {
     return copy;
 }
 
-static hd_v8 *read_size(const void *data, size_t size, const hd_options *options) {
-    hd_v8 *doc = NULL;
+static hd_dump *read_size(const void *data, size_t size, const hd_options *options) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_v8_read(hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
-    assert_int_equal(hd_graph_validate(hd_v8_graph(doc), NULL), HD_OK);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
     return doc;
 }
-static hd_v8 *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
+static hd_dump *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
 
-static void writes(const hd_v8 *doc, const void *data, size_t size) {
+static void writes(const hd_dump *doc, const void *data, size_t size) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(out.size, size);
     assert_memory_equal(out.data, data, size);
     hd_buffer_free(&out);
 }
 
-static void class_is(const hd_v8 *doc, uint32_t object, const char *name) {
-    const hd_graph *g = hd_v8_graph(doc);
+static void class_is(const hd_dump *doc, uint32_t object, const char *name) {
+    const hd_graph *g = hd_dump_graph(doc);
     hd_str found = hd_graph_class(g, hd_graph_object(g, object).class_index).name;
     if (!hd_str_equal(found, hd_cstr(name))) fail_msg("class of %u: " HD_FMT, object, HD_ARG(found));
 }
@@ -88,8 +88,8 @@ static void the_sample_has_these_values(void **state) {
     static const char *const classes[] = { "(synthetic)", "(synthetic)", "Window", "(array)", "WeakMap", "Key", "(string)",
                                            "(compiled code)", "(compiled code)", "Detached <div>", "(closure)", "(system)" };
     char *text = make(",");
-    hd_v8 *doc = read_text(text);
-    const hd_graph *g = hd_v8_graph(doc);
+    hd_dump *doc = read_text(text);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     assert_int_equal(s.objects, NODES);
     assert_int_equal(s.references, EDGES);
@@ -100,33 +100,33 @@ static void the_sample_has_these_values(void **state) {
         class_is(doc, i, classes[i]);
     }
     assert_int_equal(hd_graph_object(g, 11).size, UINT64_C(4294967296));
-    assert_true(is(hd_v8_name(doc, 6), "value \xc3\xa9\n"));
-    assert_true(is(hd_v8_type(doc, 9), "native"));
-    assert_true(is(hd_v8_type(doc, NODES), "") && is(hd_v8_name(doc, NODES), ""));
-    assert_int_equal(hd_v8_value(doc, 5, "detachedness"), 2);
-    assert_int_equal(hd_v8_value(doc, 9, "detachedness"), 1);
-    assert_int_equal(hd_v8_value(doc, 10, "detachedness"), 0);
-    assert_int_equal(hd_v8_value(doc, 10, "trace_node_id"), 5);
-    assert_int_equal(hd_v8_value(doc, 10, "colour"), 0);
-    assert_true(is(hd_v8_member(doc, "locations"), "[14,1,2,3]"));
-    assert_true(is(hd_v8_member(doc, "strings"), strings));
-    assert_true(is(hd_v8_member(doc, "scopes"), ""));
+    assert_true(is(hd_v8_name(hd_dump_v8(doc), 6), "value \xc3\xa9\n"));
+    assert_true(is(hd_v8_type(hd_dump_v8(doc), 9), "native"));
+    assert_true(is(hd_v8_type(hd_dump_v8(doc), NODES), "") && is(hd_v8_name(hd_dump_v8(doc), NODES), ""));
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 5, "detachedness"), 2);
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 9, "detachedness"), 1);
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 10, "detachedness"), 0);
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 10, "trace_node_id"), 5);
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 10, "colour"), 0);
+    assert_true(is(hd_v8_member(hd_dump_v8(doc), "locations"), "[14,1,2,3]"));
+    assert_true(is(hd_v8_member(hd_dump_v8(doc), "strings"), strings));
+    assert_true(is(hd_v8_member(hd_dump_v8(doc), "scopes"), ""));
     assert_true(is(hd_graph_field(g, 2, 0), "big"));
     assert_int_equal(hd_graph_index(g, 2, 0), HD_NONE);
     assert_true(is(hd_graph_field(g, 1, 1), ""));
     assert_int_equal(hd_graph_index(g, 1, 1), 2);
     assert_int_equal(hd_graph_index(g, 3, 1), HD_NONE); /* too far out to be kept in the graph */
-    assert_int_equal(hd_v8_index(doc, 3, 1), UINT32_C(4294967294));
-    assert_int_equal(hd_v8_index(doc, 3, 0), 0);
-    assert_int_equal(hd_v8_index(doc, 1, 1), 2);
-    assert_int_equal(hd_v8_index(doc, 2, 0), HD_UNKNOWN); /* a property */
-    assert_int_equal(hd_v8_index(doc, 3, 9), HD_UNKNOWN);
-    assert_int_equal(hd_v8_index(doc, HD_NONE, 0), HD_UNKNOWN);
-    assert_true(is(hd_v8_edge_type(doc, 3, 1), "hidden"));
-    assert_true(is(hd_v8_edge_type(doc, 3, 2), "weak"));
-    assert_true(is(hd_v8_edge_type(doc, 3, 3), ""));
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), 3, 1), UINT32_C(4294967294));
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), 3, 0), 0);
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), 1, 1), 2);
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), 2, 0), HD_UNKNOWN); /* a property */
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), 3, 9), HD_UNKNOWN);
+    assert_int_equal(hd_v8_index(hd_dump_v8(doc), HD_NONE, 0), HD_UNKNOWN);
+    assert_true(is(hd_v8_edge_type(hd_dump_v8(doc), 3, 1), "hidden"));
+    assert_true(is(hd_v8_edge_type(hd_dump_v8(doc), 3, 2), "weak"));
+    assert_true(is(hd_v8_edge_type(hd_dump_v8(doc), 3, 3), ""));
     writes(doc, text, strlen(text));
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -138,8 +138,8 @@ static void what_holds_what_is_as_in_devtools(void **state) {
                                          2, 1, UINT64_C(4294967296) };
     static const uint32_t parents[] = { HD_NONE, 0, 0, 1, 1, 1, 5, 0, 0, 0, 0, 2 };
     char *text = make("\n,");
-    hd_v8 *doc = read_text(text);
-    const hd_graph *g = hd_v8_graph(doc);
+    hd_dump *doc = read_text(text);
+    const hd_graph *g = hd_dump_graph(doc);
     hd_dominators *d = NULL;
     hd_total total;
     uint32_t e = 0, none = 0;
@@ -164,7 +164,7 @@ static void what_holds_what_is_as_in_devtools(void **state) {
     assert_int_equal(hd_graph_reach(g, &none, 1, NULL, NULL, &total, NULL), HD_OK);
     assert_int_equal(total.objects, 0);
     hd_dominators_free(d);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -184,24 +184,24 @@ static void distances_are_those_of_devtools(void **state) {
     static const uint32_t others[] = { 0, 1, 2, 2, 3, 3, 3, 3, 2, 4, 5 };
     uint32_t found[NODES];
     char *text = make(",");
-    hd_v8 *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
         hd_options o = { .allocator = hd__faults_allocator(&f) };
-        hd_status status = hd_v8_distances(doc, &o, found, NULL);
+        hd_status status = hd_v8_distances(hd_dump_v8(doc), &o, found, NULL);
         assert_true(status == HD_OK || status == HD_OUT_OF_MEMORY);
         assert_int_equal(f.live, 0);
         if (!status) assert_memory_equal(found, wanted, sizeof wanted);
     }
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
     doc = read_text(other);
-    assert_int_equal(hd_v8_distances(doc, NULL, found, NULL), HD_OK);
+    assert_int_equal(hd_v8_distances(hd_dump_v8(doc), NULL, found, NULL), HD_OK);
     assert_memory_equal(found, others, sizeof others);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
 }
 
-/* Sums that tests/peers/v8_retained.mjs gives of these files: from each node's id and retained size. */
+/* Sums that tests/peers/lib/v8_retained.mjs gives of these files: from each node's id and retained size. */
 static void real_snapshots_have_these_values(void **state) {
     (void)state;
     static const struct { const char *name; uint64_t objects, references, bytes, roots, sum; } files[] = {
@@ -227,7 +227,7 @@ static void real_snapshots_have_these_values(void **state) {
         assert_int_equal(hd_graph_dominators(hd_dump_graph(dump), NULL, &d, NULL), HD_OK);
         for (uint32_t o = 0; o < d->count; o++) sum = sum * 31 + 7 * hd_graph_object(hd_dump_graph(dump), o).id + d->retained[o];
         assert_int_equal(sum, files[i].sum);
-        writes(hd_dump_v8(dump), data, size);
+        writes(dump, data, size);
         hd_dominators_free(d);
         hd_dump_free(dump);
         free(data);
@@ -254,35 +254,35 @@ static void every_layout_gives_the_same(void **state) {
     (void)state;
     static const char *const between[] = { "\n,", ",\n", ", ", "\r\n,\t", "   ,  ", ",                          " };
     char *plain = make(",");
-    hd_v8 *doc = read_text(plain);
+    hd_dump *doc = read_text(plain);
     for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
         char *text = make(between[i]);
-        hd_v8 *other = read_text(text);
-        same_graph(hd_v8_graph(doc), hd_v8_graph(other));
+        hd_dump *other = read_text(text);
+        same_graph(hd_dump_graph(doc), hd_dump_graph(other));
         if (strlen(between[i]) < 15) writes(other, text, strlen(text));
-        hd_v8_free(other);
+        hd_dump_free(other);
         for (size_t chunk = 1; chunk < 70; chunk += 7) {
             hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = chunk };
-            assert_int_equal(hd_v8_read(hd__faults_in(&r), NULL, &other, NULL), HD_OK);
-            same_graph(hd_v8_graph(doc), hd_v8_graph(other));
-            hd_v8_free(other);
+            assert_int_equal(hd_read_as(&hd_format_v8, hd__faults_in(&r), NULL, &other, NULL), HD_OK);
+            same_graph(hd_dump_graph(doc), hd_dump_graph(other));
+            hd_dump_free(other);
         }
         free(text);
     }
     /* What stands otherwise here and there is written alike. */
     char *once = changed(plain, ",3,3,5,100", " ,3 , 3,5,100"), *twice = changed(once, "\"edges\":[", "\"edges\" : [ ");
-    hd_v8 *other = read_text(twice);
+    hd_dump *other = read_text(twice);
     hd_buffer out = { 0 };
-    same_graph(hd_v8_graph(doc), hd_v8_graph(other));
-    assert_int_equal(hd_v8_write(other, NULL, hd_out_memory(&out), NULL), HD_OK);
-    hd_v8_free(other);
+    same_graph(hd_dump_graph(doc), hd_dump_graph(other));
+    assert_int_equal(hd_v8_write(hd_dump_v8(other), NULL, hd_out_memory(&out), NULL), HD_OK);
+    hd_dump_free(other);
     other = read_size(out.data, out.size, NULL);
-    same_graph(hd_v8_graph(doc), hd_v8_graph(other));
-    assert_true(is(hd_v8_member(other, "strings"), strings));
-    hd_v8_free(other);
+    same_graph(hd_dump_graph(doc), hd_dump_graph(other));
+    assert_true(is(hd_v8_member(hd_dump_v8(other), "strings"), strings));
+    hd_dump_free(other);
     hd_buffer_free(&out);
     free(once), free(twice);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(plain);
 }
 
@@ -295,20 +295,20 @@ static void meta_says_what_fields_there_are(void **state) {
         "\"edge_fields\":[\"to_node\",\"weight\",\"name_or_index\",\"type\"],\"edge_types\":[\"node\",\"number\","
         "\"string_or_number\",[\"property\",\"element\"]]}},\n"
         "\"nodes\":[1,0,2,0,0,5,2,7,0,1,1,6,3,5000000000,0,0,0,7],\"edges\":[6,0,9,1,12,1234567890123,0,0],\"strings\":[\"a\",\"B\"]}";
-    hd_v8 *doc = read_text(text);
-    const hd_graph *g = hd_v8_graph(doc);
+    hd_dump *doc = read_text(text);
+    const hd_graph *g = hd_dump_graph(doc);
     assert_int_equal(hd_graph_object_count(g), 3);
     assert_int_equal(hd_graph_object(g, 0).references[0], 1);
     assert_int_equal(hd_graph_object(g, 0).references[1], 2);
     assert_int_equal(hd_graph_index(g, 0, 0), 9);
     assert_true(is(hd_graph_field(g, 0, 1), "a"));
     assert_int_equal(hd_graph_object(g, 2).size, 7);
-    assert_int_equal(hd_v8_value(doc, 1, "colour"), 7);
-    assert_int_equal(hd_v8_value(doc, 2, "colour"), UINT64_C(5000000000));
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 1, "colour"), 7);
+    assert_int_equal(hd_v8_value(hd_dump_v8(doc), 2, "colour"), UINT64_C(5000000000));
     class_is(doc, 0, "(thing)");
     class_is(doc, 1, "B");
     writes(doc, text, sizeof text - 1);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
 }
 
 static void what_is_wrong_is_told(void **state) {
@@ -358,9 +358,9 @@ static void what_is_wrong_is_told(void **state) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char *plain = make(","), *text = changed(plain, wrong[i].from, wrong[i].to);
-        hd_v8 *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
-        hd_status status = hd_v8_read(hd_in_memory(text, strlen(text)), NULL, &doc, &err);
+        hd_status status = hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), NULL, &doc, &err);
         assert_null(doc);
         if (status != (wrong[i].status ? wrong[i].status : HD_MALFORMED) || status != err.status ||
             !strstr(err.message, wrong[i].message) || (wrong[i].at && strncmp(text + err.offset, wrong[i].at, strlen(wrong[i].at))))
@@ -387,24 +387,24 @@ static void keep_warning(void *user, const hd_error *warning) {
 /* Lenient, all that has a header is read; what is written of it is well-formed, and gives the same. */
 static void rewrites(const char *text, size_t size) {
     hd_options lenient = { .lenient = true, .warning = count_warning };
-    hd_v8 *doc = NULL, *again = NULL;
+    hd_dump *doc = NULL, *again = NULL;
     hd_buffer out = { 0 };
     hd_error err = { 0 };
     hd_status status;
     told = 0;
-    status = hd_v8_read(hd_in_memory(text, size), &lenient, &doc, &err);
+    status = hd_read_as(&hd_format_v8, hd_in_memory(text, size), &lenient, &doc, &err);
     if (status) {
         assert_null(doc);
         assert_true(status == HD_MALFORMED || status == HD_UNSUPPORTED || status == HD_LIMIT);
         return;
     }
-    assert_int_equal(hd_v8_warning_count(doc), told);
-    assert_int_equal(hd_graph_validate(hd_v8_graph(doc), NULL), HD_OK);
-    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-    if (hd_v8_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
-    same_graph(hd_v8_graph(doc), hd_v8_graph(again));
+    assert_int_equal(hd_dump_warning_count(doc), told);
+    assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
+    assert_int_equal(hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
+    same_graph(hd_dump_graph(doc), hd_dump_graph(again));
     writes(again, out.data, out.size);
-    hd_v8_free(doc), hd_v8_free(again);
+    hd_dump_free(doc), hd_dump_free(again);
     hd_buffer_free(&out);
 }
 
@@ -412,11 +412,11 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
     (void)state;
     char *text = make("\n,"), *wrong;
     hd_options lenient = { .lenient = true };
-    hd_v8 *doc;
+    hd_dump *doc;
     size_t size = strlen(text);
     for (size_t n = 0; n < size; n++) {
         rewrites(text, n);
-        assert_int_equal(hd_v8_read(hd_in_memory(text, n), NULL, &doc, NULL), HD_MALFORMED);
+        assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(text, n), NULL, &doc, NULL), HD_MALFORMED);
     }
     size_t step = (size_t)long_or_short(1, 3);
     for (size_t n = 0; n < size; n++)
@@ -427,15 +427,15 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
         }
     wrong = changed(text, "2,11,77", "2,11,78");
     doc = read_size(wrong, size, &lenient);
-    assert_int_equal(hd_v8_warning_count(doc), 1);
-    assert_int_equal(hd_graph_object(hd_v8_graph(doc), 2).reference_count, 0);
-    assert_int_equal(hd_graph_object(hd_v8_graph(doc), 3).reference_count, 3);
-    assert_true(is(hd_graph_field(hd_v8_graph(doc), 9, 0), "big"));
-    hd_v8_free(doc);
+    assert_int_equal(hd_dump_warning_count(doc), 1);
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 2).reference_count, 0);
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 3).reference_count, 3);
+    assert_true(is(hd_graph_field(hd_dump_graph(doc), 9, 0), "big"));
+    hd_dump_free(doc);
     free(wrong);
     wrong = changed(text, "\"list\",", "\"list\",\v"); /* names up to here are there */
     doc = read_size(wrong, strlen(wrong), &lenient);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(wrong);
     free(text);
 }
@@ -458,24 +458,24 @@ static void all_that_is_whole_is_kept(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = changed(whole, cases[i].from, cases[i].to), header[1024];
-        hd_v8 *doc = NULL, *again;
+        hd_dump *doc = NULL, *again;
         hd_buffer out = { 0 };
         if (cases[i].end) *strstr(text, cases[i].end) = 0;
         all_told[0] = 0;
-        assert_int_equal(hd_v8_read(hd_in_memory(text, strlen(text)), &lenient, &doc, NULL), HD_OK);
+        assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), &lenient, &doc, NULL), HD_OK);
         if (!strstr(all_told, cases[i].told)) fail_msg("%s", all_told);
-        assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
         again = read_size(out.data, out.size, NULL);
         for (int k = 0; k < 2; k++) {
-            hd_str snapshot = hd_v8_member(k ? again : doc, "snapshot");
-            assert_true(is(hd_v8_member(k ? again : doc, "trace_tree"), cases[i].tree));
-            assert_true(is(hd_v8_member(k ? again : doc, "locations"), cases[i].locations));
+            hd_str snapshot = hd_v8_member(hd_dump_v8(k ? again : doc), "snapshot");
+            assert_true(is(hd_v8_member(hd_dump_v8(k ? again : doc), "trace_tree"), cases[i].tree));
+            assert_true(is(hd_v8_member(hd_dump_v8(k ? again : doc), "locations"), cases[i].locations));
             assert_in_range(snapshot.len, 1, sizeof header - 1);
             sprintf(header, "%.*s", (int)snapshot.len, snapshot.data);
             assert_non_null(strstr(header, "\"extra\":[7]"));
             assert_non_null(strstr(header, cases[i].header));
         }
-        hd_v8_free(doc), hd_v8_free(again);
+        hd_dump_free(doc), hd_dump_free(again);
         hd_buffer_free(&out);
         free(text);
     }
@@ -493,30 +493,31 @@ static void every_allocation_may_fail(void **state) {
         HD__EACH_FAULT(f) {
             hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
             hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 31 };
-            hd_v8 *doc = NULL;
+            hd_dump *doc = NULL;
             hd_error err = { 0 };
-            hd_status status = hd_v8_read(hd__faults_in(&r), &o, &doc, &err);
+            hd_status status = hd_read_as(&hd_format_v8, hd__faults_in(&r), &o, &doc, &err);
             assert_int_equal(err.status, status);
             assert_int_equal(!doc, !!status);
             if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
             else if (!lenient) writes(doc, text, strlen(text));
-            hd_v8_free(doc);
+            hd_dump_free(doc);
             assert_null(f.misuse);
             assert_int_equal(f.live, 0);
         }
     }
     for (uint64_t limit = 1; limit < 300000; limit += 611) {
         hd_options o = { .limits.max_memory = limit };
-        hd_v8 *doc = NULL;
-        hd_status status = hd_v8_read(hd_in_memory(plain, strlen(plain)), &o, &doc, NULL);
+        hd_dump *doc = NULL;
+        hd_status status = hd_read_as(&hd_format_v8, hd_in_memory(plain, strlen(plain)), &o, &doc, NULL);
         assert_true(status == HD_OK || status == HD_LIMIT);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
     }
     for (uint64_t most = 1; most < 20; most++) {
         hd_options o = { .limits.max_records = most };
-        hd_v8 *doc = NULL;
-        assert_int_equal(hd_v8_read(hd_in_memory(plain, strlen(plain)), &o, &doc, NULL), most < EDGES ? HD_LIMIT : HD_OK);
-        hd_v8_free(doc);
+        hd_dump *doc = NULL;
+        assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(plain, strlen(plain)), &o, &doc, NULL),
+                         most < EDGES ? HD_LIMIT : HD_OK);
+        hd_dump_free(doc);
     }
     free(plain), free(cut);
 }
@@ -526,9 +527,10 @@ static void reading_may_fail(void **state) {
     char *text = make("\n,");
     for (uint64_t fail_at = 1; (fail_at - 1) * 41 < strlen(text); fail_at++) {
         hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 41, .fail_at = fail_at };
-        hd_v8 *doc = NULL;
+        hd_dump *doc = NULL;
         hd_error err = { 0 };
-        assert_int_equal(hd_v8_read(hd__faults_in(&r), &(hd_options){ .lenient = true }, &doc, &err), HD_IO);
+        assert_int_equal(hd_read_as(&hd_format_v8, hd__faults_in(&r), &(hd_options){ .lenient = true }, &doc, &err),
+                         HD_IO);
         assert_int_equal(err.status, HD_IO);
     }
     free(text);
@@ -540,11 +542,11 @@ static void what_is_announced_takes_no_memory(void **state) {
          *two = changed(one, "\"edge_count\":15", "\"edge_count\":4000000000");
     hd__faults f = { 0 };
     hd_options o = { .allocator = hd__faults_allocator(&f) };
-    hd_v8 *doc = NULL;
-    assert_int_equal(hd_v8_read(hd_in_memory(two, strlen(two)), &o, &doc, NULL), HD_MALFORMED);
+    hd_dump *doc = NULL;
+    assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(two, strlen(two)), &o, &doc, NULL), HD_MALFORMED);
     assert_in_range(f.peak, 1, 200000);
     hd__reads r = { .data = (const uint8_t *)two, .size = strlen(two), .chunk = 1000 };
-    assert_int_equal(hd_v8_read(hd__faults_in(&r), &o, &doc, NULL), HD_MALFORMED);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd__faults_in(&r), &o, &doc, NULL), HD_MALFORMED);
     assert_in_range(f.peak, 1, 200000);
     assert_int_equal(f.live, 0);
     free(text), free(one), free(two);
@@ -557,20 +559,20 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     char *text = make(",");
     hd_options o = { .progress = stop };
     hd_buffer out = { 0 };
-    hd_v8 *doc = NULL;
+    hd_dump *doc = NULL;
     hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 1000 };
-    assert_int_equal(hd_v8_read(hd__faults_in(&r), &o, &doc, NULL), HD_CANCELLED);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd__faults_in(&r), &o, &doc, NULL), HD_CANCELLED);
     doc = read_text(text);
-    assert_int_equal(hd_v8_write(doc, &o, hd_out_memory(&out), NULL), HD_CANCELLED);
-    assert_int_equal(hd_v8_write_graph(hd_v8_graph(doc), &o, hd_out_memory(&out), NULL), HD_CANCELLED);
+    assert_int_equal(hd_v8_write(hd_dump_v8(doc), &o, hd_out_memory(&out), NULL), HD_CANCELLED);
+    assert_int_equal(hd_v8_write_graph(hd_dump_graph(doc), &o, hd_out_memory(&out), NULL), HD_CANCELLED);
     hd_buffer_free(&out);
     for (uint64_t i = 1; i < 3; i++) {
         hd__write_faults w = { .fail_at = i };
-        hd_status status = hd_v8_write(doc, NULL, hd__faults_out(&w), NULL);
+        hd_status status = hd_v8_write(hd_dump_v8(doc), NULL, hd__faults_out(&w), NULL);
         assert_true(status == HD_IO || (!status && i > 1));
         hd__write_faults_free(&w);
     }
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -626,12 +628,12 @@ static void graphs_are_written(void **state) {
         hd_graph *g = by_hand(first[i]);
         hd_buffer out = { 0 };
         hd_dominators *a = NULL, *b = NULL;
-        hd_v8 *doc;
+        hd_dump *doc;
         const hd_graph *h;
         hd_object map;
         assert_int_equal(hd_v8_write_graph(g, NULL, hd_out_memory(&out), NULL), HD_OK);
         doc = read_size(out.data, out.size, NULL);
-        h = hd_v8_graph(doc);
+        h = hd_dump_graph(doc);
         writes(doc, out.data, out.size);
         assert_int_equal(hd_graph_object_count(h), 7);
         assert_int_equal(hd_graph_object(h, 0).id, 1);
@@ -654,7 +656,7 @@ static void graphs_are_written(void **state) {
         for (uint32_t o = 0; o < 5; o++) assert_int_equal(a->retained[o], b->retained[o + 2]);
         assert_int_equal(b->retained[0], 150);
         hd_dominators_free(a), hd_dominators_free(b);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
         hd_graph_free(g);
         hd_buffer_free(&out);
     }
@@ -665,8 +667,8 @@ static void snapshots_are_compared_object_by_object(void **state) {
     (void)state;
     char *plain = make(","), *grown = changed(plain, "3,5,9,24,1", "3,5,9,32,1"), *named = changed(grown, "3,6,11,40", "3,4,11,40"),
          *other = changed(named, "5,1,21,1,0,5,0", "5,1,99,3,0,5,0");
-    hd_v8 *before = read_text(plain), *after = read_text(other);
-    const hd_graph *g[2] = { hd_v8_graph(before), hd_v8_graph(after) };
+    hd_dump *before = read_text(plain), *after = read_text(other);
+    const hd_graph *g[2] = { hd_dump_graph(before), hd_dump_graph(after) };
     hd_identity_change *c = NULL;
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
@@ -696,7 +698,7 @@ static void snapshots_are_compared_object_by_object(void **state) {
     assert_int_equal(c->kept, 1);
     assert_int_equal(c->now[3], HD_NONE);
     hd_identity_change_free(c);
-    hd_v8_free(before), hd_v8_free(after);
+    hd_dump_free(before), hd_dump_free(after);
     free(plain), free(grown), free(named), free(other);
 }
 
@@ -714,22 +716,22 @@ static void nodes_lead_to_detached_nodes(void **state) {
                                            "<p>", "<p>", "Object", "Detached <li>", "(synthetic)", "<p>" };
     static const hd_v8_link links[] = { 0, 1, 1, 2, 1, 2, 0, 0, 0, 2, 2, 2, 0 };
     char *old;
-    hd_v8 *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     for (uint32_t i = 0; i < 13; i++) {
         class_is(doc, i, classes[i]);
-        assert_int_equal(hd_v8_detachedness(doc, i), links[i]);
+        assert_int_equal(hd_v8_detachedness(hd_dump_v8(doc), i), links[i]);
     }
-    assert_int_equal(hd_v8_detachedness(doc, 13), HD_V8_UNLINKED);
-    assert_true(is(hd_v8_name(doc, 3), "<li class=x>")); /* as in the file */
+    assert_int_equal(hd_v8_detachedness(hd_dump_v8(doc), 13), HD_V8_UNLINKED);
+    assert_true(is(hd_v8_name(hd_dump_v8(doc), 3), "<li class=x>")); /* as in the file */
     writes(doc, text, strlen(text));
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     old = changed(text, "\"detachedness\"", "\"colour\""); /* before 2020 names said it */
     doc = read_text(old);
     class_is(doc, 3, "<li>");
     class_is(doc, 10, "Detached <li>");
-    assert_int_equal(hd_v8_detachedness(doc, 3), HD_V8_UNLINKED);
-    assert_int_equal(hd_v8_detachedness(doc, 10), HD_V8_DETACHED);
-    hd_v8_free(doc);
+    assert_int_equal(hd_v8_detachedness(hd_dump_v8(doc), 3), HD_V8_UNLINKED);
+    assert_int_equal(hd_v8_detachedness(hd_dump_v8(doc), 10), HD_V8_DETACHED);
+    hd_dump_free(doc);
     free(old);
 }
 
@@ -737,17 +739,17 @@ static void detached_classes_are_those_of_devtools(void **state) {
     (void)state;
     uint8_t *data;
     size_t size, detached = 0, attached = 0;
-    hd_v8 *doc;
+    hd_dump *doc;
     load("detached.heapsnapshot", &data, &size);
     doc = read_size(data, size, NULL);
-    for (uint32_t i = 0; i < hd_graph_object_count(hd_v8_graph(doc)); i++) {
-        hd_str name = hd_graph_class(hd_v8_graph(doc), hd_graph_object(hd_v8_graph(doc), i).class_index).name;
+    for (uint32_t i = 0; i < hd_graph_object_count(hd_dump_graph(doc)); i++) {
+        hd_str name = hd_graph_class(hd_dump_graph(doc), hd_graph_object(hd_dump_graph(doc), i).class_index).name;
         detached += is(name, "Detached <li>"), attached += is(name, "<li>");
     }
     assert_int_equal(detached, 3);
     assert_int_equal(attached, 2);
     writes(doc, data, size);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(data);
 }
 
@@ -779,10 +781,10 @@ static void place_is(hd_v8_place p, const char *function, const char *script, ui
 static void origins_have_these_values(void **state) {
     (void)state;
     char *text = tracked(USUAL, "[12,9,10,4, 6,5,1,1, 6,4,0,0]", FUNCTIONS, "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]],9,1,0,0,[]]]");
-    hd_v8 *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     hd_v8_origins *o = NULL;
     hd_v8_place p, frames[3];
-    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
     assert_true(hd_v8_location(o, 2, &p));
     place_is(p, "", "file:///a.js", 9, 11, 5);   /* named by the script that the closure leads to */
     assert_true(hd_v8_location(o, 1, &p));
@@ -797,24 +799,24 @@ static void origins_have_these_values(void **state) {
     assert_int_equal(hd_v8_stack(o, 4, frames, 3), 0);   /* no such trace */
     assert_int_equal(hd_v8_stack(o, 99, frames, 3), 0);
     hd_v8_origins_free(o);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
     /* Chromium's locations lead to scripts. Fields in another order, and without the lists, nothing. */
     text = tracked("\"column\",\"script_object_index\",\"object_index\",\"line\",\"script_id\"", "[3,24,6,2,1]", "[]", "[]");
     doc = read_text(text);
-    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
     assert_true(hd_v8_location(o, 1, &p));
     place_is(p, "", "file:///a.js", 1, 3, 4);
     assert_int_equal(hd_v8_stack(o, 1, frames, 3), 0);
     hd_v8_origins_free(o);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
     text = tracked("", "[1,2,3]", "[]", "[]"); /* old files do not say what the numbers are */
     doc = read_text(text);
-    assert_int_equal(hd_v8_origins_read(doc, NULL, &o, NULL), HD_OK);
+    assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
     assert_false(hd_v8_location(o, 0, &p));
     hd_v8_origins_free(o), hd_v8_origins_free(NULL);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -841,22 +843,22 @@ static void wrong_origins_are_told(void **state) {
         char *text = tracked(USUAL, cases[i].locations, cases[i].functions, cases[i].tree);
         const char *member = strstr(text, strchr(cases[i].message, ':') - cases[i].message == 9 ? "\"locations\":"
                                     : cases[i].message[6] == 'f' ? "\"trace_function_infos\":" : "\"trace_tree\":");
-        hd_v8 *doc = read_text(text);
+        hd_dump *doc = read_text(text);
         hd_options lenient = { .lenient = true, .warning = count_warning };
         hd_v8_origins *o = NULL;
         hd_v8_place p;
         hd_error err = { 0 };
-        assert_int_equal(hd_v8_origins_read(doc, NULL, &o, &err), HD_MALFORMED);
+        assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, &err), HD_MALFORMED);
         assert_null(o);
         if (strcmp(err.message, cases[i].message)) fail_msg("%zu: '%s'", i, err.message);
         if (text + err.offset != strstr(member, cases[i].at)) fail_msg("%zu: at '%.20s'", i, text + err.offset);
         told = 0;
-        assert_int_equal(hd_v8_origins_read(doc, &lenient, &o, &err), HD_OK);
+        assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), &lenient, &o, &err), HD_OK);
         assert_int_equal(told, 1);
         if (i >= 7) assert_true(hd_v8_location(o, 2, &p));
         hd_v8_stack(o, 1, &p, 1);
         hd_v8_origins_free(o);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
         free(text);
     }
 }
@@ -869,17 +871,17 @@ static void origins_of_damaged_files_add_no_warning(void **state) {
     hd_options lenient = { .lenient = true, .warning = count_warning };
     hd_v8_origins *o = NULL;
     hd_v8_place frames[3];
-    hd_v8 *doc;
+    hd_dump *doc;
     told = 0;
     doc = read_size(text, strlen(text), &lenient);
     assert_int_equal(told, 1);
-    assert_int_equal(hd_v8_origins_read(doc, &lenient, &o, NULL), HD_OK);
+    assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), &lenient, &o, NULL), HD_OK);
     assert_int_equal(told, 1);
     assert_true(hd_v8_location(o, 2, &frames[0]));
     assert_int_equal(hd_v8_stack(o, 1, frames, 3), 3);
     place_is(frames[0], "", "", 4, 0, 7);
     hd_v8_origins_free(o);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(whole), free(text);
 }
 
@@ -899,15 +901,15 @@ static void trees_of_any_shape_take_linear_room(void **state) {
         hd_v8_origins *o = NULL;
         hd_options most = { .limits.max_memory = strlen(i ? wide : deep) * 8 + 100000 };
         hd_options few = { .limits.max_records = 100 }, flat = { .limits.max_depth = 100 };
-        hd_v8 *doc;
+        hd_dump *doc;
         text = tracked(USUAL, "[]", FUNCTIONS, i ? wide : deep);
         doc = read_text(text);
-        assert_int_equal(hd_v8_origins_read(doc, &most, &o, NULL), HD_OK);
+        assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), &most, &o, NULL), HD_OK);
         assert_int_equal(hd_v8_stack(o, 1, NULL, 0), i ? 1 : DEPTH - 2);
         hd_v8_origins_free(o);
-        assert_int_equal(hd_v8_origins_read(doc, &few, &o, NULL), HD_LIMIT);
-        if (!i) assert_int_equal(hd_v8_origins_read(doc, &flat, &o, NULL), HD_LIMIT);
-        hd_v8_free(doc);
+        assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), &few, &o, NULL), HD_LIMIT);
+        if (!i) assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), &flat, &o, NULL), HD_LIMIT);
+        hd_dump_free(doc);
         free(text);
     }
     free(deep), free(wide);
@@ -916,13 +918,13 @@ static void trees_of_any_shape_take_linear_room(void **state) {
 static void every_allocation_for_origins_may_fail(void **state) {
     (void)state;
     char *text = tracked(USUAL, "[12,9,10,4, 6,5,1,1]", FUNCTIONS, "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]]]]");
-    hd_v8 *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
         hd_options o = { .allocator = hd__faults_allocator(&f) };
         hd_v8_origins *origins = NULL;
         hd_error err = { 0 };
-        hd_status status = hd_v8_origins_read(doc, &o, &origins, &err);
+        hd_status status = hd_v8_origins_read(hd_dump_v8(doc), &o, &origins, &err);
         assert_int_equal(err.status, status);
         assert_int_equal(!origins, !!status);
         if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
@@ -930,7 +932,7 @@ static void every_allocation_for_origins_may_fail(void **state) {
         assert_null(f.misuse);
         assert_int_equal(f.live, 0);
     }
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -939,7 +941,7 @@ static void numbers_of_all_lengths_are_read(void **state) {
     enum { N = 4000 };
     char *text = malloc(N * 64 + 4096);
     size_t n = (size_t)sprintf(text, "{\"snapshot\":{" META ",\"node_count\":%d,\"edge_count\":0},\"nodes\":[", N);
-    hd_v8 *doc;
+    hd_dump *doc;
     uint64_t size = 1;
     for (uint32_t i = 0; i < N; i++, size = i % 19 ? size * 10 + i % 10 : 1)
         n += (size_t)sprintf(text + n, "%s3,0,%u,%llu,0,%llu,0", i ? "," : "", i, (unsigned long long)(size / 2000), (unsigned long long)size);
@@ -947,11 +949,11 @@ static void numbers_of_all_lengths_are_read(void **state) {
     doc = read_text(text);
     size = 1;
     for (uint32_t i = 0; i < N; i++, size = i % 19 ? size * 10 + i % 10 : 1) {
-        assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).size, size / 2000);
-        assert_int_equal(hd_v8_value(doc, i, "trace_node_id"), size);
+        assert_int_equal(hd_graph_object(hd_dump_graph(doc), i).size, size / 2000);
+        assert_int_equal(hd_v8_value(hd_dump_v8(doc), i, "trace_node_id"), size);
     }
     writes(doc, text, strlen(text));
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -969,16 +971,16 @@ static void records_of_any_width_are_read(void **state) {
         for (unsigned i = 0; i < N; i++)
             n += (size_t)sprintf(text + n, "%s0,0,%u,%llu,0,%llu,%llu,%llu,%llu,%llu,%llu", i ? "\n," : "", i, most, most + i, most, most, most, most - 1, most);
         sprintf(text + n, "],\"edges\":[],\"strings\":[\"\"]}");
-        hd_v8 *doc = read_text(text);
-        assert_int_equal(hd_graph_object_count(hd_v8_graph(doc)), N);
+        hd_dump *doc = read_text(text);
+        assert_int_equal(hd_graph_object_count(hd_dump_graph(doc)), N);
         for (uint32_t i = 0; i < N; i++) {
-            assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).size, most);
-            assert_int_equal(hd_v8_value(doc, i, "a"), most + i);
-            assert_int_equal(hd_v8_value(doc, i, "d"), most);
-            assert_int_equal(hd_v8_value(doc, i, "e"), most - 1);
+            assert_int_equal(hd_graph_object(hd_dump_graph(doc), i).size, most);
+            assert_int_equal(hd_v8_value(hd_dump_v8(doc), i, "a"), most + i);
+            assert_int_equal(hd_v8_value(hd_dump_v8(doc), i, "d"), most);
+            assert_int_equal(hd_v8_value(hd_dump_v8(doc), i, "e"), most - 1);
         }
         writes(doc, text, strlen(text));
-        hd_v8_free(doc);
+        hd_dump_free(doc);
     }
     free(text);
 }
@@ -998,13 +1000,14 @@ static void types_of_edges_are_found_among_weak_ones(void **state) {
         for (int k = 0; k < i % EACH; k++, e++)
             n += (size_t)sprintf(text + n, "%s%u,1,%d", e ? "," : "", type[e % 3], (i + k) % N * 7);
     sprintf(text + n, TAIL "[\"\",\"a\"]}");
-    hd_v8 *doc = read_text(text);
+    hd_dump *doc = read_text(text);
     for (uint32_t i = 0, e = 0; i < N; i++) {
-        assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).reference_count, i % EACH);
-        for (uint32_t k = 0; k < i % EACH; k++, e++) assert_true(is(hd_v8_edge_type(doc, i, k), name[e % 3]));
-        assert_true(is(hd_v8_edge_type(doc, i, i % EACH), ""));
+        assert_int_equal(hd_graph_object(hd_dump_graph(doc), i).reference_count, i % EACH);
+        for (uint32_t k = 0; k < i % EACH; k++,
+             e++) assert_true(is(hd_v8_edge_type(hd_dump_v8(doc), i, k), name[e % 3]));
+        assert_true(is(hd_v8_edge_type(hd_dump_v8(doc), i, i % EACH), ""));
     }
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 

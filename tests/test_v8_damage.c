@@ -28,85 +28,87 @@ static void on_warning(void *user, const hd_error *warning) {
     told.last = *warning;
 }
 
-static hd_status read_lenient(const void *data, size_t size, hd_v8 **doc, hd_error *err) {
+static hd_status read_lenient(const void *data, size_t size, hd_dump **doc, hd_error *err) {
     hd_options lenient = { .lenient = true, .warning = on_warning };
     memset(&told, 0, sizeof told);
     *doc = NULL;
-    return hd_v8_read(hd_in_memory(data, size), &lenient, doc, err);
+    return hd_read_as(&hd_format_v8, hd_in_memory(data, size), &lenient, doc, err);
 }
 
-static hd_v8 *read_whole(const void *data, size_t size) {
-    hd_v8 *doc = NULL;
+static hd_dump *read_whole(const void *data, size_t size) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_v8_read(hd_in_memory(data, size), NULL, &doc, &err)) fail_msg("%s", err.message);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(data, size), NULL, &doc, &err)) fail_msg("%s", err.message);
     return doc;
 }
 
-static hd_class class_of(const hd_v8 *doc, uint32_t object) {
-    return hd_graph_class(hd_v8_graph(doc), hd_graph_object(hd_v8_graph(doc), object).class_index);
+static hd_class class_of(const hd_dump *doc, uint32_t object) {
+    return hd_graph_class(hd_dump_graph(doc), hd_graph_object(hd_dump_graph(doc), object).class_index);
 }
 
 /* References, which are the first ones of the whole's. */
-static uint64_t same_references(const hd_v8 *doc, const hd_v8 *from, uint32_t object) {
-    const hd_graph *g = hd_v8_graph(doc), *h = hd_v8_graph(from);
+static uint64_t same_references(const hd_dump *doc, const hd_dump *from, uint32_t object) {
+    const hd_graph *g = hd_dump_graph(doc), *h = hd_dump_graph(from);
     hd_object a = hd_graph_object(g, object), b = hd_graph_object(h, object);
     assert_in_range(a.reference_count, 0, b.reference_count);
     for (uint32_t i = 0; i < a.reference_count; i++) {
         hd_str field = hd_graph_field(g, object, i);
         assert_int_equal(a.references[i], b.references[i]);
         assert_int_equal(hd_graph_index(g, object, i), hd_graph_index(h, object, i));
-        assert_true(hd_v8_index(doc, object, i) == hd_v8_index(from, object, i));
+        assert_true(hd_v8_index(hd_dump_v8(doc), object, i) == hd_v8_index(hd_dump_v8(from), object, i));
         if (!hd_str_equal(field, hd_cstr("(name lost)"))) assert_true(hd_str_equal(field, hd_graph_field(h, object, i)));
-        assert_true(hd_str_equal(hd_v8_edge_type(doc, object, i), hd_v8_edge_type(from, object, i)));
+        assert_true(hd_str_equal(hd_v8_edge_type(hd_dump_v8(doc), object, i),
+                                 hd_v8_edge_type(hd_dump_v8(from), object, i)));
     }
     return a.reference_count;
 }
 
 /* Every node is as in the whole file, or its name is lost. Counts nodes, edges and names. */
-static void nothing_is_invented(const hd_v8 *doc, const hd_v8 *from, uint64_t count[3]) {
-    const hd_graph *g = hd_v8_graph(doc), *h = hd_v8_graph(from);
+static void nothing_is_invented(const hd_dump *doc, const hd_dump *from, uint64_t count[3]) {
+    const hd_graph *g = hd_dump_graph(doc), *h = hd_dump_graph(from);
     memset(count, 0, 3 * sizeof *count);
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     assert_in_range(hd_graph_object_count(g), 0, hd_graph_object_count(h));
     for (uint32_t o = 0; o < hd_graph_object_count(g); o++, count[0]++) {
-        hd_str type = hd_v8_type(doc, o);
-        bool lost = hd_v8_name_lost(doc, o), named = hd_str_equal(type, hd_cstr("object")) || hd_str_equal(type, hd_cstr("native"));
+        hd_str type = hd_v8_type(hd_dump_v8(doc), o);
+        bool lost = hd_v8_name_lost(hd_dump_v8(doc), o), named = hd_str_equal(type, hd_cstr("object"))
+            || hd_str_equal(type, hd_cstr("native"));
         assert_int_equal(hd_graph_object(g, o).id, hd_graph_object(h, o).id);
         assert_int_equal(hd_graph_object(g, o).size, hd_graph_object(h, o).size);
-        assert_true(hd_str_equal(type, hd_v8_type(from, o)));
+        assert_true(hd_str_equal(type, hd_v8_type(hd_dump_v8(from), o)));
         assert_int_equal(class_of(doc, o).described, !(lost && named));
         if (lost && named) assert_true(hd_str_equal(class_of(doc, o).name, hd_cstr("(name lost)")));
         else assert_true(hd_str_equal(class_of(doc, o).name, class_of(from, o).name));
-        if (!lost) assert_true(hd_str_equal(hd_v8_name(doc, o), hd_v8_name(from, o)));
+        if (!lost) assert_true(hd_str_equal(hd_v8_name(hd_dump_v8(doc), o), hd_v8_name(hd_dump_v8(from), o)));
         count[1] += same_references(doc, from, o);
         count[2] += !lost;
     }
 }
 
 /* The written file is read strictly, and has the same classes; lost names are strings there. */
-static void is_written(const hd_v8 *doc) {
+static void is_written(const hd_dump *doc) {
     hd_buffer out = { 0 };
-    hd_v8 *again;
+    hd_dump *again;
     uint64_t count[3];
-    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
     again = read_whole(out.data, out.size);
-    for (uint32_t o = 0; o < hd_graph_object_count(hd_v8_graph(doc)); o++) {
-        assert_false(hd_v8_name_lost(again, o));
+    for (uint32_t o = 0; o < hd_graph_object_count(hd_dump_graph(doc)); o++) {
+        assert_false(hd_v8_name_lost(hd_dump_v8(again), o));
         assert_true(hd_str_equal(class_of(again, o).name, class_of(doc, o).name));
     }
     if (told.count) nothing_is_invented(doc, doc, count);
-    hd_v8_free(again);
+    hd_dump_free(again);
     hd_buffer_free(&out);
 }
 
 /* A file cut off after `size` bytes. */
-static void cut_off(const hd_v8 *from, const char *text, size_t size) {
+static void cut_off(const hd_dump *from, const char *text, size_t size) {
     static const char ends[] = "the file ends ";
-    hd_v8 *doc, *none = NULL;
+    hd_dump *doc, *none = NULL;
     hd_error err = { 0 }, strict = { 0 };
     uint64_t count[3];
     hd_status status = read_lenient(text, size, &doc, &err);
-    assert_int_equal(hd_v8_read(hd_in_memory(text, size), NULL, &none, &strict), HD_MALFORMED);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(text, size), NULL, &none, &strict), HD_MALFORMED);
     if (size && (strict.offset != size || strncmp(strict.message, ends, sizeof ends - 1)))
         fail_msg("%u: offset %u: %s", (unsigned)size, (unsigned)strict.offset, strict.message);
     if (status) {
@@ -116,35 +118,35 @@ static void cut_off(const hd_v8 *from, const char *text, size_t size) {
         return;
     }
     assert_int_equal(told.count, 1);
-    assert_int_equal(hd_v8_warning_count(doc), 1);
+    assert_int_equal(hd_dump_warning_count(doc), 1);
     assert_int_equal(told.last.offset, size);
     assert_memory_equal(told.last.message, strict.message, strlen(strict.message));
     nothing_is_invented(doc, from, count);
-    if (count[1] < hd_graph_summarize(hd_v8_graph(from)).references)
+    if (count[1] < hd_graph_summarize(hd_dump_graph(from)).references)
         assert_non_null(strstr(told.last.message, "retained sizes and paths are incomplete"));
     else assert_null(strstr(told.last.message, "incomplete"));
     if (count[2] < count[0]) assert_non_null(strstr(told.last.message, count[0] - count[2] == 1 ? " node" : " nodes"));
     is_written(doc);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
 }
 
 static void files_that_are_cut_off(void **state) {
     (void)state;
-    hd_v8 *from = read_whole(whole, sizeof whole - 1);
+    hd_dump *from = read_whole(whole, sizeof whole - 1);
     for (size_t n = 0; n < sizeof whole - 2; n++) cut_off(from, whole, n); /* the line's end may be missing */
-    hd_v8_free(from);
+    hd_dump_free(from);
 }
 
 static void real_files_that_are_cut_off(void **state) {
     (void)state;
     uint8_t *data;
     size_t size;
-    hd_v8 *from;
+    hd_dump *from;
     load("node-small.heapsnapshot", &data, &size);
     from = read_whole(data, size);
     while (data[size - 1] != '}') size--;
     for (size_t n = 1000; n < size; n += 97) cut_off(from, (const char *)data, n);
-    hd_v8_free(from);
+    hd_dump_free(from);
     free(data);
 }
 
@@ -176,12 +178,12 @@ static void damage_is_told_in_one_line(void **state) {
         { "0,6,15", "0,6,16", "0,6,16", "edge 3: the beginning of a node expected",
           "; lost: 1 of 8 edges; retained sizes and paths are incomplete", 7, 7, 7 },
     };
-    hd_v8 *from = read_whole(whole, sizeof whole - 1), *doc = NULL;
+    hd_dump *from = read_whole(whole, sizeof whole - 1), *doc = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = changed(cases[i].from, cases[i].to);
         uint64_t count[3];
         hd_error err = { 0 };
-        assert_int_equal(hd_v8_read(hd_in_memory(text, strlen(text)), NULL, &doc, &err), HD_MALFORMED);
+        assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), NULL, &doc, &err), HD_MALFORMED);
         if (!strstr(err.message, cases[i].strict) || strncmp(text + err.offset, cases[i].at, strlen(cases[i].at)))
             fail_msg("%u: at %u: %s", (unsigned)i, (unsigned)err.offset, err.message);
         assert_int_equal(read_lenient(text, strlen(text), &doc, NULL), HD_OK);
@@ -190,29 +192,30 @@ static void damage_is_told_in_one_line(void **state) {
         assert_memory_equal(told.last.message, err.message, strlen(err.message));
         if (strcmp(told.last.message + strlen(err.message), cases[i].lenient)) fail_msg("%u: %s", (unsigned)i, told.last.message);
         if (!strstr(cases[i].from, "0,6")) nothing_is_invented(doc, from, count);
-        else count[0] = 7, count[1] = hd_graph_summarize(hd_v8_graph(doc)).references, count[2] = 7;
+        else count[0] = 7, count[1] = hd_graph_summarize(hd_dump_graph(doc)).references, count[2] = 7;
         assert_true(count[0] == cases[i].nodes && count[1] == cases[i].edges && count[2] == cases[i].names);
         is_written(doc);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
         free(text);
     }
-    hd_v8_free(from);
+    hd_dump_free(from);
 }
 
 /* A lost name is not another name: ids still tell which node is which. */
 static void lost_names_are_no_other_names(void **state) {
     (void)state;
     char *text = changed(STRINGS, "[]");
-    hd_v8 *from = read_whole(whole, sizeof whole - 1), *doc = NULL;
+    hd_dump *from = read_whole(whole, sizeof whole - 1), *doc = NULL;
     hd_identity_change *c = NULL;
     assert_int_equal(read_lenient(text, strlen(text), &doc, NULL), HD_OK);
     for (int order = 0; order < 2; order++) {
-        assert_int_equal(hd_v8_diff(order ? doc : from, order ? from : doc, NULL, NULL, &c, NULL), HD_OK);
+        assert_int_equal(hd_v8_diff(hd_dump_v8(order ? doc : from), hd_dump_v8(order ? from : doc), NULL, NULL, &c,
+                                    NULL), HD_OK);
         assert_false(c->by_chance);
         assert_true(c->common == 7 && c->renamed == 0 && c->kept == 7);
         hd_identity_change_free(c);
     }
-    hd_v8_free(from), hd_v8_free(doc);
+    hd_dump_free(from), hd_dump_free(doc);
     free(text);
 }
 
@@ -223,10 +226,10 @@ static void memory_may_fail_on_the_way(void **state) {
     char *text = changed("\"Entry\",", "7,");
     HD__EACH_FAULT(f) {
         hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = true };
-        hd_v8 *doc = NULL;
-        hd_status status = hd_v8_read(hd_in_memory(text, strlen(text)), &o, &doc, NULL);
+        hd_dump *doc = NULL;
+        hd_status status = hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), &o, &doc, NULL);
         if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
         assert_int_equal(f.live, 0);
     }
     free(text);

@@ -11,13 +11,13 @@ typedef struct node { int type; char name[32]; uint32_t id, size; } node;
 enum { ARRAY, STRING, OBJECT, CODE, NATIVE, MOST = 3000 };
 
 /* A snapshot of node 0, id 1, which holds these; freed by the caller. */
-static hd_v8 *snapshot(const node *nodes, uint32_t count) {
+static hd_dump *snapshot(const node *nodes, uint32_t count) {
     char *text = malloc(((size_t)count + 1) * 120 + 1024);
     size_t n = (size_t)sprintf(text, "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\"],"
         "\"node_types\":[[\"array\",\"string\",\"object\",\"code\",\"native\"],\"string\",\"number\",\"number\",\"number\"],"
         "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],\"edge_types\":[[\"element\"],\"string_or_number\",\"node\"]},"
         "\"node_count\":%u,\"edge_count\":%u},\"nodes\":[2,0,1,0,%u", count + 1, count, count);
-    hd_v8 *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
     for (uint32_t i = 0; i < count; i++)
         n += (size_t)sprintf(text + n, ",%d,%u,%u,%u,0", nodes[i].type, i + 1, nodes[i].id, nodes[i].size);
@@ -26,24 +26,27 @@ static hd_v8 *snapshot(const node *nodes, uint32_t count) {
     n += (size_t)sprintf(text + n, "],\"strings\":[\"root\"");
     for (uint32_t i = 0; i < count; i++) n += (size_t)sprintf(text + n, ",\"%s\"", nodes[i].name);
     sprintf(text + n, "]}");
-    if (hd_v8_read(hd_in_memory(text, strlen(text)), NULL, &doc, &err)) fail_msg("%s", err.message);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), NULL, &doc, &err)) fail_msg("%s", err.message);
     free(text);
     return doc;
 }
 
-typedef hd_status differ(const hd_v8 *a, const hd_v8 *b, const uint8_t *const reached[2], hd_identity_change **out);
-static hd_status by_name(const hd_v8 *a, const hd_v8 *b, const uint8_t *const reached[2], hd_identity_change **out) {
-    return hd_v8_diff(a, b, reached, NULL, out, NULL);
+typedef hd_status differ(const hd_dump *a, const hd_dump *b, const uint8_t *const reached[2],
+                         hd_identity_change **out);
+static hd_status by_name(const hd_dump *a, const hd_dump *b, const uint8_t *const reached[2],
+                         hd_identity_change **out) {
+    return hd_v8_diff(hd_dump_v8(a), hd_dump_v8(b), reached, NULL, out, NULL);
 }
-static hd_status by_class(const hd_v8 *a, const hd_v8 *b, const uint8_t *const reached[2], hd_identity_change **out) {
-    return hd_graph_match(hd_v8_graph(a), hd_v8_graph(b), reached, NULL, out, NULL);
+static hd_status by_class(const hd_dump *a, const hd_dump *b, const uint8_t *const reached[2],
+                          hd_identity_change **out) {
+    return hd_graph_match(hd_dump_graph(a), hd_dump_graph(b), reached, NULL, out, NULL);
 }
 
 static hd_identity_change *compared(differ *diff, const node *a, uint32_t n, const node *b, uint32_t m) {
-    hd_v8 *before = snapshot(a, n), *after = snapshot(b, m);
+    hd_dump *before = snapshot(a, n), *after = snapshot(b, m);
     hd_identity_change *c = NULL;
     assert_int_equal(diff(before, after, NULL, &c), HD_OK);
-    hd_v8_free(before), hd_v8_free(after);
+    hd_dump_free(before), hd_dump_free(after);
     return c;
 }
 
@@ -123,7 +126,7 @@ static void detached_nodes_stay_the_same_objects(void **state) {
                                    { OBJECT, "HTMLLIElement", 9, 40 } };
     static const node after[] = { { NATIVE, "Detached <li>", 3, 11 }, { NATIVE, "Detached <li class='b'>", 5, 20 }, { NATIVE, "<p>", 7, 30 },
                                   { OBJECT, "Detached HTMLLIElement", 9, 40 } };
-    hd_v8 *doc[2] = { snapshot(before, 4), snapshot(after, 4) }; /* rows borrow their names */
+    hd_dump *doc[2] = { snapshot(before, 4), snapshot(after, 4) }; /* rows borrow their names */
     hd_identity_change *c = NULL;
     uint64_t objects[2] = { 0, 0 };
     assert_int_equal(by_name(doc[0], doc[1], NULL, &c), HD_OK);
@@ -142,7 +145,7 @@ static void detached_nodes_stay_the_same_objects(void **state) {
     assert_int_equal(objects[0], 5);
     assert_int_equal(objects[1], 5);
     hd_identity_change_free(c);
-    hd_v8_free(doc[0]), hd_v8_free(doc[1]);
+    hd_dump_free(doc[0]), hd_dump_free(doc[1]);
 }
 
 static void nothing_in_common_is_another_session(void **state) {
@@ -178,31 +181,31 @@ static void reached_objects_do_not_decide(void **state) {
             hd_identity_change *c = NULL;
             fill(1000, other);
             for (uint32_t i = 0; i <= 1000; i++) live[0][i] = live[1][i] = (uint8_t)(some && i > 500);
-            hd_v8 *before = snapshot(nodes[0], 1000), *after = snapshot(nodes[1], 1000);
+            hd_dump *before = snapshot(nodes[0], 1000), *after = snapshot(nodes[1], 1000);
             assert_int_equal(by_name(before, after, (const uint8_t *const[]){ live[0], live[1] }, &c), HD_OK);
             assert_int_equal(c->common, 1001);
             assert_int_equal(c->renamed, other);
             assert_int_equal(c->by_chance, other > 0);
             assert_int_equal(c->kept, some ? 500 : 0);
             hd_identity_change_free(c);
-            hd_v8_free(before), hd_v8_free(after);
+            hd_dump_free(before), hd_dump_free(after);
         }
 }
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
     fill(50, 1);
-    hd_v8 *before = snapshot(nodes[0], 50), *after = snapshot(nodes[1], 50);
+    hd_dump *before = snapshot(nodes[0], 50), *after = snapshot(nodes[1], 50);
     hd_identity_change *c = NULL;
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
         hd_options o = { .allocator = hd__faults_allocator(&f) };
-        hd_status status = hd_v8_diff(before, after, NULL, &o, &c, NULL);
+        hd_status status = hd_v8_diff(hd_dump_v8(before), hd_dump_v8(after), NULL, &o, &c, NULL);
         if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
         else hd_identity_change_free(c);
         assert_int_equal(f.live, 0);
     }
-    hd_v8_free(before), hd_v8_free(after);
+    hd_dump_free(before), hd_dump_free(after);
 }
 
 int main(void) {

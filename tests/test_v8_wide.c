@@ -10,27 +10,27 @@
 
 static bool is(hd_str found, const char *wanted) { return hd_str_equal(found, hd_cstr(wanted)); }
 
-static hd_v8 *read_text(const void *data, size_t size) {
-    hd_v8 *doc = NULL;
+static hd_dump *read_text(const void *data, size_t size) {
+    hd_dump *doc = NULL;
     hd_error err = { 0 };
-    if (hd_v8_read(hd_in_memory(data, size), NULL, &doc, &err)) fail_msg("%s", err.message);
-    assert_int_equal(hd_v8_warning_count(doc), 0);
-    assert_int_equal(hd_graph_validate(hd_v8_graph(doc), NULL), HD_OK);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(data, size), NULL, &doc, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_dump_warning_count(doc), 0);
+    assert_int_equal(hd_graph_validate(hd_dump_graph(doc), NULL), HD_OK);
     return doc;
 }
 
-static void writes(const hd_v8 *doc, const void *data, size_t size) {
+static void writes(const hd_dump *doc, const void *data, size_t size) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(hd_v8_write(hd_dump_v8(doc), NULL, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(out.size, size);
     assert_memory_equal(out.data, data, size);
     hd_buffer_free(&out);
 }
 
-static hd_v8 *read_file(const char *name) {
+static hd_dump *read_file(const char *name) {
     uint8_t *data = NULL;
     size_t size = 0;
-    hd_v8 *doc;
+    hd_dump *doc;
     load(name, &data, &size);
     doc = read_text(data, size);
     writes(doc, data, size);
@@ -44,18 +44,18 @@ static hd_str class_of(const hd_graph *g, uint32_t object) {
 
 static void wide_ids_tell_objects_apart(void **state) {
     (void)state;
-    hd_v8 *before = read_file("v8-ids-1.heapsnapshot"), *after = read_file("v8-ids-2.heapsnapshot");
+    hd_dump *before = read_file("v8-ids-1.heapsnapshot"), *after = read_file("v8-ids-2.heapsnapshot");
     hd_identity_change *c = NULL;
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(hd_graph_object(hd_v8_graph(before), 4 + i).id, UINT64_C(139637976731648) + 64 * i);
-    assert_int_equal(hd_graph_find(hd_v8_graph(after), UINT64_C(139637976732224)), 13);
-    assert_int_equal(hd_graph_find(hd_v8_graph(after), (uint32_t)UINT64_C(139637976732224)), HD_NONE);
-    assert_int_equal(hd_graph_find(hd_v8_graph(after), 7), 3);
-    assert_int_equal(hd_graph_match(hd_v8_graph(before), hd_v8_graph(after), NULL, NULL, &c, NULL), HD_OK);
+        assert_int_equal(hd_graph_object(hd_dump_graph(before), 4 + i).id, UINT64_C(139637976731648) + 64 * i);
+    assert_int_equal(hd_graph_find(hd_dump_graph(after), UINT64_C(139637976732224)), 13);
+    assert_int_equal(hd_graph_find(hd_dump_graph(after), (uint32_t)UINT64_C(139637976732224)), HD_NONE);
+    assert_int_equal(hd_graph_find(hd_dump_graph(after), 7), 3);
+    assert_int_equal(hd_graph_match(hd_dump_graph(before), hd_dump_graph(after), NULL, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->kept, 9);
     for (uint32_t i = 0; i < 14; i++) assert_int_equal(c->then[i], i < 9 ? i : HD_NONE);
     hd_identity_change_free(c);
-    hd_v8_free(before), hd_v8_free(after);
+    hd_dump_free(before), hd_dump_free(after);
 }
 
 #define EDGES "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],\"edge_types\":[[\"property\",\"internal\"]]"
@@ -74,22 +74,22 @@ static void ids_of_all_widths_are_kept(void **state) {
         n += (size_t)sprintf(text + n, "%s0,0,%llu,%u,0\n", i ? "," : "", (unsigned long long)id[i], i);
     }
     sprintf(text + n, "],\"edges\":[],\"strings\":[\"A\"]}");
-    hd_v8 *doc = read_text(text, strlen(text));
+    hd_dump *doc = read_text(text, strlen(text));
     for (uint32_t i = 0; i < N; i++) {
-        assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).id, id[i]);
-        assert_int_equal(hd_graph_object(hd_v8_graph(doc), hd_graph_find(hd_v8_graph(doc), id[i])).id, id[i]);
+        assert_int_equal(hd_graph_object(hd_dump_graph(doc), i).id, id[i]);
+        assert_int_equal(hd_graph_object(hd_dump_graph(doc), hd_graph_find(hd_dump_graph(doc), id[i])).id, id[i]);
     }
     writes(doc, text, strlen(text));
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
         hd_options o = { .allocator = hd__faults_allocator(&f) };
-        hd_v8 *again = NULL;
-        hd_status status = hd_v8_read(hd_in_memory(text, strlen(text)), &o, &again, NULL);
+        hd_dump *again = NULL;
+        hd_status status = hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), &o, &again, NULL);
         if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
-        hd_v8_free(again);
+        hd_dump_free(again);
         assert_int_equal(f.live, 0);
     }
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text);
 }
 
@@ -102,13 +102,13 @@ static void pairs_of_wide_tables_hang_from_the_key(void **state) {
         sprintf(text, "{\"snapshot\":{" META("\"object\"") "},\"nodes\":[0,0,1,0,2, 0,1,%s,8,1, 0,2,5,16,1, 0,3,7,32,0],"
                 "\"edges\":[0,1,5,0,2,10,1,4,15,1,4,15],\"strings\":[\"\",\"WeakMap\",\"Key\",\"Value\","
                 "\"7 / part of key (Key @5) -> value (Value @7) pair in WeakMap (table @%s)\"]}", ids[i], ids[i]);
-        hd_v8 *doc = read_text(text, strlen(text));
+        hd_dump *doc = read_text(text, strlen(text));
         hd_dominators *d = NULL;
-        assert_int_equal(hd_graph_dominators(hd_v8_graph(doc), NULL, &d, NULL), HD_OK);
+        assert_int_equal(hd_graph_dominators(hd_dump_graph(doc), NULL, &d, NULL), HD_OK);
         assert_int_equal(d->retained[1], 8);
         assert_int_equal(d->retained[2], 48);
         hd_dominators_free(d);
-        hd_v8_free(doc);
+        hd_dump_free(doc);
     }
 }
 
@@ -131,10 +131,11 @@ static void graphs_keep_wide_ids(void **state) {
         }
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(hd_v8_write_graph(g, NULL, hd_out_memory(&out), NULL), HD_OK);
-        hd_v8 *doc = read_text(out.data, out.size);
+        hd_dump *doc = read_text(out.data, out.size);
         for (uint32_t k = 0; k < 4; k++)
-            assert_int_equal(hd_graph_object(hd_v8_graph(doc), 2 + k).id, cases[i].kept ? cases[i].first + k : 5 + 2 * k);
-        hd_v8_free(doc);
+            assert_int_equal(hd_graph_object(hd_dump_graph(doc), 2 + k).id,
+                             cases[i].kept ? cases[i].first + k : 5 + 2 * k);
+        hd_dump_free(doc);
         hd_buffer_free(&out);
         hd_graph_free(g);
     }
@@ -187,13 +188,13 @@ static void ids_are_set_in_graphs(void **state) {
 /* Julia writes the types of its objects as types of nodes: 300 here. */
 static void more_than_255_types_are_read(void **state) {
     (void)state;
-    hd_v8 *doc = read_file("v8-julia300.heapsnapshot");
-    const hd_graph *g = hd_v8_graph(doc);
+    hd_dump *doc = read_file("v8-julia300.heapsnapshot");
+    const hd_graph *g = hd_dump_graph(doc);
     uint32_t n = hd_graph_object_count(g);
     hd_dominators *d = NULL;
     for (uint32_t i = 0; i < n; i++) {
         char label[64];
-        hd_str type = hd_v8_type(doc, i), name = class_of(g, i);
+        hd_str type = hd_v8_type(hd_dump_v8(doc), i), name = class_of(g, i);
         snprintf(label, sizeof label, "(" HD_FMT ")", HD_ARG(type));
         assert_true(is(name, label));
     }
@@ -201,7 +202,7 @@ static void more_than_255_types_are_read(void **state) {
     assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
     assert_int_equal(d->retained[0], hd_graph_summarize(g).bytes);
     hd_dominators_free(d);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
 }
 
 /* Nodes of 70,000 types; type names longer than any buffer stay different. */
@@ -216,24 +217,24 @@ static void types_are_as_many_as_there_are(void **state) {
     n += (size_t)sprintf(text + n, "]]," EDGES "}},\"nodes\":[0,0,1,0,0");
     for (uint32_t i = 1; i < 100; i++) n += (size_t)sprintf(text + n, ",%u,0,%u,1,0", N - 1 - i % 2 * 65535 - i % 3 / 2, 2 * i + 1);
     sprintf(text + n, "],\"edges\":[],\"strings\":[\"\"]}");
-    hd_v8 *doc = read_text(text, strlen(text));
+    hd_dump *doc = read_text(text, strlen(text));
     for (uint32_t i = 1; i < 100; i++) {
         char type[LONG + 32];
         uint32_t t = N - 1 - i % 2 * 65535 - i % 3 / 2;
         sprintf(type, "%sT%u", t < N - 2 ? "" : same, t);
-        assert_true(is(hd_v8_type(doc, i), type));
+        assert_true(is(hd_v8_type(hd_dump_v8(doc), i), type));
         sprintf(type, "(%sT%u)", t < N - 2 ? "" : same, t);
-        assert_true(is(class_of(hd_v8_graph(doc), i), type));
+        assert_true(is(class_of(hd_dump_graph(doc), i), type));
     }
     writes(doc, text, strlen(text));
     uint32_t distances[100];
-    assert_int_equal(hd_v8_distances(doc, NULL, distances, NULL), HD_OK);
-    hd_v8_free(doc);
+    assert_int_equal(hd_v8_distances(hd_dump_v8(doc), NULL, distances, NULL), HD_OK);
+    hd_dump_free(doc);
     hd__faults f = { 0 };
     hd_options o = { .allocator = hd__faults_allocator(&f) };
-    assert_int_equal(hd_v8_read(hd_in_memory(text, strlen(text)), &o, &doc, NULL), HD_OK);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(text, strlen(text)), &o, &doc, NULL), HD_OK);
     assert_in_range(f.peak, 1, 32 * strlen(text));
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     free(text), free(same);
 }
 
@@ -246,21 +247,21 @@ static void types_that_old_v8_does_not_name(void **state) {
         "{\"snapshot\":{\"title\":\"Snapshot 1\",\"uid\":1," META(TWELVE) ",\"node_count\":4,\"edge_count\":3},\n"
         "\"nodes\":[9,0,1,0,3\n,12,1,3,16,0\n,13,2,5,16,0\n,11,3,7,8,0\n],\n\"edges\":[0,4,5,0,4,10,0,4,15],\n"
         "\"strings\":[\"\",\"iterator\",\"bigint\",\"part\",\"p\"]}";
-    hd_v8 *doc = read_text(text, sizeof text - 1), *none = NULL;
+    hd_dump *doc = read_text(text, sizeof text - 1), *none = NULL;
     hd_error err;
     char *other = strdup(text);
-    assert_true(is(class_of(hd_v8_graph(doc), 1), "(symbol)") && is(hd_v8_type(doc, 1), "symbol"));
-    assert_true(is(class_of(hd_v8_graph(doc), 2), "(bigint)") && is(hd_v8_type(doc, 2), "bigint"));
-    assert_true(is(class_of(hd_v8_graph(doc), 3), "(sliced string)"));
-    assert_true(is(hd_v8_name(doc, 1), "iterator"));
+    assert_true(is(class_of(hd_dump_graph(doc), 1), "(symbol)") && is(hd_v8_type(hd_dump_v8(doc), 1), "symbol"));
+    assert_true(is(class_of(hd_dump_graph(doc), 2), "(bigint)") && is(hd_v8_type(hd_dump_v8(doc), 2), "bigint"));
+    assert_true(is(class_of(hd_dump_graph(doc), 3), "(sliced string)"));
+    assert_true(is(hd_v8_name(hd_dump_v8(doc), 1), "iterator"));
     writes(doc, text, sizeof text - 1);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
     strstr(other, "12,1,3")[1] = '4'; /* no type 14; other names, no type 12 */
-    assert_int_equal(hd_v8_read(hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
     assert_non_null(strstr(err.message, "node 1: a type below 14 expected, 14 found"));
     strcpy(other, text);
     memcpy(strstr(other, "sliced string"), "sliced things", 13);
-    assert_int_equal(hd_v8_read(hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
+    assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
     assert_non_null(strstr(err.message, "node 1: a type below 12 expected, 12 found"));
     free(other);
 }

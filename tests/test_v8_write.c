@@ -20,14 +20,14 @@ static void hear(void *user, const hd_error *warning) {
     snprintf(t->text, sizeof t->text, "%s", warning->message);
 }
 
-static hd_v8 *written(const hd_graph *g, told *t) {
+static hd_dump *written(const hd_graph *g, told *t) {
     hd_options options = { .warning = hear, .warning_user = t };
     hd_buffer out = { 0 };
-    hd_v8 *doc = NULL;
+    hd_dump *doc = NULL;
     hd_error err;
     memset(t, 0, sizeof *t);
     assert_int_equal(hd_v8_write_graph(g, &options, hd_out_memory(&out), NULL), HD_OK);
-    if (hd_v8_read(hd_in_memory(out.data, out.size), NULL, &doc, &err)) fail_msg("%s", err.message);
+    if (hd_read_as(&hd_format_v8, hd_in_memory(out.data, out.size), NULL, &doc, &err)) fail_msg("%s", err.message);
     hd_buffer_free(&out);
     return doc;
 }
@@ -36,12 +36,12 @@ static hd_v8 *written(const hd_graph *g, told *t) {
 static void garbage_holds_nothing(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\nt 1 Cache\nt 2 Image\nt 3 Garbage\no 1 1 10 2\no 2 2 100000\no 3 3 8 2\nr 1 1 0\nc x 1\n";
-    hd_netcf *from;
+    hd_dump *from;
     hd_dominators *d;
     told t;
-    assert_int_equal(hd_netcf_read(hd_in_memory(text, sizeof text - 1), NULL, &from, NULL), HD_OK);
-    hd_v8 *doc = written(hd_netcf_graph(from), &t);
-    const hd_graph *h = hd_v8_graph(doc);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(text, sizeof text - 1), NULL, &from, NULL), HD_OK);
+    hd_dump *doc = written(hd_dump_graph(from), &t);
+    const hd_graph *h = hd_dump_graph(doc);
     assert_int_equal(t.count, 1);
     assert_string_equal(t.text, "garbage is left out: 1 object that no root holds, 8 bytes");
     assert_int_equal(hd_graph_summarize(h).objects, 4);
@@ -50,8 +50,8 @@ static void garbage_holds_nothing(void **state) {
     assert_int_equal(d->retained[2], 1048592);
     assert_true(hd_str_equal(hd_graph_class(h, hd_graph_object(h, 2).class_index).name, hd_cstr("Cache")));
     hd_dominators_free(d);
-    hd_v8_free(doc);
-    hd_netcf_free(from);
+    hd_dump_free(doc);
+    hd_dump_free(from);
 }
 
 enum { CLASSES = 5, MOST = 60, MISSING = 3 };
@@ -171,8 +171,8 @@ static void object_is_same(const hd_graph *g, const hd_graph *h, uint32_t object
 /* In a numbered graph all references to what has no record lead to one object, which stands for none. */
 static void is_same(const hd_graph *g, bool own_ids, bool numbered) {
     told t;
-    hd_v8 *doc = written(g, &t);
-    const hd_graph *h = hd_v8_graph(doc);
+    hd_dump *doc = written(g, &t);
+    const hd_graph *h = hd_dump_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     uint8_t reached[MOST + MISSING + 1] = { 0 };
     char text[256];
@@ -202,23 +202,23 @@ static void is_same(const hd_graph *g, bool own_ids, bool numbered) {
     assert_int_equal(t.count, s.objects > live.objects);
     if (t.count) assert_string_equal(t.text, text);
     hd_dominators_free(d), hd_dominators_free(e);
-    hd_v8_free(doc);
+    hd_dump_free(doc);
 }
 
 /* Formats that have garbage keep it. The object that holds all roots of a V8 snapshot does so here, too. A key without
    a record has no references there: its value is alive, but hangs from the ephemeron. */
 static void holds_the_same_elsewhere(const hd_graph *g) {
     hd_buffer out[2] = { { 0 }, { 0 } };
-    hd_dart *dart = NULL;
-    hd_netcf *netcf = NULL;
+    hd_dump *dart = NULL;
+    hd_dump *netcf = NULL;
     hd_dominators *d = NULL, *e = NULL;
     assert_int_equal(hd_dart_write_graph(g, hd_cstr("x"), NULL, hd_out_memory(&out[0]), NULL), HD_OK);
     assert_int_equal(hd_netcf_write_graph(g, NULL, NULL, hd_out_memory(&out[1]), NULL), HD_OK);
-    assert_int_equal(hd_dart_read(hd_in_memory(out[0].data, out[0].size), NULL, &dart, NULL), HD_OK);
-    assert_int_equal(hd_netcf_read(hd_in_memory(out[1].data, out[1].size), NULL, &netcf, NULL), HD_OK);
+    assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory(out[0].data, out[0].size), NULL, &dart, NULL), HD_OK);
+    assert_int_equal(hd_read_as(&hd_format_netcf, hd_in_memory(out[1].data, out[1].size), NULL, &netcf, NULL), HD_OK);
     assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
     for (int k = 0; k < 2; k++) {
-        const hd_graph *h = k ? hd_netcf_graph(netcf) : hd_dart_graph(dart);
+        const hd_graph *h = k ? hd_dump_graph(netcf) : hd_dump_graph(dart);
         assert_int_equal(hd_graph_dominators(h, NULL, &e, NULL), HD_OK);
         assert_int_equal(hd_graph_summarize(h).objects, hd_graph_summarize(g).objects + (k ? 0 : 1));
         assert_int_equal(d->bytes, e->bytes);
@@ -229,7 +229,7 @@ static void holds_the_same_elsewhere(const hd_graph *g) {
         hd_dominators_free(e);
     }
     hd_dominators_free(d);
-    hd_dart_free(dart), hd_netcf_free(netcf);
+    hd_dump_free(dart), hd_dump_free(netcf);
     hd_buffer_free(&out[0]), hd_buffer_free(&out[1]);
 }
 

@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../examples/heapdump/watch_table.c"
+#include "../examples/heapdump/watch/table.c"
 
 char pattern_error[96];
 

@@ -17,7 +17,8 @@
 #endif
 
 /* For hooks that can be bypassed: they begin with `lea 0(%rsp), %rsp`, of 8 bytes. */
-#if defined(__x86_64__) && __has_attribute(ms_hook_prologue) && !defined(__SANITIZE_THREAD__) /* which watches all stores */
+/* which watches all stores */
+#if defined(__x86_64__) && __has_attribute(ms_hook_prologue) && !defined(__SANITIZE_THREAD__)
 #define BYPASSED __attribute__((ms_hook_prologue, aligned(16)))
 #else
 #define BYPASSED

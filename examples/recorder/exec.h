@@ -1,21 +1,28 @@
-/* What a recorded process passes to exec. A wrapper that sets LD_PRELOAD to an allocator, or clears the environment,
-   would leave the next program unrecorded: then this library comes before what is preloaded there, and the variables
-   that it joins by are added. An empty HEAPDUMP_JOIN is left alone: that program is not to be recorded. A program for
-   musl's loader cannot load this library, and starts without it.
+/* The environment that a recorded process passes to exec. A wrapper that sets LD_PRELOAD to an allocator, or clears
+   the environment, would leave the next program unrecorded. So this library becomes the first of LD_PRELOAD, and the
+   variables that it joins by are added. A wrapper may also have kept the library behind the allocator, whose malloc
+   would be called instead of ours. Behind a sanitizer's runtime, which must come first, the library becomes the
+   last: the program runs, but is not recorded. If HEAPDUMP_JOIN is another recording's, or empty, nothing is
+   changed: the program is not to be recorded here. A program for musl's loader, or of another class of ELF, cannot
+   load this library, and one linked with a sanitizer's runtime ends if another comes before that. Such a program
+   starts without it, and so does a script for such a program.
 
-   Nothing here allocates, and little of the stack is taken: a child of vfork runs on its parent's. What is passed lies
-   in pages that exec gives back; of a child of vfork they stay its parent's, one page each. */
+   Nothing here allocates, and little of the stack is taken: a child of vfork runs on its parent's. A changed
+   environment lies in pages that exec gives back; if the caller is a child of vfork, they stay its parent's, one page
+   each. */
 
 #ifndef EXEC_H
 #define EXEC_H
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXEC_KEPT = 7, EXEC_BYTES = 16384 };
@@ -28,8 +35,8 @@ static const char *exec_library;         /* as LD_PRELOAD named it; NULL: it was
 static char exec_texts[EXEC_BYTES];
 static size_t exec_used;
 
-/* The environment, which the C library knows only once it has been initialized: functions of .preinit_array run before.
-   Then it lies behind the arguments. */
+/* The environment, which the C library knows only once it has been initialized: functions of .preinit_array run
+   before. Then it lies behind the arguments. */
 static char **exec_environment(void) {
     extern char **environ;
     extern void *__libc_stack_end __attribute__((weak));
@@ -80,44 +87,133 @@ static void exec_start(const char *library) {
     exec_library = exec_keep(library, strlen(library));
 }
 
-/* Whether a program is loaded by musl, which would take a library that it cannot load for an error. */
-static bool exec_is_musl(const char *path) {
-    ElfW(Ehdr) header;
-    ElfW(Phdr) part;
-    char name[64] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && !memcmp(header.e_ident, ELFMAG, SELFMAG))
-        for (int i = 0; i < header.e_phnum && !*name; i++)
-            if (pread(fd, &part, sizeof part, (off_t)(header.e_phoff + (size_t)i * sizeof part)) ==
-                    (ssize_t)sizeof part && part.p_type == PT_INTERP)
-                if (pread(fd, name, sizeof name - 1, (off_t)part.p_offset) <= 0) break;
-    close(fd);
-    return strstr(name, "/ld-musl-") != NULL;
+/* A program to be run. */
+typedef struct exec_program {
+    int directory;               /* in which a relative path begins; an empty path: the program itself */
+    const char *path;
+    bool by_name;                /* without a slash the C library looks for it in PATH */
+} exec_program;
+
+/* Opens a program for reading, and never waits for a pipe. -1: it cannot be read. */
+static int exec_open(int directory, const char *path) {
+    enum { HOW = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+    char own[32] = "/proc/self/fd/", *last = own + strlen(own);
+    if (!path) return -1;
+    if (*path || directory < 0) return openat(directory, path, HOW);
+    for (int n = directory / 10; n; n /= 10) last++;
+    do *last-- = (char)('0' + directory % 10);
+    while (directory /= 10);
+    return open(own, HOW);       /* also if it was opened without the right to read */
 }
 
-/* The same, for a name that the C library looks for in PATH. */
-static bool exec_is_musl_by_name(const char *name) {
+/* The file that the C library finds in PATH. */
+static int exec_open_by_name(const char *name) {
     enum { PATH_BYTES = 4096 };
     const char *dirs = exec_variable("PATH");
     char *path = mmap(NULL, PATH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end;
-    bool is = false;
-    if (path == MAP_FAILED) return false;
+    struct stat st;
+    bool found = false;
+    int fd = -1;
+    if (path == MAP_FAILED) return -1;
     if (!dirs) dirs = "/bin:/usr/bin";
-    for (size_t n;; dirs += n + 1) {
+    for (size_t n; !found; dirs += n + 1) {
         n = strcspn(dirs, ":");
         if (n + strlen(name) + 2 <= PATH_BYTES) {
             end = (char *)memcpy(path, dirs, n) + n;
             if (n) *end++ = '/';
             stpcpy(end, name);
-            if (!access(path, X_OK)) {
-                is = exec_is_musl(path);
-                break;
-            }
+            found = !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode);
+            if (found) fd = exec_open(AT_FDCWD, path);
         }
         if (!dirs[n]) break;
     }
     munmap(path, PATH_BYTES);
+    return fd;
+}
+
+/* Whether the name of a program's loader is musl's. It may be long (Nix), so it is read in pieces, which overlap. */
+static bool exec_names_musl(int fd, const ElfW(Phdr) *part) {
+    static const char musl[] = "/ld-musl-";
+    enum { PIECE = 128, BACK = sizeof musl - 1 };
+    size_t size = part->p_filesz < PATH_MAX ? (size_t)part->p_filesz : PATH_MAX;
+    char piece[PIECE + 1];
+    for (size_t at = 0; at < size; at += PIECE - BACK) {
+        size_t most = size - at < PIECE ? size - at : PIECE;
+        ssize_t n = pread(fd, piece, most, (off_t)(part->p_offset + at));
+        if (n <= 0) return false;
+        piece[n] = 0;
+        if (strstr(piece, musl)) return true;
+    }
+    return false;
+}
+
+/* Where a file has what is loaded at an address; -1: nowhere. */
+static off_t exec_place(int fd, const ElfW(Ehdr) *header, ElfW(Addr) at) {
+    ElfW(Phdr) part;
+    for (int i = 0; i < header->e_phnum; i++) {
+        off_t place = (off_t)(header->e_phoff + (size_t)i * sizeof part);
+        if (pread(fd, &part, sizeof part, place) != (ssize_t)sizeof part) return -1;
+        if (part.p_type == PT_LOAD && at - part.p_vaddr < part.p_filesz)
+            return (off_t)(part.p_offset + (at - part.p_vaddr));
+    }
+    return -1;
+}
+
+/* Whether a program is linked with a sanitizer's runtime that has to be loaded first; `part`: its PT_DYNAMIC. */
+static bool exec_needs_sanitizer(int fd, const ElfW(Ehdr) *header, const ElfW(Phdr) *part) {
+    static const char *const names[] = { "libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt.asan",
+                                         "libclang_rt.tsan", "libclang_rt.hwasan" };
+    enum { MOST = 4096 };
+    ElfW(Dyn) entry;
+    off_t texts = -1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < MOST && i < part->p_filesz / sizeof entry; i++) {
+            char name[32] = "";
+            off_t at = (off_t)(part->p_offset + i * sizeof entry);
+            if (pread(fd, &entry, sizeof entry, at) != (ssize_t)sizeof entry || entry.d_tag == DT_NULL) break;
+            if (!pass && entry.d_tag == DT_STRTAB) texts = exec_place(fd, header, entry.d_un.d_ptr);
+            if (!pass || texts < 0 || entry.d_tag != DT_NEEDED) continue;
+            if (pread(fd, name, sizeof name - 1, texts + (off_t)entry.d_un.d_val) <= 0) continue;
+            for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+                if (!strncmp(name, names[k], strlen(names[k]))) return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it cannot start with our library. */
+static bool exec_elf_refuses(int fd, const ElfW(Ehdr) *header) {
+    ElfW(Phdr) part;
+    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) return true;
+    for (int i = 0; i < header->e_phnum; i++) {
+        off_t at = (off_t)(header->e_phoff + (size_t)i * sizeof part);
+        if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part) return false;
+        if (part.p_type == PT_INTERP && exec_names_musl(fd, &part)) return true;
+        if (part.p_type == PT_DYNAMIC && exec_needs_sanitizer(fd, header, &part)) return true;
+    }
+    return false;
+}
+
+/* The same for a program, or for the program of a script, and so on. */
+static bool exec_refuses(const exec_program *program) {
+    enum { SCRIPTS = 5, LINE = 256 }; /* the system follows and reads no more */
+    union { ElfW(Ehdr) elf; char line[LINE]; } first;
+    int fd = program->by_name && program->path && !strchr(program->path, '/') ?
+        exec_open_by_name(program->path) : exec_open(program->directory, program->path);
+    bool is = false;
+    for (int scripts = 0; fd >= 0; scripts++) {
+        ssize_t n = pread(fd, &first, sizeof first - 1, 0);
+        char *name = first.line + 2;
+        if (n >= (ssize_t)sizeof first.elf && !memcmp(first.elf.e_ident, ELFMAG, SELFMAG))
+            is = exec_elf_refuses(fd, &first.elf);
+        close(fd);
+        fd = -1;
+        if (n < 3 || memcmp(first.line, "#!", 2) || scripts == SCRIPTS) break;
+        first.line[n] = 0;
+        name += strspn(name, " \t");
+        name[strcspn(name, " \t\n")] = 0;
+        fd = exec_open(AT_FDCWD, name);
+    }
     return is;
 }
 
@@ -127,58 +223,78 @@ typedef struct exec_passed {
     size_t bytes;                /* 0: nothing was changed */
 } exec_passed;
 
-/* LD_PRELOAD with our library first, or without it. */
-static char *exec_preload(char *to, const char *list, bool with) {
-    const char *at = with ? NULL : exec_find(list, exec_library);
-    size_t before = at ? (size_t)(at - list) : 0;
-    char *text = to;
-    to = stpcpy(to, "LD_PRELOAD=");
-    if (with) {
-        to = stpcpy(to, exec_library);
-        if (*list) to = stpcpy(to, ":");
-        stpcpy(to, list);
-    } else {
-        at += strlen(exec_library);
-        memcpy(to, list, before);
-        strcpy(to + before, at + strspn(at, " :"));
+/* Whether a list names the runtime of a sanitizer, which ends the program unless it comes first. */
+static bool exec_has_sanitizer(const char *list) {
+    static const char *const names[] = { "libasan.", "libtsan.", "libhwasan.", "liblsan.", "libclang_rt." };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(list, names[i])) return true;
+    return false;
+}
+
+/* LD_PRELOAD with our library first, behind sanitizers last, or without it. The others keep their order. */
+static char *exec_preload(char *text, const char *list, bool with) {
+    size_t own = strlen(exec_library);
+    bool last = with && exec_has_sanitizer(list);
+    char *begin = stpcpy(text, "LD_PRELOAD="), *to = with && !last ? stpcpy(begin, exec_library) : begin;
+    for (size_t n; list += strspn(list, " :"), (n = strcspn(list, " :")); list += n) {
+        if (n == own && !memcmp(list, exec_library, n)) continue;
+        if (to != begin) *to++ = ':';
+        memcpy(to, list, n);
+        to += n;
     }
+    if (last) *to++ = ':', to = stpcpy(to, exec_library);
+    *to = 0;
     return text;
 }
 
-/* The environment for a program. `path`: may be NULL; by_name: the C library looks in PATH if it has no slash.
-   is_on: the program is to be recorded. */
-static exec_passed exec_pass(const char *path, bool by_name, char *const *given, bool is_on) {
+/* The variables of an environment that matter here. */
+typedef struct exec_given {
+    size_t count;
+    const char *list;            /* LD_PRELOAD */
+    bool missing[EXEC_KEPT], any_missing;
+    bool ours;                   /* it is not for another recording */
+} exec_given;
+
+static exec_given exec_look(char *const *variables) {
+    exec_given g = { .list = "", .ours = true };
+    for (int i = 0; i < EXEC_KEPT; i++) g.missing[i] = exec_kept[i] != NULL;
+    for (; variables[g.count]; g.count++) {
+        const char *v = variables[g.count];
+        if (!strncmp(v, "LD_PRELOAD=", 11)) g.list = v + 11;
+        for (int i = 0; i < EXEC_KEPT; i++)
+            if (!strncmp(v, exec_names[i], strlen(exec_names[i]))) g.missing[i] = false;
+        if (!strncmp(v, exec_names[0], strlen(exec_names[0]))) g.ours = exec_kept[0] && !strcmp(v, exec_kept[0]);
+    }
+    for (int i = 0; i < EXEC_KEPT; i++) g.any_missing |= g.missing[i];
+    return g;
+}
+
+/* The environment for a program. is_on: it is to be recorded. */
+static exec_passed exec_pass(exec_program program, char *const *given, bool is_on) {
     exec_passed passed = { (char **)(uintptr_t)given, 0 };
-    const char *list = "";
     static char *const none[] = { NULL };
-    bool missing[EXEC_KEPT], with, has, any = false;
-    size_t count = 0, n = 0;
+    const char *at;
+    exec_given g;
+    bool with;
+    size_t n;
     char *text;
     if (!exec_library) return passed;
     if (!given) given = none;    /* after clearenv */
-    for (int i = 0; i < EXEC_KEPT; i++) missing[i] = exec_kept[i] != NULL;
-    for (; given[count]; count++) {
-        if (!strncmp(given[count], "LD_PRELOAD=", 11)) list = given[count] + 11;
-        for (int i = 0; i < EXEC_KEPT; i++)
-            if (!strncmp(given[count], exec_names[i], strlen(exec_names[i]))) missing[i] = false;
-    }
-    for (int i = 0; i < EXEC_KEPT; i++) any |= missing[i];
-    has = exec_find(list, exec_library) != NULL;
-    by_name &= path && !strchr(path, '/');
-    with = !path || !(by_name ? exec_is_musl_by_name(path) : exec_is_musl(path));
-    if (with ? !is_on || (has && !any) : !has) return passed;
-    n = (count + EXEC_KEPT + 2) * sizeof *passed.variables;
-    passed.bytes = n + strlen(list) + strlen(exec_library) + 32;
+    g = exec_look(given);
+    at = exec_find(g.list, exec_library);
+    with = !exec_refuses(&program);
+    if (with ? !is_on || !g.ours : !at) return passed;
+    if (with && at == g.list + strspn(g.list, " :") && !g.any_missing && !exec_has_sanitizer(g.list)) return passed;
+    n = (g.count + EXEC_KEPT + 2) * sizeof *passed.variables;
+    passed.bytes = n + strlen(g.list) + strlen(exec_library) + 32;
     passed.variables = mmap(NULL, passed.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (passed.variables == MAP_FAILED) return (exec_passed){ (char **)(uintptr_t)given, 0 };
-    text = (char *)passed.variables + n;
+    text = exec_preload((char *)passed.variables + n, g.list, with);
     n = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < g.count; i++)
         if (strncmp(given[i], "LD_PRELOAD=", 11)) passed.variables[n++] = given[i];
     for (int i = 0; i < EXEC_KEPT && with; i++)
-        if (missing[i]) passed.variables[n++] = (char *)(uintptr_t)exec_kept[i];
-    if (with && has) stpcpy(stpcpy(text, "LD_PRELOAD="), list);
-    else exec_preload(text, list, with);
+        if (g.missing[i]) passed.variables[n++] = (char *)(uintptr_t)exec_kept[i];
     if (text[11]) passed.variables[n++] = text;
     return passed;
 }

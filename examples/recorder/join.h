@@ -14,12 +14,14 @@
 
 #include <stdint.h>
 
-enum { JOIN_VERSION = 1, JOIN_NAME = 32 };
+enum { JOIN_VERSION = 2, JOIN_NAME = 32 };
 
 typedef struct join_request {
     uint32_t version, size;      /* size: of this struct */
     uint64_t start_us;           /* CLOCK_MONOTONIC, when the recorder of this process started */
     char program[64];            /* as it was called, without directories */
+    char allocator[64];          /* object with a malloc that comes before the recorder's, so that the recorder sees
+                                    no call of it; empty: none; ".": the program */
 } join_request;
 
 enum { JOIN_REFUSED, JOIN_RECORD };

@@ -1,6 +1,7 @@
 /* A program that uses stb_ds itself, through allocation functions of its own: in the file that has
    the implementation of heapdump.h, before it (-DORDER=1), after it (2), declared before and
-   implemented after it (3); or in another file: this one twice, as 4 (heapdump.h) and as 5 (stb_ds). */
+   implemented after it (3), after it as static functions (6, in C); or in another file: this one twice, as 4
+   (heapdump.h) and as 5 (stb_ds). */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -37,9 +38,14 @@ static void own_free(void *block) {
 #include "use.c"
 #endif
 
-#if ORDER == 2 || ORDER == 3
+#if ORDER == 6
+#pragma GCC diagnostic ignored "-Wunused-function"
+#define extern static
+#endif
+#if ORDER == 2 || ORDER == 3 || ORDER == 6
 #define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
+#undef extern
 #endif
 
 #if ORDER != 4

@@ -10,7 +10,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 out=${1:?usage: run.sh OUTDIR [PATTERN]} pattern=${2-}
-[[ $pattern != --first ]] || pattern='^[^ ]+ (-xc\+\+ )?-std=[^ ]*: (quick start|HD_SCOPE|HD_SCOPE takes literals|external symbols .*)$|extern "C"|^C(\+\+)? implementation'
+[[ $pattern != --first ]] || pattern='^[^ ]+ (-xc\+\+ )?-std=[^ ]*: (quick start|hd_read_as links one reader|HD_SCOPE|HD_SCOPE takes literals|external symbols .*)$|extern "C"|^C(\+\+)? implementation'
 cc=${CC:-cc} cxx=${CXX:-c++} clang=${CLANG:-clang}
 clangxx=${clang/clang/clang++}
 read -ra stb <<<"${STB--I/usr/include/stb}"
@@ -193,7 +193,7 @@ scopes() {                       # scopes "COMPILER" OBJECT
 # The quick start as the header's own manual has it, run beside a file of the name that it reads.
 quick_start() {                  # quick_start "COMPILER"
   { printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n\nint main(void) {\n'
-    sed -n '/^   QUICK START$/,/^   ROOMS/p' ../heapdump.h | sed '1d; $d'
+    sed -n '/^   QUICK START$/,/^   The library has three models/p' ../heapdump.h | sed '1d; $d'
     printf '       return 0;\n}\n'; } >quick.c
   cp "$root/fuzz/seeds/fuzz_chrome/two-dumps.json" app.json
   compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
@@ -205,6 +205,15 @@ leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: of sy
   for room in "${@:3}"; do flags+=("-DHEAPDUMP_NO_$room"); done
   compile "$1" ../header.c "${flags[@]}" && implementation "$1" "${flags[@]}" &&
     none "left in" "$2" < <(named implementation.o) && defined implementation.o | grep -qx hd_read_file
+}
+# hd_read_as with one row: the linker leaves the code of all others out, and the registry.
+one_reader() {                   # one_reader "COMPILER"
+  printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\nint main(void) {
+    hd_dump *dump = NULL;
+    return hd_read_as(&hd_format_netcf, hd_in_memory("a 2 x 0\\nc x 0\\n", 14), NULL, &dump, NULL) || !hd_dump_netcf(dump);\n}\n' >one.c
+  compile "$1" one.c -ffunction-sections -fdata-sections && link "$1" one.o -Wl,--gc-sections && ./program &&
+    named program | grep -q hd_format_netcf &&
+    none "left in" 'hd__?(v8|dart|memprof|index|rfc|pprof|trace|chrome|folded|format_at|dump_formats|dump_find)' < <(named program)
 }
 # A name that is no literal compiles in HD_SCOPE_NAMED alone.
 literals_only() {                # literals_only "COMPILER"
@@ -242,6 +251,10 @@ for compiler in "$c99" "$cxx11"; do
 done
 has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99 -O1" '^hd_(tracker|register|record|graph|netcf|dart|v8|chrome|memory_dump|memprof|_folded|pprof|rows)_' "${rooms[@]}"
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
+for compiler in "$c99" "$cxx11"; do check "$compiler: hd_read_as links one reader" one_reader "$compiler $each"; done
+check "$cc -O2: hd_read_as links one reader" one_reader "$c99 -O2"
+check "$cc -O1 -DHEAPDUMP_STATIC: hd_read_as links one reader" one_reader "$c99 -O1 -DHEAPDUMP_STATIC"
+check "$cxx -O1 -DHEAPDUMP_STATIC: hd_read_as links one reader" one_reader "$cxx11 -O1 -DHEAPDUMP_STATIC"
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done
 check "$cc -O2 -flto: no warnings, runs" across_files "$c99" "" -O2 -flto
@@ -307,6 +320,7 @@ for n in 1 2 3; do
   check "own stb_ds in the same file, ${order[n]}: C" own_stb "$cc -std=gnu11" $n
   check "own stb_ds in the same file, ${order[n]}: C++" own_stb "$cxx11" $n
 done
+check "own stb_ds in the same file, after, static: C" own_stb "$cc -std=gnu11" 6
 check "own stb_ds in another file: C" own_stb_elsewhere "$cc -std=gnu11" "$cc -std=gnu11"
 check "own stb_ds in another file: C++" own_stb_elsewhere "$cxx11" "$cxx11"
 check "own stb_ds in another file: C beside C++" own_stb_elsewhere "$cc -std=gnu11" "$cxx11"

@@ -3,7 +3,11 @@
 #ifndef HEAPDUMP_FORMATS_H
 #define HEAPDUMP_FORMATS_H
 
-#include "../cli.h"
+#include "../../../heapdump.h"
+
+/* dhat.c */
+int dhat_detect(const uint8_t *bytes, size_t size);
+hd_status dhat_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
 
 /* heap_text.c */
 int heap_text_detect(const uint8_t *bytes, size_t size);
@@ -32,17 +36,12 @@ extern const size_t tool_format_count;
 int speedscope_detect(const uint8_t *bytes, size_t size);
 hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err);
 
-/* The tool's own, then the library's; NULL past the last. */
-const hd_format *format_at(size_t index);
-/* The format of this name, the tool's own or one of the library's; NULL: there is none. */
-const hd_format *format_named(const char *name);
-/* Whether --format takes it. */
-bool format_is_read(const char *name);
-/* Names and titles of those. */
-void formats_help(FILE *out);
-/* Whether frames of its heaps are addresses, OBJECT+0xOFFSET, until they are named. */
-bool format_has_addresses(const hd_format *format);
-/* All that --to can name: "chrome, heaps_v2, netcf ...". */
-const char *formats_written(void);
+/* What only these formats are: more bits of hd_format.is. */
+enum {
+    FORMAT_ADDRESSES = HD_FORMAT_OWN,         /* frames are addresses, OBJECT+0xOFFSET, until they are named */
+    FORMAT_SOME_ADDRESSES = HD_FORMAT_OWN << 1, /* so are those that its writer could not name */
+    FORMAT_OMITS_TOTALS = HD_FORMAT_OWN << 2, /* a total that equals what is live is left out */
+    FORMAT_OMITS_ZEROS = HD_FORMAT_OWN << 3   /* fields that are 0 are left out */
+};
 
 #endif

@@ -10,7 +10,9 @@
 #ifndef HEAPDUMP_HEAP_TEXT_SYMBOLS_H
 #define HEAPDUMP_HEAP_TEXT_SYMBOLS_H
 
-#include "lines.h"
+#include <stdlib.h>
+
+#include "room.h"
 
 enum { SYMBOL_FUNCTIONS = 32 };  /* at one address: memory follows the input */
 
@@ -22,14 +24,13 @@ typedef struct text_symbol {
 typedef struct text_symbols {
     text_symbol *list;
     size_t count, room;
-    char *text;
-    size_t size, text_room;
+    room_text text;
 } text_symbols;
 
 /* The rest of the line, without spaces at its ends. */
-static hd_str symbols_rest(text_lines *l) {
+static hd_str symbols_rest(hd_lines *l) {
     hd_str rest;
-    lines_skip_spaces(l);
+    hd_lines_skip_spaces(l);
     rest.data = l->at;
     rest.len = (size_t)(l->end - l->at);
     while (rest.len && strchr(" \t\r", rest.data[rest.len - 1]) && rest.data[rest.len - 1]) rest.len--;
@@ -37,24 +38,17 @@ static hd_str symbols_rest(text_lines *l) {
 }
 
 /* "0x40000f main": lines without address or name are passed over, as jeprof does. */
-static hd_status symbols_add(text_symbols *s, text_lines *l) {
-    text_symbol symbol = { 0, s->size, 0 }, *list;
-    char *text;
+static hd_status symbols_add(text_symbols *s, hd_lines *l) {
+    text_symbol symbol = { 0, s->text.size, 0 };
     hd_str name;
-    if (!lines_take(l, "0x") || lines_number(l, 16, &symbol.address)) return HD_OK;
+    if (!hd_lines_take(l, "0x") || hd_lines_number(l, 16, &symbol.address)) return HD_OK;
     if (l->at < l->end && *l->at != ' ' && *l->at != '\t') return HD_OK;
     name = symbols_rest(l);
     if (!name.len) return HD_OK;
-    list = (text_symbol *)lines_room(l, s->list, s->count, 1, &s->room, sizeof *list);
-    if (!list) return l->err->status;
-    s->list = list;
-    text = (char *)lines_room(l, s->text, s->size, name.len, &s->text_room, 1);
-    if (!text) return l->err->status;
-    s->text = text;
-    memcpy(text + s->size, name.data, name.len);
-    s->size += name.len;
+    if (!ROOM(l, s->list, s->count, 1, s->room) || !room_keep(l, &s->text, name.data, name.len))
+        return l->err->status;
     symbol.length = name.len;
-    list[s->count++] = symbol;
+    s->list[s->count++] = symbol;
     return HD_OK;
 }
 
@@ -78,7 +72,7 @@ static hd_str symbols_find(const text_symbols *s, uint64_t address) {
         else high = middle;
     }
     if (!low || s->list[low - 1].address != address) return none;
-    none.data = s->text + s->list[low - 1].at;
+    none.data = s->text.data + s->list[low - 1].at;
     none.len = s->list[low - 1].length;
     return none;
 }

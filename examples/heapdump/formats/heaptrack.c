@@ -1,80 +1,15 @@
-/* Recordings of heaptrack, versions 1 to 3, as heaptrack_interpret leaves them and the GUI reads them, unpacked: every
-   allocation and deallocation of a run, in their order. They become heaps of what was never freed (live), of what was
-   live when most bytes were (peak), of all that was allocated (total), and of blocks that were freed before anything
-   else was allocated or freed (temporary; heaptrack also counts each end of a file's first allocation that comes after
-   another end). Suppressed leaks are leaks here. Frames are as the recording names them, inlined ones too.
+/* Recordings of heaptrack, versions 1 to 3, as heaptrack_interpret leaves them and the GUI reads them, unpacked:
+   every allocation and deallocation of a run, in their order. They become heaps of what was never freed (live), of
+   what was live when most bytes were (peak), of all that was allocated (total), and of blocks that were freed before
+   anything else was allocated or freed (temporary; heaptrack also counts each end of a file's first allocation that
+   comes after another end). Suppressed leaks are leaks here. Frames are as the recording names them, inlined ones
+   too.
 
    A pass over the events suffices: an allocation's numbers at the peak are its latest before it, and are taken down
    by the first event that changes them. Memory follows strings, stacks and allocations, not events. */
 
 #include "formats.h"
-
-#include "lines.h"
-
-enum {
-    HEAPTRACK_INLINED = 64,            /* functions at one address */
-    HEAPTRACK_STRING = 1 << 20,        /* bytes of one string */
-    HEAPTRACK_NAME = 4096,             /* bytes of one name that are kept */
-    HEAPTRACK_PLACED = 1000,           /* a longer one has no file and object: it would be kept once for each */
-    HEAPTRACK_AHEAD = 1 << 17          /* bytes in which the command line ends, with its line breaks */
-};
-
-/* Strings, in text. */
-typedef struct heaptrack_string {
-    size_t at, length;
-} heaptrack_string;
-
-/* A function at an address, by numbers of strings, of which 0 is none. */
-typedef struct heaptrack_frame {
-    uint32_t function, file;
-    uint64_t line;
-} heaptrack_frame;
-
-/* An address inside a call, and the functions there, innermost first. */
-typedef struct heaptrack_ip {
-    uint64_t address;
-    uint32_t module, count;
-    size_t first;
-} heaptrack_ip;
-
-/* A stack: an address, called from another stack. Number 0 is no stack. */
-typedef struct heaptrack_trace {
-    uint32_t ip, parent;
-    uint32_t node;               /* in the profile being made; HD_NONE: not needed */
-} heaptrack_trace;
-
-typedef enum { LEAKED, PEAK, ALL, TEMPORARY, KINDS } heaptrack_kind;
-
-/* Blocks of one size and stack. */
-typedef struct heaptrack_info {
-    uint64_t size;
-    uint64_t blocks[KINDS];
-    uint64_t changed;            /* the last event of such a block */
-    uint32_t trace;
-} heaptrack_info;
-
-typedef struct heaptrack {
-    text_lines lines;
-    uint64_t version;
-    bool started;                /* behind the command line */
-    char process[256];
-    char *text;
-    size_t text_size, text_room;
-    heaptrack_string *strings;   /* from 1, as ips and traces */
-    size_t string_count, string_room;
-    heaptrack_ip *ips;
-    size_t ip_count, ip_room;
-    heaptrack_frame *frames;
-    size_t frame_count, frame_room;
-    heaptrack_trace *traces;
-    size_t trace_count, trace_room;
-    heaptrack_info *infos;       /* from 0 */
-    size_t info_count, info_room;
-    uint64_t events, peak_event, bytes, peak_bytes;
-    uint64_t time_ms, peak_ms;
-    uint32_t last;               /* allocated, with no deallocation since; HD_NONE: none */
-    char name[HEAPTRACK_NAME + HEAPTRACK_PLACED]; /* of a frame */
-} heaptrack;
+#include "heaptrack_tables.h"
 
 /* "v 10400 3", newline, "X "; heaptrack 1.2 had "v 10200" for a while, for version 1. */
 int heaptrack_detect(const uint8_t *bytes, size_t size) {
@@ -92,161 +27,6 @@ int heaptrack_detect(const uint8_t *bytes, size_t size) {
     return (bytes[i] == 'X' || bytes[i] == 'x') && bytes[i + 1] == ' ' ? 100 : 0;
 }
 
-/* Lines. --------------------------------------------------------------------------------------- */
-
-/* The next number of the line, after a space. NULL: passed; else what was expected instead. */
-static const char *heaptrack_number(text_lines *l, uint64_t *value) {
-    if (!lines_take(l, " ")) return "a space and a hexadecimal number";
-    return lines_number(l, 16, value);
-}
-
-/* A number of at most `most`, which counts what has been there before; `expected` says so. */
-static const char *heaptrack_index(text_lines *l, size_t most, const char *expected, uint32_t *index) {
-    const char *start = l->at, *wrong;
-    uint64_t value = 0;
-    wrong = heaptrack_number(l, &value);
-    if (wrong) return wrong;
-    if (value > most) return l->at = start + 1, expected;
-    *index = (uint32_t)value;
-    return NULL;
-}
-
-/* Room for one more item behind `count`; its number fits into 32 bits. */
-#define HEAPTRACK_ROOM(t, items, count, room, what)                                                   \
-    do {                                                                                              \
-        void *heaptrack_grown;                                                                        \
-        if ((count) >= HD_NONE - 2) return lines_full(&(t)->lines, what);                          \
-        heaptrack_grown = lines_room(&(t)->lines, items, count, 1, &(room), sizeof *(items));         \
-        if (!heaptrack_grown) return (t)->lines.err->status;                                          \
-        (items) = heaptrack_grown;                                                                    \
-    } while (0)
-
-/* "s b std::string": shows all of a string that has breaks of lines in it, and passes it. *wrong: what was expected
-   instead; the line is as it was. */
-static hd_status heaptrack_show_string(heaptrack *t, hd_str *string, const char **wrong) {
-    text_lines *l = &t->lines;
-    uint64_t length = 0;
-    size_t before, line = (size_t)(l->end - l->start);
-    const char *end;
-    hd_status status = HD_OK;
-    *wrong = heaptrack_number(l, &length);
-    if (!*wrong && !lines_take(l, " ")) *wrong = "a space and a string";
-    if (!*wrong && length > HEAPTRACK_STRING) *wrong = "a string of at most 1 MiB";
-    if (*wrong) return HD_OK;
-    before = (size_t)(l->at - l->start);
-    if (line - before < length) status = hd_window_fill(l->window, before + length + 1, l->err);
-    if (status) return status;
-    l->start = (const char *)l->window->at; /* which may have moved */
-    l->at = l->start + before;
-    l->end = l->start + line;
-    end = (const char *)l->window->end;
-    string->data = l->at;
-    string->len = (size_t)length;
-    if ((size_t)(end - l->at) < length || (l->at + length < end && l->at[length] != '\n'))
-        *wrong = "a string of that length, and the end of the line,";
-    if (*wrong) return HD_OK;
-    l->at += length;
-    l->end = l->at;
-    l->taken = before + (size_t)length + (l->at < end);
-    return HD_OK;
-}
-
-/* "s std::string": before version 3 a string ends with its line. */
-static void heaptrack_show_line(text_lines *l, hd_str *string, const char **wrong) {
-    *wrong = lines_take(l, " ") ? NULL : "a space and a string";
-    if (!*wrong && l->end - l->at > HEAPTRACK_STRING) *wrong = "a string of at most 1 MiB";
-    string->data = l->at;
-    string->len = (size_t)(l->end - l->at);
-}
-
-static hd_status heaptrack_add_string(heaptrack *t) {
-    text_lines *l = &t->lines;
-    heaptrack_string s = { t->text_size, 0 };
-    hd_str string = { NULL, 0 };
-    const char *wrong;
-    char *grown;
-    hd_status status = HD_OK;
-    if (t->version < 3) heaptrack_show_line(l, &string, &wrong);
-    else status = heaptrack_show_string(t, &string, &wrong);
-    if (!status && wrong) {
-        status = lines_wrong(l, wrong);
-        string.len = 0;          /* a string of its number there is */
-    }
-    if (status) return status;
-    HEAPTRACK_ROOM(t, t->strings, t->string_count, t->string_room, "strings");
-    if (string.len) {
-        grown = (char *)lines_room(l, t->text, t->text_size, string.len, &t->text_room, 1);
-        if (!grown) return l->err->status;
-        t->text = grown;
-        memcpy(t->text + t->text_size, string.data, string.len);
-        t->text_size += string.len;
-    }
-    s.length = string.len;
-    t->strings[t->string_count++] = s;
-    return HD_OK;
-}
-
-/* "i 55dc27d48324 1 18 19 293 1a 15 9": function, file and line, the last of which may be a function alone. */
-static hd_status heaptrack_add_ip(heaptrack *t) {
-    static const char expected[] = "the number of a string that was there before";
-    text_lines *l = &t->lines;
-    heaptrack_ip ip = { 0, 0, 0, t->frame_count };
-    const char *wrong = heaptrack_number(l, &ip.address);
-    hd_status status = HD_OK;
-    if (!wrong) wrong = heaptrack_index(l, t->string_count, expected, &ip.module);
-    while (!wrong && l->at < l->end) {
-        heaptrack_frame f = { 0, 0, 0 };
-        wrong = heaptrack_index(l, t->string_count, expected, &f.function);
-        if (!wrong && l->at < l->end) wrong = heaptrack_index(l, t->string_count, expected, &f.file);
-        if (!wrong && f.file) wrong = heaptrack_number(l, &f.line);
-        if (!wrong && ip.count == HEAPTRACK_INLINED) wrong = "at most 64 functions at an address";
-        if (wrong) break;
-        HEAPTRACK_ROOM(t, t->frames, t->frame_count, t->frame_room, "frames");
-        t->frames[t->frame_count++] = f;
-        ip.count++;
-    }
-    if (wrong) status = lines_wrong(l, wrong);
-    if (status) return status;
-    HEAPTRACK_ROOM(t, t->ips, t->ip_count, t->ip_room, "addresses");
-    t->ips[t->ip_count++] = ip;
-    return HD_OK;
-}
-
-/* "t 1a 31b" */
-static hd_status heaptrack_add_trace(heaptrack *t) {
-    text_lines *l = &t->lines;
-    heaptrack_trace trace = { 0, 0, HD_NONE };
-    const char *wrong = heaptrack_index(l, t->ip_count, "the number of an address that was there before", &trace.ip);
-    hd_status status = HD_OK;
-    if (!wrong)
-        wrong = heaptrack_index(l, t->trace_count, "the number of a stack that was there before", &trace.parent);
-    if (!wrong && !lines_done(l)) wrong = "the end of the line";
-    if (wrong) {
-        status = lines_wrong(l, wrong);
-        trace.ip = 0;
-    }
-    if (status) return status;
-    HEAPTRACK_ROOM(t, t->traces, t->trace_count, t->trace_room, "stacks");
-    t->traces[t->trace_count++] = trace;
-    return HD_OK;
-}
-
-/* "a 1000 31a" */
-static hd_status heaptrack_add_info(heaptrack *t) {
-    text_lines *l = &t->lines;
-    heaptrack_info info = { 0, { 0, 0, 0, 0 }, 0, 0 };
-    const char *wrong = heaptrack_number(l, &info.size);
-    hd_status status = HD_OK;
-    if (!wrong)
-        wrong = heaptrack_index(l, t->trace_count, "the number of a stack that was there before", &info.trace);
-    if (!wrong && !lines_done(l)) wrong = "the end of the line";
-    if (wrong) status = lines_wrong(l, wrong);
-    if (status) return status;
-    HEAPTRACK_ROOM(t, t->infos, t->info_count, t->info_room, "allocations");
-    t->infos[t->info_count++] = info;
-    return HD_OK;
-}
-
 /* Events. -------------------------------------------------------------------------------------- */
 
 /* Before an event changes its numbers. */
@@ -257,7 +37,7 @@ static void heaptrack_touch(const heaptrack *t, heaptrack_info *info) {
 static hd_status heaptrack_allocated(heaptrack *t, heaptrack_info *info) {
     if (info->size > UINT64_MAX - t->bytes) {
         t->lines.at = t->lines.start + 2;
-        return lines_wrong(&t->lines, "an allocation with which less than 2^64 bytes are live");
+        return hd_lines_wrong(&t->lines, "an allocation with which less than 2^64 bytes are live");
     }
     heaptrack_touch(t, info);
     info->changed = ++t->events;
@@ -275,7 +55,7 @@ static hd_status heaptrack_allocated(heaptrack *t, heaptrack_info *info) {
 static hd_status heaptrack_freed(heaptrack *t, heaptrack_info *info) {
     if (!info->blocks[LEAKED]) {
         t->lines.at = t->lines.start + 2;
-        return lines_wrong(&t->lines, "an allocation that is live");
+        return hd_lines_wrong(&t->lines, "an allocation that is live");
     }
     heaptrack_touch(t, info);
     info->changed = ++t->events;
@@ -288,7 +68,7 @@ static hd_status heaptrack_freed(heaptrack *t, heaptrack_info *info) {
 
 /* "+ 67d" or "- 0" */
 static hd_status heaptrack_event(heaptrack *t, bool is_new) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     const char *start = l->at, *wrong;
     uint64_t index = 0;
     wrong = heaptrack_number(l, &index);
@@ -296,20 +76,21 @@ static hd_status heaptrack_event(heaptrack *t, bool is_new) {
         l->at = start + 1;
         wrong = "the number of an allocation that was there before";
     }
-    if (!wrong && !lines_done(l)) wrong = "the end of the line";
-    if (wrong) return lines_wrong(l, wrong);
+    if (!wrong && !hd_lines_done(l)) wrong = "the end of the line";
+    if (wrong) return hd_lines_wrong(l, wrong);
     return is_new ? heaptrack_allocated(t, &t->infos[index]) : heaptrack_freed(t, &t->infos[index]);
 }
 
 static hd_status heaptrack_time(heaptrack *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     const char *wrong = heaptrack_number(l, &t->time_ms);
-    return wrong ? lines_wrong(l, wrong) : HD_OK;
+    if (!wrong && !hd_lines_done(l)) wrong = "the end of the line";
+    return wrong ? hd_lines_wrong(l, wrong) : HD_OK;
 }
 
 /* The command line: its first word is the program's name. */
 static void heaptrack_command(heaptrack *t) {
-    const text_lines *l = &t->lines;
+    const hd_lines *l = &t->lines;
     const char *name = l->at, *end = l->at;
     for (; end < l->end && *end != ' '; end++)
         if (*end == '/') name = end + 1;
@@ -317,19 +98,20 @@ static void heaptrack_command(heaptrack *t) {
 }
 
 /* "I PAGESIZE PAGES" */
-static bool heaptrack_is_system(text_lines *l) {
+static bool heaptrack_is_system(hd_lines *l) {
     uint64_t number;
-    return lines_take(l, "I") && !heaptrack_number(l, &number) && !heaptrack_number(l, &number) && lines_done(l);
+    return hd_lines_take(l, "I") && !heaptrack_number(l, &number) && !heaptrack_number(l, &number) &&
+           hd_lines_done(l);
 }
 
 /* Whether a line "I" follows, as it does since version 1.1: up to it there are arguments of the command. Without one
    the recording begins behind the line of the command. */
 static hd_status heaptrack_look_ahead(heaptrack *t) {
-    text_lines *l = &t->lines, line = *l;
+    hd_lines *l = &t->lines, line = *l;
     hd_status status = hd_window_fill(l->window, HEAPTRACK_AHEAD, l->err);
     const char *end = (const char *)l->window->end;
     if (status) return status;
-    l->start = l->at = l->end = (const char *)l->window->at; /* which may have moved */
+    l->start = l->at = l->end = (const char *)l->window->at; /* the line has gone, maybe */
     t->started = true;
     for (const char *p = l->start; p < end && t->started; p = line.end + 1) {
         line.end = (const char *)memchr(p, '\n', (size_t)(end - p));
@@ -342,11 +124,11 @@ static hd_status heaptrack_look_ahead(heaptrack *t) {
 
 /* The command line, whose arguments may contain line breaks. */
 static hd_status heaptrack_before(heaptrack *t) {
-    text_lines *l = &t->lines;
-    if (!*t->process && lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);
-    if (lines_take(l, "x ")) {
+    hd_lines *l = &t->lines;
+    if (!*t->process && hd_lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);
+    if (hd_lines_take(l, "x ")) {
         l->at = l->start;
-        *l->err = lines_error(l, HD_UNSUPPORTED, "a recording that heaptrack_interpret has been through");
+        *l->err = hd_lines_error(l, HD_UNSUPPORTED, "a recording that heaptrack_interpret has been through");
         return HD_UNSUPPORTED;
     }
     t->started = heaptrack_is_system(l);
@@ -354,7 +136,7 @@ static hd_status heaptrack_before(heaptrack *t) {
 }
 
 static hd_status heaptrack_line(heaptrack *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     if (!t->started) return heaptrack_before(t);
     if (l->at == l->end) return HD_OK;
     switch (*l->at++) {
@@ -366,7 +148,7 @@ static hd_status heaptrack_line(heaptrack *t) {
     case 'a': return heaptrack_add_info(t);
     case 'c': return heaptrack_time(t);
     case '#': case 'R': case 'A': case 'S': case 'I': return HD_OK;
-    default: l->at--; return lines_wrong(l, "one of +, -, s, i, t, a, c, R, S, A and #");
+    default: l->at--; return hd_lines_wrong(l, "one of +, -, s, i, t, a, c, R, S, A and #");
     }
 }
 
@@ -375,7 +157,7 @@ static hd_status heaptrack_line(heaptrack *t) {
 static hd_str heaptrack_text(const heaptrack *t, uint32_t number) {
     hd_str text = { "", 0 };
     if (!number || !t->strings[number - 1].length) return text;
-    text.data = t->text + t->strings[number - 1].at;
+    text.data = t->text.data + t->strings[number - 1].at;
     text.len = t->strings[number - 1].length;
     return text;
 }
@@ -443,8 +225,7 @@ static hd_status heaptrack_fill(heaptrack *t, heaptrack_kind kind, hd_profile *p
     for (size_t i = 0; i < t->info_count && !status; i++) {
         const heaptrack_info *info = &t->infos[i];
         uint64_t blocks = info->blocks[kind];
-        hd_error found;
-        memset(&found, 0, sizeof found);
+        hd_error found = HD_ZERO;
         if (!blocks) continue;
         if (info->size > UINT64_MAX / blocks) {
             found.status = status = HD_OVERFLOW;
@@ -466,19 +247,12 @@ static hd_status heaptrack_fill(heaptrack *t, heaptrack_kind kind, hd_profile *p
 static hd_status heaptrack_heap(heaptrack *t, heaptrack_kind kind, hd_dump *dump, const hd_options *options,
                                 hd_error *err) {
     static const hd_heap_kind kinds[KINDS] = { HD_HEAP_LIVE, HD_HEAP_PEAK, HD_HEAP_TOTAL, HD_HEAP_TEMPORARY };
-    hd_profile_desc desc;
-    hd_heap heap;
-    hd_profile *p;
+    hd_heap heap = HD_ZERO;
+    hd_profile *p = room_profile(options, err);
     hd_status status;
-    memset(&desc, 0, sizeof desc);
-    desc.axis_count = 1;
-    desc.allocator = options->allocator;
-    desc.limits = options->limits;
-    p = hd_profile_create(&desc, err);
     if (!p) return err->status;
     status = heaptrack_fill(t, kind, p, err);
     if (status) return hd_profile_free(p), status;
-    memset(&heap, 0, sizeof heap);
     heap.process = *t->process ? t->process : NULL;
     heap.time_us = 1000 * (kind == PEAK ? t->peak_ms : t->time_ms);
     heap.kind = kinds[kind];
@@ -490,55 +264,46 @@ static hd_status heaptrack_heap(heaptrack *t, heaptrack_kind kind, hd_dump *dump
 /* "v 10400 3", or "v 10200" for version 1. */
 static hd_status heaptrack_version(heaptrack *t) {
     static const char expected[] = "\"v\", the version of heaptrack and that of the format, 1 to 3,";
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t program = 0;
     const char *last;
-    hd_status status = lines_next(l);
+    hd_status status = hd_lines_next(l);
     if (status) return status;
-    if (lines_take(l, "v") && !heaptrack_number(l, &program)) {
+    if (hd_lines_take(l, "v") && !heaptrack_number(l, &program)) {
         last = l->at;
         if (l->at == l->end && program == 0x10200) t->version = 1;
         else if (!heaptrack_number(l, &t->version) && (t->version < 1 || t->version > 3)) l->at = last + 1;
     }
-    if (t->version >= 1 && t->version <= 3 && lines_done(l)) return HD_OK;
-    *l->err = lines_error(l, HD_UNSUPPORTED, expected);
+    if (t->version >= 1 && t->version <= 3 && hd_lines_done(l)) return HD_OK;
+    *l->err = hd_lines_error(l, HD_UNSUPPORTED, expected);
     return HD_UNSUPPORTED;
 }
 
 static hd_status heaptrack_run(heaptrack *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     hd_error found;
     hd_status status = heaptrack_version(t);
-    while (!status) {
-        status = lines_next(l);
-        if (status || !l->start) break;
-        status = heaptrack_line(t);
-    }
+    while (!status && !(status = hd_lines_next(l)) && l->start) status = heaptrack_line(t);
     if (status) return status;
     for (size_t i = 0; i < t->info_count; i++) heaptrack_touch(t, &t->infos[i]);
     if (t->started) return HD_OK;
-    memset(&found, 0, sizeof found);
-    found.status = HD_MALFORMED;
-    found.offset = hd_window_offset(l->window);
-    found.line = hd_window_line(l->window, found.offset);
-    snprintf(found.message, sizeof found.message, "\"X\" and the command line expected, and the input ends");
+    found = room_ended(l, "\"X\" and the command line");
     return hd_report(l->reporter, &found, l->err);
 }
 
 hd_status heaptrack_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    heaptrack t;
+    heaptrack t = HD_ZERO;
     hd_status status;
-    memset(&t, 0, sizeof t);
-    t.lines = lines_make(dump, in, options, err);
+    t.lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
     t.last = HD_NONE;
     status = heaptrack_run(&t);
     for (int kind = LEAKED; kind < KINDS && !status; kind++)
         status = heaptrack_heap(&t, (heaptrack_kind)kind, dump, options, err);
-    lines_free(&t.lines, t.text, t.text_room, 1);
-    lines_free(&t.lines, t.strings, t.string_room, sizeof *t.strings);
-    lines_free(&t.lines, t.ips, t.ip_room, sizeof *t.ips);
-    lines_free(&t.lines, t.frames, t.frame_room, sizeof *t.frames);
-    lines_free(&t.lines, t.traces, t.trace_room, sizeof *t.traces);
-    lines_free(&t.lines, t.infos, t.info_room, sizeof *t.infos);
+    room_free(&t.lines, t.text.data, t.text.room, 1);
+    room_free(&t.lines, t.strings, t.string_room, sizeof *t.strings);
+    room_free(&t.lines, t.ips, t.ip_room, sizeof *t.ips);
+    room_free(&t.lines, t.frames, t.frame_room, sizeof *t.frames);
+    room_free(&t.lines, t.traces, t.trace_room, sizeof *t.traces);
+    room_free(&t.lines, t.infos, t.info_room, sizeof *t.infos);
     return status;
 }

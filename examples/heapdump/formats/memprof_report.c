@@ -5,8 +5,9 @@
    name. */
 
 #include "formats.h"
+#include "room.h"
 
-#include "lines.h"
+#include <stdlib.h>
 
 typedef struct report_mib {
     uint64_t id, count, bytes;
@@ -14,13 +15,12 @@ typedef struct report_mib {
 } report_mib;
 
 typedef struct memprof_report {
-    text_lines lines;
+    hd_lines lines;
     hd_profile *profile;
     report_mib *mibs;              /* by id, once the first stack is met */
     size_t mib_count, mib_room;
     bool sorted;
-    char *names;                 /* frames of the stack at hand, innermost first; where each begins is in `frames` */
-    size_t names_size, names_room;
+    room_text names;            /* frames of the stack at hand, innermost first; where each begins is in `frames` */
     size_t *frames;
     size_t frame_count, frame_room;
     report_mib *at;                /* whose stack it is; NULL: none's */
@@ -32,13 +32,13 @@ static int report_mib_order(const void *a, const void *b) {
 }
 
 /* "40.00": hundredths. */
-static const char *report_hundredths(text_lines *l, uint64_t *value) {
+static const char *report_hundredths(hd_lines *l, uint64_t *value) {
     uint64_t whole, part = 0;
-    const char *wrong = lines_number(l, 10, &whole), *from;
+    const char *wrong = hd_lines_number(l, 10, &whole), *from;
     if (wrong) return wrong;
-    if (!lines_take(l, ".")) return "'.' and two decimals";
+    if (!hd_lines_take(l, ".")) return "'.' and two decimals";
     from = l->at;
-    wrong = lines_number(l, 10, &part);
+    wrong = hd_lines_number(l, 10, &part);
     if (wrong || l->at - from != 2 || whole > (UINT64_MAX - 99) / 100) return "an average with two decimals";
     *value = whole * 100 + part;
     return NULL;
@@ -46,16 +46,14 @@ static const char *report_hundredths(text_lines *l, uint64_t *value) {
 
 /* Adds what a stack has, whose average is in hundredths. */
 static hd_status report_add_mib(memprof_report *t, uint64_t id, uint64_t count, uint64_t average) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t whole = average / 100, part = average % 100;
-    report_mib *grown, *m;
-    if (t->sorted) return lines_wrong(l, "no more allocations behind the first call stack");
+    report_mib *m;
+    if (t->sorted) return hd_lines_wrong(l, "no more allocations behind the first call stack");
     if (count && (whole > UINT64_MAX / count || count > UINT64_MAX / 100 ||
                   part * count / 100 + 1 > UINT64_MAX - whole * count))
-        return lines_wrong(l, "sizes of at most 2^64 bytes");
-    grown = (report_mib *)lines_room(l, t->mibs, t->mib_count, 1, &t->mib_room, sizeof *grown);
-    if (!grown) return l->err->status;
-    t->mibs = grown;
+        return hd_lines_wrong(l, "sizes of at most 2^64 bytes");
+    if (!ROOM(l, t->mibs, t->mib_count, 1, t->mib_room)) return l->err->status;
     m = &t->mibs[t->mib_count++];
     m->id = id;
     m->count = count;
@@ -66,32 +64,31 @@ static hd_status report_add_mib(memprof_report *t, uint64_t id, uint64_t count, 
 
 /* "Memory allocation stack id = 5" and the line below it: "alloc_count 1, size (ave/min/max) 16.00 / 16 / 16". */
 static hd_status report_mib_lines(memprof_report *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t id, count, average;
-    const char *wrong = lines_number(l, 10, &id);
+    const char *wrong = hd_lines_number(l, 10, &id);
     hd_status status;
-    if (wrong) return lines_wrong(l, wrong);
-    status = lines_next(l);
+    if (wrong) return hd_lines_wrong(l, wrong);
+    status = hd_lines_next(l);
     if (status) return status;
-    if (!l->start) l->start = l->at = l->end = (const char *)l->window->at;
-    lines_skip_spaces(l);
-    if (!lines_take(l, "alloc_count ")) return lines_wrong(l, "alloc_count");
-    wrong = lines_number(l, 10, &count);
-    if (!wrong && !lines_take(l, ", size (ave/min/max) ")) wrong = "', size (ave/min/max)'";
+    hd_lines_skip_spaces(l);
+    if (!hd_lines_take(l, "alloc_count ")) return hd_lines_wrong(l, "alloc_count");
+    wrong = hd_lines_number(l, 10, &count);
+    if (!wrong && !hd_lines_take(l, ", size (ave/min/max) ")) wrong = "', size (ave/min/max)'";
     if (!wrong) wrong = report_hundredths(l, &average);
-    return wrong ? lines_wrong(l, wrong) : report_add_mib(t, id, count, average);
+    return wrong ? hd_lines_wrong(l, wrong) : report_add_mib(t, id, count, average);
 }
 
 /* "MIB:5/1/16.00/16/16/...": id, count, size. */
 static hd_status report_terse(memprof_report *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t id, count, average;
-    const char *wrong = lines_number(l, 10, &id);
-    if (!wrong && !lines_take(l, "/")) wrong = "'/'";
-    if (!wrong) wrong = lines_number(l, 10, &count);
-    if (!wrong && !lines_take(l, "/")) wrong = "'/'";
+    const char *wrong = hd_lines_number(l, 10, &id);
+    if (!wrong && !hd_lines_take(l, "/")) wrong = "'/'";
+    if (!wrong) wrong = hd_lines_number(l, 10, &count);
+    if (!wrong && !hd_lines_take(l, "/")) wrong = "'/'";
     if (!wrong) wrong = report_hundredths(l, &average);
-    return wrong ? lines_wrong(l, wrong) : report_add_mib(t, id, count, average);
+    return wrong ? hd_lines_wrong(l, wrong) : report_add_mib(t, id, count, average);
 }
 
 static hd_status report_put(memprof_report *t, const report_mib *m, uint32_t node) {
@@ -104,8 +101,8 @@ static hd_status report_end_stack(memprof_report *t) {
     hd_status status = HD_OK;
     if (!t->at) return HD_OK;
     for (size_t i = t->frame_count; i-- > 0 && !status;) {
-        size_t end = i + 1 < t->frame_count ? t->frames[i + 1] : t->names_size;
-        hd_str name = { t->names + t->frames[i], end - t->frames[i] };
+        size_t end = i + 1 < t->frame_count ? t->frames[i + 1] : t->names.size;
+        hd_str name = { t->names.data + t->frames[i], end - t->frames[i] };
         status = hd_profile_node(t->profile, HD_AXIS_BACKTRACE, node, name, &node, t->lines.err);
     }
     for (report_mib *m = t->at; !status && m < t->mibs + t->mib_count && m->id == t->at->id; m++) {
@@ -118,14 +115,15 @@ static hd_status report_end_stack(memprof_report *t) {
 
 /* "Stack for id 5:" */
 static hd_status report_begin_stack(memprof_report *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t id;
     size_t low = 0, high = t->mib_count;
-    const char *wrong = lines_number(l, 10, &id);
-    if (wrong) return lines_wrong(l, wrong);
+    const char *wrong = hd_lines_number(l, 10, &id);
+    if (!wrong && !hd_lines_take(l, ":")) wrong = "':'";
+    if (wrong) return hd_lines_wrong(l, wrong);
     if (!t->sorted && t->mib_count) qsort(t->mibs, t->mib_count, sizeof *t->mibs, report_mib_order);
     t->sorted = true;
-    t->frame_count = t->names_size = 0;
+    t->frame_count = t->names.size = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (t->mibs[middle].id < id) low = middle + 1;
@@ -136,12 +134,7 @@ static hd_status report_begin_stack(memprof_report *t) {
 }
 
 static bool report_name(memprof_report *t, const char *text, size_t n) {
-    char *grown = (char *)lines_room(&t->lines, t->names, t->names_size, n + !n, &t->names_room, 1);
-    if (!grown) return false;
-    t->names = grown;
-    memcpy(t->names + t->names_size, text, n);
-    t->names_size += n;
-    return true;
+    return room_keep(&t->lines, &t->names, text, n);
 }
 
 /* The last of these characters; NULL: there is none. */
@@ -167,25 +160,22 @@ static bool report_name_frame(memprof_report *t, const char *from, const char *e
 /* "#1 0x0000004894f2 in main /tmp/t.cpp:7:127", "#0 0x445 in malloc (/tmp/t+0x45c) (BuildId: 00c1)",
    "#3 0x7fc1c0ed44a2  (/lib/libc.so.6+0x27249)". */
 static hd_status report_frame(memprof_report *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     uint64_t ignored;
-    size_t *grown;
-    const char *wrong = lines_number(l, 10, &ignored), *end, *address = l->at, *behind;
+    const char *wrong = hd_lines_number(l, 10, &ignored), *end, *address = l->at, *behind;
     bool good, is_named;
-    if (!wrong && !lines_take(l, " 0x")) wrong = "an address";
-    if (!wrong) wrong = lines_number(l, 16, &ignored);
-    if (wrong) return lines_wrong(l, wrong);
+    if (!wrong && !hd_lines_take(l, " 0x")) wrong = "an address";
+    if (!wrong) wrong = hd_lines_number(l, 16, &ignored);
+    if (wrong) return hd_lines_wrong(l, wrong);
     behind = l->at;
-    lines_skip_spaces(l);
-    grown = (size_t *)lines_room(l, t->frames, t->frame_count, 1, &t->frame_room, sizeof *grown);
-    if (!grown) return l->err->status;
-    t->frames = grown;
-    t->frames[t->frame_count++] = t->names_size;
+    hd_lines_skip_spaces(l);
+    if (!ROOM(l, t->frames, t->frame_count, 1, t->frame_room)) return l->err->status;
+    t->frames[t->frame_count++] = t->names.size;
     end = report_last(l->at, l->end, '(');
     if (!end || l->end - end < 10 || memcmp(end - 1, " (BuildId: ", 11)) end = l->end;
     else end--;
     while (end > behind && end[-1] == '\r') end--;
-    is_named = lines_take(l, "in ");
+    is_named = hd_lines_take(l, "in ");
     if (l->at >= end) {
         good = report_name(t, address + 1, (size_t)(behind - address - 1));
     } else if (is_named) {
@@ -198,28 +188,27 @@ static hd_status report_frame(memprof_report *t) {
 }
 
 static hd_status report_line(memprof_report *t) {
-    text_lines *l = &t->lines;
+    hd_lines *l = &t->lines;
     bool indented = l->at < l->end && (*l->at == ' ' || *l->at == '\t');
     hd_status status;
-    if (lines_done(l)) return report_end_stack(t);
-    if (indented && t->sorted && lines_take(l, "#")) return t->at ? report_frame(t) : HD_OK;
+    if (hd_lines_done(l)) return report_end_stack(t);
+    if (indented && t->sorted && hd_lines_take(l, "#")) return t->at ? report_frame(t) : HD_OK;
     status = report_end_stack(t);
     if (status) return status;
-    if (lines_take(l, "Memory allocation stack id = ")) return report_mib_lines(t);
-    if (lines_take(l, "MIB:")) return report_terse(t);
-    if (lines_take(l, "Stack for id ")) return report_begin_stack(t);
-    if (lines_take(l, "Recorded MIBs") || lines_take(l, "access_count (") || lines_take(l, "lifetime (") ||
-        lines_take(l, "num migrated: ") || lines_take(l, "AccessCountHistogram[")) return HD_OK;
-    return lines_wrong(l, "a line of the MemProf runtime's report");
+    if (hd_lines_take(l, "Memory allocation stack id = ")) return report_mib_lines(t);
+    if (hd_lines_take(l, "MIB:")) return report_terse(t);
+    if (hd_lines_take(l, "Stack for id ")) return report_begin_stack(t);
+    if (hd_lines_take(l, "Recorded MIBs") || hd_lines_take(l, "access_count (") || hd_lines_take(l, "lifetime (") ||
+        hd_lines_take(l, "num migrated: ") || hd_lines_take(l, "AccessCountHistogram[")) return HD_OK;
+    return hd_lines_wrong(l, "a line of the MemProf runtime's report");
 }
 
 static hd_status report_finish(memprof_report *t, hd_dump *dump) {
-    hd_heap heap;
+    hd_heap heap = HD_ZERO;
     hd_status status = report_end_stack(t);
     for (size_t i = 0; i < t->mib_count && !status; i++)
         if (!t->mibs[i].told) status = report_put(t, &t->mibs[i], 0);
     if (status) return status;
-    memset(&heap, 0, sizeof heap);
     heap.kind = HD_HEAP_TOTAL;
     heap.allocator = "malloc";
     heap.profile = t->profile;
@@ -228,27 +217,17 @@ static hd_status report_finish(memprof_report *t, hd_dump *dump) {
 }
 
 hd_status memprof_report_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd_profile_desc desc;
-    memprof_report t;
+    memprof_report t = HD_ZERO;
     hd_status status;
-    memset(&desc, 0, sizeof desc);
-    desc.axis_count = 1;
-    desc.allocator = options->allocator;
-    desc.limits = options->limits;
-    memset(&t, 0, sizeof t);
-    t.lines = lines_make(dump, in, options, err);
-    t.profile = hd_profile_create(&desc, err);
+    t.lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
+    t.profile = room_profile(options, err);
     status = t.profile ? HD_OK : err->status;
-    while (!status) {
-        status = lines_next(&t.lines);
-        if (status || !t.lines.start) break;
-        status = report_line(&t);
-    }
+    while (!status && !(status = hd_lines_next(&t.lines)) && t.lines.start) status = report_line(&t);
     if (!status) status = report_finish(&t, dump);
     hd_profile_free(t.profile);
-    lines_free(&t.lines, t.mibs, t.mib_room, sizeof *t.mibs);
-    lines_free(&t.lines, t.names, t.names_room, 1);
-    lines_free(&t.lines, t.frames, t.frame_room, sizeof *t.frames);
+    room_free(&t.lines, t.mibs, t.mib_room, sizeof *t.mibs);
+    room_free(&t.lines, t.names.data, t.names.room, 1);
+    room_free(&t.lines, t.frames, t.frame_room, sizeof *t.frames);
     return status;
 }
 

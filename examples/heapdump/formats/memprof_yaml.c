@@ -10,28 +10,19 @@
    which is far from what the format has. Lenient reading leaves out the record at hand. */
 
 #include "formats.h"
-
 #include "memprof_yaml_in.h"
 
 /* Records. --------------------------------------------------------------------------------------- */
 
-static hd_status yaml_add_frame(yaml_in *y, const hd_memprof_location *l) {
-    hd_memprof_location *to = (hd_memprof_location *)yaml_push(y, &y->locations, sizeof *l);
-    if (!to) return y->failed;
-    *to = *l;
-    return HD_OK;
-}
-
 /* A line that is a frame, see memprof_yaml_in.h. */
 static hd_status yaml_take_quick(yaml_in *y, const yaml_quick *q) {
-    hd_memprof_location l;
-    memset(&l, 0, sizeof l);
+    hd_memprof_location l = HD_ZERO;
     l.function = q->function;
     l.line_offset = q->line_offset;
     l.column = q->column;
     l.inlined = q->inlined;
     y->quick_at++;
-    return yaml_add_frame(y, &l);
+    return yaml_push(y, &y->locations, &l, sizeof l);
 }
 
 static hd_status yaml_frame(yaml_in *y) {
@@ -39,13 +30,12 @@ static hd_status yaml_frame(yaml_in *y) {
     static const yaml_key keys[] = { KEY("Function"),      KEY("LineOffset"), KEY("Column"),
                                      KEY("IsInlineFrame"), KEY("Inline"),     KEY("SymbolName") };
     yaml_mapping m = { keys, y->is_listing ? 6 : 4, 0, 0 };
-    hd_memprof_location l;
+    hd_memprof_location l = HD_ZERO;
     uint64_t v = 0;
     unsigned key;
     const yaml_quick *quick = yaml_frame_at_hand(y);
     hd_status status = quick ? HD_OK : yaml_enter(y, "a frame");
     if (quick) return yaml_take_quick(y, quick);
-    memset(&l, 0, sizeof l);
     while (!status && !(status = yaml_member(y, &m, &key)) && key < m.count) {
         switch (key) {
         case FUNCTION:
@@ -62,7 +52,7 @@ static hd_status yaml_frame(yaml_in *y) {
     }
     if (!status && y->is_listing && !(m.seen & 1) && l.name.len) l.function = hd_memprof_guid(l.name), m.seen |= 1;
     if (!status) status = yaml_needs(y, &m, y->is_listing ? 0x17 : 0xf, "a frame");
-    return status ? status : yaml_add_frame(y, &l);
+    return status ? status : yaml_push(y, &y->locations, &l, sizeof l);
 }
 
 static hd_status yaml_stack(yaml_in *y, size_t *first, uint32_t *length) {
@@ -126,29 +116,21 @@ static hd_status yaml_values(yaml_in *y, yaml_block *b) {
 static hd_status yaml_allocation(yaml_in *y) {
     static const yaml_key keys[] = { KEY("Callstack"), KEY("MemInfoBlock") };
     yaml_mapping m = { keys, 2, 0, 0 };
-    yaml_block b, *to;
+    yaml_block b = HD_ZERO;
     unsigned key;
     hd_status status = yaml_enter(y, "an allocation");
-    memset(&b, 0, sizeof b);
     while (!status && !(status = yaml_member(y, &m, &key)) && key < m.count)
         status = key ? yaml_values(y, &b) : yaml_stack(y, &b.first, &b.length);
     if (!status) status = yaml_needs(y, &m, 3, "an allocation");
     if (status) return status;
     if (!b.length) return yaml_tell(y, HD_UNSUPPORTED, "an allocation without frames is left out"), HD_OK;
-    to = (yaml_block *)yaml_push(y, &y->blocks, sizeof b);
-    if (!to) return y->failed;
-    *to = b;
-    return HD_OK;
+    return yaml_push(y, &y->blocks, &b, sizeof b);
 }
 
 static hd_status yaml_callee(yaml_in *y) {
-    uint64_t guid = 0, *to;
+    uint64_t guid = 0;
     hd_status status = yaml_guid(y, &guid, NULL);
-    if (status) return status;
-    to = (uint64_t *)yaml_push(y, &y->callees, sizeof *to);
-    if (!to) return y->failed;
-    *to = guid;
-    return HD_OK;
+    return status ? status : yaml_push(y, &y->callees, &guid, sizeof guid);
 }
 
 /* A listing tells each frame of a call site as one of its own: all but the last are inlined. Whether it goes on. */
@@ -163,10 +145,9 @@ static bool yaml_goes_on(const yaml_in *y) {
 static hd_status yaml_call(yaml_in *y) {
     static const yaml_key keys[] = { KEY("Frames"), KEY("CalleeGuids") };
     yaml_mapping m = { keys, 2, 0, 0 };
-    yaml_site s, *to;
+    yaml_site s = HD_ZERO;
     unsigned key;
     hd_status status = HD_OK;
-    memset(&s, 0, sizeof s);
     if (y->event.type == YAML_SEQUENCE_START_EVENT) {
         status = yaml_stack(y, &s.first, &s.length);
     } else {
@@ -182,10 +163,7 @@ static hd_status yaml_call(yaml_in *y) {
     if (s.length && yaml_goes_on(y))
         return ((yaml_site *)y->sites.items)[y->sites.count - 1].length += s.length, HD_OK;
     if (!s.length) return yaml_tell(y, HD_UNSUPPORTED, "a call site without frames is left out"), HD_OK;
-    to = (yaml_site *)yaml_push(y, &y->sites, sizeof s);
-    if (!to) return y->failed;
-    *to = s;
-    return HD_OK;
+    return yaml_push(y, &y->sites, &s, sizeof s);
 }
 
 /* Tells the builder of the record. */
@@ -263,17 +241,12 @@ static hd_status yaml_text(yaml_in *y, hd_str *text) {
 static hd_status yaml_place(yaml_in *y) {
     static const yaml_key keys[] = { KEY("FileName"), KEY("Line") };
     yaml_mapping m = { keys, 2, 0, 0 };
-    hd_memprof_access_place *to, p;
+    hd_memprof_access_place p = HD_ZERO;
     unsigned key;
     hd_status status = yaml_enter(y, "a location");
-    memset(&p, 0, sizeof p);
     while (!status && !(status = yaml_member(y, &m, &key)) && key < m.count)
         status = key ? yaml_u32(y, &p.line) : yaml_text(y, &p.file);
-    if (status) return status;
-    to = (hd_memprof_access_place *)yaml_push(y, &y->places, sizeof p);
-    if (!to) return y->failed;
-    *to = p;
-    return HD_OK;
+    return status ? status : yaml_push(y, &y->places, &p, sizeof p);
 }
 
 static hd_status yaml_access_parts(yaml_in *y, hd_memprof_access *a) {
@@ -300,9 +273,8 @@ static hd_status yaml_access_parts(yaml_in *y, hd_memprof_access *a) {
 static hd_status yaml_access(yaml_in *y) {
     uint32_t depth =
         y->event.type == YAML_MAPPING_START_EVENT || y->event.type == YAML_SEQUENCE_START_EVENT ? y->depth : 0;
-    hd_memprof_access a;
+    hd_memprof_access a = HD_ZERO;
     hd_status status;
-    memset(&a, 0, sizeof a);
     yaml_begin(y);
     status = yaml_access_parts(y, &a);
     if (!status) {
@@ -413,9 +385,8 @@ static void yaml_free(yaml_in *y) {
 hd_status memprof_yaml_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     static const hd_memprof_builder_desc desc = { true };
     hd_memprof_index *index = NULL;
-    yaml_in y;
+    yaml_in y = HD_ZERO;
     hd_status status;
-    memset(&y, 0, sizeof y);
     y.window = hd_dump_window(dump, in);
     y.reporter = hd_dump_reporter(dump);
     y.allocator = options->allocator;

@@ -3,30 +3,21 @@
 
 #include "formats.h"
 
-enum { WRAP = 80, VALUE_COLUMN = 17, PENDING = 32768 };
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WRAP = 80, VALUE_COLUMN = 17 };
 
 typedef struct yaml_out {
     const hd_memprof_index *index;
-    hd_out out;
-    hd_status status;
+    hd_sink sink;
     size_t column;               /* of the line at hand, in bytes */
-    size_t size;
-    char text[PENDING];
 } yaml_out;
-
-static void out_flush(yaml_out *y) {
-    if (!y->status && y->size) y->status = y->out.write(y->out.user, y->text, y->size);
-    y->size = 0;
-}
 
 static void out_put(yaml_out *y, const char *text, size_t n) {
     y->column += n;
-    while (n) {
-        size_t piece = n < PENDING - y->size ? n : PENDING - y->size;
-        memcpy(y->text + y->size, text, piece);
-        y->size += piece, text += piece, n -= piece;
-        if (y->size == PENDING) out_flush(y);
-    }
+    hd_sink_put(&y->sink, text, n);
 }
 
 static void out_text(yaml_out *y, const char *text) { out_put(y, text, strlen(text)); }
@@ -277,7 +268,7 @@ enum { BY_COUNT, BY_SYMBOL, BY_LITERAL };
 static out_item *out_sorted(yaml_out *y, uint32_t count, int by) {
     const hd_memprof_index *x = y->index;
     out_item *items = (out_item *)calloc((size_t)count + 1, sizeof *items);
-    if (!items) return y->status = HD_OUT_OF_MEMORY, (out_item *)NULL;
+    if (!items) return y->sink.status = HD_OUT_OF_MEMORY, (out_item *)NULL;
     for (uint32_t i = 0; i < count; i++) {
         items[i].number = i;
         if (by == BY_SYMBOL) items[i].name = x->cold_symbol[i];
@@ -341,39 +332,29 @@ static void out_summary(yaml_out *y, const hd_memprof_summary *sum) {
         { "Num hot symbols and string literals", x->access_count, true },
         { "Num known cold symbols", x->cold_symbol_count, true },
         { "Num known cold string literals", x->cold_literal_count, true } };
-    out_text(y, "---\n# MemProfSummary:\n");
+    hd_sink_cstr(&y->sink, "---\n# MemProfSummary:\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (lines[i].of_accesses && !x->has_accesses) continue;
-        out_text(y, "#   "), out_text(y, lines[i].what), out_text(y, ": ");
-        out_u64(y, lines[i].value);
-        out_text(y, "\n");
+        hd_sink_cstr(&y->sink, "#   "), hd_sink_cstr(&y->sink, lines[i].what), hd_sink_cstr(&y->sink, ": ");
+        hd_sink_number(&y->sink, lines[i].value, 10);
+        hd_sink_put(&y->sink, "\n", 1);
     }
 }
 
 /* An index in LLVM's layout. */
 static hd_status out_index(const hd_memprof_index *index, const hd_options *options, hd_out out, hd_error *err) {
     hd_memprof_summary sum;
-    yaml_out *y;
+    yaml_out y = { .index = index };
     hd_status status = hd_memprof_index_summary(index, options, &sum, err);
     if (status) return status;
-    y = (yaml_out *)calloc(1, sizeof *y);
-    if (!y) {
-        if (err)
-            *err =
-                (hd_error){ .status = HD_OUT_OF_MEMORY, .offset = HD_UNKNOWN, .message = "no memory to write YAML" };
-        return HD_OUT_OF_MEMORY;
-    }
-    y->index = index;
-    y->out = out;
-    out_summary(y, &sum);
-    out_text(y, "---");
-    if (index->function_count) out_key(y, 0, "", "HeapProfileRecords", false);
-    for (uint32_t f = 0; f < index->function_count && !y->status; f++) out_record(y, f);
-    if (index->has_accesses) out_accesses(y);
-    out_text(y, index->function_count || index->has_accesses ? "\n...\n" : "\n{}\n...\n");
-    out_flush(y);
-    status = y->status;
-    free(y);
+    hd_sink_begin(&y.sink, out);
+    out_summary(&y, &sum);
+    out_text(&y, "---");
+    if (index->function_count) out_key(&y, 0, "", "HeapProfileRecords", false);
+    for (uint32_t f = 0; f < index->function_count && !y.sink.status; f++) out_record(&y, f);
+    if (index->has_accesses) out_accesses(&y);
+    out_text(&y, index->function_count || index->has_accesses ? "\n...\n" : "\n{}\n...\n");
+    status = hd_sink_end(&y.sink, "YAML", NULL);
     if (status && err) {
         *err = (hd_error){ .status = status, .offset = HD_UNKNOWN };
         snprintf(err->message, sizeof err->message, "writing YAML failed: %s", hd_status_text(status));

@@ -7,6 +7,8 @@
 #include "formats.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { SPEEDSCOPE_MOST = 100000000 };
 
@@ -17,6 +19,24 @@ typedef struct speedscope {
     const hd_options *options;
     hd_error *err;
 } speedscope;
+
+static void put_text(speedscope *s, const char *key, hd_str value) {
+    hd_json_key(&s->json, key);
+    hd_json_str(&s->json, value);
+}
+static void put_number(speedscope *s, const char *key, uint64_t value) {
+    hd_json_key(&s->json, key);
+    hd_json_u64(&s->json, value);
+}
+static void put_list(speedscope *s, const char *key) {
+    hd_json_key(&s->json, key);
+    hd_json_array(&s->json);
+}
+/* An object on a line of its own. */
+static void put_line(speedscope *s) {
+    hd_json_newline(&s->json);
+    hd_json_object(&s->json);
+}
 
 /* The file of FILE:LINE, and its line, which is 0 when a text is not that. */
 static hd_str split_place(hd_str place, uint32_t *line) {
@@ -45,15 +65,16 @@ static hd_str split_frame(hd_str frame, hd_str *file, uint32_t *line) {
 
 static void put_frames(speedscope *s) {
     hd_axis axis = hd_profile_axis(s->frames, 0);
-    json_object(&s->json, "shared"), json_array(&s->json, "frames");
+    hd_json_key(&s->json, "shared"), hd_json_object(&s->json);
+    put_list(s, "frames");
     for (uint32_t i = 1; i < axis.node_count; i++) {
         uint32_t line;
         hd_str file, name = split_frame(axis.node_name[i], &file, &line);
-        json_line(&s->json);
-        json_str(&s->json, "name", name);
+        put_line(s);
+        put_text(s, "name", name);
         if (line) {
-            json_str(&s->json, "file", file);
-            json_u64(&s->json, "line", line);
+            put_text(s, "file", file);
+            put_number(s, "line", line);
         }
         hd_json_end(&s->json);
     }
@@ -69,7 +90,7 @@ static void put_name_of(speedscope *s, const hd_heap *heap) {
         n += snprintf(name + n, sizeof name - (size_t)n, ", %.200s", heap->process);
     if (heap->pid) n += snprintf(name + n, sizeof name - (size_t)n, ", pid %llu", (unsigned long long)heap->pid);
     if (heap->dump) snprintf(name + n, sizeof name - (size_t)n, ", dump %.100s", heap->dump);
-    json_text(&s->json, "name", name);
+    put_text(s, "name", hd_cstr(name));
 }
 
 /* Of each node of an axis its frame, from 1. */
@@ -90,8 +111,8 @@ static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t
     if (s->repeated <= SPEEDSCOPE_MOST) return HD_OK;
     *s->err = (hd_error){ .status = HD_LIMIT, .offset = HD_UNKNOWN };
     snprintf(s->err->message, sizeof s->err->message,
-             "stacks of %llu frames in all, more than the %d that speedscope's JSON is written with: pprof takes less "
-             "for each, heaps_v2 has none twice", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
+             "stacks of %llu frames in all, more than the %d that speedscope's JSON is written with: pprof takes "
+             "less for each, heaps_v2 has none twice", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
     return HD_LIMIT;
 }
 
@@ -99,7 +120,7 @@ static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t
 static void put_samples(speedscope *s, const hd_profile *profile, const uint32_t *frame, uint32_t *stack) {
     hd_axis axis = hd_profile_axis(profile, 0);
     hd_rows cells = hd_profile_cells(profile);
-    json_array(&s->json, "samples");
+    put_list(s, "samples");
     for (uint32_t i = 0; i < cells.count; i++) {
         uint32_t depth = 0;
         if (!cells.amount[i].bytes) continue;
@@ -109,7 +130,7 @@ static void put_samples(speedscope *s, const hd_profile *profile, const uint32_t
         hd_json_end(&s->json);
     }
     hd_json_end(&s->json);
-    json_array(&s->json, "weights");
+    put_list(s, "weights");
     for (uint32_t i = 0; i < cells.count; i++)
         if (cells.amount[i].bytes) hd_json_u64(&s->json, cells.amount[i].bytes);
     hd_json_end(&s->json);
@@ -131,21 +152,27 @@ static hd_status backtraces(const speedscope *s, const hd_heap *heap, hd_profile
     return status;
 }
 
+static hd_status no_memory(const speedscope *s) {
+    *s->err = (hd_error){ .status = HD_OUT_OF_MEMORY, .offset = HD_UNKNOWN };
+    snprintf(s->err->message, sizeof s->err->message, "no memory for the frames of a heap");
+    return HD_OUT_OF_MEMORY;
+}
+
 static hd_status put_heap(speedscope *s, const hd_heap *heap) {
     hd_profile *profile = NULL;
     hd_status status = backtraces(s, heap, &profile);
     if (!status) {
         hd_axis axis = hd_profile_axis(profile, 0);
-        uint32_t *frame = needed(calloc(axis.node_count, 2 * sizeof *frame));
-        status = count_frames(s, profile, frame + axis.node_count);
+        uint32_t *frame = calloc(axis.node_count, 2 * sizeof *frame);
+        status = frame ? count_frames(s, profile, frame + axis.node_count) : no_memory(s);
         if (!status) status = frames_of(s, axis, frame);
         if (!status) {
-            json_line(&s->json);
-            json_text(&s->json, "type", "sampled");
+            put_line(s);
+            put_text(s, "type", hd_cstr("sampled"));
             put_name_of(s, heap);
-            json_text(&s->json, "unit", "bytes");
-            json_u64(&s->json, "startValue", 0);
-            json_u64(&s->json, "endValue", hd_profile_bytes(profile));
+            put_text(s, "unit", hd_cstr("bytes"));
+            put_number(s, "startValue", 0);
+            put_number(s, "endValue", hd_profile_bytes(profile));
             put_samples(s, profile, frame, frame + axis.node_count);
             hd_json_end(&s->json);
         }
@@ -158,24 +185,29 @@ static hd_status put_heap(speedscope *s, const hd_heap *heap) {
 /* Its schema stands first, or behind what names the program and its run. */
 int speedscope_detect(const uint8_t *bytes, size_t size) {
     static const char schema[] = "\"https://www.speedscope.app/file-format-schema.json\"";
+    const size_t length = sizeof schema - 1;
     size_t i = 0;
     while (i < size && bytes[i] && strchr(" \t\r\n", bytes[i])) i++;
-    return i < size && bytes[i] == '{' && memmem(bytes, size, schema, sizeof schema - 1) ? 100 : 0;
+    if (i == size || bytes[i] != '{') return 0;
+    while (size - i >= length && memcmp(bytes + i, schema, length)) i++;
+    return size - i >= length ? 100 : 0;
 }
 
 hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err) {
     hd_error ignored;
     speedscope s = { .options = options, .err = err ? err : &ignored };
+    hd_profile_desc flat = { .axis_count = 1 };
     hd_status status = HD_OK;
-    s.frames = hd_profile_create(&(hd_profile_desc){ .axis_count = 1 }, s.err);
+    if (options) flat.allocator = options->allocator, flat.limits = options->limits;
+    s.frames = hd_profile_create(&flat, s.err);
     if (!s.frames) return s.err->status;
     hd_json_begin(&s.json, out);
     hd_json_object(&s.json);
-    json_text(&s.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-    json_text(&s.json, "name", count && heaps->process ? heaps->process : "heapdump");
-    json_text(&s.json, "exporter", "heapdump");
-    json_u64(&s.json, "activeProfileIndex", 0);
-    json_array(&s.json, "profiles");
+    put_text(&s, "$schema", hd_cstr("https://www.speedscope.app/file-format-schema.json"));
+    put_text(&s, "name", hd_cstr(count && heaps->process ? heaps->process : "heapdump"));
+    put_text(&s, "exporter", hd_cstr("heapdump"));
+    put_number(&s, "activeProfileIndex", 0);
+    put_list(&s, "profiles");
     for (size_t i = 0; i < count && !status; i++) status = put_heap(&s, &heaps[i]);
     hd_json_end(&s.json);
     put_frames(&s);

@@ -197,9 +197,11 @@ def growth(report, two, name, raw, bounds, totals, n):
 def info(report, out, heaps):
     seen = []
     for raw in out.split("\n"):
-        m = re.fullmatch(r"\s*(\d+)  (.{16,}?) +(\S+) +([\d.]+) s  (.+?) +(\d+) +(\d+|-)  (\d+) (entries|contexts)(.*)", raw)
+        m = re.fullmatch(r"\s*(\d+)  (.{16,}?) +(\S+) +([\d.]+) s  (.+?) +(\d+) +(\d+|-)  (\d+) (entries|entry|contexts?)(.*)", raw)
         if not m:
             continue
+        if (m[8] == "1") != (m[9] in ("entry", "context")):
+            report.bad("info: plural", raw)
         for i, h in enumerate(heaps):
             n = ZERO
             for c in h.cells:

@@ -7,7 +7,7 @@ PROGRAMS = [
     ("git", ["git", "log", "-n", "50", "--stat", "--format=%H"]),
     ("sqlite3", ["sqlite3", ":memory:", "create table t(a, b); with recursive c(i) as (select 1 union all select i + 1 from "
                  "c where i < 900) insert into t select i, hex(i) from c; create index x on t(b); select count(*) from t"]),
-    ("cc1", ["cc", "-O1", "-c", "-x", "c", "-o", "/dev/null", "tests/peers/tally.c"]),
+    ("cc1", ["cc", "-O1", "-c", "-x", "c", "-o", "/dev/null", "tests/peers/programs/tally.c"]),
     ("node", ["node", "-e", "const a = []; for (let i = 0; i < 9000; i++) a.push({i}); console.log(a.length)"])]
 
 

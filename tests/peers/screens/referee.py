@@ -2,7 +2,7 @@
 
 referee.py TOOL WORK [--random N] [--from SEED] [--programs N] [--files PATH...] [--full]"""
 import argparse, collections, os, re, shlex, subprocess, sys, time
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 sys.dont_write_bytecode = True
 import gen, on_terminal, parse_lists, parse_tree, programs, readers
 from files import File, pair_views, selectors

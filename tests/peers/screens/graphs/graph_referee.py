@@ -3,7 +3,7 @@
 graph_referee.py TOOL WORK [--random N] [--first SEED] [--data ROOT] [--leaks N] [--files PATH...] [--series A,B,C...] [--full]"""
 import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(HERE, "../../lib")]
 sys.dont_write_bytecode = True
 import changes, dart, lists, netcf, node_leaks, objects, random_graphs, suspects, v8, ways
 from graph import Unreadable

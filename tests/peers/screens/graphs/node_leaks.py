@@ -3,8 +3,8 @@ import os, re, shutil, subprocess
 
 
 def programs(root, some, turn):
-    """So many of tests/peers/leaks/node, others each time; all if some is None."""
-    folder = os.path.join(root, "tests/peers/leaks/node")
+    """So many of tests/peers/programs/leaks/node, others each time; all if some is None."""
+    folder = os.path.join(root, "tests/peers/programs/leaks/node")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) and shutil.which("node") else []
     names = [os.path.join(folder, n) for n in names if n.endswith(".js")]
     return names if some is None or not names else [names[(turn + k) % len(names)] for k in range(min(some, len(names)))]

@@ -139,8 +139,8 @@ class Step:
         self.is_tree = any(TREE.fullmatch(r[1] or "") for r in self.readings)
         if "…" in text and not self.more:      # the end of a way, cut in the middle
             self.readings.append((text.split("…")[0].rstrip(":") + ("" if ":…" in text else "…"), None, 0, ()))
-        if brief:                              # a list whose beginning is cut off
-            self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("l(i(s(t( .*)?)?)?)?…", r[1])]
+        if brief:                              # a list or tree whose beginning is cut off
+            self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("(l(i(s(t( .*)?)?)?)?|t(r(e(e( .*)?)?)?)?)…", r[1])]
             if not self.more and ": " not in text:
                 self.readings.append((text, None, ANY, ()))
         m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: (?:\([^()]*)?)?…$", text)
@@ -168,6 +168,8 @@ class Walk:
     def bits(self, at, mode, label):
         """Labels that are met by a reference that is called so."""
         if mode and mode != "more":
+            if at < len(self.steps) and self.steps[at].is_tree:
+                return 1
             return int(shows(mode[1][mode[2]], label)) if mode[1] else int(mode[4] in (None, label))
         if at == len(self.steps):
             return 0
@@ -227,12 +229,22 @@ class Walk:
 
     def next_of_list(self, o, at, mode, label):
         left, fields, k, shown, _ = mode
-        last = not fields or k + 1 == len(fields)
-        if last and not shows_object(self.g, shown, o):
+        if left == ANY and self.steps[at].is_tree:  # by any fields, and over other objects
+            if shows_object(self.g, shown, o):
+                self.element(o, at, left)
+            self.put(o, at, 0, mode)
+            return True
+        last, counts = not fields or k + 1 == len(fields), shows_object(self.g, shown, o)
+        if not fields and not counts and self.upto and self.g.format != "heapsnapshot":
+            self.put(o, at, 0, mode)           # without names: by objects of other classes
+            return True
+        if last and not counts or counts and not left:
             return False
-        if last:
+        left -= counts and left > 0            # objects of the class between two elements count, too
+        k = 0 if last or not left else k + 1   # the list may end between two elements
+        if last or counts:
             self.element(o, at, left)
-        self.put(o, at, 0, (left - (last and left > 0), fields, (k + 1) % len(fields) if fields else 0, shown, None if fields else label))
+        self.put(o, at, 0, (left, fields, k, shown, None if fields else label))
         return True
 
     def run(self, starts, want=None):
@@ -291,9 +303,38 @@ def are_so_long(g, texts, brief):
         for before in lists[:n]:
             s = walk.steps[before]
             s.readings = [(a, b, c and ANY, f) for a, b, c, f in s.readings]
-        if not walk.run(starts(g, False)):
+        if not walk.run(starts(g, False)) and not is_two_way(g, texts[:k + 1], brief):
             return False
     return True
+
+
+def is_two_way(g, texts, brief):
+    """Whether the last step is a list that goes both ways and has so many elements, in whose middle the way enters."""
+    for label, shown, elements, fields in Walk(g, texts, brief=brief).steps[-1].readings:
+        if elements > 1 and len(fields) == 1:
+            heads = Walk(g, texts[:-1] + [f"{label}: {shown}" if label not in ("", "[]") else f"{label} {shown}".strip()], brief=brief)
+            for s in heads.steps[:-1]:
+                s.readings = [(a, b, c and ANY, f) for a, b, c, f in s.readings]
+            if any(two_way(g, h, fields[0]) == elements for h in heads.run(starts(g, False))):
+                return True
+    return False
+
+
+def two_way(g, head, forward):
+    """Elements of the list by a field from an object on, and back by the field that its elements refer back with."""
+    def by(o, field, to=None):
+        return [t for i, _, t in g.steps(o) if shows(field, label_of(g, o, i, t)) and g.class_of(t) == g.class_of(head) and to in (None, t)]
+    seen, at = {head}, head
+    while next_ones := [t for t in by(at, forward) if t not in seen]:
+        at = next_ones[0]
+        seen.add(at)
+    first = by(head, forward)
+    back = {label_of(g, first[0], i, t) for i, _, t in g.steps(first[0]) if t == head} - {forward} if first else set()
+    at = head
+    while before := [t for b in back for t in by(at, b) if t not in seen and by(t, forward, at)]:
+        at = before[0]
+        seen.add(at)
+    return len(seen)
 
 
 def find_ends(g, texts, upto, want, brief):

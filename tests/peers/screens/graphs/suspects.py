@@ -31,9 +31,9 @@ def is_user(g, o):
 
 
 def is_text_of_engine(g, o):
-    """Whether an object is a text of Dart that no object of the program holds."""
+    """Whether an object is a text of Dart that no object of the program holds. What refers to others is called so only."""
     texts = "_OneByteString", "_TwoByteString"
-    return g.format == "dart" and g.class_of(o)[0] in texts and not any(
+    return g.format == "dart" and g.class_of(o)[0] in texts and not g.refs[o] and not any(
         g.live[p] and is_user(g, p) and g.class_of(p)[0] not in texts and any(r.to == o for r in g.refs[p]) for p in range(g.described))
 
 
@@ -399,7 +399,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             now = got["suspects"][k] if k < len(got["suspects"]) else None
             o = object_of(g, now) if now else None
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
-                ("name", is_named(g, re.sub(r"^(variable .* of [^:]*: )?(list of \d+ )?", "", pile[2]), o, columns)),
+                ("name", is_named(g, re.sub(r"^(variable .* of [^:]*: )?(list of \d+ |tree of )?", "", pile[2]), o, columns)),
                 ("variable", pile[2].startswith("variable ") == ("variable" in now)),
                 ("list", "list of" not in pile[2] or f"list of {now.get('list_of')} " in pile[2])]), now)
         elif cls:

@@ -1,7 +1,7 @@
 """path: every object, reference and figure of the ways to an object, and the tree of ways to a class."""
 import re
 from graph import ROOTS, STRONG
-from steps import ends_of, shows, split, starts, Walk
+from steps import ends_of, MORE, shows, split, starts, Walk
 from told import clean, is_bytes, is_object, judge, shares, SIZE
 
 LINE = re.compile(rf"  (?P<what>.*?)  id (?P<id>\S+?)(?: to (?P<last>\S+?))?, retains (?P<retained>{SIZE})"
@@ -154,7 +154,7 @@ def path_screen(a, o, columns, options=()):
         what = m["what"]
         if not folds:
             judge(a.report, "step", raw, [("name", any(is_object(what, g, x, columns) for x in found))], [g.class_of(x) for x in found])
-        listed = re.search(r"list of (\d|…)", what)
+        listed = re.search(r"(list|tree) of( \d|…|(?<=tree of) )", what)
         count += 1 + int(m["folded"] or 0)
         if listed and m["last"]:
             judge(a.report, "step", raw, [("the last of a list", bool(g.find(m["last"])))])
@@ -190,35 +190,56 @@ def is_by(g, o, by, i, e):
 # Of a class --------------------------------------------------------------------------------------
 
 RAW_LIST = re.compile(r"((?:.*: )?)list of (\d+) (.*?)(?: \(([^()]*)\))?")
+RAW_TREE = re.compile(r"((?:.*: )?)tree of (.*)")
 
 
 class Tree(Walk):
-    """Ways with a step for each object: the engine's objects are steps too. A list is one, "head: list of 9 Node (next)"."""
+    """Ways with a step for each object: the engine's objects are steps too. A list is one, "head: list of 9 Node (next)",
+    and so are nodes of a page, "[]: tree of <li>"."""
 
     def come(self, o, at, mode, label):
         if at == len(self.steps):
             return
         text = self.steps[at]
+        if mode and mode[0] == "tree":         # below its root: (..., class)
+            self.branch(o, at, mode[1])        # by any references
+            return
         if mode:                               # within a list: (elements to come, which field comes next, class)
             left, k, c = mode
             fields = (RAW_LIST.fullmatch(text)[4] or "").split(" › ")
             if clean(label) != fields[k]:
                 return
-            if k + 1 < len(fields):
-                self.add(o, at, (left, k + 1, c))
-            elif self.g.cls[o] == c:
-                self.element(o, at, left - 1)
+            counts = self.g.cls[o] == c        # so do those between two elements
+            if k + 1 == len(fields):
+                if counts:
+                    self.element(o, at, left - 1)
+                elif fields == [""]:           # without names: by objects of other classes
+                    self.add(o, at, mode)
+            elif not counts or left > 1:
+                self.add(o, at, (left - counts, k + 1, c))
+                if counts:
+                    self.add(o, at + 1, None)
+            else:
+                self.element(o, at, 0)
             return
         if shows_raw(self.g, text, label, o):
             self.add(o, at + 1, None)
         m = RAW_LIST.fullmatch(text)
         if m and shows_raw(self.g, m[1] + m[3], label, o):
             self.element(o, at, int(m[2]) - 1)
+        m = RAW_TREE.fullmatch(text)
+        if m and shows_raw(self.g, m[1] + m[2], label, o):
+            self.branch(o, at, self.g.cls[o])
 
     def element(self, o, at, left):
         self.add(o, at + 1, None)              # of many ways as one the number of a list is that of the longest
         if left:
             self.add(o, at, (left, 0, self.g.cls[o]))
+
+    def branch(self, o, at, c):
+        if self.g.cls[o] == c:
+            self.add(o, at + 1, None)
+        self.add(o, at, ("tree", c))
 
     def add(self, o, at, mode):
         if at == len(self.steps):
@@ -256,6 +277,62 @@ def raw_ends(g, names):
     return t.run([(x.object, ((ROOTS[x.kind] if x.kind < 6 else "unknown") + " root",)) for x in g.roots if not x.flags & 2])
 
 
+def are_lists(g, names):
+    """Whether each list of the ways has at most the objects of its class that its fields lead to, and a tree branches."""
+    for k, text in enumerate(names):
+        m = RAW_LIST.fullmatch(text) or RAW_TREE.fullmatch(text)
+        if m and (k + 1, *names[:k + 1]) not in g.cache:
+            what = m[3] if m.re is RAW_LIST else m[2]
+            heads = raw_ends(g, names[:k] + [m[1] + what])
+            g.cache[(k + 1, *names[:k + 1])] = any(branches(g, h) for h in heads) if m.re is RAW_TREE else \
+                int(m[2]) <= max((along(g, h, (m[4] or "").split(" › ")) for h in heads), default=0)
+        if m and not g.cache[(k + 1, *names[:k + 1])]:
+            return False
+    return True
+
+
+def along(g, head, fields):
+    """Objects of the head's class that fields, or references without names and others, lead to, also those before it in a list that goes both ways."""
+    seen, stack = {head}, [head]
+    while stack:
+        o = stack.pop()
+        for i, _, t in g.steps(o):
+            if t not in seen and (fields == [""] or clean(label_raw(g, o, i)) in fields):
+                seen.add(t)
+                stack.append(t)
+    if len(fields) == 1:
+        stack = [head]
+        while stack:
+            o = stack.pop()
+            for i, _, t in g.steps(o):
+                if t not in seen and g.cls[t] == g.cls[head] and any(x == o and clean(label_raw(g, t, j)) in fields for j, _, x in g.steps(t)):
+                    seen.add(t)
+                    stack.append(t)
+    return sum(g.cls[o] == g.cls[head] for o in seen)
+
+
+def branches(g, head):
+    """Whether an object of the head's class holds two others, one behind objects of other classes or not."""
+    seen, stack = {head}, [head]
+    while stack:
+        o = stack.pop()
+        kids, inner, within = set(), [o], {o}
+        while inner and len(within) < 1000:
+            for _, _, t in g.steps(inner.pop()):
+                if t in within:
+                    continue
+                within.add(t)
+                if g.cls[t] == g.cls[head]:
+                    kids.add(t)
+                else:
+                    inner.append(t)
+        if len(kids - {o}) > 1 or g.types and g.types[head] == "native":
+            return True
+        stack += kids - seen
+        seen |= kids
+    return False
+
+
 def class_ways(a, name):
     """JSON: sums, and whether there are such ways to so many objects."""
     g = a.g
@@ -286,7 +363,8 @@ def class_ways(a, name):
             ends = raw_ends(g, path[1:])
             within = [o for o in live if o in below_of(g, ends)]
             judge(a.report, "class json", (path[1:], row["objects"]), [
-                ("no such ways to so many", len(within) >= row["objects"] and sum(g.sizes[o] for o in within) >= row["bytes"])],
+                ("no such ways to so many", len(within) >= row["objects"] and sum(g.sizes[o] for o in within) >= row["bytes"]),
+                ("a list that is so long, a tree", are_lists(g, path[1:]))],
                 (len(ends), len(within)))
 
 
@@ -333,6 +411,8 @@ def class_screen(a, name, columns):
         chain = [s for p in path[1:] for s in split(p)]
         if chain[-1:] == ["<self>"]:           # folded into the line of its parent: "Node › <self>"
             chain.pop()
+            while chain and MORE.fullmatch(chain[-1]):
+                chain.pop()
         if chain and "<other>" not in path and "<self>" not in chain:
             facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
@@ -341,6 +421,7 @@ def class_screen(a, name, columns):
                 ends = raw_ends(g, chain)
             within = [o for o in live if o in below_of(g, ends)]
             facts.append(("no such ways to so many", len(within) >= int(m["objects"])))
+            facts.append(("a list that is so long, a tree", columns or are_lists(g, chain)))
         if not depth:
             facts += [("objects", int(m["objects"]) == len(live)), ("bytes", is_bytes(m["bytes"], all_))]
         judge(a.report, "class", raw, facts, (len(live), all_))

@@ -1,0 +1,293 @@
+/* The bytes that libyaml gets, and the memory of what it tells: lines of frames are recognized before it. */
+#ifndef HEAPDUMP_MEMPROF_YAML_FEED_H
+#define HEAPDUMP_MEMPROF_YAML_FEED_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "../../../heapdump.h"
+
+enum {
+    SCALAR_MOST = 1 << 24,       /* bytes between two events */
+    BEFORE_MOST = 1 << 16,       /* bytes before a document: libyaml compares all tags that are declared there */
+    DEPTH_MOST = 32,             /* open collections: of all that are open libyaml looks at each with each token */
+    CHUNK = 4064                 /* of text, at least */
+};
+
+/* Characters of several bytes: how many bytes more than characters come before the one with this number, and it. */
+typedef struct yaml_wide {
+    uint64_t character, more;
+} yaml_wide;
+
+typedef struct yaml_chunk {
+    struct yaml_chunk *next;
+    size_t capacity, used;
+} yaml_chunk;
+
+/* A frame that libyaml does not get, and the number of the character that it gets instead. */
+typedef struct yaml_quick {
+    uint64_t character, function;
+    uint32_t line_offset, column;
+    bool inlined;
+} yaml_quick;
+
+/* A column of what grows. */
+typedef struct yaml_rows {
+    void *items;
+    size_t count, capacity, size;
+} yaml_rows;
+
+/* Locations of a call stack; of a call site also its callees. */
+typedef struct yaml_site {
+    size_t first, callee;
+    uint32_t length, callees;
+} yaml_site;
+
+typedef struct yaml_block {
+    size_t first;
+    uint32_t length, fields;
+    uint64_t value[HD_MEMPROF_FIELDS];
+} yaml_block;
+
+typedef struct yaml_in {
+    yaml_parser_t parser;
+    yaml_event_t event;          /* the one at hand */
+    bool is_made, has_event, ended; /* ended: nothing can be read any more */
+    bool is_listing;             /* of a raw profile */
+    uint32_t depth;              /* of open collections, that of the event included when it opens one */
+    hd_window *window;
+    hd_reporter *reporter;
+    hd_allocator allocator;
+    hd_memprof_builder *builder;
+    hd_status failed;            /* other than that the input is malformed; told in err */
+    hd_error *err, found;        /* found: what is malformed */
+    bool in_document;
+    uint64_t total, fed, told;   /* bytes of the input; of these taken; taken when the last event came */
+    uint64_t base;               /* of a byte order mark */
+    uint64_t characters, more;   /* of those; bytes beyond one for each */
+    yaml_rows wide;              /* those that may still be asked for */
+    yaml_rows quick;
+    size_t wide_at, quick_at;
+    struct {
+        uint64_t given, fed, lines;
+    } call[2];                   /* before the last two calls for bytes: those given to libyaml, ... */
+    uint64_t given, lines;       /* bytes that libyaml got; ends of lines in them */
+    bool in_line, skipping;      /* what is fed next does not begin a line; values are passed over */
+    yaml_rows locations, blocks, sites, callees, places; /* of the record at hand */
+    yaml_chunk *text;            /* its names */
+    uint64_t records;
+    uint64_t cut_told;           /* numbers that were cut to their width */
+} yaml_in;
+
+/* Memory. ---------------------------------------------------------------------------------------- */
+
+static hd_status yaml_no_memory(yaml_in *y, size_t size) {
+    memset(y->err, 0, sizeof *y->err);
+    y->err->status = HD_OUT_OF_MEMORY;
+    y->err->offset = y->fed;
+    snprintf(y->err->message, sizeof y->err->message, "no memory for %zu bytes", size);
+    return y->failed = HD_OUT_OF_MEMORY;
+}
+
+/* Adds a row. An error: no memory, which is told. */
+static hd_status yaml_push(yaml_in *y, yaml_rows *r, const void *row, size_t size) {
+    if (r->count == r->capacity) {
+        size_t more = r->capacity ? 2 * r->capacity : 16;
+        void *grown = y->allocator.allocate(y->allocator.user, r->items, r->capacity * size, more * size);
+        if (!grown) return yaml_no_memory(y, more * size);
+        r->items = grown;
+        r->capacity = more;
+        r->size = size;
+    }
+    memcpy((char *)r->items + r->count++ * size, row, size);
+    return HD_OK;
+}
+
+static void yaml_rows_free(yaml_in *y, yaml_rows *r) {
+    if (r->items) y->allocator.allocate(y->allocator.user, r->items, r->capacity * r->size, 0);
+}
+
+/* Keeps a text until the record ends; for want of memory, which is told, it is empty. */
+static hd_str yaml_keep(yaml_in *y, hd_str s) {
+    yaml_chunk *c = y->text;
+    hd_str kept = { "", 0 };
+    if (!c || c->capacity - c->used < s.len) {
+        size_t capacity = s.len > CHUNK ? s.len : CHUNK;
+        c = (yaml_chunk *)y->allocator.allocate(y->allocator.user, NULL, 0, sizeof *c + capacity);
+        if (!c) return yaml_no_memory(y, sizeof *c + capacity), kept;
+        c->next = y->text;
+        c->capacity = capacity;
+        c->used = 0;
+        y->text = c;
+    }
+    kept = (hd_str){ (char *)(c + 1) + c->used, s.len };
+    if (s.len) memcpy((char *)(c + 1) + c->used, s.data, s.len);
+    c->used += s.len;
+    return kept;
+}
+
+/* Empties the record; of its texts the last chunk stays. */
+static void yaml_begin(yaml_in *y) {
+    y->locations.count = y->blocks.count = y->sites.count = y->callees.count = y->places.count = 0;
+    while (y->text && y->text->next) {
+        yaml_chunk *next = y->text->next;
+        y->text->next = next->next;
+        y->allocator.allocate(y->allocator.user, next, sizeof *next + next->capacity, 0);
+    }
+    if (y->text) y->text->used = 0;
+}
+
+/* Bytes to libyaml, and places in them. ---------------------------------------------------------- */
+
+/* Remembers where characters of several bytes are: libyaml counts characters. */
+static void yaml_note_wide(yaml_in *y, const uint8_t *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        yaml_wide w;
+        if ((p[i] & 0xc0) != 0x80) {
+            y->characters++;
+            continue;
+        }
+        w.character = y->characters, w.more = ++y->more;
+        if (yaml_push(y, &y->wide, &w, sizeof w)) return;
+    }
+}
+
+static bool yaml_take(const uint8_t **at, const uint8_t *end, const char *text, size_t n) {
+    if ((size_t)(end - *at) < n || memcmp(*at, text, n)) return false;
+    *at += n;
+    return true;
+}
+#define TAKE(text) yaml_take(&at, end, text, sizeof text - 1)
+
+/* A number without zeros in front, which would make it octal. */
+static bool yaml_take_number(const uint8_t **at, const uint8_t *end, uint32_t *value) {
+    const uint8_t *p = *at;
+    uint32_t v = 0;
+    while (p < end && p - *at < 9 && *p >= '0' && *p <= '9') v = 10 * v + (uint32_t)(*p++ - '0');
+    if (p == *at || (**at == '0' && p > *at + 1)) return false;
+    *at = p;
+    *value = v;
+    return true;
+}
+
+enum { QUICK_MOST = 512 };       /* bytes of a line that is a frame */
+
+/* Length of a line that is a frame as LLVM writes it, 0: it is none. */
+static size_t yaml_quick_line(const uint8_t *start, const uint8_t *end, yaml_quick *f, size_t *indent) {
+    const uint8_t *at = start, *digits;
+    uint64_t v = 0;
+    while (at < end && *at == ' ') at++;
+    *indent = (size_t)(at - start);
+    if (!TAKE("- { Function: 0x")) return 0;
+    for (digits = at; at < end && at - digits < 16; at++) {
+        unsigned c = *at, digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10u : 16;
+        if (digit == 16) break;
+        v = v << 4 | digit;
+    }
+    f->function = v;
+    if (at == digits || !TAKE(", LineOffset: ") || !yaml_take_number(&at, end, &f->line_offset)) return 0;
+    if (!TAKE(", Column: ") || !yaml_take_number(&at, end, &f->column) || !TAKE(", IsInlineFrame: ")) return 0;
+    f->inlined = at < end && *at == 't';
+    if (!(f->inlined ? TAKE("true }\n") : TAKE("false }\n"))) return 0;
+    return (size_t)(at - start);
+}
+
+/* Feeds "- 0" for a line that is a frame. How many bytes; 0: it is none, or there is no room. */
+static size_t yaml_feed_quick(yaml_in *y, unsigned char *buffer, size_t capacity) {
+    yaml_quick f;
+    yaml_wide w;
+    size_t indent, n = yaml_quick_line(y->window->at, y->window->end, &f, &indent);
+    if (!n || indent + 4 > capacity) return 0;
+    f.character = y->characters + indent + 2;
+    w.character = y->characters + indent + 4, w.more = y->more + n - indent - 4;
+    if (yaml_push(y, &y->quick, &f, sizeof f) || yaml_push(y, &y->wide, &w, sizeof w)) return 0;
+    memset(buffer, ' ', indent);
+    memcpy(buffer + indent, "- 0\n", 4);
+    y->characters = w.character, y->more = w.more;
+    y->window->at += n;
+    y->fed += n;
+    y->lines++;
+    return indent + 4;
+}
+
+/* Whether there are bytes which are no text, maybe. */
+static bool yaml_is_odd(const uint8_t *p, size_t n) {
+    unsigned odd = 0;
+    for (size_t i = 0; i < n; i++)
+        odd |= (unsigned)(p[i] >= 0x7f) | ((unsigned)(p[i] < 0x20) & (unsigned)(p[i] != '\n'));
+    return odd != 0;
+}
+
+/* Feeds up to the end of the line at hand. What may be no text goes alone, so that its place is known: 0 when
+   something is before it. */
+static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity, bool *alone) {
+    hd_window *w = y->window;
+    size_t n = (size_t)(w->end - w->at);
+    const uint8_t *stop;
+    if (n > capacity) n = capacity;
+    stop = (const uint8_t *)memchr(w->at, '\n', n);
+    if (stop) n = (size_t)(stop - w->at) + 1;
+    if (yaml_is_odd(w->at, n)) {
+        if (!*alone) return 0;
+        yaml_note_wide(y, w->at, n);
+    } else {
+        y->characters += n;
+        *alone = false;
+    }
+    memcpy(buffer, w->at, n);
+    w->at += n;
+    y->fed += n;
+    y->in_line = !stop;
+    y->lines += stop != NULL;
+    return n;
+}
+
+/* Ends reading for want of an event. */
+static int yaml_too_much(yaml_in *y, uint64_t offset, uint64_t line, const char *format, int most) {
+    memset(y->err, 0, sizeof *y->err);
+    y->err->status = HD_LIMIT;
+    y->err->offset = offset;
+    y->err->line = line;
+    snprintf(y->err->message, sizeof y->err->message, format, most);
+    y->failed = HD_LIMIT;
+    return 0;
+}
+
+/* A yaml_read_handler_t: 0 ends, y->failed says how. */
+static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t *read) {
+    yaml_in *y = (yaml_in *)user;
+    hd_window *w = y->window;
+    size_t n, room = capacity;
+    *read = 0;
+    if (!y->in_document && y->fed - y->told > BEFORE_MOST)
+        return yaml_too_much(y, y->told, y->event.end_mark.line + 1, "more than %d bytes before a document begins",
+                             BEFORE_MOST);
+    if (y->fed - y->told > SCALAR_MOST)
+        return yaml_too_much(y, y->told, y->event.end_mark.line + 1,
+                             "more than %d bytes without a key, a value or a bracket", SCALAR_MOST);
+    y->call[0] = y->call[1];
+    y->call[1].given = y->given, y->call[1].fed = y->fed, y->call[1].lines = y->lines;
+    y->failed = hd_report_progress(y->reporter, y->fed, y->total, y->err);
+    while (!y->failed && room) {
+        y->failed = hd_window_fill(w, y->in_line ? 1 : QUICK_MOST, y->err);
+        if (y->failed || w->at == w->end) break;
+        n = y->in_line ? 0 : yaml_feed_quick(y, buffer + capacity - room, room);
+        if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* for want of room */
+        if (!n && !y->failed) {
+            bool alone = room == capacity;
+            n = yaml_feed_line(y, buffer + capacity - room, room, &alone);
+            if (!n || alone) {
+                room -= n;
+                break;
+            }
+        }
+        room -= n;
+    }
+    *read = capacity - room;
+    y->given += *read;
+    return !y->failed;
+}
+
+#endif

@@ -1,0 +1,351 @@
+/* convert; and writing of heaps, which others do as well. */
+
+#include "heaps.h"
+
+/* What is left out. ------------------------------------------------------------------------------ */
+
+/* Whether a heap has axes from `first` on that tell anything apart. */
+static bool has_axes(const hd_heap *heap, uint32_t first) {
+    uint32_t count = heap->breakdown ? heap->breakdown->entries.axis_count : hd_profile_axis_count(heap->profile);
+    for (uint32_t i = first; i < count; i++)
+        if ((heap->breakdown ? heap->breakdown->axis[i] : hd_profile_axis(heap->profile, i)).node_count > 1)
+            return true;
+    return false;
+}
+
+static bool has_variance(const hd_heap *heap) {
+    hd_rows rows = heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (rows.amount[i].variance.lo || rows.amount[i].variance.hi) return true;
+    return false;
+}
+
+/* What a heap has of that which a format may lack. */
+static uint32_t holds(const hd_heap *heap) {
+    uint64_t blocks = totals_of(heap).blocks;
+    return (has_axes(heap, 1) ? HD_LACKS_TYPES : 0u) | (has_axes(heap, 2) ? HD_LACKS_AXES : 0u) |
+           (heap->breakdown ? HD_LACKS_CUMULATIVE : 0u) | (blocks && blocks != HD_UNKNOWN ? HD_LACKS_BLOCKS : 0u) |
+           (has_variance(heap) ? HD_LACKS_VARIANCE : 0u) | (heap->kind != HD_HEAP_LIVE ? HD_LACKS_KINDS : 0u) |
+           (heap->pid || heap->process || heap->dump || heap->allocator ? HD_LACKS_LABELS : 0u) |
+           (heap->time_us ? HD_LACKS_TIMES : 0u) | (heap->label_count ? HD_LACKS_MORE_LABELS : 0u);
+}
+
+static bool has_names(const hd_graph *graph) {
+    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
+        for (uint32_t k = 0; k < hd_graph_object(graph, i).reference_count; k++)
+            if (hd_graph_field(graph, i, k).len) return true;
+    return false;
+}
+
+static hd_status count_fact(void *count, const hd_fact *fact) {
+    (void)fact;
+    ++*(size_t *)count;
+    return HD_OK;
+}
+
+/* How much a file says of itself that only its own format has: mappings, comments, where functions are. */
+static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
+    size_t count = 0;
+    hd_error err;
+    return hd_dump_format(dump) == to || hd_dump_facts(dump, count_fact, &count, &err) ? 0 : count;
+}
+
+/* What a file has and the written one has no place for. */
+typedef struct left_out {
+    uint32_t lost;               /* HD_LACKS_ */
+    size_t kinds, dumps;         /* heaps of other kinds, and of earlier dumps */
+    size_t scalars, facts;
+} left_out;
+
+static const char *tell_count(const char *between, const char *text, size_t count, const char *way) {
+    if (!count) return between;
+    display(stderr, "%s%s (%zu%s)", between, text, count, way);
+    return ", ";
+}
+
+/* One line about it. */
+static void tell_lost(const char *to, const left_out *l) {
+    static const char *const words[] = {
+        "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
+        "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references",
+        "further labels of heaps"
+    };
+    uint32_t lost = l->lost;
+    const char *between = "";
+    if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
+    if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
+    display(stderr, "heapdump: left out by --to %s: ", to);
+    between = tell_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
+    between = tell_count(between, "heaps of earlier dumps", l->dumps, "; --dump chooses");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
+    between = tell_count(between, "attributes of processes and allocators", l->scalars, "");
+    between = tell_count(between, "what else info tells of the file", l->facts, "");
+    fputc('\n', stderr);
+}
+
+/* Keeps the heaps of the last dump of each process; of one whose heaps have no dump, the last of each allocator. How
+   many are dropped. */
+static size_t keep_last_dump(chosen *c) {
+    size_t n, kept = 0, before = c->count;
+    bool *picked = needed(calloc(c->count + 1, 1));
+    const hd_heap **sorted;
+    mark_picked(c, NULL, true, picked);
+    sorted = sorted_heaps(c->heaps, c->count, picked, by_process_and_time, &n);
+    for (size_t i = n; i-- > 0;) {
+        const hd_heap *last = sorted[i];
+        for (; i > 0 && same_process(sorted[i - 1], last); i--)
+            if (!same_text(sorted[i - 1]->dump, last->dump)) picked[sorted[i - 1] - c->heaps] = false;
+    }
+    for (size_t i = 0; i < before; i++)
+        if (picked[i]) c->heaps[kept++] = c->heaps[i];
+    c->count = kept;
+    free(sorted), free(picked);
+    return before - kept;
+}
+
+/* The heaps that a format has a place for: of one kind the live heap, or else the peak, and so on; of one dump the
+   last one of each process. To be freed. */
+static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, left_out *l) {
+    hd_heap *heaps = needed(calloc(*count + 1, sizeof *heaps));
+    chosen some = { .heaps = heaps };
+    hd_heap_kind least = HD_HEAP_TEMPORARY;
+    for (size_t i = 0; i < *count; i++)
+        if (from[i].kind < least) least = from[i].kind;
+    for (size_t i = 0; i < *count; i++)
+        if (!(lacks & HD_LACKS_KINDS) || from[i].kind == least) heaps[some.count++] = from[i];
+    l->kinds = *count - some.count;
+    if (lacks & HD_LACKS_DUMPS) l->dumps = keep_last_dump(&some);
+    *count = some.count;
+    return heaps;
+}
+
+/* Heaps. ------------------------------------------------------------------------------------------ */
+
+/* What --to names: traces have two names, of which one is for self sizes. NULL: there is no such format. */
+static const hd_format *heaps_format(const output_options *to) {
+    return to->to ? format_written(to->to).format : &hd_format_chrome;
+}
+
+/* A profile's first two axes: what the others tell apart is added up. */
+static hd_status first_axes(const hd_profile *profile, hd_profile **out, hd_error *err) {
+    hd_profile_desc desc = { .axis_count = 2 };
+    hd_status status;
+    for (uint32_t i = 0; i < 2; i++) desc.axis_name[i] = hd_profile_axis(profile, i).name;
+    *out = hd_profile_create(&desc, err);
+    status = *out ? hd_profile_merge(*out, profile, err) : err->status;
+    if (status) hd_profile_free(*out);
+    return status;
+}
+
+/* A heap named, and condensed when `whole` is false; nothing of it is that of `from` but strings. */
+static hd_status condense_one(const hd_heap *from, hd_cutoff cutoff, const hd_format *format, bool whole,
+                              symbols *names, hd_heap *heap, hd_error *err) {
+    hd_profile *profile = NULL, *less;
+    hd_breakdown *breakdown;
+    hd_status status = HD_OK;
+    cutoff.nested = true;
+    *heap = *from;
+    if (from->profile) {
+        symbols_prepare(names, hd_profile_axis(from->profile, HD_AXIS_BACKTRACE));
+        status = hd_profile_rename(from->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
+    }
+    if (!status && profile && format->lacks & HD_LACKS_AXES && hd_profile_axis_count(profile) > 2) {
+        status = first_axes(profile, &less, err);
+        hd_profile_free(profile);
+        profile = status ? NULL : less;
+    }
+    if (status) return status;
+    heap->profile = profile;
+    if (whole && profile) return HD_OK;
+    if (whole && !(format->lacks & HD_LACKS_CUMULATIVE)) return hd_merge(from, 1, NULL, heap, err); /* as it is */
+    status = hd_heap_break_down(heap, &cutoff, NULL, &breakdown, err);
+    hd_profile_free(profile);
+    heap->profile = NULL;
+    heap->breakdown = breakdown;
+    return status;
+}
+
+/* Gives heaps of one dump, as heaptrack's peak and end are, the last of their times: most formats have one for each.
+   False: they had. */
+static bool put_at_one_time(const hd_format *format, hd_heap *heaps, size_t count) {
+    bool lost = false;
+    if (!format->lacks) return false;
+    for (size_t i = 0, end; i < count; i = end) {
+        uint64_t last = heaps[i].time_us;
+        for (end = i + 1; end < count && same_process(&heaps[end], &heaps[i]) &&
+                          same_text(heaps[end].dump, heaps[i].dump); end++)
+            if (heaps[end].time_us > last) last = heaps[end].time_us;
+        for (size_t k = i; k < end; k++) {
+            lost |= heaps[k].time_us != last;
+            heaps[k].time_us = last;
+        }
+    }
+    return lost;
+}
+
+/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Freed with
+   condensed_free. */
+int condense(const hd_heap *from, size_t n, const output_options *to, const cut_options *cut, symbols *names,
+             hd_heap **heaps, size_t *count) {
+    const hd_format *format = heaps_format(to);
+    bool whole = to->to && !format_is(to->to, HD_FORMAT_TRACE) && !cut->has_cutoff;
+    *heaps = needed(calloc(n + 1, sizeof **heaps));
+    for (*count = 0; *count < n; ++*count) {
+        const hd_heap *next = &from[*count];
+        hd_error err;
+        if (whole && !next->profile && format_is(to->to, FORMAT_SELF_SIZES)) {
+            display(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
+                    "made; --to chrome keeps them\n", next->allocator ? next->allocator : "the file");
+            return BAD_INPUT;
+        }
+        if (condense_one(next, cut->cutoff, format, whole, names, &(*heaps)[*count], &err)) {
+            display(stderr, "heapdump: %s\n", err.message);
+            return BAD_INPUT;
+        }
+    }
+    return DONE;
+}
+
+void condensed_free(hd_heap *heaps, size_t count) {
+    for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
+    free(heaps);
+}
+
+/* Traces hold what is told of processes and allocators beside their heaps. */
+static bool takes_scalars(const output_options *to) { return heaps_format(to)->is & HD_FORMAT_TRACE; }
+
+/* The heaps as --to has it, in a trace with what is told beside them; or a trace with them added. */
+int write_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_places *places, const char *path,
+                bool is_default) {
+    reading r = { .file = path ? path : "output" };
+    hd_options options = { .places = places, .warning = on_warning, .warning_user = &r, .hidden = frame_is_hidden };
+    const char *add_to = to->add_to;
+    unpacked trace;
+    output o;
+    hd_error err;
+    hd_status failed;
+    int status;
+    if (add_to && unpacked_open(&trace, add_to, &err)) return complain(add_to, &err, ""), BAD_INPUT;
+    status = output_open_as(&o, path, is_default);
+    if (!status) {
+        failed = add_to ? hd_chrome_add(trace.in, what, NULL, o.out, &err)
+                 : takes_scalars(to) ? hd_chrome_write_dumps(what, &options, o.out, &err)
+                 : heaps_format(to)->write_heaps(what->heaps, what->heap_count, &options, o.out, &err);
+        if (failed && add_to) unpacked_explain(&trace, &err);
+        status = output_end(&o, path, add_to ? add_to : output_name(path), failed, &err);
+    }
+    if (add_to) unpacked_close(&trace);
+    return status;
+}
+
+/* For what frames are beside names; NULL: the format that is written keeps nothing of that. */
+hd_places *places_create(const output_options *to) {
+    return heaps_format(to)->places ? needed(hd_places_create(NULL, NULL)) : NULL;
+}
+
+/* Adds what a dump knows of frames. */
+int places_add(hd_places *places, const char *file, const hd_dump *dump) {
+    hd_error err;
+    return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
+}
+
+/* `scalars` and `facts` are how many values stand beside the heaps and are not written. */
+int write_condensed(const output_options *to, const cut_options *cut, const hd_chrome_dumps *what,
+                    const hd_places *places, size_t scalars, size_t facts) {
+    uint32_t lacks = heaps_format(to)->lacks;
+    left_out l = { .scalars = scalars, .facts = facts };
+    hd_chrome_dumps dumps = *what;
+    size_t n = what->heap_count;
+    hd_heap *heaps = heaps_held(what->heaps, &n, lacks, &l);
+    symbols names = { 0 };
+    hd_heap *condensed = NULL;
+    size_t count = 0;
+    int status = condense(heaps, n, to, cut, &names, &condensed, &count);
+    bool lost_times = put_at_one_time(heaps_format(to), condensed, count);
+    dumps.heaps = condensed;
+    dumps.heap_count = count;
+    if (!status) status = write_heaps(to, &dumps, places, to->file, false);
+    for (size_t i = 0; i < count; i++) l.lost |= holds(&condensed[i]);
+    for (size_t i = 0; i < n; i++) l.lost |= heaps[i].profile ? holds(&heaps[i]) : 0;
+    l.lost &= lacks | (lost_times ? HD_LACKS_TIMES : 0u);
+    if (!status) tell_lost(to->to ? to->to : "chrome", &l);
+    condensed_free(condensed, count);
+    symbols_free(&names);
+    free(heaps);
+    return status;
+}
+
+/* Whether all of a file is asked for, as it is. */
+static bool is_whole(const arguments *a) {
+    return !a->cut.has_cutoff && !a->heaps.keep.text && !a->heaps.drop.text && !a->heaps.root.text &&
+           !a->view.invert && !a->heaps.dump && !a->heaps.allocator && !a->heaps.kind && !a->heaps.has_pid &&
+           !a->out.add_to;
+}
+
+/* Writes a file in the format that it has: nothing is left out of it. */
+static int write_again(const arguments *a, const hd_dump *dump) {
+    output o;
+    hd_error err;
+    int status = output_open(&o, a->out.file);
+    if (status) return status;
+    return output_end(&o, a->out.file, NULL, hd_dump_write(dump, NULL, o.out, &err), &err);
+}
+
+int check_to(const arguments *a) {
+    const hd_format *format = heaps_format(&a->out);
+    if (format && format->write_graph) return usage("%s is a format of objects, not of heaps", a->out.to);
+    if (!format || !format->write_heaps)
+        return usage("no format '%s' is written here, but %s", a->out.to, formats_written());
+    if (a->out.add_to && !(format->is & HD_FORMAT_TRACE))
+        return usage("heaps cannot be added to a trace as %s", a->out.to);
+    if (format_is(a->out.to, FORMAT_SELF_SIZES) && a->cut.has_cutoff)
+        return usage("heaps_v2 holds self sizes, which cannot be cut off");
+    return DONE;
+}
+
+/* With the scalars that belong to the chosen heaps' dumps, where the format takes them. */
+static int convert_chosen(const arguments *a, const chosen *c, const hd_places *places) {
+    size_t beside = scalars_beside(c->dump), count = hd_dump_scalar_count(c->dump);
+    hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
+    hd_chrome_dumps dumps = { .heaps = c->heaps, .heap_count = c->count, .scalars = scalars };
+    int status;
+    for (size_t i = 0; i < count && takes_scalars(&a->out); i++) {
+        const hd_scalar *s = hd_dump_scalar(c->dump, i);
+        for (size_t k = 0; k < c->count; k++) {
+            if (c->heaps[k].pid != s->pid || !same_text(c->heaps[k].dump, s->dump)) continue;
+            scalars[dumps.scalar_count] = *s;
+            scalars[dumps.scalar_count++].time_us = c->heaps[k].time_us;
+            break;
+        }
+    }
+    status = write_condensed(&a->out, &a->cut, &dumps, places, dumps.scalar_count ? 0 : beside,
+                             facts_beside(c->dump, heaps_format(&a->out)));
+    free(scalars);
+    return status;
+}
+
+/* Writes the chosen heaps of the file as --to says. */
+int convert_heaps(const arguments *a) {
+    const hd_format *format = a->out.to ? format_named(a->out.to) : NULL;
+    chosen c;
+    int status = check_to(a);
+    if (!status) status = choose(a, a->input.files[0], &c);
+    if (status) return status;
+    if (hd_dump_format(c.dump) == format && format->write && is_whole(a)) status = write_again(a, c.dump);
+    else {
+        hd_places *places = places_create(&a->out);
+        status = places_add(places, a->input.files[0], c.dump);
+        if (!status) status = convert_chosen(a, &c, places);
+        hd_places_free(places);
+    }
+    chosen_free(&c);
+    return status;
+}
+
+/* What the format does not hold of a graph. */
+void tell_lost_of_graph(const arguments *a, const hd_dump *dump, const hd_format *format) {
+    if (hd_dump_format(dump) == format) return;
+    tell_lost(a->out.to, &(left_out){ .lost = has_names(hd_dump_graph(dump)) ? format->lacks & HD_LACKS_NAMES : 0,
+                                  .facts = facts_beside(dump, format) });
+}

@@ -1,0 +1,79 @@
+/* Where resident bytes go, as a file tells it: scalars that `heapdump record` writes. */
+
+#include "heaps.h"
+
+/* What a file says of one process in one dump; HD_UNKNOWN: nothing. */
+typedef struct resident_said {
+    const char *process, *unread;
+    uint64_t all, age, part[RESIDENT_PARTS];
+} resident_said;
+
+static bool is_part(const hd_scalar *s) {
+    return s->allocator && !strncmp(s->allocator, "resident", 8) && (!s->allocator[8] || s->allocator[8] == '/');
+}
+
+bool has_resident(const hd_dump *dump) {
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++)
+        if (is_part(hd_dump_scalar(dump, i))) return true;
+    return false;
+}
+
+bool is_resident(const hd_scalar *s) {
+    return is_part(s) || (!s->allocator && !strcmp(s->name, "resident_set_bytes"));
+}
+
+/* What the scalars of one dump of a process say, which stand together. */
+static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_said *said) {
+    *said = (resident_said){ .all = HD_UNKNOWN, .age = HD_UNKNOWN };
+    for (size_t i = from; i < to; i++) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        if (!is_part(s)) continue;
+        said->process = s->process;
+        if (!strcmp(s->name, "unread")) said->unread = s->text;
+        if (!strcmp(s->name, "age")) said->age = s->value;
+        if (strcmp(s->name, "size")) continue;
+        if (!s->allocator[8]) said->all = s->value;
+        for (int k = 0; s->allocator[8] && k < RESIDENT_PARTS; k++)
+            if (!strcmp(s->allocator + 9, resident_names[k])) said->part[k] = s->value;
+    }
+    return said->unread || said->all != HD_UNKNOWN;
+}
+
+/* Where the scalars of a dump of a process end that begin at i. */
+static size_t end_of(const hd_dump *dump, size_t i) {
+    const hd_scalar *s = hd_dump_scalar(dump, i), *next;
+    do next = hd_dump_scalar(dump, ++i);
+    while (next && next->pid == s->pid && same_text(next->dump, s->dump));
+    return i;
+}
+
+static void tell(FILE *out, uint64_t pid, const char *id, resident_said said) {
+    display(out, "resident bytes of %s (%llu), dump %s", said.process ? said.process : "-", (unsigned long long)pid,
+            id ? id : "-");
+    if (said.all == HD_UNKNOWN) {
+        display(out, ": could not be read: %s\n", said.unread);
+        return;
+    }
+    if (said.age != HD_UNKNOWN) display(out, ", read %.1f s before it", (double)said.age / 1000);
+    display(out, "\n%14llu\n", (unsigned long long)said.all);
+    for (int k = 0; k < RESIDENT_PARTS; k++)
+        display(out, "%14llu %5.1f %%  %s\n", (unsigned long long)said.part[k],
+                said.all ? 100.0 * (double)said.part[k] / (double)said.all : 0, resident_words[k]);
+}
+
+void resident_info(FILE *out, const hd_dump *dump, const arguments *a) {
+    resident_said said;
+    const hd_scalar *last = NULL;
+    for (size_t i = 0, end; i < hd_dump_scalar_count(dump); i = end) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        resident_said next;
+        end = end_of(dump, i);
+        if (a->heaps.allocator || (a->heaps.has_pid && s->pid != a->heaps.pid)) continue;
+        if (a->heaps.dump && !same_text(a->heaps.dump, s->dump)) continue;
+        if (!add_up(dump, i, end, &next)) continue;
+        if (last && (a->cut.all || last->pid != s->pid)) tell(out, last->pid, last->dump, said);
+        last = s;
+        said = next;
+    }
+    if (last) tell(out, last->pid, last->dump, said);
+}

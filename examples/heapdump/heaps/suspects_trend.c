@@ -1,0 +1,99 @@
+/* How much the growth of a figure looks like a leak. */
+
+#include "heaps.h"
+
+#include <math.h>
+
+bool is_uneven(const uint64_t *times, uint32_t n) {
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint64_t step = times[i] > times[i - 1] ? times[i] - times[i - 1] : 0;
+        if (step < least) least = step;
+        if (step > most) most = step;
+    }
+    return n > 1 && least >= 100000 && most / 3 > least;
+}
+
+static double value_at(const dump_value *v, uint32_t n, uint32_t dump) {
+    uint32_t from = 0;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        if (v[from + half].dump <= dump) from += half, n -= half;
+        else n = half;
+    }
+    return n && v[from].dump == dump ? v[from].v : 0;
+}
+
+/* The figures of n dumps at these times. `list`: those dumps that are needed, see trend_of_values. */
+typedef struct trend_figures {
+    const dump_value *list;
+    uint32_t count, n;
+    const uint64_t *times;
+    bool uneven;
+} trend_figures;
+
+/* How fast a value grew from one dump to another. */
+static double rate(const trend_figures *f, bool timed, uint32_t from, uint32_t to) {
+    double grown = value_at(f->list, f->count, to) - value_at(f->list, f->count, from);
+    return grown / (timed ? (double)(f->times[to] - f->times[from]) : (double)(to - from));
+}
+
+/* How fast it grew late, of how fast it grew before. */
+static double late_share(const trend_figures *f) {
+    uint32_t n = f->n;
+    double early = rate(f, f->uneven, 0, n / 2), late = rate(f, f->uneven, n / 2, n - 1);
+    if (n > 4) late = fmin(late, (late + rate(f, f->uneven, n - 1 - n / 3, n - 1)) / 2);
+    return late <= 0 ? 0 : late < early ? late / early : 1;
+}
+
+/* A leak grows in every step, about in proportion to time, and does not go back. A cache levels off: it grows slower
+   late than before. Squares, since either alone is enough to doubt. */
+trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *times, uint32_t n, bool uneven) {
+    trend_figures f = { list, count, n, times, uneven };
+    double first = value_at(list, count, 0), most = first, drop = 0, up = 0, before = first;
+    trend t = { .growth = value_at(list, count, n - 1) - first, .steady = 1 };
+    for (uint32_t i = 0; i < count; i++) {
+        double v = list[i].v;
+        if (!list[i].dump) continue;
+        t.ups += v > before;
+        up += v > before ? v - before : 0;
+        if (v > most) most = v;
+        if (most - v > drop) drop = most - v;
+        before = v;
+    }
+    if (t.growth <= 0) return t.steady = 0, t.back = up > 0 ? 1 : 0, t;
+    t.back = drop / (drop + t.growth);
+    if (n > 2) {
+        t.steady = late_share(&f);
+    } else if (times[0] && times[1] > times[0] && first > 0) { /* of nothing when it began */
+        double early = first / (double)times[0], late = rate(&f, true, 0, 1);
+        t.steady = late < early ? sqrt(late / early) : 1;
+    }
+    t.score = t.growth * pow(fmax(t.steady, 0.05), 2) * pow(1 - t.back, 2) * pow((double)t.ups / (n - 1), 2);
+    return t;
+}
+
+trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
+    dump_value *list = needed(malloc(((size_t)n + 1) * sizeof *list));
+    trend t;
+    for (uint32_t i = 0; i < n; i++) list[i] = (dump_value){ v[i], i };
+    t = trend_of_values(list, n, times, n, is_uneven(times, n));
+    free(list);
+    return t;
+}
+
+/* What leaks was forgotten many times; a few large blocks may wait, say in a queue of pages that is emptied later. A
+   buffer counts as many blocks as it grew by pages. The root, since bytes are what harms: in a hundred times as many
+   blocks, a tenth of them is as suspect. */
+double occasions(double growth, double blocks_grown) { return sqrt(fmax(fmax(blocks_grown, growth / 4096), 1)); }
+
+const char *trend_words(const trend *t, uint32_t steps) {
+    if (steps < 2) return t->steady < 0.4 ? "slower than before" : "";
+    if (t->back > 0.3) return "went back in between";
+    return t->ups == steps && t->steady > 0.6 ? "steadily" : t->steady < 0.4 ? "levelling off" : "unevenly";
+}
+
+void put_signed(FILE *out, const arguments *a, double bytes) {
+    fputc(bytes < 0 ? '-' : '+', out);
+    put_bytes(out, a, (uint64_t)fabs(bytes), 0);
+}

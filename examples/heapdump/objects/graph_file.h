@@ -1,0 +1,47 @@
+/* A file with its graph, names, sizes and ids; one file after another. */
+#ifndef HEAPDUMP_GRAPH_FILE_H
+#define HEAPDUMP_GRAPH_FILE_H
+
+#include "../heaps/heaps.h"
+
+/* A file that has a graph, with what holds what. */
+typedef struct objects {
+    const char *file;
+    hd_dump *dump;
+    const hd_graph *graph;
+    hd_dominators *dominators;   /* NULL where nobody asked */
+    int id_columns;              /* columns of the longest id, at least 10 */
+} objects;
+
+void objects_close(objects *o);
+int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
+void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
+int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room);
+/* The class of an object and its own name. */
+int put_object_within(FILE *out, const screen *s, const objects *o, uint32_t object, int room);
+void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
+void put_id(FILE *out, const objects *o, uint64_t id, int width);
+/* Columns of the longest id of a graph, at least 10. */
+int id_columns_of(const hd_graph *graph, bool hex);
+/* Index of a reference in an array or table; HD_UNKNOWN: it has no index. */
+uint64_t index_of(const objects *o, uint32_t object, uint32_t reference);
+/* Whether a text is digits only. */
+bool is_number(hd_str text);
+/* A reference by its field, or "[7]" by its index: V8 numbers node 0's references by names. False: it has neither. */
+bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t reference);
+void id_text(const objects *o, uint32_t object, char text[24]);
+void json_id(hd_json *j, const objects *o, uint32_t object);
+hd_str name_of(const objects *o, uint32_t object);
+void put_cut(FILE *out, hd_str name, size_t most);
+int distances_of(const objects *o, uint32_t **distances);
+void put_known_name(FILE *out, const objects *o, uint32_t object);
+uint32_t object_with(const objects *o, const char *text);
+bool is_left_out(const objects *o, uint32_t object);
+uint32_t largest(const arguments *a, const objects *o, uint32_t usual, uint32_t **top);
+int each_graph(const arguments *a, const char *name, bool dominators,
+               int (*text)(const arguments *a, const objects *o, FILE *out),
+               int (*json)(const arguments *a, const objects *o, hd_json *j));
+int no_class(const objects *o, const char *name);
+uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
+
+#endif

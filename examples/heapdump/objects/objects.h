@@ -1,0 +1,52 @@
+/* Commands for graphs of objects, and what these share. */
+#ifndef HEAPDUMP_OBJECTS_H
+#define HEAPDUMP_OBJECTS_H
+
+#include "graph_file.h"
+
+/* Classes with what would go with all of their objects, the most first; of those behind the first
+   EXACT_CLASSES (classes.c) that are alive, by what their objects dominate, this is what is told: at least that. */
+typedef struct class_line {
+    hd_class_row row;
+    uint32_t place;              /* in the histogram */
+} class_line;
+
+typedef struct class_list {
+    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
+    class_line *lines;
+} class_list;
+
+/* classes.c: list->lines are the caller's to free. */
+int class_list_open(const objects *o, class_list *list);
+
+/* graphs.c */
+void graph_info_text(const arguments *a, FILE *out, const hd_dump *dump, const hd_graph *graph);
+void graph_info_json(hd_json *j, const hd_graph *graph, bool is_dart);
+void netcf_info_json(hd_json *j, const hd_netcf *netcf);
+void netcf_info(const arguments *a, FILE *out, const hd_dump *dump);
+bool classes_cut(const arguments *a);
+int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after);
+int write_objects(const arguments *a, const hd_dump *dump, const hd_format *format);
+
+int convert_objects(const arguments *a, const hd_format *format);
+
+/* suspects.c */
+int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r);
+
+/* The commands of this floor. */
+int run_classes(const arguments *a);
+int run_retained(const arguments *a);
+int run_strings(const arguments *a);
+int run_objects(const arguments *a);
+void object_defaults(arguments *a);
+int run_object(const arguments *a);
+void path_defaults(arguments *a);
+int run_path(const arguments *a);
+
+/* The rest of the face. */
+#include "dart.h"
+#include "instances.h"
+#include "steps.h"
+#include "paths.h"
+
+#endif

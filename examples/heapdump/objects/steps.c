@@ -1,0 +1,326 @@
+/* Chains of objects as steps: objects of the engine are folded away, a run of one class by one field is a list. */
+
+#include "list_length.h"
+#include "runs.h"
+
+/* Names. --------------------------------------------------------------------------------------- */
+
+bool begins_with(hd_str text, const char *start) {
+    size_t n = strlen(start);
+    return text.len >= n && !memcmp(text.data, start, n);
+}
+
+static bool is_one_of(hd_str text, const char *const *list) {
+    while (*list)
+        if (hd_str_equal(text, hd_cstr(*list++))) return true;
+    return false;
+}
+
+bool is_of_engine(const objects *o, uint32_t object) {
+    static const char *const types[] = { "hidden", "array", "code", "synthetic", "object shape", NULL };
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && (is_one_of(hd_v8_type(v8, object), types) || begins_with(hd_v8_name(v8, object), "system / ") ||
+           hd_str_equal(hd_v8_name(v8, object), hd_cstr("system")));
+}
+
+bool is_synthetic(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
+}
+
+uint32_t reference_between(const objects *o, uint32_t holder, uint32_t object) {
+    hd_object x = hd_graph_object(o->graph, holder);
+    for (uint32_t r = 0; r < x.reference_count; r++)
+        if (x.references[r] == object && (!x.kinds || x.kinds[r] == HD_REFERENCE_STRONG)) return r;
+    return HD_NONE;
+}
+
+/* V8 calls the value of a WeakMap's pair "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)". */
+static bool is_pair(hd_str field) {
+    static const char part[] = " / part of key (";
+    size_t i = 0;
+    while (i < field.len && field.data[i] >= '0' && field.data[i] <= '9') i++;
+    return i && field.len - i >= sizeof part && !memcmp(field.data + i, part, sizeof part - 1);
+}
+
+/* One string for all elements: suspects compare labels by pointer. */
+static const char any_element[] = "[]";
+
+static const char as_key[] = "as key", as_weak_key[] = "as WeakMap key";
+
+step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_str field, type;
+    if (reference == HD_NONE) return (step_label){ PROPERTY, hd_cstr(as_key) };
+    if (index_of(o, holder, reference) != HD_UNKNOWN) return (step_label){ ELEMENT, hd_cstr(any_element) };
+    field = hd_graph_field(o->graph, holder, reference);
+    if (!field.len) return (step_label){ UNNAMED, field };
+    if (is_number(field)) return (step_label){ ELEMENT, hd_cstr(any_element) };
+    if (!v8) return (step_label){ PROPERTY, field };
+    type = hd_v8_edge_type(v8, holder, reference);
+    if (hd_str_equal(type, hd_cstr("context"))) return (step_label){ VARIABLE, field };
+    if (hd_str_equal(type, hd_cstr("property")) || hd_str_equal(type, hd_cstr("shortcut")))
+        return (step_label){ PROPERTY, field };
+    if (is_synthetic(o, holder)) return (step_label){ UNNAMED, field };
+    if (is_pair(field)) return (step_label){ PROPERTY, hd_cstr(as_weak_key) };
+    return (step_label){ OF_ENGINE, field };
+}
+
+/* A name cut to `most` bytes, between characters, with `end` behind it. */
+static char *cut(hd_str name, size_t most, const char *end) {
+    size_t n = name.len;
+    char *text;
+    if (most && n > most)
+        for (n = most - 3; n && ((unsigned char)name.data[n] & 0xc0) == 0x80;) n--;
+    if (asprintf(&text, "%.*s%s%s", (int)n, n ? name.data : "", n < name.len ? "\xe2\x80\xa6" : "", end) < 0)
+        return needed(NULL);
+    return text;
+}
+
+static char *class_text(const objects *o, uint32_t object, size_t most) {
+    return cut(hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index).name, most, "");
+}
+
+char *object_text(const objects *o, uint32_t object, size_t most) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    if (v8 && hd_v8_name(v8, object).len) {
+        if (hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"))) return cut(hd_v8_name(v8, object), most, "()");
+        if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
+    }
+    return class_text(o, object, most);
+}
+
+/* Folding. ------------------------------------------------------------------------------------- */
+
+/* A step before lists are found. */
+typedef struct draft {
+    uint32_t object, folded;
+    step_label label;
+    bool root, unnamed;
+    uint32_t head;               /* first element of the list that goes on here; HD_NONE: none */
+    uint32_t elements;           /* how many that list has; 0: not known; HD_NONE: it is a tree */
+    uint32_t link;               /* the one that it is the end of */
+} draft;
+
+/* Whether both are parts of one text that was put together. */
+static bool is_part_of_text(const objects *o, uint32_t holder, uint32_t object) {
+    static const char *const rope[] = { "concatenated string", NULL };
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return v8 && holder != HD_NONE && is_one_of(hd_v8_type(v8, holder), rope) &&
+           is_one_of(hd_v8_type(v8, object), rope);
+}
+
+/* V8's own root, before all others; a snapshot may have no name for it and its class. */
+static bool is_nameless_root(const objects *o, const chain_link *l) {
+    return hd_dump_v8(o->dump) && l->holder == HD_NONE && !name_of(o, l->object).len &&
+           !hd_graph_class(o->graph, hd_graph_object(o->graph, l->object).class_index).name.len;
+}
+
+/* Folds away the engine's objects between two objects of the program, and parts of a text. The best label among their
+   references goes to the second one. The value of a variable or property is always shown, and so is the last object,
+   but for many parts of texts the texts are. Only the last of several synthetic roots is shown: it names the kind of
+   root. */
+static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, draft *out) {
+    step_label best = { UNNAMED, { "", 0 } };
+    uint32_t n = 0, folded = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const chain_link *l = &links[i];
+        bool root = is_synthetic(o, l->object) || is_nameless_root(o, l);
+        step_label label = { UNNAMED, { "", 0 } };
+        if (l->holder != HD_NONE) label = label_of(o, l->holder, l->reference);
+        if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
+        if (l->flags & LINK_NO_FIELD) best = label = (step_label){ UNNAMED, { "", 0 } };
+        bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first */
+        bool part = can_fold && is_part_of_text(o, l->holder, l->object);
+        folded++;
+        if (part && i + 1 == count && l->flags & LINK_ANY_NAME && n) {
+            out[n - 1].folded += folded;
+            break;
+        }
+        if (label.known >= best.known && !root) best = label;
+        if (root ? i + 1 < count && (is_synthetic(o, links[i + 1].object) || !name_of(o, l->object).len)
+                 : i + 1 < count && can_fold && best.known < PROPERTY && (part || is_of_engine(o, l->object)))
+            continue;
+        if (i && best.known < PROPERTY && is_synthetic(o, l->holder)) best = (step_label){ UNNAMED, { "", 0 } };
+        out[n] = (draft){ l->object, folded, best, !i && l->holder == HD_NONE && l->reference != HD_NONE,
+                            (l->flags & LINK_ANY_NAME) != 0, l->flags & LINK_LIST ? l->head : HD_NONE,
+                            l->flags & LINK_LIST ? l->elements : 0, i };
+        best = (step_label){ UNNAMED, { "", 0 } }, folded = 0, n++;
+    }
+    return n;
+}
+
+/* A path before lists are found. */
+typedef struct drafts {
+    const objects *o;
+    const chain_link *links;
+    const draft *list;
+    uint32_t count;
+    uint32_t *period;            /* of the list of three elements or more that begins here; 0: none */
+    list_lengths *lengths;       /* NULL: none was asked for */
+} drafts;
+
+static bool draft_alike(const void *user, uint32_t at, uint32_t before, bool first) {
+    const drafts *d = user;
+    return are_alike(d->o, d->list[at].object, d->list[before].object) &&
+           (first || hd_str_equal(d->list[at].label.name, d->list[before].label.name));
+}
+
+static void find_periods(drafts *d) {
+    uint64_t *keys = needed(malloc(((size_t)d->count + 1) * sizeof *keys));
+    for (uint32_t i = 0; i < d->count; i++) {
+        hd_str label = d->list[i].label.name;
+        keys[i] = hd_graph_object(d->o->graph, d->list[i].object).class_index;
+        for (size_t k = 0; k < label.len; k++) keys[i] = run_key(keys[i], (uint8_t)label.data[k]);
+    }
+    d->period = run_starts(keys, d->count, draft_alike, d);
+    free(keys);
+}
+
+/* Length of the list that begins here, up to the last object of its class, and how many of these it has; 0: no list.
+   Two elements are enough where a longer list is known. */
+static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period, uint32_t *elements) {
+    enum { MOST_PARTS = 6 };
+    uint32_t at, last = first;
+    *period = d->period[first], *elements = 0;
+    for (uint32_t p = 1; !*period && p <= MOST_PARTS && first + p < d->count; p++)
+        if (d->list[first + p].head == d->list[first].object && draft_alike(d, first + p, first, true)) *period = p;
+    if (!*period) return 0;
+    for (at = first + *period; at < d->count && draft_alike(d, at, at - *period, at == first + *period);) at++;
+    for (uint32_t i = first; i < at; i++)
+        if (are_alike(d->o, d->list[i].object, d->list[first].object)) last = i, ++*elements;
+    return last - first + 1;
+}
+
+/* Whether a run is a branch of a tree: all its elements, of which the path may pass a few only, are no list. */
+static bool is_branch(drafts *d, uint32_t first, uint32_t period) {
+    uint32_t from = d->list[first].link, count = d->list[first + period].link - from;
+    list_pattern p;
+    bool named = true;
+    uint32_t n;
+    for (uint32_t i = 1; i <= period; i++) named &= d->list[first + i].label.known > ELEMENT;
+    if (named && count > 1) return false;
+    p = (list_pattern){ needed(malloc(count * sizeof *p.part)), count };
+    for (uint32_t i = 0; i < count; i++) {
+        const chain_link *link = &d->links[from + 1 + i];
+        bool named_so = !(link->flags & (LINK_ANY_FIELD | LINK_NO_FIELD));
+        p.part[i] = (list_part){ link->holder, named_so ? link->reference : HD_NONE, link->object };
+    }
+    if (!d->lengths) d->lengths = list_lengths_open(d->o);
+    n = list_length(d->lengths, &p, d->list[first].object, 1);
+    free(p.part);
+    return n == HD_NONE;
+}
+
+/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. "tree of <li>"
+   has no number: the path goes along one of its branches. */
+static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
+    char *class_name = object_text(o, d->object, most), *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    bool tree = elements == HD_NONE, named = false;
+    if (tree) display(f, "tree of %s", class_name);
+    else display(f, "list of %u %s", elements, class_name);
+    for (uint32_t i = 1; i <= period; i++) named |= d[i].label.name.len && (period > 1 || d[i].label.known > ELEMENT);
+    for (uint32_t i = 1; !tree && named && i <= period; i++) {
+        char *name = cut(d[i].label.name, most, "");
+        display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
+        free(name);
+    }
+    free(class_name);
+    closed_text(f, &text);
+    return text;
+}
+
+/* What the label of a step is worth on a terminal: "as key" is no name. */
+static known worth_of(const step_label *l) {
+    return hd_str_equal(l->name, hd_cstr(as_key)) || hd_str_equal(l->name, hd_cstr(as_weak_key)) ? ELEMENT : l->known;
+}
+
+static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
+    bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
+    char *label = cut(d->label.name, most, ""), *text;
+    hd_root of;
+    int n;
+    if (d->root && (!engine || is_cut_off(o, d->object))) {
+        of = hd_graph_root(o->graph, root);
+        n = asprintf(&text, "%s root: %s", root_kind_text(o, &of), what);
+    } else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
+    free(label);
+    return n < 0 ? needed(NULL) : text;
+}
+
+steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most) {
+    draft *d = needed(malloc(((size_t)count + 1) * sizeof *d));
+    steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0,
+                count && links[0].holder == HD_NONE };
+    drafts all = { .o = o, .links = links, .list = d, .count = fold(o, links, count, d) };
+    uint32_t n = all.count, period, run;
+    find_periods(&all);
+    for (uint32_t i = 0; i < n; i += run) {
+        step *to = &s.list[s.count++];
+        bool is_known = false;
+        char *what;
+        *to = (step){ .object = d[i].object, .known = worth_of(&d[i].label) };
+        run = run_from(&all, i, &period, &to->elements);
+        if (!run) run = 1;
+        to->last = d[i + run - 1].object;
+        for (uint32_t k = 0; k < run; k++) {
+            to->folded += d[i + k].folded - 1;
+            if (to->elements && d[i + k].head == d[i].object && d[i + k].elements) {
+                if (d[i + k].elements > to->elements) to->elements = d[i + k].elements;
+                is_known = true;
+            }
+        }
+        if (to->elements && !is_known && is_branch(&all, i, period)) to->elements = HD_NONE;
+        what = to->elements     ? list_text(o, &d[i], to->elements, period, most)
+               : d[i].unnamed ? class_text(o, d[i].object, most)
+                              : object_text(o, d[i].object, most);
+        to->text = step_text(o, &d[i], what, most, links[0].reference);
+        free(what);
+    }
+    free(d), free(all.period), list_lengths_free(all.lengths);
+    return s;
+}
+
+steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
+    chain_link *links = needed(malloc(((size_t)path->length + 1) * sizeof *links));
+    steps s;
+    for (uint32_t i = 0; i < path->length; i++)
+        links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0, HD_NONE, 0 }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0, HD_NONE, 0 };
+    s = steps_of_links(o, links, path->length, most);
+    free(links);
+    return s;
+}
+
+steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t count, size_t most) {
+    chain_link *links;
+    uint32_t n = 0, i;
+    steps s;
+    for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
+    links = needed(malloc(((size_t)n + 1) * sizeof *links));
+    for (i = n; i--; object = w->held_by[object])
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0, HD_NONE, 0 };
+    s = steps_of_links(o, links, n, most);
+    free(links);
+    return s;
+}
+
+void steps_free(steps *s) {
+    while (s->count) free(s->list[--s->count].text);
+    free(s->list);
+}
+
+/* Text. ---------------------------------------------------------------------------------------- */
+
+int steps_columns(const arguments *a, int otherwise) { return !screen_of(a).columns || a->cut.all ? 0 : otherwise; }
+
+size_t steps_name(const arguments *a, size_t otherwise) { return steps_columns(a, 1) ? otherwise : 0; }
+
+void steps_json(hd_json *j, const char *key, const steps *s) {
+    json_array(j, key);
+    for (uint32_t i = 0; i < s->count; i++) hd_json_cstr(j, s->list[i].text);
+    hd_json_end(j);
+}

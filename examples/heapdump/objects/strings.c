@@ -1,0 +1,192 @@
+/* heapdump strings: texts that are there several times, of Dart's snapshots and of V8's. */
+
+#include "objects.h"
+
+enum { MAX_TEXT = 60 };          /* of a string, in a list */
+
+/* Whether what the command says can be told of a file. */
+static bool is_dart(const objects *o, const char *what) {
+    if (hd_dump_dart(o->dump)) return true;
+    display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_dump_format(o->dump)->name,
+            what);
+    return false;
+}
+
+/* Strings by their texts. The data of V8's are names. */
+typedef struct string_list {
+    hd_string_table table;
+    hd_string_table *of_dart;    /* owns the rows, */
+    hd_string_row *of_v8;        /* or this does */
+} string_list;
+
+static void string_list_free(string_list *list) {
+    hd_string_table_free(list->of_dart);
+    free(list->of_v8);
+}
+
+/* Objects by their texts; those of one text in order. */
+static int text_before(const void *a, const void *b, void *v8) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    hd_str p = hd_v8_name(v8, x), q = hd_v8_name(v8, y);
+    int order = p.data == q.data ? 0 : hd_str_compare(p, q);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static int string_before(const void *a, const void *b) {
+    const hd_string_row *x = a, *y = b;
+    if (x->wasted != y->wasted) return x->wasted < y->wasted ? 1 : -1;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return hd_str_compare(x->data.text, y->data.text);
+}
+
+enum { V8_UNITS = 1024 };        /* of a string's text that V8 writes, at most */
+
+/* Whether V8 may have cut a text off. */
+static bool may_be_cut(hd_str text) {
+    size_t units = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        units += (c & 0xc0) != 0x80;
+        units += c >= 0xf0;      /* two, of which V8 may have kept one */
+    }
+    return units >= V8_UNITS - 1;
+}
+
+/* Strings of V8; those that were put together of others, or are parts of them, have no text there, nor have those
+   whose text a damaged file has lost. */
+static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
+    uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
+    hd_string_table *t = &list->table;
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
+        if ((!reached || reached[i]) && hd_str_equal(hd_v8_type(v8, i), hd_cstr("string")) && !hd_v8_name_lost(v8, i))
+            all[n++] = i;
+    qsort_r(all, n, sizeof *all, text_before, (void *)(uintptr_t)v8);
+    list->of_v8 = needed(calloc((size_t)n + 1, sizeof *list->of_v8));
+    for (uint32_t i = 0; i < n; i++) {
+        hd_str text = hd_v8_name(v8, all[i]);
+        uint64_t size = hd_graph_object(graph, all[i]).size;
+        hd_string_row *row =
+            &list->of_v8[t->count - (t->count && hd_str_equal(list->of_v8[t->count - 1].data.text, text))];
+        if (!row->objects++) {
+            t->count++;
+            row->data.tag = HD_DART_NAME;
+            row->data.text = text;
+            row->object = all[i];
+            row->cut = may_be_cut(text);
+            largest = 0;
+        }
+        if (size > largest) largest = size;
+        row->bytes += size;
+        row->wasted = row->bytes - largest;
+        t->bytes += size;
+    }
+    for (uint32_t i = 0; i < t->count; i++) t->wasted += list->of_v8[i].cut ? 0 : list->of_v8[i].wasted;
+    t->objects = n;
+    t->rows = list->of_v8;
+    qsort(list->of_v8, t->count, sizeof *list->of_v8, string_before);
+    free(all);
+}
+
+static int find_strings(const arguments *a, const objects *o, string_list *list) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    uint8_t *reached = NULL;
+    hd_total total;
+    hd_error err;
+    hd_status status = HD_OK;
+    memset(list, 0, sizeof *list);
+    if ((!v8 && !is_dart(o, "strings")) || (!a->objects.garbage && !(reached = reach(o->file, o->graph, &total))))
+        return BAD_INPUT;
+    if (v8) v8_strings(v8, o->graph, reached, list);
+    else status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, &list->of_dart, &err);
+    if (list->of_dart) list->table = *list->of_dart;
+    free(reached);
+    return status ? failed(o->file, &err) : DONE;
+}
+
+/* Rows of strings that are there more than once: these come first, but for those that waste nothing. */
+static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
+    uint32_t n = 0;
+    for (*cut = 0; n < table->count && table->rows[n].wasted; n++)
+        if (table->rows[n].cut) *cut += table->rows[n].wasted;
+    return n;
+}
+
+static void put_string(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_string_row *row) {
+    int room = s->columns - o->id_columns - 41;
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    put_value(f, &row->data, a->view.wide ? SIZE_MAX : MAX_TEXT);
+    closed_text(f, &text);
+    put_bytes(out, a, row->wasted, 12);
+    fputc(' ', out), put_bytes(out, a, row->bytes, 12);
+    display(out, " %10llu ", (unsigned long long)row->objects);
+    put_id(out, o, hd_graph_object(o->graph, row->object).id, o->id_columns);
+    display(out, row->cut ? " ? " : "   ");
+    put_within(out, text, !s->columns ? 0 : room > 10 ? room : 10);
+    fputc('\n', out);
+    free(text);
+}
+
+static int strings_text(const arguments *a, const objects *o, FILE *out) {
+    screen s = screen_of(a);
+    string_list list;
+    const hd_string_table *table = &list.table;
+    uint64_t cut;
+    uint32_t rows = rows_for(a, &s, (size_t)a->input.file_count), most = shown_of(a, rows > 3 ? rows - 2 : 20), n, i;
+    if (find_strings(a, o, &list)) return BAD_INPUT;
+    n = repeated(table, &cut);
+    display(out, "%llu %s, %u different, ", (unsigned long long)table->objects,
+            a->objects.garbage ? "strings with garbage" : "live strings", table->count);
+    put_bytes(out, a, table->bytes, 0), display(out, a->view.exact ? " bytes" : "");
+    display(out, "; duplicates waste "), put_bytes(out, a, table->wasted, 0);
+    if (cut) display(out, "\nand "), put_bytes(out, a, cut, 0), display(out, " more if those marked ? are alike");
+    fputc('\n', out);
+    put_style(out, &s, FAINT);
+    display(out, "%12s %12s %10s %*s   text\n", "wasted", "bytes", "objects", o->id_columns, "first id");
+    put_style(out, &s, PLAIN);
+    for (i = 0; i < n && i < most; i++) put_string(out, a, &s, o, &table->rows[i]);
+    put_more(out, n, i);
+    if (n) {
+        char id[24];
+        id_text(o, table->rows[0].object, id);
+        put_next(out, &s, a, "who holds the first", "path", "--id", id, o->file, NULL);
+    }
+    string_list_free(&list);
+    return DONE;
+}
+
+static int strings_json(const arguments *a, const objects *o, hd_json *j) {
+    string_list list;
+    const hd_string_table *table = &list.table;
+    uint64_t cut;
+    uint32_t n;
+    if (find_strings(a, o, &list)) return BAD_INPUT;
+    n = repeated(table, &cut);
+    json_bool(j, "garbage", a->objects.garbage);
+    json_u64(j, "objects", table->objects);
+    json_u64(j, "bytes", table->bytes);
+    json_u64(j, "different", table->count);
+    json_u64(j, "wasted", table->wasted);
+    json_u64(j, "wasted_if_alike", cut);
+    json_u64(j, "repeated", n);
+    json_array(j, "strings");
+    for (uint32_t i = 0; i < n && i < shown_of(a, 20); i++) {
+        const hd_string_row *row = &table->rows[i];
+        json_line(j);
+        json_id(j, o, row->object);
+        json_u64(j, "wasted", row->wasted);
+        json_u64(j, "bytes", row->bytes);
+        json_u64(j, "objects", row->objects);
+        json_bool(j, "cut", row->cut);
+        if (list.of_v8) json_str(j, "text", row->data.text);
+        else json_value(j, &row->data, SIZE_MAX);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    string_list_free(&list);
+    return DONE;
+}
+
+int run_strings(const arguments *a) { return each_graph(a, "files", false, strings_text, strings_json); }

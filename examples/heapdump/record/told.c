@@ -1,0 +1,321 @@
+/* heapdump record: what is said after a run. */
+
+#include "record.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static void put_signal(int number) {
+    static const struct { int number; const char *name; } signals[] = {
+        { SIGHUP, "HUP" }, { SIGINT, "INT" }, { SIGQUIT, "QUIT" }, { SIGILL, "ILL" }, { SIGTRAP, "TRAP" },
+        { SIGABRT, "ABRT" }, { SIGBUS, "BUS" }, { SIGFPE, "FPE" }, { SIGKILL, "KILL" }, { SIGUSR1, "USR1" },
+        { SIGSEGV, "SEGV" }, { SIGUSR2, "USR2" }, { SIGPIPE, "PIPE" }, { SIGALRM, "ALRM" }, { SIGTERM, "TERM" },
+        { SIGXCPU, "XCPU" }, { SIGXFSZ, "XFSZ" }, { SIGSYS, "SYS" }
+    };
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number) {
+            display(stderr, "killed by SIG%s", signals[i].name);
+            return;
+        }
+    display(stderr, "killed by signal %d", number);
+}
+
+static bool is_main(const recording *r, const process *p) { return p->pid == (uint64_t)r->main && !p->later; }
+
+static bool was_killed(const recording *r) { return r->main && r->main_ended && WIFSIGNALED(r->status); }
+
+/* Whether a process wrote over the begin of the region. */
+static bool is_overwritten(const recording *r) {
+    return r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size));
+}
+
+/* Whether tell_unrecorded prints the reason. */
+static bool is_explained(const recording *r, pid_t pid) {
+    for (uint32_t i = 0; i < r->others.count; i++)
+        if (r->others.found[i].pid == pid) return r->others.found[i].why || *r->others.found[i].preload;
+    return false;
+}
+
+static void tell_none(const recording *r) {
+    const char *program = r->a->input.files[0];
+    if (was_killed(r)) {
+        display(stderr, "heapdump: %s was ", program);
+        put_signal(WTERMSIG(r->status));
+        display(stderr, "\n");
+    }
+    if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
+    else if (is_overwritten(r))
+        display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n",
+                program);
+    else if (r->joined && r->others.main_outside) return; /* tell_outside gives the reason */
+    else if (r->joined)
+        display(stderr, "heapdump: %s allocated nothing\n", program);
+    else if (!r->others.late && !is_explained(r, r->main))
+        display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close "
+                "what it did not open?\n", program);
+}
+
+static void tell_process(const recording *r, const process *p) {
+    const hd_recorder_counters *c = &p->state.counters;
+    bool sampled = p->state.sample_bytes != 0;
+    const char *about = sampled ? "about " : "", *block = sampled ? "sampled block" : "block";
+    display(stderr, "heapdump: %s (%llu): peak %s", p->name, (unsigned long long)p->pid, about);
+    put_bytes(stderr, r->a, c->peak_bytes, 0);
+    if (r->region.is_ours && p->state.start_us && p->peak_us > p->state.start_us + 50000)
+        display(stderr, " after %.1f s", (double)(p->peak_us - p->state.start_us) / 1e6);
+    display(stderr, ", at the end %s", about);
+    put_bytes(stderr, r->a, c->live_bytes, 0);
+    display(stderr, " in %llu %s%s", (unsigned long long)c->live_blocks, block, plural(c->live_blocks));
+    if (p->temporary_blocks)
+        display(stderr, "; freed at once: %llu of %llu %s%s", (unsigned long long)p->temporary_blocks,
+                (unsigned long long)c->total_blocks, block, plural(c->total_blocks));
+    if (c->inherited_bytes) {
+        display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);
+        display(stderr, " %s its parent's", c->inherited_bytes == 1 ? "was" : "were");
+    }
+    if (p->state.under_way)
+        display(stderr, "; %u operation%s under way", p->state.under_way,
+                p->state.under_way == 1 ? " was" : "s were");
+    if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
+    display(stderr, "\n");
+    if (c->lost) display(stderr, "heapdump: %s (%llu): %llu block%s could not be recorded: out of memory\n", p->name,
+                         (unsigned long long)p->pid, (unsigned long long)c->lost, plural(c->lost));
+}
+
+static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+
+static uint64_t nanoseconds(const struct rusage *used) {
+    return (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000 +
+           (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000;
+}
+
+/* Processor time of a process that lives, and of those that it waited for. */
+static uint64_t nanoseconds_so_far(uint64_t pid) {
+    char path[64], text[1024];
+    unsigned long long user, system, waited_user, waited_system;
+    const char *end;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+    f = fopen(path, "re");
+    n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    end = strrchr(text, ')');    /* a program may be called anything */
+    if (!end || sscanf(end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu", &user, &system,
+                       &waited_user, &waited_system) != 4)
+        return 0;
+    return (user + system + waited_user + waited_system) * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+/* --stats: what recording cost, of all processes together. */
+static void tell_cost(const recording *r) {
+    struct stat st;
+    uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
+    struct rusage used, own;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorded *s = &r->processes[i]->state;
+        for (int k = 0; k < 8; k++) notes[k] += s->notes[k];
+        blocks += s->counters.total_blocks, live += s->counters.live_blocks;
+        lost += s->counters.lost, ignored += s->counters.ignored, contexts += s->contexts;
+    }
+    getrusage(RUSAGE_CHILDREN, &used);
+    getrusage(RUSAGE_SELF, &own);
+    cpu = nanoseconds(&used);   /* without the process that names frames: it is waited for later */
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->processes[i]->later && (r->stopped || !r->main_ended))
+            cpu += nanoseconds_so_far(r->processes[i]->pid);
+    each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
+    hooks = each * notes[JOIN_CALLS];
+    display(stderr, "heapdump: what recording cost:\n");
+    if (!notes[JOIN_TIMED]) display(stderr, "  hooks    too few calls to time any\n");
+    else
+        display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing "
+                "one in 64, at random\n",
+                (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
+                (unsigned long long)each);
+    display(stderr, "  %-8s %llu, %llu live, %llu lost for want of memory, %llu calls from inside the recorder\n",
+            r->a->record.sample_bytes ? "sampled" : "blocks", (unsigned long long)blocks, (unsigned long long)live,
+            (unsigned long long)lost, (unsigned long long)ignored);
+    display(stderr, "  stacks   %llu of %.1f frames each: %.1f %% of these known from the stack before, %llu unwind "
+            "rules read, %llu stacks left to libunwind\n", (unsigned long long)notes[JOIN_STACKS],
+            share(notes[JOIN_FRAMES], notes[JOIN_STACKS]) / 100, share(notes[JOIN_SHADOWED], notes[JOIN_FRAMES]),
+            (unsigned long long)notes[JOIN_RULES], (unsigned long long)notes[JOIN_DECLINED]);
+    display(stderr, "  contexts %llu\n", (unsigned long long)contexts);
+    display(stderr, "  memory   ");
+    put_bytes(stderr, r->a, fstat(r->region.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512, 0);
+    display(stderr, " of the region\n  heapdump %.0f ms of processor time of its own, ",
+            (double)(nanoseconds(&own) + symbols_child_nanoseconds(&r->names)) / 1e6);
+    put_bytes(stderr, r->a, (uint64_t)own.ru_maxrss * 1024, 0), display(stderr, " of memory\n");
+}
+
+enum { NAMED = 5 };
+
+/* Processes whose LD_PRELOAD left out the recorder, and what helps. Returns how many others there are. */
+static uint32_t tell_displaced(const unrecorded *u) {
+    uint32_t others = 0, displaced = 0;
+    for (uint32_t i = 0; i < u->count; i++) {
+        const char *preload = u->found[i].preload;
+        if (!*preload) others++;
+        else if (displaced++ < NAMED)
+            display(stderr,
+                    "heapdump: %s (%ld) was not recorded: it was started with LD_PRELOAD=%s, without the recorder; "
+                    "let its wrapper keep that: LD_PRELOAD=$LD_PRELOAD:%s\n",
+                    u->found[i].name, (long)u->found[i].pid, preload, preload);
+    }
+    return others;
+}
+
+/* Blocks that were recorded of such a process. */
+static uint64_t blocks_seen(const recording *r, const struct outside *o) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        const process *p = r->processes[i];
+        if (p->pid == (uint64_t)o->pid && p->state.start_us == o->start_us) return p->state.counters.total_blocks;
+    }
+    return 0;
+}
+
+/* Whether its malloc hides allocations. One that calls the recorder's hides none. A few blocks may come from
+   functions that its allocator lacks, such as pvalloc. */
+static bool is_hidden(const recording *r, const struct outside *o) {
+    enum { FEW = 64 };
+    return !o->is_told && blocks_seen(r, o) < FEW;
+}
+
+static void tell_linked(const recording *r, const struct outside *o) {
+    uint64_t blocks = blocks_seen(r, o);
+    if (!blocks)
+        display(stderr, "heapdump: %s (%ld): its allocations were not recorded: it has a malloc of its own linked "
+                "in\n", o->name, (long)o->pid);
+    else
+        display(stderr, "heapdump: %s (%ld) has a malloc of its own linked in, which may hide allocations: %llu "
+                "block%s recorded\n", o->name, (long)o->pid, (unsigned long long)blocks,
+                blocks == 1 ? " was" : "s were");
+}
+
+void tell_hidden(recording *r) {
+    enum { AFTER_US = 1000000 };
+    struct outside *o = r->others.outside; /* the program joined first */
+    if (!r->others.outside_count || o->pid != r->main || strcmp(o->allocator, ".") || o->is_told ||
+        now_us() - o->start_us < AFTER_US || blocks_seen(r, o))
+        return;
+    o->is_told = true;
+    display(stderr, "heapdump: %s (%ld) has a malloc of its own linked in: none of its allocations has been "
+            "recorded\n", o->name, (long)o->pid);
+}
+
+/* Processes that joined, and allocate by another malloc than the recorder's. */
+static void tell_outside(const recording *r) {
+    const unrecorded *u = &r->others;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < u->outside_count; i++) {
+        const struct outside *o = &u->outside[i];
+        if (!is_hidden(r, o) || count++ >= NAMED) continue;
+        if (!strcmp(o->allocator, ".")) tell_linked(r, o);
+        else
+            display(stderr, "heapdump: %s (%ld): its allocations were not recorded: %s comes before the recorder in "
+                    "its LD_PRELOAD; let its wrapper append it: LD_PRELOAD=$LD_PRELOAD:%s\n", o->name, (long)o->pid,
+                    o->allocator, o->allocator);
+    }
+    if (count > NAMED)
+        display(stderr, "heapdump: %u more process%s another malloc than the recorder's\n", count - NAMED,
+                count - NAMED == 1 ? " has" : "es have");
+}
+
+/* Processes that were seen and never recorded: how many, who, and why. */
+static void tell_unrecorded(const recording *r) {
+    const unrecorded *u = &r->others;
+    uint32_t others = tell_displaced(u), named = 0;
+    tell_outside(r);
+    if (r->crowded)
+        display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open "
+                "(ulimit -n)\n",
+                r->crowded, r->crowded == 1 ? " could" : "s could");
+    if (u->late)
+        display(stderr, "heapdump: %u program%s not recorded, %s among them: heapdump did not answer in time (was it "
+                "stopped?)\n", u->late, u->late == 1 ? " was" : "s were", u->late_name);
+    if (!others) return;
+    display(stderr, "heapdump: %u %s not recorded:", others, others == 1 ? "process was" : "processes were");
+    for (uint32_t i = 0; i < u->count && named < NAMED; i++) {
+        const struct found *f = &u->found[i];
+        if (*f->preload) continue;
+        display(stderr, "%s %s (%ld): %s", named++ ? ";" : "", f->name, (long)f->pid,
+                f->why ? f->why : "the reason is unknown");
+    }
+    display(stderr, others > NAMED ? "; ...\n" : "\n");
+}
+
+/* Whether something was recorded that cannot be read. */
+bool is_spoiled(const recording *r) {
+    if (is_overwritten(r)) return true;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->processes[i]->spoiled) return true;
+    return false;
+}
+
+static bool has_live(const recording *r) {
+    for (size_t i = 0; i < r->file.count; i++)
+        if (r->file.heaps[i].heap.kind == HD_HEAP_LIVE) return true;
+    return r->a->record.format != NULL;
+}
+
+/* Whether to look at the peak: the file has it, and less than half of it is live at the end. */
+static bool peak_is_more(const recording *r) {
+    const hd_recorder_counters *most = NULL;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorder_counters *c = &r->processes[i]->state.counters;
+        if (!most || c->peak_bytes > most->peak_bytes) most = c;
+    }
+    for (size_t i = 0; i < r->file.count && most; i++)
+        if (r->file.heaps[i].heap.kind == HD_HEAP_PEAK) return most->peak_bytes / 2 > most->live_bytes;
+    return false;
+}
+
+/* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
+void tell_recorded(const recording *r, int status) {
+    uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hd_recorder_counters *c = &r->processes[i]->state.counters;
+        any |= c->total_blocks != 0;
+        if (c->peak_bytes > most) most = c->peak_bytes;
+    }
+    if (!any) {
+        tell_none(r);
+        tell_unrecorded(r);
+        return;
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        const process *p = r->processes[i];
+        if (!p->state.counters.total_blocks) continue;
+        if (is_main(r, p) || (p->state.counters.peak_bytes >= most / 20 && shown < 8)) {
+            tell_process(r, p);
+            shown++;
+        } else {
+            processes++;
+            bytes += p->state.counters.peak_bytes;
+        }
+    }
+    if (processes) {
+        display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak "
+                                       : "heapdump: and %llu more processes, their peaks ",
+                (unsigned long long)processes);
+        put_bytes(stderr, r->a, bytes, 0);
+        display(stderr, processes == 1 ? "\n" : " together\n");
+    }
+    if (r->refused)
+        display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused,
+                r->refused == 1 ? " was" : "s were", r->refused_name);
+    tell_unrecorded(r);
+    resident_told(r);
+    if (r->a->record.stats) tell_cost(r);
+    if (status) return;
+    if (!r->file.count && is_spoiled(r))
+        display(stderr, "heapdump: what was recorded cannot be read, and nothing is written\n");
+    else if (!r->file.count && !r->a->record.format)
+        display(stderr, "heapdump: the program ended before any moment that --at asks for: nothing is written\n");
+    else
+        display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
+                has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);
+}

@@ -1,0 +1,68 @@
+/* The formats that the tool knows: its own, which main registers, and the library's. */
+
+#include "shell.h"
+
+const hd_format *own_formats;
+size_t own_format_count;
+
+const hd_format *format_at(size_t index) {
+    return index < own_format_count ? &own_formats[index] : hd_format_at(index - own_format_count);
+}
+
+const hd_format *format_named(const char *name) {
+    const hd_format *format;
+    for (size_t i = 0; (format = format_at(i)) && strcmp(format->name, name); i++) {}
+    return format;
+}
+
+/* Traces and profiles of MemProf can be written in several ways, each with a name. */
+static const struct {
+    const char *name;
+    const hd_format *format;
+    uint32_t is;
+    const char *listed;          /* the format's name in a list of what --to takes; NULL: that has not this way */
+} ways[] = { { "heaps_v2", &hd_format_chrome, FORMAT_SELF_SIZES, "chrome, heaps_v2" },
+             { "memprof-raw", &hd_format_memprof, HD_FORMAT_BINARY | FORMAT_RAW, "memprof-raw" },
+             { "memprof-rfc", &hd_format_memprof_index, HD_FORMAT_BINARY | FORMAT_RFC, NULL } };
+enum { WAYS = sizeof ways / sizeof *ways };
+
+written_as format_written(const char *name) {
+    const hd_format *format = format_named(name);
+    for (size_t i = 0; i < WAYS; i++)
+        if (!strcmp(name, ways[i].name)) return (written_as){ ways[i].format, ways[i].is };
+    return (written_as){ format, format ? format->is : 0 };
+}
+
+bool format_is(const char *name, uint32_t flags) { return name && format_written(name).is & flags; }
+
+bool format_begins(const uint8_t *first, size_t size, uint32_t flags) {
+    const hd_format *format;
+    for (size_t i = 0; (format = format_at(i)); i++)
+        if (format->is & flags && format->detect && format->detect(first, size) > 0) return true;
+    return false;
+}
+
+bool format_is_read(const char *name) {
+    const hd_format *format = format_named(name);
+    return format && format->read;
+}
+
+void formats_help(FILE *out) {
+    const hd_format *format;
+    for (size_t i = 0; (format = format_at(i)); i++)
+        if (format->read) display(out, format->title ? "%-15s %s\n" : "%s\n", format->name, format->title);
+}
+
+const char *formats_written(void) {
+    static char text[256];
+    const hd_format *format;
+    size_t n = 0;
+    for (size_t i = 0; (format = format_at(i)) && n < sizeof text; i++) {
+        const char *name = format->name;
+        if (!format->write && !format->write_heaps && !format->write_graph) continue;
+        for (size_t k = 0; k < WAYS; k++)
+            if (ways[k].format == format && ways[k].listed) name = ways[k].listed;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", name);
+    }
+    return text;
+}

@@ -1,0 +1,47 @@
+/* Ends the process that finds names where it is out of memory: libdw does not look. */
+
+#include "symbols.h"
+
+#include <dlfcn.h>
+
+/* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
+   information that is not there. So in the child process that it works in, allocations that fail end the process, but
+   for sizes that only damaged files ask for. These functions come before those of libc, and of what is preloaded, and
+   hand on to the next. Sanitizers bring their own. */
+#ifndef SYMBOLS_SANITIZED
+#define SYMBOLS_ALLOCATION_MAX (1u << 30)
+
+static void *symbols_allocated(void *memory, size_t count, size_t size) {
+    if (memory || !symbols_is_child || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
+    return needed(NULL);
+}
+
+/* NULL as well to what dlsym itself allocates, which it can do without. */
+static void *symbols_next(const char *name) {
+    static __thread bool looking;
+    void *next;
+    if (looking) return NULL;
+    looking = true;
+    next = dlsym(RTLD_NEXT, name);
+    looking = false;
+    return next;
+}
+
+void *malloc(size_t size) {
+    static void *(*next)(size_t);
+    if (!next) *(void **)&next = symbols_next("malloc");
+    return symbols_allocated(next ? next(size) : NULL, 1, size);
+}
+
+void *calloc(size_t count, size_t size) {
+    static void *(*next)(size_t, size_t);
+    if (!next) *(void **)&next = symbols_next("calloc");
+    return symbols_allocated(next ? next(count, size) : NULL, count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    static void *(*next)(void *, size_t);
+    if (!next) *(void **)&next = symbols_next("realloc");
+    return symbols_allocated(next ? next(memory, size) : NULL, 1, size);
+}
+#endif

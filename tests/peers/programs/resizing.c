@@ -1,0 +1,41 @@
+/* Threads that do nothing but reallocate a block each, until standard input ends: `resizing THREADS [still]`. `still`:
+   they keep the blocks that they begin with. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SMALL = 1000, LARGE = 3000000, MORE = 2 }; /* every other thread has a large one; they grow by half */
+
+static bool still;
+static int ready;
+
+static __attribute__((noinline)) void *resized(void *p, size_t n) {
+    void *volatile q = realloc(p, n);
+    if (!q) abort();
+    return q;
+}
+
+static void *work(void *user) {
+    size_t own = (size_t)user % MORE ? LARGE : SMALL;
+    void *p = resized(NULL, own);
+    __atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
+    for (unsigned i = 1; !still; i++) p = resized(p, own + (i & 1) * own / 2);
+    pause();
+    return p;
+}
+
+int main(int argc, char **argv) {
+    int threads = argc > 1 ? atoi(argv[1]) : 1;
+    char line[64];
+    still = argc > 2 && !strcmp(argv[2], "still");
+    for (int i = 0; i < threads; i++) {
+        pthread_t t;
+        pthread_create(&t, NULL, work, (void *)(size_t)(i + 1));
+    }
+    while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < threads) usleep(1000);
+    if (write(1, "ready\n", 6) != 6) return 1;
+    while (read(0, line, sizeof line) > 0) {}
+    _exit(0);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Fragmentation: whose blocks keep which pages. A program that frees nine of ten in a known pattern, by its own list of
+# addresses; redis after random deletes, by the list of a preloaded tally and by /proc/PID/pagemap.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must gcc libc6-dev python3 jq
+sources=$PWD/tests/peers work=$PWD/build/peers/pages
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+cat > planted.c <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+enum { N = 50000, SIZE = 240, LARGE = 5000000 };
+static void *kept[N];
+static void say(const char *site, void *p, size_t size) {
+    char line[80];
+    if (write(3, line, (size_t)sprintf(line, "%s %p %zu\n", site, p, size)) < 0) _exit(9);
+}
+__attribute__((noipa)) static void *cache_entry(void) { return memset(malloc(SIZE), 1, SIZE); }
+__attribute__((noipa)) static void *scratch(void) { return memset(malloc(SIZE), 1, SIZE); }
+__attribute__((noipa)) static void *table(void) { return memset(malloc(LARGE), 1, LARGE); }
+__attribute__((noipa)) static void *page_of_its_own(void) { return memset(aligned_alloc(4096, 4096), 1, 4096); }
+__attribute__((noipa)) static void *nothing(void) { return malloc(0); }
+int main(void) {
+    char c;
+    void *large, *small;
+    for (int i = 0; i < N; i++) kept[i] = i % 10 ? scratch() : cache_entry();
+    for (int i = 0; i < N; i++) if (i % 10 && i != 25001) free(kept[i]);
+    for (int i = 0; i < N; i += 10) say("cache_entry", kept[i], SIZE);
+    say("scratch", kept[25001], SIZE);
+    say("table", large = table(), LARGE);
+    for (int i = 0; i < 10; i++) say("page_of_its_own", page_of_its_own(), 4096);
+    say("nothing", small = nothing(), 0);
+    close(3);
+    return read(0, &c, 1) != 0;
+}
+C
+gcc -g -O1 planted.c -o planted
+mkfifo stay list
+# runs NAME OPTIONS...: recorded until `stay` is closed, its list in NAME.list
+runs() {
+  local name=$1
+  shift
+  "$tool" record "$@" --children no --keep "$name.region" -o "$name.json" -- sh -c 'exec ./planted 3> list' < stay > /dev/null 2> err & recording=$!
+  exec 5> stay
+  cat list > "$name.list"
+}
+ends() { exec 5>&-; wait $recording; }
+told() { "$tool" pages --json "$@" | python3 "$sources/lib/pages.py" told; }
+counted() { python3 "$sources/lib/pages.py" list "$@"; }
+
+runs planted --blocks
+pid=$(pgrep -P $recording -x planted)
+check "nine of ten freed: of the process that runs, each site's pages, by its list" "$(counted planted.list 4096)" "$(told --page-size 4096 $pid)"
+check "... by the file that the recording writes" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
+for size in 64 65536 2097152; do
+  check "... pages of $size bytes" "$(counted planted.list $size)" "$(told --page-size $size planted.region)"
+done
+check "... survivors keep a page each 2560 bytes: 5000 keep 3125, ten times what they hold" "5000 1200000 true" \
+  "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "cache_entry")][0] | "\(.blocks) \(.bytes) \(.pages >= 3125 and .pages <= 3127)"')"
+check "... what fills its page is alone on it" "10 10" \
+  "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "page_of_its_own")][0] | "\(.pages) \(.pages_alone)"')"
+ends
+check "... and when it is dead, what is in the file of --keep" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
+check "as text: the largest first" "cache_entry table" "$("$tool" pages --page-size 4096 planted.region | awk '$NF ~ /cache_entry|table/ { print $NF }' | sort | paste -sd ' ')"
+check "... as rows" "6 function" "$("$tool" pages --csv planted.region | tee rows.csv | wc -l) $(head -n 1 rows.csv | cut -d, -f5)"
+check "--by type: the program is one site" "planted" "$("$tool" pages --json --by type planted.region | jq -r '.processes[0].sites[].type')"
+check "--by stack: its callers too" "main cache_entry" "$("$tool" pages --json --by stack --top 20 planted.region |
+  jq -r '.processes[0].sites[].stack | select(.[-1] | startswith("cache_entry")) | map(split(" (")[0])[-2:] | join(" ")')"
+check "--top 1" 1 "$("$tool" pages --json --top 1 planted.region | jq '.processes[0].sites | length')"
+
+# As a picture.
+if "$tool" report --pages planted.region -o planted.html planted.json 2> err; then
+  sed -n '/<script type="application\/json"/,$p' planted.html | sed '1s/.*<script[^>]*>//; $s/<\/script>$//' > page.json
+  "$tool" pages --json planted.region > pages.json
+  check "the report's map: all pages, and their bytes, in few cells" "true true true" \
+    "$(jq -r --slurpfile p pages.json '.pages[0] | "\((.count | add) == $p[0].processes[0].pages) \((.filled | add) == $p[0].processes[0].used_bytes) \(.count | length | . > 2000 and . <= 4096)"' page.json)"
+  if need chromium; then
+    PYTHONPATH=$sources/lib python3 - > shown << 'P'
+import os
+from browser import Browser
+with Browser(os.getcwd()) as b:
+    b.open('file://' + os.path.abspath('planted.html'))
+    print(b.run("""(() => {
+        const map = document.getElementById("pages-map"), cells = [...map.children].reduce((n, e) => n + +e.getAttribute("width"), 0);
+        map.scrollIntoView();
+        const box = map.getBoundingClientRect();
+        map.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 3, clientY: box.top + 3 }));
+        const data = JSON.parse(document.getElementById("data").textContent).pages[0];
+        return [cells === data.count.length, document.getElementById("pages-detail").textContent.startsWith("from " + data.at[0] + ": "),
+                document.querySelectorAll("#keepers tbody tr").length, document.querySelectorAll("#pages-legend li").length].join(" ");
+    })()"""), len(b.said), len(b.asked))
+P
+    check "... in a browser: a cell each, where it is told on pointing at it, sites, a legend; no error, no network" "true true 5 10 0 1" "$(cat shown)"
+  else
+    echo "SKIP: chromium cannot be installed here"
+  fi
+else
+  check "a report without its library says so" 1 "$(grep -c node-d3 err)"
+fi
+check "objects have no such map" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'goes with heaps' err)"
+
+# What cannot say it.
+check "a trace does not say where blocks are" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not say where blocks are' err)"
+runs bare
+check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record --blocks' err)"
+ends
+runs raw --format memprof-raw
+check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording -x planted))"
+ends
+"$tool" record --blocks --keep many.region -o many.json -- bash -c 'for i in {1..11}; do bash -c :; done; true' > /dev/null 2> err
+check "many processes: those with most live first, ten of them as text" "true 10 1" \
+  "$("$tool" pages --json many.region | jq '[.processes[].bytes] | length > 10 and . == (sort | reverse)') $(
+     "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes, which have less live: .* (--all)' many.txt)"
+check "... no list begins with a comma" 0 "$(grep -c 'full they are:,' many.txt)"
+check "a process that nobody records" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
+check "a sample has no pages" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
+check "pages of an odd size" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
+check "a region cut short" 1 "$(head -c 100000 planted.region > cut.region; status "$tool" pages cut.region)"
+
+# redis after random deletes.
+if need redis-server redis-tools; then
+  gcc -w -O1 -fPIC -shared "$sources/programs/tally.c" -o tally.so -ldl -lpthread
+  head -c $((4096 * 64)) /dev/zero > redis.tally
+  truncate -s $((16 << 22)) redis.blocks
+  TALLY="$work/redis.tally" TALLY_BLOCKS="$work/redis.blocks" LD_PRELOAD="$work/tally.so" "$tool" record --blocks -o redis.json -- \
+    /usr/bin/redis-server --port 0 --unixsocket "$work/redis" --dir "$work" --save '' --activedefrag no > out 2> err & recording=$!
+  cli() { redis-cli -s "$work/redis" "$@"; }
+  until [ "$(cli ping 2> /dev/null)" = PONG ]; do sleep 0.05; done
+  python3 -c 'import random
+r = random.Random(3)
+n = '"${FULL:+500000}"' 0 or 40000
+for i in range(n): print(f"SET key:{i} {chr(97 + i % 26) * r.randrange(20, 300)}")
+for i in range(n):
+    if r.random() < 0.9: print(f"DEL key:{i}")' > commands
+  cli < commands > replies
+  pid=$(pgrep -P $recording redis-server)
+  python3 "$sources/lib/pages.py" redis "$tool" $pid redis.blocks > found || true
+  read -r missing there all < <(sed -n 2p found)
+  check "redis after nine of ten keys were deleted at random: its pages, by a tally's list of blocks" same "$(head -n 1 found)"
+  check "... pagemap: each of the pages that a block smaller than a page is on is there ($there resident of $all that hold a block)" 0 "$missing"
+  "$tool" pages $pid > redis.txt
+  check "... a screen that says who keeps them" 1 "$(grep -c '^redis-server ([0-9]*): .* live in [0-9]* blocks keep ' redis.txt)"
+  head -n 6 redis.txt
+  cli shutdown nosave
+  wait $recording
+else
+  echo "SKIP: redis: Debian's redis-server cannot be installed"
+fi
+exit $failed

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# The page of `heapdump report` in Debian's chromium, opened from a file: what it shows beside what top, classes and
+# path say; search, zoom, bottom-up, axes by keyboard; names that look like markup; both themes; how long it takes to
+# filter 100,000 nodes. PICTURE=$PWD/examples/heapdump/report/report.png makes the picture that is kept there.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+root=$PWD
+work=$root/build/peers/report
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+must python3 gcc binutils libc6-dev
+
+# Without the library the tool has an empty page.
+mkdir -p bare/tool && : > bare/report.html
+(cd bare && ld -r -b binary -z noexecstack -o tool/report_page.o report.html)
+gcc $(find "$root/build/tool" -name '*.o' ! -name report_page.o) bare/tool/report_page.o -o bare/heapdump \
+  -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
+cp "$root/tests/data/memprof-19.raw" .
+check "without the library: one line that says what to install, no page" \
+  "1 1 node-d3-hierarchy node-d3-selection no" \
+  "$(status bare/heapdump report -o none.html memprof-19.raw) $(wc -l < err) $(grep -o 'node-d3-[a-z]*' err | paste -sd ' ') $([ -e none.html ] && echo yes || echo no)"
+[ -s "$root/build/report.html" ] || skip "the tool was built without D3: Debian's node-d3-hierarchy and node-d3-selection"
+
+python3 "$root/tests/peers/lib/report.py" inputs "$until_dumps"
+REPORT_DUMPS=1 "$tool" record --at peak,exit,every=0.2 -o many.json -- /usr/bin/python3 many.py 2> err
+for i in 1 2; do "$tool" record --sample 20k -o sampled$i.json -- /usr/bin/python3 many.py 2> err; done
+for name in many large evil; do "$tool" report -o $name.html $name.json; done
+for name in deep wide; do "$tool" report -o $name.html $name.folded; done
+"$tool" report -o raw.html memprof-19.raw
+"$tool" report -o both.html evil.json evil2.json
+"$tool" report -o sampled.html sampled1.json sampled2.json
+"$tool" report --entries 200 -o cut.html large.json
+for name in graph alike unlike; do "$tool" report -o $name.html $name.heapsnapshot; done
+"$tool" report -o graphs.html graph.heapsnapshot graph2.heapsnapshot
+"$tool" report -o node.html "$root/tests/data/node-small.heapsnapshot"
+cp "$root/tests/data/node-small.heapsnapshot" node.heapsnapshot
+check "a page goes to a file or to standard output" 0 "$("$tool" report evil.json > stdout.html; status cmp stdout.html evil.html)"
+check "equal bytes" 0 "$("$tool" report -o again.html large.json; status cmp again.html large.html)"
+check "no half page: of one that is larger than a file may be nothing is there, and why" \
+  "1 heapdump: cannot write half.html: File too large no" \
+  "$(ulimit -f 16; status "$tool" report -o half.html large.json) $(cat err) $([ -e half.html ] && echo yes || echo no)"
+check "of one that cannot be written, why" "1 heapdump: standard output: No space left on device" \
+  "$("$tool" report large.json > /dev/full 2> err; echo $?) $(cat err)"
+check "a terminal gets no page" "heapdump: report writes a page, which is for a browser: -o report.html; see heapdump help report" \
+  "$(script -qec "'$tool' report evil.json" /dev/null < /dev/null | tr -d '\r')"
+check "heaps and objects have a page each" \
+  "1 heapdump: one of the files says who allocated, the other one who holds: a page each" \
+  "$(status "$tool" report evil.json graph.heapsnapshot) $(cat err)"
+
+# What the picture is of: a server that caches and does not forget enough.
+if [ -n "${PICTURE:-}" ]; then
+  command -v node > /dev/null || must nodejs
+  cat > server.js <<'END'
+const zlib = require("zlib"), crypto = require("crypto"), kept = [], cache = new Map();
+let n = 0;
+setInterval(() => {
+  for (let i = 0; i < 40; i++) kept.push(Buffer.alloc(3000 + 50 * i, i));
+  for (let i = 0; i < 15; i++) cache.set(n * 100 + i, zlib.deflateSync(crypto.randomBytes(9000)));
+  if (n % 9 === 8) kept.splice(0, kept.length * 0.6);
+  if (++n === 40) process.kill(process.pid, "SIGKILL");
+}, 50);
+END
+  { "$tool" record --at peak,exit,every=0.15 -o server.json -- node server.js || :; } 2> err
+  "$tool" report -o picture.html server.json
+fi
+
+need chromium || skip "chromium cannot be installed here"
+python3 "$root/tests/peers/lib/report.py" browse "$tool" ${PICTURE:+"$PICTURE"} || failed=1
+exit $failed

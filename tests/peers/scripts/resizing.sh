@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A block that is being reallocated is in each heap, once: with its old size or its new one.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must gcc libc6-dev jq
+made build/heapdump build/libheapdump_record.so
+work=$PWD/build/peers/resizing
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/resizing.c" -o resizing -lpthread
+
+# begin THREADS [still]: records the program, whose standard input is open until the descriptor 7 is closed, once all
+# threads have their block.
+begin() {
+  rm -f go ready $out && mkfifo go && : > ready
+  exec 7<> go
+  "$tool" record --bytes -o $out $options -- ./resizing "$@" < go > ready 2> err 7>&- & recording=$!
+  until grep -q ready ready; do kill -0 $recording; done
+  program=$(pgrep -P $recording -x resizing)
+}
+finish() {
+  exec 7>&-
+  wait $recording 2> /dev/null || :
+}
+# The live heap of a file, the last one of several: bytes and blocks.
+heap() {
+  "$tool" info --json "$1" | jq -r '[.files[0].heaps[] | select(.kind == "live")] | last | "\(.bytes) \(.blocks)"'
+}
+# wrong FILE: what is wrong with its live heap. Each block has what it began with, or half as much again.
+wrong() {
+  echo "$(heap "$1") $base" | awk -v threads=$threads '{
+    small = int((threads + 0) / 2); large = threads - small; more = $1 - $3
+    if ($2 != $4) printf " %d blocks for %d;", $2, $4
+    if (more < 0 || more % 500 || int(more / 1500000) > large || more % 1500000 / 500 > small)
+      printf " %d bytes, %d at first;", $1, $3 }'
+}
+each=5; [ -z "${FULL-}" ] || each=50
+for options in "" "--ages"; do
+  out=out.json; [ -z "$options" ] || out=out.csv
+  for threads in 1 4; do
+    begin $threads still
+    until "$tool" snapshot -o still-$out $program > said 2>&1; do kill -0 $recording; done
+    base=$(heap still-$out)
+    finish
+    found=
+    if [ -z "$options" ]; then # ages are read block by block, while the program goes on
+      begin $threads
+      for i in $(seq $((each * 4))); do
+        until "$tool" snapshot -o now-$out $program > said 2>&1; do kill -0 $recording; done
+        found="$found$(wrong now-$out)"
+      done
+      finish
+      check "$((each * 4)) snapshots of $threads threads${options:+, $options}: each block is there once" "" "$found"
+    fi
+    found=
+    for i in $(seq $each); do
+      begin $threads
+      until timeout 30 "$tool" stop $program > said 2>&1; do kill -0 $recording; done
+      until grep -q 'next:' err; do kill -0 $recording; done
+      found="$found$(wrong $out)"
+      finish
+    done
+    check "$each stops of $threads threads${options:+, $options}: each block is there once" "" "$found"
+  done
+done
+exit $failed

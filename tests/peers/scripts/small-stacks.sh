@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Whoever allocates on a small stack, or is about to be cancelled, does not notice that he is recorded.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must gcc libc6-dev libstdc++6
+[ "$(uname -m)" = x86_64 ] || skip "elsewhere libunwind follows stacks, on the stack of whoever allocates"
+sources=$PWD/tests/peers/programs
+work=$PWD/build/peers/small-stacks
+rm -rf "$work" && mkdir -p "$work/tmp" && cd "$work"
+export TMPDIR=$work/tmp
+ulimit -c 0
+rec() { status timeout -s KILL 60 "$tool" record "$@"; }
+
+# A program of which lazy binding takes no stack: that takes more than all the rest.
+gcc -w -g -O1 -fno-builtin "$sources"/stack_added.c -o added -Wl,-z,now -lpthread
+gcc -w -g -O1 -fno-builtin "$sources"/stack_small.c -o small
+gcc -w -g -O1 -fno-builtin "$sources"/cancel.c -o cancel -lpthread
+
+# How far down the stack of a thread is used, from its beginning, where its thread-local variables are.
+used() { set -- $(./added scan stack.bin); echo $(($1 + $2)); }
+# added WHAT ARGS...: WHAT recorded with ARGS takes at most 1 KiB more than by itself
+added() {
+  local what=$1 plain more; shift
+  ./added $what stack.bin
+  plain=$(used)
+  if [ "$(rec "$@" -o added.json -- ./added $what stack.bin)" != 0 ]; then fail "$what, recorded $*"; cat err; return; fi
+  more=$(($(used) - plain))
+  if [ $more -le 1024 ]; then pass "$what, recorded $*: $more bytes of stack"
+  else fail "$what, recorded $*: $more bytes of stack, at most 1024 expected"; fi
+}
+for mode in "--at exit" "--sample 1" "--format memprof-raw" "--format memprof-rfc" "--at peak" "--at signal" "--stats"; do
+  for what in first once many foreign exit; do added $what $mode; done
+done
+added due --at every=0.001
+added peak --at peak
+added peak --format memprof-raw
+added signal --at signal
+added _exit --at exit
+added new --at exit
+rec --min-bytes 1 -o foreign.json -- ./added foreign stack.bin > /dev/null
+check "a stack that our own rules do not hold is whole" "run call foreign leave" \
+  "$("$tool" tree --frames all --min-share 0.9 --bytes foreign.json | awk '{ print $4 }' | grep -x 'run\|call\|foreign\|leave' | xargs)"
+
+for at in exit peak every=0.01 signal; do
+  check "a handler on an alternate stack of 8 KiB, --at $at" 3 "$(rec --at $at -o small.json -- ./small)"
+done
+check "a thread that is cancelled goes on until its dump is written" 3 "$(rec --at exit,every=0.001 -o due.json -- ./cancel due)"
+check "what it wrote is whole" yes "$("$tool" info --strict due.json | grep -q ' malloc ' && echo yes)"
+check "a thread that is cancelled leaves raw profiles whole" 3 \
+  "$(rec --format memprof-raw -o due.memprofraw -- ./cancel due)"
+check "a thread that is cancelled ends the process" 3 "$(rec -o exit.json -- ./cancel exit)"
+check "what it wrote then is whole" yes "$("$tool" info --strict exit.json | grep -q ' malloc ' && echo yes)"
+exit $failed

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# heapdump suspects on V8 snapshots whose answer is known: suspects_graph.py
+# makes each, and checks figures and paths; suspects_spread.py those whose growth is spread over many objects, and
+# suspects_by_class.py classes, lists and words.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must python3
+work=$PWD/build/peers/suspects-graph
+rm -rf "$work" && mkdir -p "$work"
+root=$PWD peers=$PWD/tests/peers/lib
+cd "$work"
+PYTHONDONTWRITEBYTECODE=1 python3 "$peers/suspects_graph.py" "$tool" || failed=1
+PYTHONDONTWRITEBYTECODE=1 python3 "$peers/suspects_spread.py" "$tool" || failed=1
+PYTHONDONTWRITEBYTECODE=1 python3 "$peers/suspects_by_class.py" "$tool" "$root" || failed=1
+exit $failed

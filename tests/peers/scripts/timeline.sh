@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# A time line: its file can be read at any moment, also when heapdump was killed; grown, it is thinned, the older the
+# more; the trace viewer takes it, grown or not. Of an hour at a dump a second that nobody waits for (hour.c) a tenth;
+# FULL=1: all.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must gcc jq sqlite3 python3
+source=$PWD/tests/peers work=$PWD/build/peers/timeline
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+dumps=360
+[ -z "${FULL:-}" ] || dumps=3600
+gcc -shared -fPIC -O1 "$source/programs/hour.c" -o hour.so
+lease="import fcntl, os; fcntl.fcntl(os.open('lease', os.O_RDWR | os.O_CREAT), fcntl.F_SETLEASE, fcntl.F_WRLCK)"
+if python3 -c "$lease" 2> /dev/null; then export HALVES=1; else echo "SKIP: writes in two halves: this file system has no leases, by which readers wait"; fi
+{ echo 'create table t(a integer primary key, b, c); create index i on t(b);'
+  for i in $(seq 10); do
+    echo "with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+      insert into t(b, c) select 'name ' || (i * 7919 % 5000), randomblob(20) from n;
+      select count(*) from (select b from t order by c limit 100);"
+  done
+  echo 'delete from t where a % 3;'
+} > load.sql
+
+# start FILE [OPTIONS]: records SQLite, which works until it is killed.
+start() {
+  mkfifo load && { while cat load.sql; do :; done > load 2> feeder.err & }
+  LD_PRELOAD=$PWD/hour.so timeout -k 1 1800 "$tool" record --children no --at every=1 -o "$@" -- \
+    sqlite3 :memory: < load > /dev/null 2> err &
+  recording=$!
+  until program=$(pgrep -x sqlite3 -P "$(pgrep -x heapdump -P $recording || echo 0)"); do
+    kill -0 $recording 2> /dev/null || { cat err; exit 1; }
+    sleep 0.01
+  done
+}
+# ended: kills the program, and waits for what fed it and for heapdump
+ended() { kill -KILL $program; { wait; } 2> /dev/null || :; rm load; }
+
+# has FILE: dumps that it has as the program runs; 0: it is not there yet.
+has() { grep -ac '"ph":"v"' "$1" 2> /dev/null || :; }
+# whole FILE: what is wrong with it at this moment: a copy is JSON but for its last bracket, strictly right, and the
+# last dump is what is looked at.
+whole() {
+  cp "$1" copy.json
+  { cat copy.json; printf ']'; } | jq -e length > /dev/null 2> jq.err || { echo "jq: $(cat jq.err)"; return; }
+  "$tool" info --json --strict copy.json > info.json 2> info.err || { echo "info: $(cat info.err)"; return; }
+  [ "$(live copy.json --kind live)" = "$(jq -r '.files[0].heaps | map(select(.kind == "live")) | last | "\(.bytes) \(.blocks)"' info.json)" ] || echo "tree: another dump than the last"
+}
+# times FILE FILTER: of the seconds at which its live dumps were made
+times() { "$tool" info --json "$1" | jq -c "[.files[0].heaps[] | select(.kind == \"live\") | .time_us / 1000000] | $2"; }
+
+# As it grows.
+start hour.json
+wrong= looks=0
+until n=$(has hour.json); [ "${n:-0}" -ge $dumps ]; do
+  [ ${n:-0} = 0 ] || { wrong="$wrong$(whole hour.json)"; looks=$((looks + 1)); }
+  sleep 0.01
+done
+check "a copy made at any moment is whole ($looks of them)" "" "$wrong"
+cp hour.json growing.json
+"$tool" stop hour.json 2> /dev/null
+n=$(times hour.json length)
+check "$((n - 1)) dumps, a second or more between two" "true true" "$([ $n -gt $dumps ] && echo true) $(times hour.json '. as $t | [range(1; length) | $t[.] - $t[. - 1]] | .[:-1] | all(. >= 1)')"
+check "an hour takes less than 50 MB ($(stat -c %s hour.json) bytes for $n dumps)" 1 $(($(stat -c %s hour.json) / n * 3600 < 50000000))
+ended
+
+# What the commands say of it.
+check "validate" 0 "$(status "$tool" validate hour.json)"
+check "tree, top and check take the last dump" "$(times hour.json last) $(live hour.json)" \
+  "$("$tool" tree --json hour.json | jq -r '.heaps[0] | "\(.time_us / 1000000) \(.rows[0].bytes) \(.rows[0].blocks)"')"
+check "... top" "$("$tool" tree --json hour.json | jq .heaps[0].dump)" "$("$tool" top --json hour.json | jq .heaps[0].dump)"
+check "diff: the first with the last" "$(times hour.json '[first, last]')" "$("$tool" diff --json hour.json | jq -c '.diffs | map(select(.before.kind == "live")) | first | [.before.time_us / 1000000, .after.time_us / 1000000]')"
+check "check: nothing grew between a file and itself" 0 "$(status "$tool" check hour.json hour.json --max-growth 0)"
+"$tool" suspects --json hour.json > suspects.json
+check "suspects looks at all" "$n" "$(jq '.series[0].dumps' suspects.json)"
+check "report" 0 "$(status "$tool" report -o hour.html hour.json)"
+
+# Thinned, with all that there is in each dump. Written as the kernel does, which ends hardly any write for SIGKILL.
+unset HALVES
+start thin.json --min-bytes 1
+first= thinned=0 before= wrong=
+until [ $thinned -ge 2 ]; do
+  inode=$(stat -c %i thin.json 2> /dev/null || :)
+  [ "$inode" = "$before" ] || [ -z "$before" ] || { thinned=$((thinned + 1)); wrong="$wrong$(whole thin.json)"; }
+  before=$inode
+  sleep 0.01
+done
+check "written anew, beside and renamed: whole, its time line thinned to 32 MiB" "" "$wrong$([ $(stat -c %s thin.json) -lt 50000000 ] || stat -c %s thin.json)"
+check "the older the dumps, the more of them are gone; none of the latest" "true 1" \
+  "$(times copy.json '[. as $t | range(1; length) | $t[.] - $t[. - 1] | round] | [(.[0] >= 4), .[-1]] | map(tostring) | join(" ")' | tr -d '"')"
+
+# heapdump is killed, too.
+kill -KILL $(pgrep -P $recording)
+{ wait $recording; } 2> /dev/null || :
+check "SIGKILL of heapdump leaves a file that is whole" "" "$(whole thin.json)"
+ended
+
+if ! need chromium golang-src || ! viewer_page viewer.html; then
+  echo "SKIP: the trace viewer's chromium or golang-src cannot be installed here"
+else
+  PYTHONPATH=$source/lib python3 "$source/lib/timeline.py" hour.json growing.json || failed=1
+fi
+exit $failed

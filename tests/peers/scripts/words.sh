@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# What README and man page say, held against the tool: every command in them is run as it is written, in a directory
+# with files of the names that they use; options, commands and targets that they name are there.
+set -eu
+cd "$(dirname "$0")/../../.."
+. tests/peers/lib/common.sh
+must jq man-db sqlite3 python3 xz-utils
+root=$PWD work=$PWD/build/peers/words
+rm -rf "$work" && mkdir -p "$work/files"
+page=$root/build/heapdump.1
+PATH=$root/build:/usr/bin:$PATH # where another python3 is a script, it is not this one that is recorded
+export LC_ALL=C.UTF-8
+unset MAKEFLAGS DEBUGINFOD_URLS
+
+check "man reads the page without a warning" "" "$(MANWIDTH=80 man --warnings -l "$page" 2>&1 >"$work/page.txt")"
+if need mandoc; then check "mandoc, too" "" "$(mandoc -Tlint -Wwarning "$page" 2>&1 || true)"
+else echo "SKIP: mandoc is not here"; fi
+check "the page tells of each command" "" \
+  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do grep -q "^   heapdump $c " "$work/page.txt" || echo $c; done)"
+check "... and of each of its options" "" \
+  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
+       for o in $(heapdump help $c | sed -n 's/^  \(-o, \)\?\(--[a-z-]*\).*/\2/p'); do
+         sed -n "/^   heapdump $c /,/^   heapdump /p" "$work/page.txt" | grep -q -e "^ \+\(-o, \)\?$o\b" || echo "$c $o"
+       done
+     done)"
+glance() { # names of the paragraphs about a command
+  awk -v c="$1" '$0 ~ "^   " c " - " { on = 1; next } /^[A-Z]/ || /^   [a-z]+ - / { on = 0 }
+    on && match($0, /^       (Purpose|Input|Output|Details|See also) /) { printf "%s ", substr($0, 8, RLENGTH - 8) }' "$work/page.txt"
+}
+check "each command has the same five paragraphs at a glance" "" \
+  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
+       [ "$(glance $c)" = "Purpose Input Output Details See also " ] || echo "$c: $(glance $c)"
+     done)"
+# The page's own text is outside of the tables, which begin with COMMANDS and end with EXAMPLES.
+check "no paragraph of the page is over six lines" "" \
+  "$(awk '/^[A-Z]/ { tables = /^COMMANDS$/ ? 1 : /^EXAMPLES/ ? 2 : tables % 2 }
+          { match($0, /^ */) }
+          !NF || RLENGTH < 7 || RLENGTH < indent { lines = 0 }
+          NF && RLENGTH >= 7 && !tables && ++lines == 7 { print NR ": " $0 }
+          { indent = RLENGTH }' "$work/page.txt")"
+
+# The files. --------------------------------------------------------------------------------------------------
+cd "$work/files"
+data=$root/tests/data
+cat > app.c <<'C'
+#include <stdlib.h>
+void *from_library(size_t n);
+int main(void) {
+    void *kept[50];
+    for (int i = 0; i < 50; i++) kept[i] = i % 2 ? malloc(1000) : from_library(3000);
+    return kept[7] == kept[8];
+}
+C
+echo '#include <stdlib.h>
+void *from_library(size_t n); void *from_library(size_t n) { return malloc(n); }' > libapp.c
+${CC:-cc} -g -O0 -fPIC -shared libapp.c -o libapp.so -Wl,--build-id
+${CC:-cc} -g -O0 app.c -o app ./libapp.so -Wl,--build-id
+cp app server
+for f in app run1 run2; do heapdump record --format memprof-raw -o $f.memprofraw -- ./app 2> /dev/null; done
+heapdump index --binary app --binary libapp.so -o app.memprof app.memprofraw 2> /dev/null
+cp "$data/counters-19.profdata" app.profdata
+xz -dc "$data/sass-small.dartheap.xz" > app.dartheap
+cp "$data/small.dartheap" before.dartheap
+cp "$data/small.dartheap" after.dartheap
+printf 'a 2 x 0\no 7cb42 1 8 1\nc x 1\n' > game.log
+sqlite3 app.db 'create table t(a)'
+heapdump record -o trace.json -- sqlite3 app.db .schema > /dev/null 2> err
+gzip -k trace.json
+cp "$data/trace-viewer/two-dumps.json" server.json
+for f in before between after; do cp "$data/node-small.heapsnapshot" $f.heapsnapshot; done
+cp "$data/detached.heapsnapshot" page.heapsnapshot
+for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
+mkdir host3 && cp trace.json host3
+cp "$data/pprof-go.pb" host1a.pb
+gzip -k host1a.pb
+sed -n '/^define demo_program/,/^endef/p' "$root/Makefile" | sed '1d; $d' > fill_database.py
+rm err app.c libapp.c
+cd "$work"
+
+# Each command starts from the files as they are above.
+run() {
+  rm -rf now && cp -r files now && cd now
+  check "$1" "0 " "$(status bash -o pipefail -c "$1"$'\n''s=$?; wait; exit $s') $(grep -v '^heapdump: ' err)"
+  cd ..
+}
+commands=0
+while IFS= read -r line; do
+  commands=$((commands + 1))
+  run "$line"
+done < <({ sed -n 's/^\$ \(heapdump .*\)/\1/p' "$root/README.md"
+           sed -n '/^\.nf/,/^\.fi/p' "$page" | sed -n "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\(ha/^/g; s/\\\\(ga/\`/g; s/\\\\e/\\\\/g; s/^heapdump /&/p"; } |
+         grep -v '^heapdump \(capture\|watch\) ' | sort -u) # of what runs: capture.sh, watch.sh
+check "commands are found in both" 1 "$((commands > 25))"
+
+# Names. ------------------------------------------------------------------------------------------------------
+for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do heapdump help $c > help.$c; done
+check "commands that README names, and their options" "" \
+  "$(grep -o '`heapdump [a-z][^`]*' "$root/README.md" | cut -d' ' -f2- | while read -r c rest; do
+       for o in $(grep -o -e '--[a-z][a-z-]*' <<< "$rest"); do grep -q -e "$o\b" help.$c || echo "$c $o"; done
+       [ -e help.$c ] || [ $c = help ] || echo $c
+     done)"
+check "options that README and man page name" "" \
+  "$({ sed 's/--[a-z-]*_[a-z_]*//g' "$root/README.md"; sed 's/\\-/-/g' "$page"; } | grep -v 'clang\|llvm-\|jeprof\|pkg-config\|node --perf\|which node' | grep -o -e '[ `(|]--[a-z][a-z-]*' | tr -d ' `(|' | sort -u |
+     while read -r o; do case $o in --help | --version | --license | --completion | --man) ;; *) cat help.* "$root"/tests/rooms.sh | grep -q -e "$o\b" || echo "$o" ;; esac; done)"
+check "targets that README names" "" \
+  "$(grep -o '`make [a-z0-9-]*\|^    make [a-z0-9-]*' "$root/README.md" | awk '{ print $NF }' | grep -v '^-\|^`' | sort -u | while read -r t; do grep -q "^$t:" "$root/Makefile" || echo "$t"; done)"
+exit $failed
