@@ -268,9 +268,11 @@ ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1
 $(RUNS:%=%.run): %.run: %
 	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; $(call ended,$<.log)
 
+# A script that hangs fails after 15 minutes; the others go on.
+peer_limit := $(if $(FULL),,timeout --kill-after=10 900)
 $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
-	@{ echo "== $<"; $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
+	@{ echo "== $<"; $(peer_limit) $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
 
 .PHONY: rooms
 rooms: ## print the tables of rooms of heapdump.h and of floors of the command; fail if a wall is broken, or a format lacks a place

@@ -245,7 +245,6 @@ static void wait_once(recording *r, int milliseconds) {
         unrecorded_look(r, false);
         resident_look(r);
         tell_hidden(r);
-        if (r->count) timeline_begin(r);
         if (wait[2].revents && read(r->timer, &times, sizeof times) == sizeof times) timeline_moment(r, true);
         processes_ended(r);
         moments_write(r);

@@ -374,7 +374,10 @@ static void join_answer(recording *r, joining *j) {
     if (n == sizeof request && request.version == JOIN_VERSION && request.size == sizeof request) {
         request.program[sizeof request.program - 1] = request.allocator[sizeof request.allocator - 1] = 0;
         reply = reply_to(r, is_wanted(r, &who, request.program));
-        if (reply.answer == JOIN_RECORD) symbols_begun(&r->names, (uint64_t)who.pid);
+        if (reply.answer == JOIN_RECORD) {
+            symbols_begun(&r->names, (uint64_t)who.pid);
+            timeline_begin(r); /* whoever sees the program run can ask the recording */
+        }
         if (!join_send(r, who.fd, &reply)) {
             join_gone(r, &request);
         } else if (reply.answer == JOIN_RECORD) {

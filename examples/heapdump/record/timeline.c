@@ -212,7 +212,7 @@ static void writer_begin(timeline *t) {
     needed(t->writer);
 }
 
-/* Once somebody records, there is a file to be asked about. */
+/* Before the first program records, there is a file to ask about, and a socket to ask. */
 void timeline_begin(recording *r) {
     timeline *t = &r->file;
     hd_chrome_dumps none = { .heap_count = 0 };

@@ -52,6 +52,13 @@ check "... all are recorded" "16 of 100 blocks, 1 of 100 blocks" \
 check "... nothing else is told" 0 "$(said 'not recorded')"
 check "... the one that was written over has its names" 1 "$("$tool" tree --all --frames all --kind total many.json 2> /dev/null | grep -c -m 1 'another_main')"
 
+# A recording can be asked for before the program's first instruction.
+for i in 1 2 3 4 5 6 7 8; do
+  rm -f first.json
+  "$tool" record -o first.json -- dash -c '[ -e first.json ] && echo there || echo not yet' 2> /dev/null
+done | sort | uniq -c > first
+check "its file is there when the program begins" "8 there" "$(sed 's/^ *//' first)"
+
 # Programs that hang up before the answer have waited as long as they do, or have ended.
 cat > late.py <<'PY'
 import os, signal, socket, struct, sys, time
