@@ -41,9 +41,9 @@
 
        // to let another process read the recording, even after a crash: hd_recorder_desc.region, >>region
 
-   The library has three models. A *profile* has the call stacks that allocated memory: each cell is a self size at
-   one node of every axis (axis 0 is the backtrace tree, axis 1 the type). A *breakdown* is a condensed profile:
-   cumulative sizes of the nodes worth listing, and `<other>` for the rest. An hd_heap is a profile or a breakdown
+   The library has three models. A *profile* has the call stacks that allocated memory. Each cell is a self size at
+   one node of every axis (axis 0 is the backtrace tree, axis 1 the type). A *breakdown* is a condensed profile. It
+   has cumulative sizes of the nodes worth listing, and `<other>` for the rest. An hd_heap is a profile or a breakdown
    with a label of its origin; printing and writing functions take either. A *graph* has the live objects and their
    references. Its dominator tree is a breakdown too, so the same functions print and write it.
 
@@ -81,7 +81,7 @@
        hd_X_warning_count(doc)       hd_dump_warning_count(dump)
        hd_X_free(doc)                hd_dump_free(dump); hd_memprof_free frees results of mergers and indexes
 
-   ROOMS (search for the tag; most stand twice, as API and as implementation)
+   ROOMS (search for the tag; most are in the file twice, as API and as implementation)
 
        >>platform            atomics, mutexes, pages of the OS
        >>text                status, errors, messages; strings
@@ -105,17 +105,17 @@
        >>graph.dominators    immediate dominators, the dominator tree
        >>graph.classes       histograms, diff of graphs
        >>places              where the code of frames is: mappings, build ids, addresses
-       >>dump.model          what a file gave: heaps, scalars, the document of its format
-       >>region              what recorders keep where other processes can look at it
+       >>dump.model          the content of a file: heaps, scalars, the document of its format
+       >>region              recorders in memory that other processes can read
        >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
-       >>register.buckets    what is registered on one page of addresses
+       >>register.buckets    blocks registered on one page of addresses
        >>register            address -> (size, context), straight on the OS's memory
-       >>recorder.sites      what contexts allocated: counters that threads add to, and the peak
-       >>recorder            what a malloc hook calls
+       >>recorder.sites      allocated bytes by context: counters that threads add to; the peak
+       >>recorder            the calls for malloc hooks
        >>recorder.resize     blocks that are reallocated
-       >>recorder.sight      what records in a region say, none of which is trusted
+       >>recorder.sight      records in a region, none of them trusted
        >>recorder.view       snapshots, of this process or of another, live or dead
-       >>recorder.pages      how full the pages are that hold live blocks, and whose blocks keep them
+       >>recorder.pages      how full the pages with live blocks are, and which contexts hold them
        >>trace.write         heap dumps written as Chromium traces; deduplicators
        >>trace.value         values of a trace being read, and complaints about them
        >>trace.read          events of a trace: dictionaries, heaps, scalars
@@ -127,7 +127,7 @@
        >>netcf.document      a dump in memory: a graph for each application domain
        >>netcf.write         dumps from documents or from any graph
        >>dart.read           Dart VM heap snapshots, record by record
-       >>dart.document       a snapshot in memory: its graph, and all that graphs have no column for
+       >>dart.document       a snapshot in memory: its graph, and data without a column there
        >>dart.write          snapshots from documents or from any graph
        >>dart.ask            strings, lengths, libraries, diff by identity
        >>digest              MD5, BLAKE3: LLVM's ids of names, frames and call stacks
@@ -146,7 +146,7 @@
        >>memprof.rows        MemProf files as heap dumps: rows of the registry
        >>folded              folded stacks, the input of flame graphs
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
-       >>v8.document         a snapshot in memory: its graph, and all that graphs have no column for
+       >>v8.document         a snapshot in memory: its graph, and data without a column there
        >>v8.distance         distances from the roots, as DevTools has them
        >>v8.values           values of nodes: strings, numbers, lengths, names
        >>v8.origins          source locations of objects, call stacks that allocated them
@@ -208,7 +208,7 @@
          bottom_up.c         hd_profile_axis
          in_memory.c         hd_profile_bytes
          heapdump/           hd_frame_parse hd_profile_axis_count hd_profile_blocks hd_heap_label
-       List only what matters: cut-offs
+       List only large entries: cut-offs
          cumulative_sizes.c  hd_breakdown_cut
          record_engine.c     hd_export
          heapdump/           hd_heap_break_down
@@ -347,7 +347,7 @@
          heapdump/           hd_places_create hd_places_free hd_places_find hd_places_mapping_count
                              hd_places_mapping
          tests/              hd_places_map hd_places_add
-       A format of one's own, and one alone
+       A format of one's own; a read with a single format
          rewrite.c           hd_read_as
          own_document.c      hd_dump_window hd_dump_reporter hd_dump_set_document hd_dump_add_scalar hd_report
                              hd_report_progress hd_window_fill hd_window_offset hd_window_left hd_window_line
@@ -423,7 +423,7 @@ extern "C" {
 /* ==================================================================================== >>text
    Results of calls, and strings. */
 
-/* No such node, entry or context. */
+/* In place of a number: no node, entry or context. */
 #define HD_NONE 0xffffffffu
 /* A count that the source of the data did not give. */
 #define HD_UNKNOWN UINT64_MAX
@@ -454,7 +454,7 @@ typedef struct hd_error {
     uint64_t offset;     /* in the input, in bytes; HD_UNKNOWN: none */
     uint64_t line;       /* from 1; 0: the input is not text */
     uint64_t column;     /* from 1, in bytes; 0: unknown */
-    char message[232];   /* one line, NUL-terminated: what the reader expected and what it found */
+    char message[232];   /* one line, NUL-terminated: expected X, found Y */
     const char *format;  /* name of the format that hd_read recognized; else NULL */
 } hd_error;
 
@@ -520,7 +520,7 @@ typedef struct hd_options {
     hd_limits limits;
     const struct hd_unpacker *unpackers; /* of gzip, zstd, ..., for reading calls (>>io) [none] */
     size_t unpacker_count;
-    const char *format;    /* name of the format to read, whatever the input begins with [the surest one] */
+    const char *format;    /* name of the format to read, without a look at the input [the surest one] */
     /* Leave out each malformed piece with a warning, instead of failing. Warnings that report nothing malformed also
        come without this option, and do not count as warnings of a dump. */
     bool lenient;
@@ -542,14 +542,14 @@ typedef struct hd_options {
        [uncompressed] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
-    /* Returns whether a frame belongs to an allocator or a runtime. Some formats tell viewers to hide such frames
+    /* Returns whether a frame belongs to an allocator or a runtime. Some formats make viewers hide these frames
        (>>pprof.write) [malloc and its like, operator new] */
     bool (*hidden)(void *hidden_user, hd_str frame);
     void *hidden_user;
 } hd_options;
 
 /* Reports of a reading call to its caller: errors, warnings and progress. Every reader of a format uses one, also
-   those of hd_options.formats. */
+   the readers in hd_options.formats. */
 typedef struct hd_reporter {
     hd_options options;
     uint64_t warning_count;      /* malformed pieces that were left out */
@@ -600,14 +600,14 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 /* Opens a file by name and maps it into memory (data, size) if possible. Only for files that no other process
    changes: a truncation ends this process with SIGBUS. It saves a copy for formats that need the whole file in
    memory: raw and indexed memprof profiles. For traces, .NET CF dumps and Dart snapshots it is not faster (page
-   faults cost as much as copying), and the pages count as the program's. Errors: HD_IO. */
+   faults cost the same as copying), and the pages count as the program's. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 /* Closes a file of hd_in_open or hd_in_open_mapped; other inputs need no close. */
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
 /* The part of an input that a parser sees: the bytes [at, end). The parser moves `at` forward. For memory the window
-   has all of the input, for a callback one buffer after the other, and for a mapped file a part of it, whose pages
-   are released behind the window. A format's `read` gets a window from hd_dump_window. */
+   has all of the input, for a callback one buffer after the other, and for a mapped file a part of it, with the pages
+   behind the window released. A format's `read` gets a window from hd_dump_window. */
 typedef struct hd_window {
     const uint8_t *at, *end;
     bool ended;                  /* `end` is the end of the input */
@@ -625,7 +625,7 @@ typedef struct hd_window {
 } hd_window;
 
 /* Extends the window to at least `want` bytes from `at` on, or to the end of the input. The bytes from `at` on stay,
-   and the bytes before it go; `at` may move. Memory is at most twice that of `want` and of the present bytes. Errors:
+   and the bytes before it go; `at` may move. Memory is at most twice `want` and the present bytes. Errors:
    HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED (damaged packed input). */
 HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
 /* Returns the offset of `at` in the input. */
@@ -636,11 +636,11 @@ HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
    line of the window's start. Costs the distance to the last requested offset. */
 HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
-/* A decompressor for hd_options. The library has none of its own: examples/unpack.h has gzip, with zlib;
+/* A decompressor for hd_options. The library contains no decompressor: examples/unpack.h has gzip, with zlib;
    examples/heapdump/shell/unpack.c has zstd and xz. */
 typedef struct hd_unpacker {
     const char *name;            /* "gzip", for messages */
-    const char *magic;           /* first bytes of such inputs, none of them 0 */
+    const char *magic;           /* first bytes of the packed input, none of them 0 */
     /* Opens a stream that unpacks the bytes of packed(packed_user, ...), with all members. Returns NULL if out of
        memory. Its memory from the allocator counts for max_memory, and is at most 256 MiB at a time, so an input
        cannot claim more. allocator, packed and packed_user stay valid until close. */
@@ -701,7 +701,7 @@ HEAPDUMP_API void hd_sink_str(hd_sink *sink, hd_str text);
 HEAPDUMP_API void hd_sink_cstr(hd_sink *sink, const char *text);
 /* Writes the digits of a number, without leading zeros. base: 10, or 16 (lower case). */
 HEAPDUMP_API void hd_sink_number(hd_sink *sink, uint64_t value, unsigned base);
-/* Writes the buffered bytes. Errors: those of the output, with the message "writing WHAT failed". */
+/* Writes the buffered bytes. Errors: the output's, with the message "writing " `what` " failed". */
 HEAPDUMP_API hd_status hd_sink_end(hd_sink *sink, const char *what, hd_error *err);
 
 /* A file that appears under its final name only when it is whole: written next to it under a temporary name, then
@@ -735,7 +735,7 @@ HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err);
 HEAPDUMP_API void hd_file_discard(hd_file *file);
 
 /* ================================================================================== >>lines
-   Texts read line by line, for readers of formats: the library's own, and those of a program (hd_options.formats). */
+   Texts read line by line, for readers of formats: the library's own, and a program's (hd_options.formats). */
 
 /* The lines of a text. A line ends with LF or CR LF, which are not part of it; the last line may end with the text.
    All other bytes are allowed, also NUL. A line is not copied: pointers into it are valid until the next call that
@@ -758,7 +758,7 @@ typedef struct hd_lines {
 HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_error *err);
 /* Moves to the next line, and reports progress. `at` is then the start of the line, behind a byte order mark at the
    start of the text. A line of more than 2^28 bytes is malformed (lenient: it is skipped). Costs a memchr, and a copy
-   only if the window must grow. Errors: those of hd_window_fill, HD_MALFORMED, HD_CANCELLED. */
+   only if the window must grow. Errors: hd_window_fill's, HD_MALFORMED, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
 /* Extends the line to end `size` bytes behind `at`, across line breaks, for formats with the length of a text. *whole
    is false, and the line is unchanged, if the text has fewer bytes or no end of a line is behind them. Errors: those
@@ -806,7 +806,7 @@ HEAPDUMP_API void hd_json_end(hd_json *json);
 HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
 /* hd_json_key for a string that is not NUL-terminated. */
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
-/* Quotes, backslashes and what hd_visible does not show are escaped, lone surrogates (as three bytes)
+/* Quotes, backslashes and characters that hd_visible hides are escaped, lone surrogates (as three bytes)
    too; other bytes that are not UTF-8 become U+FFFD. */
 HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
 /* hd_json_str for a NUL-terminated string. */
@@ -825,8 +825,8 @@ HEAPDUMP_API void hd_json_bool(hd_json *json, bool value);
 HEAPDUMP_API void hd_json_null(hd_json *json);
 /* A line break before the next value. */
 HEAPDUMP_API void hd_json_newline(hd_json *json);
-/* Writes out what is buffered. HD_INVALID when calls did not nest, HD_LIMIT when too deep,
-   else what the output said. */
+/* Writes the buffered bytes. HD_INVALID if calls did not nest, HD_LIMIT if too deep,
+   else the status of the output. */
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
 /* A string as hd_json_str writes it, with its quotes, in a text that is written without an hd_json. */
 HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
@@ -911,10 +911,10 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
 /* Frees a profile, with the names, axes and cells that callers borrowed. */
 HEAPDUMP_API void hd_profile_free(hd_profile *profile);
 /* Finds the child of `parent` with this name, or adds it; the name is copied. O(1).
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis or parent). */
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis or parent). */
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
                                        hd_str name, uint32_t *node, hd_error *err);
-/* Adds an amount to the cell at nodes[0..axis_count). O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such
+/* Adds an amount to the cell at nodes[0..axis_count). O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown
    node), HD_OVERFLOW (the profile's bytes or blocks would pass 2^64 - 2). */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err);
@@ -941,7 +941,7 @@ typedef struct hd_breakdown {
     hd_axis axis[HD_MAX_AXES];   /* entries.axis_count of them */
 } hd_breakdown;
 
-/* Makes a breakdown of a profile whose cells are already cumulative; readers of condensed formats use it. If the
+/* Makes a breakdown of a profile with cells that are already cumulative; readers of condensed formats use it. If the
    total is missing, it becomes the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (that
    sum passes 2^64). */
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
@@ -1000,7 +1000,7 @@ typedef struct hd_cutoff {
     double min_share;            /* of the total, 0 to 1 */
     double min_parent_share;     /* of the parent entry, 0 to 1 */
     uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
-    /* Budgets: of the entries that pass, list those that explain most, then the largest. 0: no bound. */
+    /* Budgets: of the entries that pass, first list entries that explain most, then the largest. 0: no bound. */
     uint32_t max_entries;        /* number of listed entries, the total included */
     uint64_t max_output_bytes;   /* bytes of text that the entries and their names add to a trace with only the
                                     total, as hd_chrome_write writes one heap */
@@ -1012,10 +1012,10 @@ typedef struct hd_cutoff {
 /* How budgets choose. Listed entries answer the question "which cell is this byte in?": each byte is known to be in
    some of them. The entropy of that answer, in bits times bytes, measures how much the list explains. So an entry
    with all bytes of the entry above it explains nothing, and halving a gigabyte explains more than halving a
-   kilobyte. Of a chain of entries with equal bytes the innermost is listed. When no entry explains more, or none
-   fits, the rest of the budget goes to the largest entries that fit: a heap whose entries all fit is listed whole. In
-   large profiles unexplained bytes below 1/64 of the total may stay. Without `nested`, an entry may be listed without
-   its ancestors; it then counts to the <other> of its nearest listed ancestor.
+   kilobyte. In a chain of entries with equal bytes the innermost is listed. When no entry explains more, or none
+   fits, the rest of the budget goes to the largest entries that fit: a heap is listed whole if all its entries fit.
+   In large profiles unexplained bytes below 1/64 of the total may stay. Without `nested`, an entry may be listed
+   without its ancestors; it then counts to the <other> of its nearest listed ancestor.
 
    The choice of k entries is greedy. For this measure, greedy choice reaches at least 1 - 1/e (63 %) of the best
    choice of k candidates, and mostly the best. For output bytes it takes the better of two greedy choices, by gain
@@ -1082,7 +1082,7 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    open to that axis, and so does every entry to an axis that its heap lacks. Nested trees, which all cut-offs by size
    produce, have good bounds; entries listed without their ancestors loosen them.
    slack[entry * axis_count + axis] is the sum of these open bytes over all inputs, for paths that no input lists and
-   whose way meets this entry first, along this axis. Later sums need it for their bounds. It is 0 for axes before the
+   that meet this entry first, along this axis. Later sums need it for their bounds. It is 0 for axes before the
    last one on which the entry is not at the root. A Chromium trace can hold neither array. */
 typedef struct hd_merger hd_merger;
 
@@ -1125,7 +1125,7 @@ typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
    outermost first: several for inlined frames; 0 drops the node, and its children move up. Nodes that become equal
    are merged. The returned names must live until the next call of `rename`, which is called once per distinct name of
    the nodes with cells at or below them.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis, two axes of one name). */
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, two axes of one name). */
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
@@ -1136,7 +1136,7 @@ typedef bool (*hd_match_fn)(void *user, hd_str name);
 /* Keeps the cells at or below matching nodes of `axis` (keep), or all other cells (!keep). The two results add up to
    the whole heap. In a breakdown, an entry above matching entries becomes the sum of the outermost listed ones: a
    lower bound. With !keep it loses that sum: an upper bound. Cost: a pass over nodes and rows. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no such axis, two axes of one name). */
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, two axes of one name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Starts the paths of `axis` at their outermost matching node. Equal paths are merged, and cells below no matching
@@ -1171,11 +1171,11 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
 /* Makes a profile of one axis of a breakdown. Its cells are the entries at the roots of all other axes, each with the
    bytes beyond its listed children. In a breakdown of one heap these are never negative; in a merged breakdown a
    negative rest becomes 0. The result does not distinguish a node's self bytes ("<self>") from omitted children.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (no such axis). */
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
 /* Makes a breakdown of one axis of a breakdown. Entries keep their sizes, and the bounds of a merge, which a profile
-   cannot hold. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis). */
+   cannot hold. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t axis, const hd_options *options,
                                          hd_breakdown **out, hd_error *err);
 
@@ -1321,7 +1321,7 @@ typedef struct hd_top_row {
 /* Calls `row` for each name in `order`, ties by name. "<self>" counts to its parent. In a breakdown, self size is the
    "<self>" entry of a node, or all its bytes if it lists no child: an upper bound. Totals of a breakdown are lower
    bounds. If `row` returns anything but HD_OK, the call ends and returns that. Cost: a pass over nodes and rows, then
-   sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (no such axis). */
+   sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
 /* Prints the list as text. The first line is the heap's label. Each other line has total and self bytes, their shares
@@ -1331,10 +1331,10 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
 
 #ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
-   Live objects and their references. Objects have the numbers 0, 1, ... in the order of their records, whatever ids
-   the file gives them. References are in compressed sparse rows. The target of a reference may have no record; it is
-   then an object behind all others, of class 0, without bytes or references, so that analysis needs no special cases.
-   Weak references are visible, but no analysis follows them.
+   Live objects and their references. Objects have the numbers 0, 1, ... in the order of their records, independent of
+   their ids in the file. References are in compressed sparse rows. The target of a reference may have no record; it
+   is then an object behind all others, of class 0, without bytes or references, so that analysis needs no special
+   cases. Weak references are visible, but no analysis follows them.
    Memory per object: 12 bytes, and 6 to 14 more with ids. Per reference: 4 bytes, 1 more if the object also has weak
    references, 4 more if references have their own names. A sealed graph does not change.
    Source: dart-heap-snapshot, netcf-gc-heap-dump. */
@@ -1416,7 +1416,7 @@ HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
 /* Returns the first object with this id of the file, or HD_NONE. A few probes; O(log objects) at worst. */
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
-/* Returns the first object whose id an earlier object has; HD_NONE if all ids differ. Also works on a graph that
+/* Returns the first object with the id of an earlier object; HD_NONE if all ids differ. Also works on a graph that
    hd_graph_seal refused because of duplicate ids. Linear. */
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
 /* Returns the name of the `reference`th reference of an object: its own name, or the name of the field in the class.
@@ -1465,13 +1465,13 @@ typedef struct hd_graph_desc {
    (hd_graph_reserve, hd_graph_commit). References and roots may give objects that come later. A target that never
    comes becomes an object of class 0: one for each id, but in a numbered graph one in all, with the id first_id - 1.
    Each call costs O(1) per added item. Errors of the filling calls: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (all
-   sizes together pass 2^64 - 2), HD_INVALID (no such class, object or reference; sealed already); the graph is then
+   sizes together pass 2^64 - 2), HD_INVALID (unknown class, object or reference; sealed already); the graph is then
    unchanged. */
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
 /* Adds a class. Class 0, "<not described>", always exists. Strings are copied. */
 HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index,
                                           hd_error *err);
-/* Sets name and scope of a class whose record comes late; any class but 0. */
+/* Sets name and scope of a class if its record comes late; any class but 0. */
 HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc, hd_error *err);
 /* Sets the name of the `reference`th reference of all objects of a class. */
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
@@ -1550,16 +1550,17 @@ typedef struct hd_total {
 
 /* Computes the objects that strong roots keep alive if all objects of `without` are removed. `reached` (may be NULL)
    has a byte per object: 1 for reachable, 0 for garbage. Linear.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no such object). */
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object). */
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *without, size_t count,
                                       const hd_options *options, uint8_t *reached, hd_total *total, hd_error *err);
-/* Computes the retained size of a set of objects: all that would become garbage with them, the set included, each
-   object counted once. Exact, also for objects that several of the set hold together. Linear. Errors as above. */
+/* Computes the retained size of a set of objects: the objects that would become garbage with them, the set included,
+   each object counted once. Exact, also for objects that several of the set hold together. Linear. Errors as
+   above. */
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err);
-/* Computes the retained size of each of `count` different classes (all its objects together) into
-   totals[0 .. count - 1]. Exact. 63 classes share a walk, which visits most objects once or twice, and none more than
-   64 times. Memory: 13 bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no such
+/* Computes the retained size of each of `count` different classes (all its objects together) into totals[0 ..
+   count - 1]. Exact. 63 classes share a walk, which visits most objects once or twice, and an object at most 64
+   times. Memory: 13 bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown
    class). */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
@@ -1585,7 +1586,7 @@ typedef struct hd_path {
     const uint32_t *objects;     /* from the root's object to the requested one */
     const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last is HD_NONE */
     const uint32_t *ephemerons;  /* if references[i] is HD_NONE: objects[i + 1] is the value of this ephemeron, and
-                                    objects[i] its key. NULL: no such step */
+                                    objects[i] its key. NULL: unknown step */
 } hd_path;
 
 /* Paths to one object, the shortest first. */
@@ -1778,7 +1779,7 @@ HEAPDUMP_API void hd_places_free(hd_places *places);
    starts must be equal too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
 /* Adds the place of a frame; the symbol is copied. The first place of a name stays. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_INVALID (no such mapping). */
+   HD_LIMIT, HD_INVALID (unknown mapping). */
 HEAPDUMP_API hd_status hd_places_add(hd_places *places, hd_str frame, const hd_place *place, hd_error *err);
 /* Finds the place of a frame. If it is unknown, returns false and fills zeros. */
 HEAPDUMP_API bool hd_places_find(const hd_places *places, hd_str frame, hd_place *place);
@@ -1926,7 +1927,7 @@ typedef struct hd_format {
 #define HD_DETECT_FIRST 64
 #define HD_DETECT_BYTES 4096
 
-/* Private: declares a row of the library's own; what stands around its definition. C++ declares nothing static but in
+/* Private: declares a row of the library's own; it surrounds the definition. C++ declares nothing static but in
    a namespace without a name. */
 #ifndef HEAPDUMP_STATIC
 #define HD__FORMAT(name) HEAPDUMP_API const hd_format name
@@ -1969,20 +1970,22 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 /* Returns a scalar by its number in that order; NULL past the last. Owned by the dump. */
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
-/* Returns the objects and references; NULL if the format has none. Several application domains are one graph
+/* Returns the objects and references; NULL if the format has no graph. Several application domains are one graph
    (>>netcf.document). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
-/* Calls `each` for the other facts in the file, in its order; many formats have none. O(the file). Errors: a failure
-   that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Calls `each` for the other facts in the file, in its order. Many formats have no facts. O(the file). Errors: a
+   failure that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *dump, hd_fact_fn each, void *user, hd_error *err);
-/* Returns the values of its objects, for hd_options.values; many formats have none. Valid as long as the dump. */
+/* Returns the values of its objects, for hd_options.values. Many formats have no values. Valid as long as the
+   dump. */
 HEAPDUMP_API hd_values hd_dump_values(const hd_dump *dump);
-/* Adds the code locations of its frames; many formats have none. O(the file). Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds the code locations of its frames. Many formats have no locations. O(the file). Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_places(const hd_dump *dump, hd_places *places, hd_error *err);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
-/* Writes the document in its format; a well-formed file gives its own bytes. Errors: those of the format's writer;
-   HD_UNSUPPORTED: the format cannot, as that of traces, which are not kept. */
+/* Writes the document in its format; a well-formed file gives its own bytes. Errors: the format's writer's;
+   HD_UNSUPPORTED: the format cannot, as for traces, which are not kept. */
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *options, hd_out out, hd_error *err);
 /* Frees a dump with its heaps, graph and document. */
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
@@ -2283,8 +2286,8 @@ typedef struct hd_lifetimes {
 
 /* =============================================================================== >>recorder
    The object that malloc hooks call. Any thread may call the hd_record_ functions at any time, also from inside them,
-   as an unwinder or a clock that allocates does: such inner calls are ignored and counted. They never call malloc,
-   and take at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus that of desc.tracker.unwind.
+   as an unwinder or a clock that allocates does: these inner calls are ignored and counted. They never call malloc,
+   and take at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the stack of desc.tracker.unwind.
    Thread-local variables take 5.3 KB.
    Source: chromium-heap-profiler. */
 
@@ -2306,7 +2309,7 @@ typedef struct hd_recorder_desc {
        too, so no other recorder can share them; names of scopes and types are copied into it. [private pages] */
     void *region;
     uint64_t region_bytes;       /* mapped in this process, from its start */
-    /* Maps more of a region of which only the start is mapped. Called from inside hd_record_ functions, with locks
+    /* Maps more of a region if only its start is mapped. Called from inside hd_record_ functions, with locks
        held, also by several threads at a time. Returns the mapped bytes from the start: fewer than `bytes` at the
        end. [NULL] */
     uint64_t (*region_more)(void *user, uint64_t bytes);
@@ -2330,8 +2333,8 @@ typedef struct hd_recorder_desc {
 } hd_recorder_desc;
 
 /* Creates a recorder. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY (also a full region), HD_INVALID (shards; a
-   region that hd_region_init did not make; other contexts than those of the running tracker; lifetimes, blocks or
-   ages without their needs), those of hd_tracker_start. */
+   region that hd_region_init did not make; other contexts than the running tracker has; lifetimes, blocks or
+   ages without their needs), hd_tracker_start's. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
 /* Frees a recorder. Call it after the last hook has returned. Its records in a region stay there. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
@@ -2358,8 +2361,8 @@ HEAPDUMP_API bool hd_record_suspend(void);
 HEAPDUMP_API void hd_record_resume(void);
 
 /* Call before fork(): locks the recorder. For pthread_atfork, as are the next two. In the child all counters begin
-   anew: only its own blocks count, and those of its parent are one number, `inherited_bytes`. All live recorders of a
-   program must have the same contexts. */
+   anew: only its own blocks count, and the blocks of its parent are one number, `inherited_bytes`. All live recorders
+   of a program must have the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 /* Call in the parent after fork(): unlocks the recorder. */
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
@@ -2382,7 +2385,7 @@ typedef struct hd_allocator_stat {
     uint64_t value;
 } hd_allocator_stat;
 
-/* The largest number of such values in a recorder. */
+/* The largest number of these values in a recorder. */
 #define HD_ALLOCATOR_STATS 4096u
 /* Publishes values for observers (hd_recorder_view_allocator_stats). They replace earlier values with the same
    allocator and name. Texts are copied, up to 255 bytes each. Any thread may call it at any time, since it never
@@ -2404,7 +2407,7 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
 /* Returns the live bytes: two loads for each shard, no lock. */
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
-/* Returns the contexts of a recorder: its own, or those of its desc. */
+/* Returns the contexts of a recorder: its own, or the contexts in its desc. */
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
 /* Calls `each` for every live block, in no order. The block's shard is locked meanwhile: `each` must not call the
    recorder, nor wait for a thread that does; the thread is not cancelled meanwhile. Async-signal-safe if `each` is,
@@ -2493,7 +2496,7 @@ typedef struct hd_recorded {
     uint64_t sample_bytes;       /* 0: every block */
     uint32_t parent;             /* number of the recorder in the process that forked; HD_NONE */
     uint32_t under_way;          /* operations in progress; in a dead process at most these are counted half */
-    uint32_t contexts;           /* number of contexts, those of parents included */
+    uint32_t contexts;           /* number of contexts, including the contexts of parents */
     bool ended;                  /* the recorder was freed; false after a kill */
     bool ages, threads;          /* from hd_recorder_desc */
     uint64_t peak_number;        /* number of peaks; the peak changed if this did */
@@ -2508,20 +2511,20 @@ typedef struct hd_recorded {
 /* Returns the number of recorders so far, of all processes. They are numbered from 0, parents before children. 0 also
    for memory that is not a region. */
 HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
-/* Returns the state of a recorder by its number. O(shards). Errors: HD_INVALID (no region, or no such recorder yet).
+/* Returns the state of a recorder by its number. O(shards). Errors: HD_INVALID (no region, or unknown recorder yet).
    */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
-/* Makes a profile without cells whose nodes are the contexts that allocated, to name figures by context. Calls `each`
+/* Makes a profile without cells; its nodes are the contexts that allocated, to name figures by context. Calls `each`
    for each context with its nodes, backtrace and type. The caller frees *out (hd_profile_free). O(contexts). Errors:
-   those of hd_recorder_view and hd_recorder_snapshot. */
+   as hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
                                                  void *user, hd_profile **out, hd_error *err);
 /* Takes a snapshot, like hd_recorder_snapshot, of a recorder in a region. The caller frees *out (hd_profile_free). A
    hostile process can falsify figures and names; `limits` bound the memory that it can cost. O(contexts). Errors:
-   those of hd_recorder_view and hd_recorder_snapshot. */
+   as hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err);
 /* Calls `each` for each context that allocated, with its lifetimes and the program counters of its call stack,
@@ -2532,8 +2535,8 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
                                                   void (*each)(void *user, const hd_lifetimes *of,
                                                                const uint64_t *pcs, size_t count),
                                                   void *user, hd_error *err);
-/* Calls `each` for each added module, also those of parents, in the order of their addition; `module` is valid during
-   the call. `loaded`: hd_recorder_remove_module was not called for it. Errors: HD_INVALID. */
+/* Calls `each` for each added module, including the modules of parents, in the order of their addition; `module` is
+   valid during the call. `loaded`: hd_recorder_remove_module was not called for it. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
                                                 void (*each)(void *user, const hd_module *module, bool loaded),
                                                 void *user, hd_error *err);
@@ -2545,16 +2548,16 @@ HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint
                                                         void *user, hd_error *err);
 
 /* Makes a profile of the caller's own sums: bytes[c] and blocks[c] belong to context c, for all c below `count`.
-   `blocks` may be NULL: unknown. Errors: as hd_recorder_snapshot, and HD_INVALID (no such contexts). */
+   `blocks` may be NULL: unknown. Errors: as hd_recorder_snapshot, and HD_INVALID (unknown contexts). */
 HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes, const uint64_t *blocks,
                                            uint32_t count, const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
 
 /* ========================================================================= >>recorder.pages
    Fragmentation: the fill level of pages with live blocks, and the contexts that keep them resident. A context
-   touches a page if a byte of one of its live blocks is on it, and holds the page alone if no other context touches
+   touches a page if a byte of one of its live blocks is on it, and is its only holder if no other context touches
    it: without its blocks the page could be returned. Sizes are requested sizes. The allocator's own bytes next to
-   blocks are invisible, and so are pages with only such bytes. A block of 0 bytes counts as 1 byte on its page. Of
+   blocks are invisible, and so are pages with no other bytes. A block of 0 bytes counts as 1 byte on its page. Of
    two overlapping blocks (after a missed free) the first ends where the second begins. */
 
 /* The pages of one group: of a context, or of several contexts that hd_pages_options.group puts together. */
@@ -2606,7 +2609,7 @@ typedef struct hd_pages hd_pages;
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
                                          hd_error *err);
 /* Counts the pages of all live blocks of a recorder in a region, also after its process ended, but without inherited
-   blocks. Takes 32 more bytes per block. A hostile process can falsify the figures. Errors also: HD_INVALID (no such
+   blocks. Takes 32 more bytes per block. A hostile process can falsify the figures. Errors also: HD_INVALID (unknown
    recorder), HD_UNSUPPORTED (desc.blocks was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
@@ -2667,7 +2670,7 @@ HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, ui
    "f [libfoo.so]"; readers put it behind the name again. Source: chromium-heap-dump-format, "Exact trace log
    format"; Trace Event Format, "Global Stack Traces". */
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first, hd_json *json);
-/* Returns the bytes that it holds; for a deduplicator of a writer, those of the whole writer. */
+/* Returns the bytes that it holds; for a deduplicator of a writer, the bytes of the whole writer. */
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
 /* Heaps and scalars of any processes and dumps, borrowed. All those with one pid and dump id become one event, so
@@ -2692,7 +2695,7 @@ typedef struct hd_chrome_writer_desc {
     hd_options options;
     /* Makes added dumps readable even if the program crashes: the trace is a bare array, and each dump comes with its
        new types. The trace viewer takes only the first list of types of a process in the new format; heaps_v2 has no
-       such limit. */
+       limit. */
     bool interruptible;
 } hd_chrome_writer_desc;
 
@@ -2708,7 +2711,7 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
 /* Ends the trace. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
 /* Returns the frames or types that the dumps of a process have used so far; NULL without dumps, and for other axes.
-   Ids are those of the new format; in a process that also has heaps_v2, both share the ids of frames. Valid until
+   Ids are the ids of the new format; in a process that also has heaps_v2, both share the ids of frames. Valid until
    dumps are added. */
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
                                                                   uint64_t pid, uint32_t axis);
@@ -2723,7 +2726,7 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
    axes); HD_INVALID (two heaps of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
-/* Writes a trace of heaps and scalars. Errors also: those of hd_chrome_writer_add for scalars. */
+/* Writes a trace of heaps and scalars. Errors also: hd_chrome_writer_add's for scalars. */
 HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const hd_options *options, hd_out out,
                                              hd_error *err);
 
@@ -2741,7 +2744,7 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 /* The row of traces. */
 HD__FORMAT(hd_format_chrome);
 /* Finds the level of detail of a process's dump with heaps or scalars. Returns false, and leaves *detail, if the
-   trace has no such dump or gives it no known level. O(log dumps). */
+   trace has unknown dump or gives it no known level. O(log dumps). */
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* ============================================================================== >>trace.add
    Heaps added to an existing trace. */
@@ -2749,10 +2752,10 @@ HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *
 /* Copies a trace byte for byte, and inserts these dumps as its last events. Their ids of frames and types are above
    all ids that the trace defines or uses, so no event changes its meaning. An array that a crashed writer left open
    is closed. If the trace already has dumps of the same process, add profiles: the trace viewer takes only the first
-   list of type names. Memory: that of hd_chrome_write and 200 KB, for a trace of any length. Progress counts bytes.
-   Cost: about that of reading the trace.
+   list of type names. Memory: the same as hd_chrome_write, and 200 KB, for a trace of any length. Progress counts
+   bytes. Cost: about the same as reading the trace.
    Errors: hd_chrome_write's; HD_MALFORMED with the place (the trace is not JSON, does not have exactly one
-   traceEvents, or is an array whose first element is not an object); HD_INVALID also if the trace has a dump of the
+   traceEvents, or is an array and its first element is not an object); HD_INVALID also if the trace has a dump of the
    same pid and id, since the viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and for ids above
    2^52. After an error the output is useless. */
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
@@ -3037,7 +3040,7 @@ HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader)
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
 
 /* ========================================================================== >>dart.document
-   A snapshot in memory: its graph, with what the graph has no column for. */
+   A snapshot in memory: its graph, and the data that a graph has no column for. */
 
 /* A whole file: its graph, and the data to write the same file again. Beyond the graph an object takes the bytes of
    its data in the file, half a byte, and 4 bytes if the file has identity hash codes. */
@@ -3084,10 +3087,10 @@ HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *dart, size_t 
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a snapshot with this name. Object 1 is a "Root" that refers to the objects of all strong roots;
    the graph's objects follow in their order, with classes and names of fields. hd_options.values gives their data
-   (strings, numbers, lengths, names), external sizes and identity hash codes; without it they have none. Weak
+   (strings, numbers, lengths, names), external sizes and identity hash codes; without it objects have no data. Weak
    references lead to 0, and the values that an ephemeron's key keeps alive become references of the key, so that the
-   same objects are alive; a warning reports this. Another warning reports references whose own names differ from
-   those of their class. Errors: as hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   same objects are alive; a warning reports this. Another warning reports references with names that differ from
+   the fields of their class. Errors: as hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -3123,7 +3126,7 @@ typedef struct hd_length_row {
     uint32_t class_index;
     hd_str name, scope;          /* of the class; borrowed */
     uint64_t length;             /* number of elements */
-    uint32_t object;             /* the first such collection */
+    uint32_t object;             /* the first of these collections */
     uint64_t objects, bytes;
 } hd_length_row;
 
@@ -3160,7 +3163,7 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *rea
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 
 /* Compares two snapshots of one process object by object. An object is in both if its class (name and library) and
-   its identity hash code are. Of several equal ones, the first matches the first. Objects without a code are in no
+   its identity hash code are. Among equal objects, the first matches the first. Objects without a code are in no
    row. If `reached` is given for both, only reachable objects count. Near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_UNSUPPORTED (a file has no hash codes). */
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const uint8_t *const reached[2],
@@ -3209,7 +3212,7 @@ enum {
 };
 /* Returns the name of a field, for example "AllocCount"; "unknown" for any other number. */
 HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
-/* Returns the fields of blocks in a raw version, as bits 1 << field; 0: no such version. */
+/* Returns the fields of blocks in a raw version, as bits 1 << field; 0: unknown version. */
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
 
 /* The bit of a field. */
@@ -3269,7 +3272,7 @@ HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r
 /* Frees a reader and its current profile. The input stays open. */
 HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
 
-/* Profiles: those of a file, which belong to its dump (hd_dump_memprof), or the result of a call. */
+/* Profiles: of a file, which belong to its dump (hd_dump_memprof), or the result of a call. */
 typedef struct hd_memprof hd_memprof;
 /* Frees a result of hd_memprof_merger_finish, hd_memprof_merger_take or hd_memprof_index_raw. */
 HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
@@ -3285,7 +3288,7 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *memprof, si
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
                                         hd_error *err);
 /* Writes one profile in `version` (0: its own). Fields that the version lacks are omitted, and histograms are packed
-   or unpacked. Takes no memory. Errors: the output's, HD_CANCELLED, HD_INVALID (no such version; columns that
+   or unpacked. Takes no memory. Errors: the output's, HD_CANCELLED, HD_INVALID (unknown version; columns that
    contradict each other), HD_UNSUPPORTED (blocks lack fields of the version, other than a histogram; segments of
    versions 1 and 2 differ from later ones), HD_OVERFLOW (a number too large for its field; lenient: a warning, and
    the largest value). */
@@ -3447,7 +3450,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
 
 /* ========================================================================== >>memprof.index
    Indexed profiles, which the compiler reads. The GUID of a function's name gives its record: a block for each call
-   stack of allocations in the function (or in what was inlined into it), and the function's call sites on the way to
+   stack of allocations in the function (or in functions inlined into it), and the function's call sites on the way to
    allocations. Two forms: LLVM's, inside an indexed PGO profile, in five versions; and the RFC's, with names and
    files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data matching in
    IR"; AS-SHIPPED; LLVM-22. */
@@ -3563,9 +3566,9 @@ HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
 /* Finds the blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: the blocks
-   whose stack begins with it. Writes at most `capacity`, and returns their number. It compares function, line_offset
-   and column of each location, as the compiler does: only the low 16 bits of the chain's line_offset, and column 0 if
-   the record has no columns. So no chain finds locations beyond line 65535. It scans the whole record of
+   with a stack that begins with it. Writes at most `capacity`, and returns their number. It compares function,
+   line_offset and column of each location, as the compiler does: only the low 16 bits of the chain's line_offset, and
+   column 0 if the record has no columns. So no chain finds locations beyond line 65535. It scans the whole record of
    chain[0].function. In the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, and {B, loc3} finds both. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
@@ -3668,7 +3671,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *build
 HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *builder, const hd_memprof_index *index,
                                               hd_error *err);
 
-/* Returns an index of all that was added: LLVM's version 4 if it has callees or accesses, else version 3. The builder
+/* Returns an index of the added records: LLVM's version 4 if it has callees or accesses, else version 3. The builder
    stays usable. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *builder, hd_memprof_index **out, hd_error *err);
 /* Returns the bytes that the builder holds. */
@@ -3702,7 +3705,7 @@ typedef struct hd_memprof_index_desc {
    stored, which LLVM also reads. The RFC's layout is a file of its own, or is next to the counters of a base with a
    header of version 12 or 13 (the RFC's Fig. 3), in a section of version 23, which LLVM refuses. There a block
    belongs only to the allocating function, and call sites are omitted; converted to LLVM's layouts, both come back
-   from the call stacks. Errors: the output's, HD_INVALID (no such layout, release or field; columns that contradict
+   from the call stacks. Errors: the output's, HD_INVALID (unknown layout, release or field; columns that contradict
    each other; a hook that does not deflate), HD_OVERFLOW (a number too large for its field; lenient: a warning, and
    the largest value), HD_UNSUPPORTED (a version that the release or header lacks), HD_MALFORMED (the base),
    HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
@@ -3721,12 +3724,12 @@ HD__FORMAT(hd_format_memprof_index);
 /* The raw profiles of a dump of the format "memprof", else NULL. Owned by the dump; hd_memprof_index_take may have
    their columns. */
 HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, or of one that was given an index; else
-   NULL. Its one heap is what hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
+/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, or of a dump that was given an index; else
+   NULL. hd_memprof_profile makes its only heap from hd_memprof_index_raw. Owned by the dump. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* For a format of a program's own that holds an index, as YAML does: the index becomes the dump's document, also when
-   this fails, and is what the `write` of that format gets; its heap is added. It is freed with the dump, without the
-   format's `free`. `options` are those of `read`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   this fails, and the `write` of that format gets it; its heap is added. It is freed with the dump, without the
+   format's `free`. `options` is the argument of `read`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err);
 
@@ -3745,14 +3748,14 @@ HD__FORMAT(hd_format_folded);
 /* ================================================================================ >>v8.read
    Heap snapshots of V8 (.heapsnapshot), as Chromium's DevTools and Node write them: JSON. `meta` lists the fields of
    nodes and edges. The required fields may be in any order, and other fields are kept. Node k is object k of the
-   graph, with the file's id; the only root is node 0. Classes are those of DevTools: the name for objects and native
-   nodes; "(string)", "(array)" and so on for other types; "(system)" for hidden nodes; "(compiled code)". A file may
-   have any number of types (Julia's has hundreds). "(symbol)" and "(bigint)" are types 12 and 13 of old V8, whose
-   files name only twelve types.
-   As in DevTools, some edges besides the weak ones count as weak, so that a page's own objects are visible as such:
+   graph, with the file's id; the only root is node 0. Classes are the same as in DevTools: the name for objects and
+   native nodes; "(string)", "(array)" and so on for other types; "(system)" for hidden nodes; "(compiled code)". A
+   file may have any number of types (Julia's has hundreds). "(symbol)" and "(bigint)" are types 12 and 13 of old V8,
+   with files that name only twelve types.
+   As in DevTools, three more kinds of edges count as weak, so that a page's own objects are visible. They are
    shortcuts that do not start at node 0, edges from outside to the page's objects, and the half of a WeakMap's pair
    that starts at the table. The remaining unreachable nodes become roots, held by node 0. So dominators and retained
-   sizes equal those of DevTools.
+   sizes equal DevTools'.
    Source: AS-SHIPPED. */
 
 /* A V8 snapshot in memory. */
@@ -3762,7 +3765,7 @@ typedef struct hd_v8 hd_v8;
 typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8_link;
 
 /* ============================================================================ >>v8.document
-   A snapshot in memory: its graph, with what the graph has no column for. */
+   A snapshot in memory: its graph, and the data that a graph has no column for. */
 
 /* The row of V8 snapshots: the graph, and the data to write the same file again. Beyond the graph, a node takes 5
    bytes: 4 more if the file has types beyond 256, 1 more if it has detachedness. An edge takes 1 byte, each other
@@ -3782,7 +3785,7 @@ HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
 /* Returns whether a damaged file has lost the name of a node, which is then "(name lost)". The class of such an
    object or native node is lost too, and is not described. */
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
-/* Returns another field of a node, for example "detachedness" or "trace_node_id"; 0 if the file has no such field. */
+/* Returns another field of a node, for example "detachedness" or "trace_node_id"; 0 if the file has unknown field. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
 /* Returns whether a node is attached to a page's document. If the file gives the state of a node, that counts. As in
    DevTools, native nodes below an attached node are attached, and then those below a detached node are detached. In a
@@ -3834,12 +3837,13 @@ typedef struct hd_v8_place {
 
 /* Reads "locations", "trace_function_infos" and "trace_tree" of a document, which must outlive the result. Linear in
    their bytes, plus a sort. Errors: HD_MALFORMED with the offset in the file (lenient: a warning, and the result has
-   what was read before), HD_OUT_OF_MEMORY, HD_LIMIT. */
+   the part before the damage), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
                                           hd_error *err);
 /* Frees the origins. */
 HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *origins);
-/* Finds the place of a closure's function, or of an object's constructor; returns false if the file has none. */
+/* Finds the place of a closure's function, or of an object's constructor; returns false if the file has no place for
+   it. */
 HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *origins, uint32_t object, hd_v8_place *place);
 /* Returns the number of frames of the call stack that allocated an object, and writes the first `room`, innermost
    first; the last frame is V8's "(root)". 0: the object is older than the tracking, or nothing was tracked. */
@@ -3899,10 +3903,10 @@ HD__FORMAT(hd_format_pprof);
    become labels. Bytes that a breakdown does not list are in frames "<other>", so samples add up to its total.
    Comments hold the process, the dump, the allocator, and a time that is not a date; the reader understands them.
    Standard errors are omitted, but the period is kept, and the reader computes them again. A profile has one period:
-   the largest, with a warning if heaps differ. drop_frames has the functions of hd_options.hidden that call only such
-   functions, so pprof's lists begin with their callers. hd_options.places gives mappings, addresses, symbols, first
-   lines of functions and columns; an address without a name is written without a function. Other facts of a read file
-   are not written. Equal heaps give equal bytes.
+   the largest, with a warning if heaps differ. drop_frames has the functions of hd_options.hidden that call only
+   hidden functions, so pprof's lists begin with their callers. hd_options.places gives mappings, addresses, symbols,
+   first lines of functions and columns; an address without a name is written without a function. Other facts of a
+   read file are not written. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also stacks of 2^31 bytes together, as for a chain
    of 50,000 calls that all have bytes); HD_UNSUPPORTED (several processes, dumps or times; more than HD_MAX_AXES in
    all; more than 32 heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two of one allocator and
@@ -3914,20 +3918,20 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
 
 #ifndef HEAPDUMP_NO_ROWS
 /* ============================================================================= >>rows.write
-   Rows for SQL engines: one row for each cell of a profile (self bytes) and each entry of a breakdown (cumulative
-   bytes). The form is CSV with a line of names (RFC 4180, but lines end in a newline only), or JSON lines with one
-   object each.
+   Rows for SQL engines. Each cell of a profile is a row (self bytes), and each entry of a breakdown (cumulative
+   bytes). The form is CSV with a line of names, as in RFC 4180, but lines end in a newline only. Or the form is JSON
+   lines, with one object per line.
 
    Columns, in this order: profile; time; the labels of the heaps, by name; process, pid, start_us, dump, allocator,
    kind, sample_bytes, cumulative ("self", or "cumulative" for an entry); stack, type, then "axis_" and the name of
    each other axis; bytes, blocks, variance, unlisted, slack, stack_hash. "profile" is a label with its own column: by
    convention, the file of the heap. Times are ISO 8601 in UTC, with microseconds if not zero, and count from 1970 on
    any clock. Variances are in bytes squared with all digits; in JSON they are strings, since most programs lose
-   digits of such numbers. unlisted and slack come from hd_rows of a merged breakdown. slack has a number for each
+   digits of long numbers. unlisted and slack come from hd_rows of a merged breakdown. slack has a number for each
    axis of the heap, in the order above: separated by ";" in CSV, as an array in JSON.
 
    A path has its names, outermost first. In JSON it is an array. In CSV ";" separates names; within a name ";" is
-   "\;", "\" is "\\", and "\e" is an empty name. Names are otherwise unchanged, also those that begin like a formula
+   "\;", "\" is "\\", and "\e" is an empty name. Names are otherwise unchanged, also names that begin like a formula
    of a spreadsheet: import these columns as text. Bytes that are not UTF-8 are unchanged in CSV. In JSON such a byte
    is the character U+10FE00 plus its value, and so is each byte of the characters U+10FE80 to U+10FEFF.
 
@@ -3955,8 +3959,8 @@ HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out
    labels in all), HD_INVALID (a label without a name, with the name of a column, or with the prefix "axis_"; after
    the first rows). */
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
-/* Writes the rows of a heap in canonical order: equal heaps give equal bytes. Errors: the output's, those of
-   hd_rows_writer_columns, HD_CANCELLED; HD_LIMIT (also rows of 2^32 bytes, as for a chain of 100,000 calls that all
+/* Writes the rows of a heap in canonical order: equal heaps give equal bytes. Errors: the output's and
+   hd_rows_writer_columns', HD_CANCELLED; HD_LIMIT (also rows of 2^32 bytes, as for a chain of 100,000 calls that all
    have bytes); HD_INVALID (labels or axes without columns, two of one name). Unless the output fails, an error means
    that nothing of the heap was written. */
 HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);

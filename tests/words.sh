@@ -104,7 +104,7 @@ sub sentences {
         $line++;
     }
     push @out, [$at, $now];
-    return map { my $o = $_; map { [$o->[0], $_] } map { /^\s*Errors:/ ? split /;/ : $_ } split /(?<=[.!?])["')]*\s+|: (?=[A-Z])/, $o->[1] } @out;
+    return map { my $o = $_; map { [$o->[0], $_] } map { /^\s*(?:Errors(?: also)?|Columns.*?|HD_MALFORMED \(.*?\)):/ ? split /;/ : $_ } split /(?<=[.!?])["')]*\s+|: (?=[A-Z])|\b(?=Errors(?: also)?: )/, $o->[1] } @out;
 }
 
 my (%all, $failed);
