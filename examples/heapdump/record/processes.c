@@ -65,6 +65,23 @@ static void process_end(process *p) {
     p->ended = true;
 }
 
+/* Whether a process is exiting: the kernel shows no maps of it any more, and its pidfd becomes readable when its last
+   thread has ended. */
+static bool is_exiting(uint64_t pid) {
+    enum { EXITING = 4 };        /* PF_EXITING of the kernel */
+    char path[64], text[512], *end;
+    unsigned long flags = 0;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+    f = fopen(path, "re");
+    n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    end = strrchr(text, ')');    /* a program may have any name */
+    return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 && flags & EXITING;
+}
+
 static void process_watch(const recording *r, process *p) {
     p->pidfd = p->pid && p->pid <= INT_MAX ? (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0) : -1;
     if (p->pidfd < 0) p->asked = errno != ESRCH && errno != EINVAL;
@@ -74,7 +91,9 @@ static void process_watch(const recording *r, process *p) {
         process_end(p);
         return;
     }
-    /* of another namespace: what it has is written when the program has ended */
+    /* its program was replaced, or it is exiting */
+    if (is_exiting(p->pid) || is_descendant((pid_t)p->pid)) return;
+    /* a process of another namespace: its heaps are written when the program has ended */
     if (p->pidfd >= 0) close(p->pidfd);
     p->pidfd = -1;
     p->asked = false;

@@ -74,4 +74,24 @@ time.sleep(0.3)
 PY
 s=$(status timeout -s KILL 60 "$tool" record -o late.json -- /usr/bin/python3 late.py)
 check "programs that waited in vain are counted" "0 1" "$s $(said '^heapdump: 2 programs were not recorded, later among them: heapdump did not answer in time (was it stopped?)$')"
+# heapdump first sees a record when its process is exiting, or has executed a static program. No later snapshot names
+# the process once it has ended.
+gcc -w -O1 -fno-builtin "$common_root/tests/peers/programs/exiting.c" -o exiting -lpthread
+gcc -w -O1 -static "$common_root/tests/peers/programs/exiting.c" -o static -lpthread
+mkfifo go said
+exec 7<> go 8<> said
+processes() { "$tool" snapshot exiting.json 2>&1 | sed -n 's/.*: \([0-9]*\) process.*/\1/p'; }
+for becomes in "" ./static; do
+  "$tool" record -o exiting.json -- ./exiting $becomes < go > said 2> exiting.err 7>&- 8>&- & recording=$!
+  read -r -t 30 line <&8 || :
+  during=$(processes)
+  echo >&7
+  read -r -t 30 line <&8 || :
+  after=$(processes)
+  echo >&7
+  wait $recording || :
+  check "first seen when it $([ -n "$becomes" ] && echo had become a static program || echo was exiting): in snapshots until it has ended" \
+    "over 2 1" "$line $during $after"
+done
+exec 7>&- 8>&-
 exit $failed
