@@ -4333,9 +4333,9 @@ extern "C" {
 #endif
 
 /* ================================================================================ >>platform
-   Systems and compilers in one shape: atomics, mutexes, pages of the OS, large blocks. Nothing of it fails but by
-   NULL or false, and it keeps no state. What a system lacks has an empty stand-in here, so that no other room asks
-   for the system. */
+   Systems and compilers behind one interface: atomics, mutexes, pages of the OS, large blocks. Functions here fail
+   only by returning NULL or false, and the room keeps no state. If a system lacks a feature, an empty function
+   replaces it here, so that no other room asks which system it runs on. */
 
 #if defined(__GNUC__)
 #define HD__ATOMIC_LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -4345,7 +4345,7 @@ extern "C" {
 #define HD__ATOMIC_ADD_ORDERED(p, v) __atomic_add_fetch((p), (v), __ATOMIC_ACQ_REL)
 #define HD__ATOMIC_OR(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define HD__ATOMIC_AND(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
-#define HD__ATOMIC_TAKE(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE)) /* true for one, until 0 is stored */
+#define HD__ATOMIC_TAKE(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE)) /* true once, until 0 is stored */
 #define HD__ATOMIC_CAS(p, expected, v) \
     __atomic_compare_exchange_n((p), (expected), (v), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #elif defined(HEAPDUMP_NO_THREADS)
@@ -4381,7 +4381,7 @@ typedef pthread_mutex_t hd__mutex;
 static void hd__mutex_init(hd__mutex *m) {
 #if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
     static const pthread_mutex_t unlocked = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-    *m = unlocked;               /* spins a little: what is done under a lock is shorter than a sleep */
+    *m = unlocked;               /* spins a little: critical sections here are shorter than a sleep */
 #else
     pthread_mutex_init(m, NULL);
 #endif
@@ -4392,8 +4392,8 @@ static void hd__mutex_nap(void) { poll(NULL, 0, 1); } /* async-signal-safe */
 static void hd__mutex_unlock(hd__mutex *m) { pthread_mutex_unlock(m); }
 #endif
 
-/* Turn cancellation off around calls of others' code under a lock: a thread cancelled there would keep the lock for
-   ever. */
+/* Turn thread cancellation off while foreign code is called under a lock. A thread cancelled there would hold the
+   lock for ever. */
 #if defined(PTHREAD_CANCEL_DISABLE) && !defined(HEAPDUMP_NO_THREADS)
 static int hd__cancel_off(void) {
     int before;
@@ -4406,7 +4406,7 @@ static int hd__cancel_off(void) { return 0; }
 static void hd__cancel_restore(int before) { (void)before; }
 #endif
 
-/* Pages of the OS, zeroed; sizes are rounded up to pages. NULL when there are no more. */
+/* Zeroed pages of the OS; sizes are rounded up to pages. NULL when out of memory. */
 #define HD__PAGES_UNIT 4096u
 static size_t hd__pages_round(size_t size) { return (size + HD__PAGES_UNIT - 1) & ~(size_t)(HD__PAGES_UNIT - 1); }
 
@@ -4436,11 +4436,11 @@ static void hd__pages_give(void *p, size_t size) { (void)size, free(p); }
 #define MAP_NORESERVE 0
 #endif
 #if defined(__linux__)
-#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
+#if !defined(__cplusplus) /* hidden unless all of Linux is requested */
 int madvise(void *block, size_t size, int advice);
 #endif
-/* Ours are in maps apart from others', and told from these by the flags rr and nr in /proc/PID/smaps: who looks at
-   what is resident knows them by that. */
+/* Marks our mappings. The flags rr and nr in /proc/PID/smaps then distinguish them from other mappings, for observers
+   of resident memory. */
 static void hd__pages_mark(void *p, size_t size) {
     int saved = errno;
     if (madvise(p, size, 1 /* MADV_RANDOM */)) errno = saved;
@@ -4460,8 +4460,8 @@ static void hd__pages_give(void *p, size_t size) {
 }
 #endif
 
-/* Tells the OS that what pages hold is not needed: they may be anything later. False: they stay. So it is where the
-   OS has larger pages than ours: others' data may be in the same page. */
+/* Discards the content of pages; they may contain anything afterwards. False: the pages keep their content. This
+   happens if the OS has larger pages than ours, because one page may also hold other data. */
 #if defined(__linux__)
 static bool hd__pages_forget(void *p, size_t size) {
     int saved = errno;
@@ -4471,8 +4471,8 @@ static bool hd__pages_forget(void *p, size_t size) {
     return gone;
 }
 
-/* Asks the OS for the memory of pages at once. That takes a fraction of the time that the first touch of each page
-   would take. Where the OS does not know how, each page gets its memory at the first touch. */
+/* Asks the OS to back pages with memory at once. This takes a fraction of the time of touching each page. An OS
+   without this call backs each page at its first touch. */
 static void hd__pages_fill(void *p, size_t size) {
     int saved = errno;
     if (madvise(p, size, 23 /* MADV_POPULATE_WRITE, of Linux 5.14 */)) errno = saved;
@@ -4482,10 +4482,10 @@ static bool hd__pages_forget(void *p, size_t size) { return (void)p, (void)size,
 static void hd__pages_fill(void *p, size_t size) { (void)p, (void)size; }
 #endif
 
-/* Blocks this large come from the OS, so that what grows moves without being copied, and ask for large pages: filling
-   them for the first time takes a quarter of the time, walks in no order of memory half of it. One takes up to a
-   large page more than it has bytes. Smaller ones take longer to get a large page, where a virtual machine has given
-   them back, than many small ones. Sanitizers get to see all blocks. */
+/* Large blocks come straight from the OS, so that a growing block moves without being copied. They ask for large
+   pages: the first fill takes a quarter of the time, and random access half. A block occupies up to one large page
+   more than its size. Smaller blocks come from malloc: if a virtual machine has returned memory to its host, one
+   large page takes longer to get than many small ones. Sanitizers must see every block, so they turn this off. */
 #if defined(__has_feature)
 #define HD__LARGE_SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -4502,7 +4502,7 @@ static size_t hd__large_block(void) {
     return size ? size : (size_t)1 << 20;
 }
 #define HD__LARGE_PAGE ((size_t)2 << 20)
-#if !defined(__cplusplus) /* as madvise */
+#if !defined(__cplusplus) /* as above: hidden unless all of Linux is requested */
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
 #endif
 
@@ -4511,7 +4511,7 @@ static size_t hd__large_round(size_t size) { return (size + HD__LARGE_PAGE - 1) 
 static void *hd__large_ask(void *block, size_t size) {
     int saved = errno;
     if (madvise(block, hd__large_round(size), 14 /* MADV_HUGEPAGE */)) errno = saved;
-    return block;                /* with small ones if need be */
+    return block;                /* with small pages if there are no large ones */
 }
 
 static void *hd__large_take(size_t size) {
@@ -4575,7 +4575,7 @@ static void *hd__pages_allocate(void *user, void *block, size_t old_size, size_t
 
 /* ==================================================================================== >>text
    Strings, messages, failures. A failure is a status that is passed up at once (HD__TRY). Messages are made without
-   stdio, and show no character that a terminal would obey. */
+   stdio, and contain no character that a terminal would obey. */
 
 #define HD__TRY(call)                              \
     do {                                           \
@@ -4583,7 +4583,7 @@ static void *hd__pages_allocate(void *user, void *block, size_t old_size, size_t
         if (HD__UNLIKELY(hd__s)) return hd__s;     \
     } while (0)
 
-/* Returns HD_INVALID unless pointers that a call cannot do without are there. */
+/* Returns HD_INVALID if a required pointer is NULL. */
 #define HD__NEED(present, err)                                                                        \
     do {                                                                                              \
         if (HD__UNLIKELY(!(present)))                                                                 \
@@ -4614,7 +4614,8 @@ HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b) {
     return order ? order : a.len < b.len ? -1 : a.len > b.len;
 }
 
-/* Length of the well-formed UTF-8 sequence at p, 0 when there is none; 3 for a lone surrogate too. */
+/* Length of the well-formed UTF-8 sequence at p, or 0 if it is malformed. A lone surrogate counts as well-formed,
+   with 3 bytes. */
 static unsigned hd__utf8_length(const unsigned char *p, size_t left) {
     unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
     if (n > left) return 0;
@@ -4625,7 +4626,7 @@ static unsigned hd__utf8_length(const unsigned char *p, size_t left) {
     return n;
 }
 
-/* A code point in one to four bytes; surrogates too. */
+/* Encodes a code point in one to four bytes; surrogates too. */
 static size_t hd__utf8_put(uint32_t code, char bytes[4]) {
     static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
@@ -4634,8 +4635,8 @@ static size_t hd__utf8_put(uint32_t code, char bytes[4]) {
     return n;
 }
 
-/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
-   lone surrogates, breaks of lines, directions to write in. */
+/* Whether a terminal displays the UTF-8 sequence of n bytes at p. It obeys the others: control characters, lone
+   surrogates, line breaks, text directions. A malformed sequence (n is 0) is not displayed either. */
 static bool hd__text_is_shown(const unsigned char *p, unsigned n) {
     if (n == 1) return *p >= 32 && *p != 127;
     if (n == 2) return (p[0] != 0xc2 || p[1] >= 0xa0) && (p[0] != 0xd8 || p[1] != 0x9c);
@@ -4671,7 +4672,7 @@ HEAPDUMP_API hd_str hd_visible(hd_str *text) {
 
 static bool hd__text_is(hd_str s, const char *name) { return hd_str_equal(s, hd_cstr(name)); }
 
-/* What is behind the last slash. */
+/* The part after the last slash. */
 static hd_str hd__text_basename(hd_str path) {
     size_t at = path.len;
     while (at && path.data[at - 1] != '/') at--;
@@ -4680,13 +4681,14 @@ static hd_str hd__text_basename(hd_str path) {
     return path;
 }
 
-/* The value of a hexadecimal digit; 16 or more: it is none. */
+/* The value of a hexadecimal digit; 16 or more if it is no digit. */
 HD__INLINE unsigned hd__text_hex_digit(uint8_t c) {
     unsigned digit = c - (unsigned)'0', letter = (c | 32u) - 'a';
     return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
 }
 
-/* Passes over the digits of a number, and gives its value. False, and *at as it was: more than 64 bits. */
+/* Passes over the digits of a number and returns its value. False, with *at unchanged, if it has more than 64
+   bits. */
 HD__INLINE bool hd__text_number(const uint8_t **at, const uint8_t *end, unsigned base, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t v = 0;
@@ -4699,7 +4701,7 @@ HD__INLINE bool hd__text_number(const uint8_t **at, const uint8_t *end, unsigned
     return true;
 }
 
-/* The value of a text that is digits and nothing else; false when it is not, or more than 64 bits. */
+/* The value of a text that consists of digits only. False if it does not, or has more than 64 bits. */
 static bool hd__text_parse_number(hd_str s, unsigned base, uint64_t *value) {
     const uint8_t *at = (const uint8_t *)s.data, *end = at + s.len;
     uint64_t v = 0;
@@ -4727,7 +4729,7 @@ typedef struct hd__text_pieces {
     char digits[20];
 } hd__text_pieces;
 
-/* The next piece of the format, which has not ended. */
+/* The next piece; the format must not have ended. */
 static hd_str hd__text_piece(hd__text_pieces *t) {
     hd_str piece = { t->format, strcspn(t->format, "%") };
     t->format += piece.len ? piece.len : 2;
@@ -4743,7 +4745,7 @@ static hd_str hd__text_piece(hd__text_pieces *t) {
     }
 }
 
-/* For messages: as hd_visible has it, and cut to fit. */
+/* Formats a message: sanitised by hd_visible, and cut to fit. */
 static void hd__text_format(char *buffer, size_t capacity, const char *format, va_list args) {
     hd__text_pieces t;
     size_t n = 0;
@@ -4766,7 +4768,7 @@ static void hd__text_format(char *buffer, size_t capacity, const char *format, v
     buffer[n] = 0;
 }
 
-/* A text made as messages are: all of it that fits. */
+/* Formats a text like a message, and cuts it to fit. */
 static hd_str hd__text_make(char *buffer, size_t capacity, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -4775,7 +4777,7 @@ static hd_str hd__text_make(char *buffer, size_t capacity, const char *format, .
     return hd_cstr(buffer);
 }
 
-/* Fills the error, if there is one to fill. */
+/* Fills the error unless it is NULL. */
 HD__NOINLINE static void hd__error_set(hd_error *err, hd_status status, uint64_t offset, uint64_t line,
                                        const char *format, ...) {
     va_list args;
@@ -4790,7 +4792,7 @@ HD__NOINLINE static void hd__error_set(hd_error *err, hd_status status, uint64_t
     va_end(args);
 }
 
-/* Fills the error and gives its status, which compilers then see not to be HD_OK. */
+/* Fills the error and returns its status. Compilers see which status that is, so they know that it is not HD_OK. */
 HD__INLINE hd_status hd__error_status(hd_status status) { return status; }
 #define hd__fail_at(err, status, ...) (hd__error_set((err), (status), __VA_ARGS__), hd__error_status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
@@ -4805,17 +4807,18 @@ HD__NOINLINE static void hd__error_append(hd_error *err, const char *format, ...
 }
 
 /* ================================================================================== >>memory
-   Memory goes through an hd__mem, one for each object, which counts it against the object's limit. What lasts as
-   long as the object lies in its arena. Dynamic arrays are stb_ds arrays whose growth is checked beforehand by
-   hd__arr_room. Reports go to the caller by the options of the call. */
+   Memory goes through an hd__mem, one for each object, which counts it against the object's limit. Memory that lives
+   as long as its object lies in the object's arena. Dynamic arrays are stb_ds arrays; hd__arr_room checks their
+   growth beforehand. Errors, warnings and progress reach the caller through the options of the call. */
 
-/* Memory of one object: the caller's allocator, counted. What calls make of calls takes counts for all: what
-   was there before as `taken`, what grows meanwhile through `within`. */
+/* Memory of one object: the caller's allocator, with a count of its bytes. A limit covers a whole call with the
+   public functions that it calls: `taken` is the memory that the call used before. A part of another object also adds
+   its bytes to that object (`within`). */
 typedef struct hd__mem {
     hd_allocator allocator;
     uint64_t used, limit, taken;
-    struct hd__mem *within;      /* of the object that this one is part of, which outlives it */
-    bool over;                   /* the limit, not the allocator, said no last */
+    struct hd__mem *within;      /* the object that this one is part of, which lives longer */
+    bool over;                   /* whether the last failure was the limit, not the allocator */
 } hd__mem;
 
 HEAPDUMP_API hd_allocator hd_page_allocator(void) {
@@ -4850,13 +4853,13 @@ static uint64_t hd__mem_left(const hd__mem *m) {
     return left;
 }
 
-/* Limits that are left for a public function called as part of this call. */
+/* The remaining limits, for a public function called as part of this call. */
 static void hd__limits_rest(hd_limits *limits, const hd__mem *m) {
     limits->max_memory = m->limit == UINT64_MAX ? 0 : m->limit;
     limits->taken = limits->max_memory ? m->limit - hd__mem_left(m) : 0;
 }
 
-/* Options for a public function called as part of this call: what memory is left, and its allocator. */
+/* Options for a public function called as part of this call: the remaining memory, and the same allocator. */
 static hd_options hd__options_rest(const hd_options *options, const hd__mem *m) {
     hd_options rest = HD_ZERO;
     if (options) rest = *options;
@@ -4870,14 +4873,14 @@ static uint64_t hd__limits_records(const hd_limits *limits) {
     return n && n < HD_NONE - 1 ? n : HD_NONE - 1;
 }
 
-/* The memory of another object made by the same call. */
+/* Memory for another object of the same call, within the remaining limit. */
 static hd__mem hd__mem_rest(const hd__mem *m) {
     hd_limits limits;
     hd__limits_rest(&limits, m);
     return hd__mem_limits(m->allocator, &limits);
 }
 
-/* Makes what an object takes count as part of another one. */
+/* From now on, the memory of an object counts as part of another object too. */
 static void hd__mem_join(hd__mem *m, hd__mem *within) {
     m->within = within;
     m->taken = 0;
@@ -4904,7 +4907,7 @@ static hd_status hd__mem_fail(const hd__mem *m, hd_error *err) {
     return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
 }
 
-/* Makes room in the stb_ds array that *array points to, which has too little. */
+/* Enlarges the stb_ds array that *array points to, which lacks room for `extra` elements. */
 HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, size_t extra) {
     void *a;
     stbds_array_header *head;
@@ -4930,14 +4933,15 @@ HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, s
     return true;
 }
 
-/* Room for `extra` more elements in the stb_ds array that *array points to; on failure the array is as it was. */
+/* Makes room for `extra` more elements in the stb_ds array that *array points to. On failure the array is
+   unchanged. */
 HD__INLINE bool hd__arr_make_room(hd__mem *m, void *array, size_t element, size_t extra) {
     void *a;
     memcpy(&a, array, sizeof a);
     return stbds_arrcap(a) - stbds_arrlenu(a) >= extra || hd__arr_grow(m, array, element, extra);
 }
 
-/* Gives back what an stb_ds array has beyond `capacity` elements, all of it for 0; leaves it be when it cannot. */
+/* Shrinks an stb_ds array to `capacity` elements, or frees it (0). If the allocator fails, the array is unchanged. */
 static void hd__arr_cut(hd__mem *m, void *array, size_t capacity) {
     stbds_array_header *head;
     size_t element;
@@ -4953,7 +4957,7 @@ static void hd__arr_cut(hd__mem *m, void *array, size_t capacity) {
     memcpy(array, &a, sizeof a);
 }
 
-/* Frees n arrays, or gives back what they have beyond their lengths, if these are not 0. */
+/* Frees n arrays (all), or shrinks each of them to its length, except empty ones. */
 static void hd__arrs_cut(hd__mem *m, void *const *arrays, size_t n, bool all) {
     for (size_t i = 0; i < n; i++) {
         void *a;
@@ -4966,7 +4970,7 @@ static void hd__arrs_cut(hd__mem *m, void *const *arrays, size_t n, bool all) {
         void *const hd__arrs[] = { __VA_ARGS__ };                                          \
         hd__arrs_cut((m), hd__arrs, sizeof hd__arrs / sizeof *hd__arrs, (all));            \
     } while (0)
-/* Pointers to arrays follow the memory. */
+/* The arguments after the memory are pointers to arrays. */
 #define hd__arrs_free(m, ...) HD__ARRS_CUT((m), true, __VA_ARGS__)
 #define hd__arrs_trim(m, ...) HD__ARRS_CUT((m), false, __VA_ARGS__)
 
@@ -4976,14 +4980,14 @@ static void hd__arrs_cut(hd__mem *m, void *const *arrays, size_t n, bool all) {
 #define hd__arr_len(a) stbds_arrlenu(a)
 #define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
-/* Text, or any bytes, being made: an array of bytes. -------------------------------------------- */
+/* Text or other bytes under construction: an array of bytes. --------------------------------------- */
 
-/* Makes room for n more bytes of an array: where they go; NULL when out of memory. */
+/* Makes room for n more bytes and returns their address; NULL when out of memory. */
 static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
     return hd__arr_room(m, *bytes, n) ? *bytes + hd__arr_len(*bytes) : NULL;
 }
 
-/* The array ends at p. */
+/* Sets the end of the array to p. */
 static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__arr_resize(bytes, (size_t)(p - bytes)); }
 
 static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
@@ -5002,7 +5006,7 @@ static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
 static bool hd__bytes_append(hd__mem *m, uint8_t **text, hd_str s) { return hd__bytes_add(m, text, s.data, s.len); }
 static hd_str hd__bytes_text(const uint8_t *text) { return hd__bytes_str(text, hd__arr_len(text)); }
 
-/* Appends a text made as messages are, with all its bytes as they are. */
+/* Appends a formatted text, with all its bytes unchanged. */
 static bool hd__bytes_print(hd__mem *m, uint8_t **text, const char *format, ...) {
     hd__text_pieces t;
     bool whole = true;
@@ -5025,8 +5029,8 @@ static void hd__mem_cfree(hd__mem *m, void *p, size_t n, size_t element) {
     hd__mem_free(m, p, n ? n * element : 1);
 }
 
-/* Objects that hold their own memory, `at` bytes from their beginning. A new one is zeroed; *object is its
-   address. */
+/* Makes and frees objects that contain their own hd__mem, `at` bytes from their beginning. A new object is zeroed;
+   *object receives its address. */
 static hd_status hd__object_new(hd__mem mem, size_t size, size_t at, void *object, hd_error *err) {
     char *p = (char *)hd__mem_calloc(&mem, 1, size);
     memcpy(object, &p, sizeof p);
@@ -5072,7 +5076,7 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
         chunk = (hd__arena_chunk *)hd__mem_realloc(m, NULL, 0, grown);
         if (!chunk) return NULL;
         chunk->size = grown;
-        /* A block too large to share a chunk leaves the current one current. */
+        /* A block too large to share a chunk gets its own, and the current chunk stays current. */
         if (arena->chunks && grown - head - size < arena->left) {
             chunk->next = arena->chunks->next;
             arena->chunks->next = chunk;
@@ -5118,7 +5122,7 @@ static void hd__arena_free(hd__mem *m, hd__arena *arena) {
 
 /* Reports: errors, warnings, progress. ------------------------------------------------------------ */
 
-/* A warning of what is not malformed, told when strict, too. */
+/* Warns of something that is not malformed input. Strict mode warns too. */
 HD__NOINLINE static void hd__report_warning(const hd_options *options, hd_status status, const char *format, ...) {
     hd_error warning;
     va_list args;
@@ -5130,7 +5134,7 @@ HD__NOINLINE static void hd__report_warning(const hd_options *options, hd_status
     options->warning(options->warning_user, &warning);
 }
 
-#define HD__REPORT_TICK 0xfffffu  /* how much is done between one telling of progress and the next, about */
+#define HD__REPORT_TICK 0xfffffu  /* steps between two reports of progress, about */
 
 static hd_status hd__report_cancelled(hd_error *err) { return hd__fail(err, HD_CANCELLED, "cancelled"); }
 
@@ -5138,7 +5142,7 @@ static bool hd__report_go_on(const hd_options *options, uint64_t done, uint64_t 
     return !options || !options->progress || options->progress(options->progress_user, done, total);
 }
 
-/* For loops: tells progress whenever the low bits of `done` are zero. */
+/* For loops: reports progress whenever the low bits of `done` are zero. */
 HD__INLINE hd_status hd__report_tick(const hd_options *options, uint64_t done, uint64_t total, hd_error *err) {
     if (HD__LIKELY(done & HD__REPORT_TICK) || hd__report_go_on(options, done, total)) return HD_OK;
     return hd__report_cancelled(err);
@@ -5150,7 +5154,7 @@ static hd_reporter hd__report_begin(const hd_options *options) {
     return r;
 }
 
-/* What to do about the error that the reporter holds. */
+/* Decides about the error in the reporter: lenient mode warns and goes on (HD_OK), strict mode fails. */
 static hd_status hd__report_error(hd_reporter *r, hd_error *err) {
     if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
         r->warning_count++;
@@ -5161,7 +5165,7 @@ static hd_status hd__report_error(hd_reporter *r, hd_error *err) {
     return r->error.status;
 }
 
-/* Says what is wrong at a place of an input, and what to do about it. */
+/* Reports an error at an offset of the input. HD_OK means: go on. */
 #define hd__report_bad(r, err, status, offset, ...) \
     (hd__error_set(&(r)->error, (status), (offset), 0, __VA_ARGS__), hd__report_error((r), (err)))
 
@@ -5179,10 +5183,10 @@ HEAPDUMP_API hd_status hd_report_progress(hd_reporter *r, uint64_t done, uint64_
 }
 
 /* ================================================================================= >>numbers
-   Sums that are checked, whole numbers of 128 bits, the few functions of libm that are needed (libm may not be
-   linked), and numbers as files have them: of a fixed width, or of 7 bits a byte. */
+   Checked sums, 128-bit integers, and numbers as files contain them: of a fixed width, or as varints of 7 bits a
+   byte. A few functions of libm are written here, because programs may not link libm. */
 
-/* The whole product. */
+/* The full 128-bit product. */
 HD__INLINE hd_u128 hd__u128_product(uint64_t a, uint64_t b) {
     hd_u128 product;
 #if defined(__SIZEOF_INT128__)
@@ -5199,7 +5203,7 @@ HD__INLINE hd_u128 hd__u128_product(uint64_t a, uint64_t b) {
     return product;
 }
 
-/* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
+/* Adds, and saturates at the largest value that is not HD_UNKNOWN. False if it saturated. */
 static bool hd__sum(uint64_t *sum, uint64_t value) {
     if (value > UINT64_MAX - 1 - *sum) {
         *sum = UINT64_MAX - 1;
@@ -5208,13 +5212,13 @@ static bool hd__sum(uint64_t *sum, uint64_t value) {
     *sum += value;
     return true;
 }
-/* Adds counts, of which one may not be known. */
+/* Adds counts; the sum is unknown if one of them is. */
 static void hd__sum_known(uint64_t *sum, uint64_t value) {
     if (*sum == HD_UNKNOWN || value == HD_UNKNOWN) *sum = HD_UNKNOWN;
     else hd__sum(sum, value);
 }
 
-/* What is left of a whole; never less than nothing. */
+/* The whole without the part, at least 0. */
 static uint64_t hd__sum_rest(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
 static uint64_t hd__sum_rest_known(uint64_t whole, uint64_t part) {
     return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__sum_rest(whole, part);
@@ -5230,7 +5234,7 @@ static hd_u128 hd__u128_add(hd_u128 a, hd_u128 b) {
 
 static bool hd__u128_below(hd_u128 a, hd_u128 b) { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 
-/* What is left of a whole, never less than nothing. */
+/* The whole without the part, at least 0. */
 static hd_u128 hd__u128_less(hd_u128 whole, hd_u128 part) {
     hd_u128 rest = { 0, 0 };
     if (hd__u128_below(whole, part)) return rest;
@@ -5241,7 +5245,7 @@ static hd_u128 hd__u128_less(hd_u128 whole, hd_u128 part) {
 
 static bool hd__u128_any(hd_u128 a) { return a.lo || a.hi; }
 
-/* The nearest to a number that is not negative. */
+/* The nearest integer to a number; 0 for negative ones. */
 static hd_u128 hd__u128_round(double value) {
     const double word = 18446744073709551616.0;
     hd_u128 n = { 0, 0 };
@@ -5249,7 +5253,7 @@ static hd_u128 hd__u128_round(double value) {
     if (value >= word * word) {
         n.lo = n.hi = UINT64_MAX;
     } else {
-        if (value < 4503599627370496.0) value += 0.5; /* 2^52: above, all are whole */
+        if (value < 4503599627370496.0) value += 0.5; /* 2^52: all larger doubles are integers */
         n.hi = (uint64_t)(value / word);
         n.lo = (uint64_t)(value - (double)n.hi * word);
     }
@@ -5258,7 +5262,7 @@ static hd_u128 hd__u128_round(double value) {
 
 static uint64_t hd__number_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-/* 1 - exp(-x) for x >= 0: libm may not be linked. */
+/* 1 - exp(-x) for x >= 0, without libm. */
 static double hd__number_decay(double x) {
     double term = 1, sum = 0;
     int halved = 0;
@@ -5269,7 +5273,7 @@ static double hd__number_decay(double x) {
     return sum;
 }
 
-/* The natural logarithm of 0 < x <= 1: libm may not be linked. */
+/* The natural logarithm of 0 < x <= 1, without libm. */
 static double hd__number_log(double x) {
     double z, sum = 0, power;
     int halvings = 0;
@@ -5279,7 +5283,7 @@ static double hd__number_log(double x) {
     return 2 * sum - halvings * 0.69314718055994531;
 }
 
-/* The logarithm to base 2 of a number of at least 1. */
+/* The logarithm to base 2 of x >= 1. */
 static double hd__number_log2(double x) {
     double z, zz, e = 0;
     while (x >= 65536) x *= 1.0 / 65536, e += 16;
@@ -5315,7 +5319,7 @@ HD__INLINE uint32_t hd__le_get32(const uint8_t *p) { return (uint32_t)hd__le_get
 HD__INLINE uint64_t hd__le_get64(const uint8_t *p) { return hd__le_get(p, 8); }
 
 HD__INLINE uint8_t *hd__le_put(uint8_t *p, unsigned width, uint64_t v) {
-    /* Compilers make one store of each of these two. */
+    /* Compilers merge each of these two groups into one store. */
     if (width == 8) {
         p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)(v >> 16), p[3] = (uint8_t)(v >> 24);
         p[4] = (uint8_t)(v >> 32), p[5] = (uint8_t)(v >> 40), p[6] = (uint8_t)(v >> 48), p[7] = (uint8_t)(v >> 56);
@@ -5329,8 +5333,8 @@ HD__INLINE uint8_t *hd__le_put(uint8_t *p, unsigned width, uint64_t v) {
     return p;
 }
 
-/* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
-   highest bit set. False: it does not end before `end`, or is larger. */
+/* A varint of at most 64 bits: 7 bits in each byte, the lowest first; all bytes but the last have their highest bit
+   set. False if it does not end before `end`, or is larger. */
 HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t v = 0;
@@ -5341,7 +5345,7 @@ HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *val
     }
     for (unsigned shift = 0; p < end; shift += 7) {
         uint8_t byte = *p++;
-        if (shift == 63 && byte > 1) return false; /* more than 64 bits, or the number goes on */
+        if (shift == 63 && byte > 1) return false; /* more than 64 bits, or the number continues */
         v |= (uint64_t)(byte & 127) << shift;
         if (byte >= 128) continue;
         *value = v;
@@ -5359,18 +5363,18 @@ static uint8_t *hd__varint_put(uint8_t *p, uint64_t value) {
 }
 
 /* =================================================================================== >>sets
-   Rows of any table found by their hash, and put in order. A set holds the numbers of rows and some bits of their
-   hashes: whoever looks compares the rows. Hashes depend on a seed, so that no input can aim at them; no result
-   does. Sorts are stable: by a comparison of numbers, of rows, or by keys that are numbers. Radix sorts come
-   twice, since records of 16 bytes and pairs of 32 bits in 8 bytes differ in speed by a factor of two and more. */
+   Hash sets that find rows of any table, and sorts. A set holds row numbers and some bits of their hashes; the caller
+   compares the rows. Hashes depend on a seed, so that no input can aim at collisions; results never depend on it.
+   Sorts are stable: numbers by a comparison, arrays by a comparison, or keys that are numbers. There are two radix
+   sorts: pairs of 32 bits in 8 bytes sort at least twice as fast as records of 16 bytes. */
 
-/* The mixing step of every hash here. */
+/* The mixing step of all hashes here. */
 static uint64_t hd__hash_mix(uint64_t a, uint64_t b) {
     hd_u128 product = hd__u128_product(a, b);
     return product.lo ^ product.hi;
 }
 
-/* What is multiplied depends on the seed, so that no value is known to make it zero. */
+/* The factor depends on the seed, so that nobody knows a value that makes the product zero. */
 static uint64_t hd__hash_key(uint64_t seed) { return seed * 0xd1b54a32d192ed03u + 0x8bb84b93962eacc9u; }
 
 static uint64_t hd__hash_u64(uint64_t seed, uint64_t value) {
@@ -5394,11 +5398,11 @@ static uint64_t hd__hash_bytes(uint64_t seed, const void *data, size_t size) {
     return hd__hash_u64(hash, word);
 }
 
-/* A number a file's author cannot know. */
+/* A number that the author of a file cannot know. */
 static uint64_t hd__hash_seed(void) {
     static uint64_t calls;
     uint64_t call = HD__ATOMIC_ADD(&calls, 1), seed = (uint64_t)time(NULL);
-#if defined(HD__WASI)            /* where addresses are always the same */
+#if defined(HD__WASI)            /* addresses are always the same there */
     if (__wasi_random_get((uint8_t *)&seed, sizeof seed)) seed++;
 #else
     seed = hd__hash_u64(seed, (uint64_t)(uintptr_t)&call);
@@ -5407,20 +5411,20 @@ static uint64_t hd__hash_seed(void) {
     return hd__hash_u64(seed, call);
 }
 
-/* A hash set of numbers whose keys live elsewhere: the caller hashes and compares. A slot holds the upper 32 bits
-   of the hash, which also say where it stands, and the number plus one. So a set grows without asking anyone, in
-   one pass from its first slot to its last. */
+/* A hash set of numbers. The keys lie elsewhere: the caller hashes and compares them. A slot holds the number plus
+   one and the upper 32 bits of the hash, which also determine its position. So a set grows without its keys, in one
+   pass from the first slot to the last. */
 typedef struct hd__set {
     uint64_t *slots;
     size_t capacity, count;      /* capacity: a power of two, or 0 */
 } hd__set;
 
-/* The slot where numbers with this hash begin: slots stand in the order of hashes. */
+/* The slot where the search for a hash begins: slots are in the order of hashes. */
 static size_t hd__set_home(size_t capacity, uint64_t hash) {
     return (size_t)((hash >> 32) * (capacity / 2) >> 31);
 }
 
-/* The next number whose hash may be this one; HD_NONE at the end. Start with *probe 0. */
+/* The next number that may have this hash; HD_NONE at the end. Start with *probe 0. */
 static uint32_t hd__set_next(const hd__set *set, uint64_t hash, size_t *probe) {
     size_t home;
     if (!set->capacity) return HD_NONE;
@@ -5432,8 +5436,8 @@ static uint32_t hd__set_next(const hd__set *set, uint64_t hash, size_t *probe) {
     }
 }
 
-/* Sets `number`, a variable, to the one with this hash for which `same`, an expression of it, is true; to HD_NONE
-   when there is none. */
+/* Sets the variable `number` to the number with this hash for which the expression `same` is true, or else to
+   HD_NONE. */
 #define HD__SET_FIND(number, set, hash, same)                                                     \
     do {                                                                                          \
         size_t hd__probe = 0;                                                                     \
@@ -5441,7 +5445,7 @@ static uint32_t hd__set_next(const hd__set *set, uint64_t hash, size_t *probe) {
         while (((number) = hd__set_next((set), hd__hash, &hd__probe)) != HD_NONE && !(same)) {}   \
     } while (0)
 
-/* Fetches where numbers with this hash begin, for who asks soon. */
+/* Prefetches the slot of a hash that is looked up soon. */
 HD__INLINE void hd__set_prefetch(const hd__set *set, uint64_t hash) {
     if (set->capacity) HD__PREFETCH(&set->slots[hd__set_home(set->capacity, hash)]);
 }
@@ -5463,14 +5467,14 @@ HD__NOINLINE static bool hd__set_grow(hd__mem *m, hd__set *set, size_t capacity)
     return true;
 }
 
-/* Makes room for so many numbers in a set that is empty, which need not grow then. False when out of memory. */
+/* Makes room for `count` numbers in an empty set, which then does not grow. False when out of memory. */
 static bool hd__set_reserve(hd__mem *m, hd__set *set, size_t count) {
     size_t capacity = 16;
     while (capacity < SIZE_MAX / 4 && 3 * (capacity / 4) < count) capacity *= 2;
     return hd__set_grow(m, set, capacity);
 }
 
-/* Adds a number that is not in there. False when out of memory. */
+/* Adds a number that is not in the set. False when out of memory. */
 static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number) {
     if (4 * (set->count + 1) > 3 * set->capacity && !hd__set_grow(m, set, set->capacity ? 2 * set->capacity : 2))
         return false;
@@ -5493,21 +5497,22 @@ static void hd__sets_clear(hd__mem *m, hd__set *const *sets, size_t n) {
         hd__sets_clear((m), hd__sets, sizeof hd__sets / sizeof *hd__sets);          \
     } while (0)
 
-/* The place of a number in a column of distinct ones, which a set has the hashes of; HD_NONE: it is not there. */
+/* The index of a number in a column of distinct numbers, found by a set of their hashes; HD_NONE if it is not
+   there. */
 static uint32_t hd__set_find_number(const hd__set *set, uint64_t seed, const uint64_t *column, uint64_t number) {
     uint32_t i;
     HD__SET_FIND(i, set, hd__hash_u64(seed, number), column[i] == number);
     return i;
 }
 
-/* Appends a number that is not there. False: out of memory. */
+/* Appends a number that is not in the column. False when out of memory. */
 static bool hd__set_add_number(hd__mem *m, hd__set *set, uint64_t seed, uint64_t **column, uint64_t number) {
     return hd__arr_room(m, *column, 1) &&
            hd__set_add(m, set, hd__hash_u64(seed, number), (uint32_t)hd__arr_len(*column)) &&
            (stbds_arrput(*column, number), true);
 }
 
-/* The place of a number, appended when it is not there; HD_NONE when out of memory. */
+/* The index of a number, which is appended if it is new; HD_NONE when out of memory. */
 static uint32_t hd__set_number(hd__mem *m, hd__set *set, uint64_t seed, uint64_t **column, uint64_t number) {
     uint32_t i = hd__set_find_number(set, seed, *column, number);
     if (i != HD_NONE) return i;
@@ -5521,14 +5526,14 @@ typedef struct hd__strings {
     uint64_t seed;
 } hd__strings;
 
-/* The number of a string, HD_NONE when it is not there. */
+/* The number of a string; HD_NONE if it is not there. */
 static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
     uint32_t i;
     HD__SET_FIND(i, &s->index, hash, hd_str_equal(s->strings[i], string));
     return i;
 }
 
-/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
+/* The number of a string, which is copied into the arena if it is new; HD_NONE when out of memory. */
 static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
     uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
     uint32_t i = hd__strings_find(s, string, hash);
@@ -5547,8 +5552,8 @@ static void hd__strings_free(hd__mem *m, hd__strings *s) {
     hd__arr_free(m, s->strings);
 }
 
-/* Sets `at`, a variable, to the first of 0 .. n - 1 for which `less`, an expression of it, is false; to n when there
-   is none. `less` is true up to some number and false from there on. */
+/* Binary search. Sets the variable `at` to the first of 0 .. n - 1 for which the expression `less` is false, or to n.
+   `less` must be true up to some number and false from there on. */
 #define HD__SORT_LOWER_BOUND(at, n, less)                             \
     do {                                                              \
         size_t hd__low = 0, hd__high = (n);                           \
@@ -5560,7 +5565,7 @@ static void hd__strings_free(hd__mem *m, hd__strings *s) {
         (at) = hd__low;                                               \
     } while (0)
 
-/* Sorts n numbers by before(owner, a, b): stable, no recursion; `spare` holds n more. */
+/* Sorts n numbers by before(owner, a, b): stable, no recursion; `spare` has room for n more. */
 static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
                      bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
     uint32_t *from = numbers, *to = spare;
@@ -5596,7 +5601,7 @@ static void hd__sort_numbers_free(hd__mem *m, uint32_t *order, size_t n) {
     if (order) hd__mem_cfree(m, order, n, 2 * sizeof *order);
 }
 
-/* Lets the number at a place of a heap sink to where it goes before the two below it. */
+/* Sifts the item at a position of a binary heap down to its place. */
 HD__INLINE void hd__sort_sift(uint32_t *heap, uint32_t n, uint32_t at,
                               bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
     uint32_t item = heap[at];
@@ -5608,7 +5613,7 @@ HD__INLINE void hd__sort_sift(uint32_t *heap, uint32_t n, uint32_t at,
     heap[at] = item;
 }
 
-/* Sorts an stb_ds array of anything by moving it through a copy. */
+/* Sorts an stb_ds array of any element type, through a copy. */
 static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
                            bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
     char *copy = (char *)hd__mem_calloc(m, n, element);
@@ -5622,8 +5627,8 @@ static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
     return order != NULL;
 }
 
-/* A number and what it is the key of, sorted by key: stable, in as many passes as keys have bytes that
-   differ. `spare` holds n more. */
+/* A number and its key, sorted by key: stable, with one pass for each byte in which keys differ. `spare` has room for
+   n more. */
 typedef struct hd__sort_keyed {
     uint64_t key;
     uint32_t number;
@@ -5648,8 +5653,8 @@ static void hd__sort_keys(hd__sort_keyed *keys, hd__sort_keyed *spare, size_t n)
     if (from != keys && n) memcpy(keys, from, n * sizeof *keys);
 }
 
-/* Sorts pairs of a key (upper half) and a number by the low `bits` of the key: a stable radix sort that leaves out
-   the digits in which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
+/* Sorts pairs of a key (upper half) and a number by the low `bits` of the key: a stable radix sort that skips digits
+   in which all keys agree. The result is in `pairs` or in `spare`, and that one is returned. */
 static uint64_t *hd__sort_radix_digits(uint64_t *pairs, uint64_t *spare, uint32_t n, unsigned bits) {
     enum { BITS = 11 };
     unsigned passes = (bits + BITS - 1) / BITS, width = passes ? (bits + passes - 1) / passes : 0;
@@ -5673,7 +5678,7 @@ static uint64_t *hd__sort_radix_digits(uint64_t *pairs, uint64_t *spare, uint32_
     return pairs;
 }
 
-/* Whether pairs are a few ascending runs, one behind the other. */
+/* Whether the pairs are at most 8 ascending runs, one after the other. */
 static bool hd__sort_runs_few(const uint64_t *pairs, uint32_t n) {
     uint32_t falls = 0;
     for (uint32_t i = 1; i < n; i++)
@@ -5686,7 +5691,7 @@ static uint32_t hd__sort_runs_end(const uint64_t *pairs, uint32_t n, uint32_t fr
     return from < n ? from : n;
 }
 
-/* Sorts pairs by key: merges two runs at a time, until one is left. Stable. The result is in `pairs` or `spare`. */
+/* Merge sort of pairs by key, from existing runs; stable. The result is in `pairs` or in `spare`. */
 static uint64_t *hd__sort_runs_merge(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     while (hd__sort_runs_end(pairs, n, 0) < n) {
         uint64_t *swap = spare;
@@ -5704,8 +5709,9 @@ static uint64_t *hd__sort_runs_merge(uint64_t *pairs, uint64_t *spare, uint32_t 
     return pairs;
 }
 
-/* Sorts pairs by key, as hd__sort_radix_digits does. Ids of V8 are a few runs. What is more than a cache holds is
-   first split by the leading digit in which keys differ, so that all other passes are over what a cache does hold. */
+/* Sorts pairs by key, like hd__sort_radix_digits. Object ids of V8 form a few ascending runs, which are merged. An
+   array larger than a cache is first split by the leading digit in which keys differ, so that all other passes run
+   within a cache. */
 static uint64_t *hd__sort_radix(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
     uint32_t start[DIGITS + 1] = { 0 }, from = 0;
@@ -5728,8 +5734,9 @@ static uint64_t *hd__sort_radix(uint64_t *pairs, uint64_t *spare, uint32_t n) {
 }
 
 /* ===================================================================================== >>io
-   All reading of callbacks is hd__in_read. A window's buffer holds what its parser has not passed; it grows where
-   a parser wants more at once, and never for what is only announced. */
+   Inputs, windows, outputs, files. Callbacks are read only by hd__in_read. A window's buffer holds the bytes that its
+   parser has not consumed. It grows if the parser wants more bytes at once, but never for bytes that are only
+   announced. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in = HD_ZERO;
@@ -5738,7 +5745,7 @@ HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     return in;
 }
 
-/* An input without data and callback is an empty one. */
+/* An input without data and callback is empty. */
 static hd_in hd__in_defined(hd_in in) { return in.read || in.data ? in : hd_in_memory(NULL, 0); }
 
 HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read_fn, void *user) {
@@ -5781,7 +5788,7 @@ int madvise(void *start, size_t size, int advice);
 #ifdef __cplusplus
 extern "C"
 #endif
-int renameat(int from_at, const char *from, int to_at, const char *to); /* stdio.h has it */
+int renameat(int from_at, const char *from, int to_at, const char *to); /* otherwise stdio.h declares it */
 #endif
 #define hd__os_open(path, flags) open((path), (flags) | O_CLOEXEC, 0600)
 #define hd__os_read(fd, p, n) read((fd), (p), (n))
@@ -5804,7 +5811,7 @@ int renameat(int from_at, const char *from, int to_at, const char *to); /* stdio
 #endif
 
 static hd_status hd__os_fail(hd_error *err, const char *what, const char *path) {
-    /* not called in vain: hd_file_ functions may be in signal handlers, strerror may not */
+    /* no strerror without `err`: it is not allowed in signal handlers, where hd_file_ functions may run */
     return err ? hd__fail(err, HD_IO, "cannot %s %s: %s", what, path, strerror(errno)) : HD_IO;
 }
 
@@ -5815,11 +5822,11 @@ static int64_t hd__in_read_fd(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
-/* Bytes of a window over a callback, over a mapped file. */
+/* Bytes that a window shows: of a callback, of a mapped file. */
 #define HD__WINDOW_BUFFER 65536u
 #define HD__WINDOW_MAPPED ((size_t)4 << 20)
 
-/* How an input was opened, and what became of it. */
+/* How an input was opened, and whether it became shorter. */
 enum { HD__IN_FILE = 1, HD__IN_MAPPED = 2, HD__IN_SHORT = 4 };
 
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
@@ -5873,11 +5880,11 @@ HEAPDUMP_API void hd_in_close(hd_in *in) {
     memset(in, 0, sizeof *in);
 }
 
-/* Bytes in all; HD_UNKNOWN where that is not told. */
+/* The total number of bytes; HD_UNKNOWN if the input does not know it. */
 static uint64_t hd__in_total(const hd_in *in) { return in->read && !in->size ? HD_UNKNOWN : in->size; }
 
-/* The next bytes from a callback that gave `at` so far: how many, 0 at the end, -1 when it failed or ended
-   before its size. */
+/* Reads the next bytes of a callback that has given `at` bytes so far. Returns their number, 0 at the end, -1 if the
+   callback failed or ended before its size. */
 static int64_t hd__in_read(hd_in *in, uint64_t at, void *buffer, size_t capacity) {
     int64_t n;
     if (in->size) {
@@ -5953,7 +5960,7 @@ static hd_status hd__file_write(void *user, const void *data, size_t size) {
     return file->status;
 }
 
-/* Closes what is not -1, and leaves errno to what failed before. */
+/* Closes a file unless it is -1, and keeps errno. */
 static void hd__file_close(int fd) {
     int saved = errno;
     if (fd >= 0) hd__os_close(fd);
@@ -5961,7 +5968,7 @@ static void hd__file_close(int fd) {
 }
 
 #if !defined(_WIN32)
-/* What has the name in a directory, a link itself. */
+/* Looks up a name in a directory, without following a link. */
 static bool hd__file_look(int directory, const char *name, struct stat *st) {
 #if defined(O_PATH)
     int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -5973,12 +5980,13 @@ static bool hd__file_look(int directory, const char *name, struct stat *st) {
 #endif
 }
 
-/* Goes into the directory of a path, from the one that the file is in so far. The path is as it was, after. */
+/* Opens the directory of a path, relative to the file's current directory, and stores the last name. The path is
+   unchanged on return. */
 static bool hd__file_enter(hd_file *file, char *path) {
     char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     int from = file->directory, flags = O_DIRECTORY | O_CLOEXEC;
 #if defined(O_PATH)
-    flags |= O_PATH;             /* needs no right to list it */
+    flags |= O_PATH;             /* needs no permission to list it */
 #endif
     errno = *name ? ENAMETOOLONG : EISDIR;
     if (!*name || strlen(name) >= sizeof file->name) return false;
@@ -5990,7 +5998,7 @@ static bool hd__file_enter(hd_file *file, char *path) {
     return file->directory >= 0;
 }
 
-/* Goes where the links lead that a path ends with. *linked: there is one. */
+/* Follows the symbolic links at the end of the path, at most 40. *linked: there was one. */
 static bool hd__file_follow(hd_file *file, bool *linked) {
     char target[sizeof file->path];
     *linked = false;
@@ -6006,9 +6014,9 @@ static bool hd__file_follow(hd_file *file, bool *linked) {
     return false;
 }
 
-/* Finds the directory that a file goes into, and what it replaces. Whether links are followed is left to
-   the kernel, which may protect users from those of others: only the file that it led to counts, however
-   we found its directory. */
+/* Finds the directory for a file, and the file that it replaces. The kernel may refuse links of other users, to
+   protect this user. So the kernel follows the links, and only the file that it reached counts, whichever directory
+   we found. */
 static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
     for (int attempt = 0; attempt < 100; attempt++) {
         struct stat at;
@@ -6022,7 +6030,7 @@ static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
         if (!hd__file_follow(file, &linked)) return false;
         is_there = hd__file_look(file->directory, file->name, &at);
         if (*exists && is_there && at.st_dev == st->st_dev && at.st_ino == st->st_ino) return true;
-        if (*exists || is_there) continue; /* another has changed it since */
+        if (*exists || is_there) continue; /* another process has changed it meanwhile */
         if (!linked) return true;
         fd = hd__os_open(file->path, O_WRONLY | O_CREAT | O_NONBLOCK);
         if (fd < 0) return false;
@@ -6033,7 +6041,7 @@ static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
     return false;
 }
 
-/* Finds the place of a default name: there is no file, one of ours, or others cannot write there. */
+/* Finds the place of a default name. If other users can write to the directory, an existing file must be ours. */
 static bool hd__file_place_default(hd_file *file, struct stat *st, bool *exists) {
     struct stat directory;
     if (!hd__file_enter(file, file->path) || fstat(file->directory, &directory)) return false;
@@ -6044,7 +6052,7 @@ static bool hd__file_place_default(hd_file *file, struct stat *st, bool *exists)
     return !*exists || (S_ISREG(st->st_mode) && st->st_uid == hd__os_user());
 }
 
-/* A pipe too. What has become a file since is none. */
+/* Opens a device or a pipe. Fails if it has become a regular file meanwhile. */
 static bool hd__file_open_device(hd_file *file) {
     struct stat st;
     file->fd = hd__os_open(file->path, O_WRONLY);
@@ -6055,7 +6063,8 @@ static bool hd__file_open_device(hd_file *file) {
     return false;
 }
 
-/* Gives a file the permissions of the one that it replaces, as far as the same people get them. */
+/* Gives a file the permissions of the file that it replaces. If the group differs and cannot be changed, the group
+   gets none. */
 static void hd__file_permit(int fd, const struct stat *old) {
 #if defined(HD__WASI)
     (void)fd, (void)old;
@@ -6064,11 +6073,11 @@ static void hd__file_permit(int fd, const struct stat *old) {
     mode_t mode = old->st_mode & 0777;
     if (fstat(fd, &st) || st.st_uid != old->st_uid) return;
     if (st.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid)) mode &= ~(mode_t)070;
-    if (fchmod(fd, mode)) {}     /* the new file's own will do */
+    if (fchmod(fd, mode)) {}     /* otherwise the new file keeps its own */
 #endif
 }
 
-/* Takes a default name, so that nothing of another's is replaced. *taken: it was free. */
+/* Reserves a default name with an empty file, so that no other user's file is replaced. *taken: the name was free. */
 static bool hd__file_claim(hd_file *file, bool *taken) {
     struct stat st;
     int fd = hd__os_create(file->directory, file->name);
@@ -6079,7 +6088,7 @@ static bool hd__file_claim(hd_file *file, bool *taken) {
 }
 #endif
 
-/* A free name beside the file's. */
+/* Opens a temporary file with a free name next to the file. */
 static int hd__file_open_temporary(hd_file *file) {
     static uint64_t counter;
     size_t n = strlen(file->name);
@@ -6097,7 +6106,8 @@ static int hd__file_open_temporary(hd_file *file) {
     return fd;
 }
 
-/* Away with what a file that does not appear has left, errno as it was. */
+/* Removes the temporary file and closes the directory of a file, and keeps errno. If the path was a link to a missing
+   file, removes the empty file that we created there. */
 static void hd__file_clear(hd_file *file) {
     int saved = errno;
     if (*file->temporary) hd__os_unlink(file->directory, file->temporary);
@@ -6230,7 +6240,7 @@ HEAPDUMP_API void hd_sink_put(hd_sink *s, const char *data, size_t size) {
     s->fill += (uint32_t)size;
 }
 
-/* Where the next bytes go, up to a whole buffer of them. */
+/* Reserves the next bytes of the buffer, at most a whole buffer, and returns their address. */
 HD__INLINE uint8_t *hd__sink_room(hd_sink *s, unsigned size) {
     if (size > sizeof s->buffer - s->fill) hd__sink_flush(s);
     s->fill += size;
@@ -6249,18 +6259,18 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
     for (; spaces; spaces--) hd_sink_put(s, " ", 1);
 }
 
-/* An input that one of hd_options.unpackers unpacks. */
+/* An input that is unpacked by one of hd_options.unpackers. */
 typedef struct hd__packed {
-    hd__mem mem;                 /* what the stream takes, and what is read of it */
+    hd__mem mem;                 /* memory of the stream */
     hd_in in;
     const hd_unpacker *unpacker;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
-    uint64_t unpacked;           /* bytes they gave */
-    bool failed;                 /* they could not be read */
-    bool refused;                /* the stream was out of memory */
-    size_t claimed;              /* more than a stream is given; 0: it asked for less */
-    bool damaged;                /* they ended early, or were wrong */
+    uint64_t unpacked;           /* bytes that they unpacked to */
+    bool failed;                 /* reading the packed bytes failed */
+    bool refused;                /* the stream was refused memory */
+    size_t claimed;              /* size of a request beyond HD__PACKED_MOST; 0: none */
+    bool damaged;                /* the packed bytes ended early, or are malformed */
     hd_reporter reporter;
 } hd__packed;
 
@@ -6279,7 +6289,7 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
-/* Streams tell in a few bytes how far back they look. */
+/* The largest allocation of an unpacker. A few bytes of a stream can claim a huge window. */
 #define HD__PACKED_MOST ((size_t)256 << 20)
 
 static void *hd__packed_allocate(void *user, void *block, size_t old_size, size_t size) {
@@ -6291,7 +6301,7 @@ static void *hd__packed_allocate(void *user, void *block, size_t old_size, size_
     return got;
 }
 
-/* The unpacked input, or false when there is no memory for it. */
+/* Opens the unpacked input. False when out of memory. */
 static bool hd__packed_open(hd__packed *p, hd_in in, const hd_unpacker *unpacker, const hd_options *options) {
     hd_allocator allocator;
     memset(p, 0, sizeof *p);
@@ -6312,7 +6322,7 @@ static hd_status hd__packed_no_memory(const hd__packed *p, hd_error *err) {
                     p->unpacker->name, (uint64_t)p->claimed, (uint64_t)HD__PACKED_MOST);
 }
 
-/* Why an input failed. Damage of the packing is the input's own fault. */
+/* Makes the error for an input that failed. A damaged packed stream counts as malformed input. */
 static hd_status hd__in_fail(const hd_in *in, const hd__packed *packed, hd_error *err, uint64_t offset,
                              uint64_t line) {
     if (packed && packed->refused) return hd__packed_no_memory(packed, err);
@@ -6327,7 +6337,7 @@ static hd_status hd__in_fail(const hd_in *in, const hd__packed *packed, hd_error
     return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
 }
 
-/* Leniently, what is unpacked ends where the packing is damaged. */
+/* In lenient mode, the unpacked input ends where the packed stream is damaged. */
 static int64_t hd__packed_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
     int64_t n = p->damaged || p->failed || p->refused ? -1 : p->unpacker->read(p->stream, buffer, capacity);
@@ -6340,14 +6350,14 @@ static int64_t hd__packed_read(void *user, void *buffer, size_t capacity) {
     return 0;
 }
 
-/* The next bytes of a mapped file, or of any memory, become visible. */
+/* Shows the next bytes of a mapped file, or of any memory. */
 static void hd__window_show(hd_window *w, uint64_t most) {
     size_t rest = (size_t)(w->in.data + w->in.size - w->end);
     w->end += rest < most ? rest : (size_t)most;
     w->ended = rest <= most;
 }
 
-/* An empty window: the first fill, or hd__window_more, shows the beginning. */
+/* Makes an empty window. The first fill, or hd__window_more, shows the beginning. */
 static void hd__window_open(hd_window *w, hd__mem *m, hd_in in) {
     memset(w, 0, sizeof *w);
     w->in = in = hd__in_defined(in);
@@ -6373,7 +6383,7 @@ HEAPDUMP_API uint64_t hd_window_left(const hd_window *w) {
 static uint64_t hd__window_newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
 #if defined(HD__SSE2)
-    while (end - p >= 16) {      /* bytes of `sums` count to 255 at most */
+    while (end - p >= 16) {      /* each byte of `sums` counts to 255 at most */
         const uint8_t *stop = end - p >= 255 * 16 ? p + 255 * 16 : p + (end - p) / 16 * 16;
         __m128i sums = _mm_setzero_si128();
         for (; p < stop; p += 16)
@@ -6402,19 +6412,19 @@ HEAPDUMP_API uint64_t hd_window_line(hd_window *w, uint64_t offset) {
     return 1 + w->lines;
 }
 
-/* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
-   up to `at` back. */
+/* Releases the pages of a mapped file from *released up to `at`. Otherwise all pages read so far would count as the
+   program's memory. */
 static void hd__window_release(const uint8_t **released, const uint8_t *at) {
 #if defined(__linux__)
     uintptr_t from = ((uintptr_t)*released + HD__PAGES_UNIT - 1) & ~(uintptr_t)(HD__PAGES_UNIT - 1);
     uintptr_t to = (uintptr_t)at & ~(uintptr_t)(HD__PAGES_UNIT - 1);
-    if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
+    if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* on failure they stay */
 #endif
     *released = at;
 }
 
-/* Bytes that the buffer needs to show `want` of them from `at` on: as many as there can be, as far as that is
-   known, and otherwise no more than twice what is there. */
+/* Size that the buffer needs for `want` bytes from `at` on. If the input's size is known, that is limited by the
+   bytes left; otherwise the buffer at most doubles. */
 static uint64_t hd__window_needs(const hd_window *w, uint64_t want) {
     uint64_t left = (uint64_t)(w->end - w->at), grown = w->capacity ? w->capacity : HD__WINDOW_BUFFER;
     if (left >= grown) grown *= 2;
@@ -6422,7 +6432,7 @@ static uint64_t hd__window_needs(const hd_window *w, uint64_t want) {
     return grown;
 }
 
-/* Moves the window on so that it begins at `at`, and makes its buffer that large. */
+/* Moves the start of the window to `at`, and enlarges its buffer to `needs` bytes. */
 static bool hd__window_room(hd_window *w, uint64_t needs) {
     size_t left = (size_t)(w->end - w->at);
     uint8_t *grown = w->buffer;
@@ -6437,8 +6447,8 @@ static bool hd__window_room(hd_window *w, uint64_t needs) {
     return grown != NULL;
 }
 
-/* Shows more behind what is there, with a buffer of that many bytes; one read of a callback. What went wrong is
-   said by hd__window_failed. */
+/* Shows more bytes after the present ones, with a buffer of `needs` bytes and one read of a callback. On failure
+   hd__window_failed makes the error. */
 static bool hd__window_move(hd_window *w, uint64_t needs) {
     size_t left = (size_t)(w->end - w->at);
     int64_t n;
@@ -6494,7 +6504,7 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
     return HD_OK;
 }
 
-/* Shows more in a window that does not grow: false at the end of the input, when that fails, and when the window
+/* Shows more bytes in a window that does not grow. False at the end of the input, if reading fails, and if the window
    is full. */
 HD__NOINLINE static bool hd__window_more(hd_window *w) {
     size_t most = w->in.read ? HD__WINDOW_BUFFER : HD__WINDOW_MAPPED;
@@ -6502,15 +6512,15 @@ HD__NOINLINE static bool hd__window_more(hd_window *w) {
     return hd__window_move(w, most) && (!w->in.read || !w->ended);
 }
 
-/* Called when the window is used up: false at the end of the input. */
+/* For a window that is used up: shows more bytes. False at the end of the input. */
 static bool hd__window_next(hd_window *w) {
     HEAPDUMP_ASSERT(w->at == w->end);
     return hd__window_more(w);
 }
 
 /* ================================================================================== >>lines
-   The window is behind the line at hand, where the next one begins: a parser may take lines by itself and leave
-   others to hd_lines_next, as >>netcf.read does. */
+   A text line by line. The window begins after the current line, where the next one begins. So a parser may read some
+   lines by itself and leave others to hd_lines_next, as >>netcf.read does. */
 
 #define HD__LINES_MOST ((size_t)1 << 28) /* bytes of a line */
 
@@ -6526,7 +6536,8 @@ HEAPDUMP_API uint64_t hd_lines_offset(const hd_lines *l) {
     return l && l->at ? hd_window_offset(l->window) + (uint64_t)((const uint8_t *)l->at - l->window->at) : 0;
 }
 
-/* Shows the window up to the next LF. NULL: the rest, or more than `most` bytes, are shown, and no LF is in them. */
+/* Shows the window up to the next LF. NULL: the window shows the rest of the input, or more than `most` bytes,
+   without an LF. */
 HD__INLINE hd_status hd__lines_show(hd_window *w, hd_reporter *report, size_t most, const uint8_t **newline,
                                     hd_error *err) {
     *newline = NULL;
@@ -6542,7 +6553,7 @@ HD__INLINE hd_status hd__lines_show(hd_window *w, hd_reporter *report, size_t mo
     }
 }
 
-/* Reports a line that is too long, and passes it. */
+/* Reports a line that is too long, and skips it. */
 static hd_status hd__lines_skip(hd_lines *l) {
     hd_window *w = l->window;
     l->start = (const char *)w->at;
@@ -6558,7 +6569,7 @@ static hd_status hd__lines_skip(hd_lines *l) {
     }
 }
 
-/* Goes behind the last line. */
+/* Ends the lines, after the last one. */
 static hd_status hd__lines_end(hd_lines *l) {
     if (l->start && l->open) l->before = (uint64_t)((const char *)l->window->at - l->start);
     l->number += l->breaks;
@@ -6601,7 +6612,7 @@ HEAPDUMP_API hd_status hd_lines_extend(hd_lines *l, size_t size, bool *whole) {
     hd_status status;
     w->at -= line;
     status = hd_window_fill(w, (uint64_t)at + size + 2, l->err);
-    l->start = (const char *)w->at; /* which may have moved */
+    l->start = (const char *)w->at; /* the bytes may have moved */
     l->at = l->start + at;
     l->end = l->start + end;
     w->at += line;
@@ -6675,9 +6686,9 @@ HEAPDUMP_API hd_status hd_lines_wrong(hd_lines *l, const char *expected) {
 }
 
 /* =================================================================================== >>json
-   Writer: state[depth] says what may come next at each level. Reader: a pull parser that holds no
-   more than the string being read; strings and numbers are decoded only when asked for, else passed
-   over by the next pull. Control characters inside strings are let through. */
+   Writer: state[depth] holds what may come next at each level. Reader: a pull parser that buffers at most the current
+   string. Strings and numbers are decoded only on request; otherwise the next pull skips them. Control characters
+   inside strings are accepted. */
 
 enum { HD__JSON_IN_ARRAY = 1, HD__JSON_IN_OBJECT = 2, HD__JSON_HAS_VALUES = 4, HD__JSON_AFTER_KEY = 8,
        HD__JSON_IS_WHOLE = 16 };
@@ -6687,7 +6698,7 @@ static void hd__json_break(hd_json *j) {
     j->newline = false;
 }
 
-/* What goes before a value: a comma, and proof that a value may stand here. */
+/* Writes the comma before a value. False if no value is allowed here. */
 static bool hd__json_value(hd_json *j) {
     if (!j || j->sink.status) return false;
     uint8_t *state = &j->state[j->depth];
@@ -6743,7 +6754,7 @@ static void hd__json_escape(hd_sink *s, unsigned code) {
     hd_sink_put(s, text, 6);
 }
 
-/* Bytes that hd_json_quote writes. */
+/* Number of bytes that hd_json_quote writes. */
 static uint32_t hd__json_length(hd_str s) {
     const unsigned char *p = (const unsigned char *)s.data, *end = p + s.len;
     size_t n = 2;
@@ -6866,15 +6877,15 @@ typedef enum hd__pull_wants {
 
 #define HD__JSON_MAX_DEPTH 1024u
 
-/* What of 64 bytes passing over a value needs to know: a bit per byte. */
+/* Classes of 64 bytes, one bit per byte, for skipping a value. */
 typedef struct hd__scan_bits {
     uint64_t quote, backslash;
     uint64_t open, close;        /* brackets of both kinds */
-    uint64_t mark;               /* v and M: the phases of events that matter */
+    uint64_t mark;               /* v and M: the phases of trace events that matter */
 } hd__scan_bits;
 
 #define HD__SCAN_BLOCK 64u
-#define HD__SCAN_BLOCKS 32u      /* looked at at a time */
+#define HD__SCAN_BLOCKS 32u      /* classified together */
 
 #if defined(HD__SSE2)
 static void hd__scan_bits_sse2(const uint8_t *p, hd__scan_bits *b) {
@@ -6916,7 +6927,7 @@ __attribute__((target("avx2"))) static void hd__scan_bits_avx2(const uint8_t *p,
 }
 #endif
 
-/* Looks at 64 bytes without vectors: a class per byte. */
+/* Classifies 64 bytes without vector instructions. */
 HD_UNUSED static void hd__scan_bits_plain(const uint8_t *p, hd__scan_bits *b) {
     memset(b, 0, sizeof *b);
     for (unsigned i = 0; i < HD__SCAN_BLOCK; i++) {
@@ -6948,17 +6959,17 @@ static void hd__scan_bits_of(const uint8_t *p, size_t blocks, hd__scan_bits *b) 
     }
 }
 
-/* Passing over text, block by block. The bits of blocks are found some blocks ahead. */
+/* A scan over text, block by block. The bits are computed some blocks ahead. */
 typedef struct hd__scan {
-    const uint8_t *block, *at, *end; /* the one at hand, where it ends, and the text */
+    const uint8_t *block, *at, *end; /* current block, its end, end of the text */
     uint64_t string;             /* all ones inside a string */
-    uint64_t escaped, after_quote; /* of the next block's first byte */
-    uint64_t suspects;           /* of the block at hand: "v", "M", and strings that begin with an escape */
+    uint64_t escaped, after_quote; /* whether the next block's first byte is escaped, is after a quote */
+    uint64_t suspects;           /* in the current block: "v", "M", and strings that begin with an escape */
     uint32_t next, ready, ahead;
     hd__scan_bits bits[HD__SCAN_BLOCKS];
 } hd__scan;
 
-/* The text from here on; strings and escapes go on from what was before. */
+/* Continues the scan in this text; the state of strings and escapes carries over from the text before. */
 static void hd__scan_text(hd__scan *s, const uint8_t *at, const uint8_t *end) {
     s->block = s->at = at;
     s->end = end;
@@ -6998,7 +7009,7 @@ static unsigned hd__scan_lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
+/* Moves to the next block and returns its brackets outside strings. False at the end of the text. */
 HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     const hd__scan_bits *b;
     uint64_t quote, string, escaped = s->escaped, backslash, before_quote;
@@ -7010,14 +7021,14 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     if (s->next == s->ready) hd__scan_ahead(s);
     b = &s->bits[s->next++];
     s->escaped = 0;
-    for (backslash = b->backslash & ~escaped; backslash;) { /* each takes away the meaning of the next */
+    for (backslash = b->backslash & ~escaped; backslash;) { /* each backslash escapes the byte after it */
         uint64_t bit = backslash & (0 - backslash);
         escaped |= bit << 1;
         s->escaped = bit >> last;
         backslash &= ~(bit | bit << 1);
     }
     quote = b->quote & ~escaped;
-    string = quote ^ quote << 1; /* from a quote to the one that ends the string */
+    string = quote ^ quote << 1; /* from a quote up to the closing quote */
     string ^= string << 2;
     string ^= string << 4;
     string ^= string << 8;
@@ -7041,7 +7052,7 @@ typedef struct hd__pull {
     uint32_t depth, max_depth;
     uint64_t token_offset;       /* where the last token began */
     char *scratch;               /* stb_ds array: the last string that had to be copied */
-    size_t keep;                 /* bytes of a string to copy at most; the rest is passed over */
+    size_t keep;                 /* bytes of a string to copy at most; the rest is skipped */
     uint64_t objects[HD__JSON_MAX_DEPTH / 64]; /* a bit per level: object, not array */
 } hd__pull;
 
@@ -7062,7 +7073,7 @@ static void hd__pull_close(hd__pull *p) {
     hd__window_close(&p->r);
 }
 
-/* Fails with the reader's place; the first failure sticks. */
+/* Fails at the reader's position; the first failure sticks. */
 HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const char *expected) {
     hd_window *r = &p->r;
     uint64_t offset = hd_window_offset(r), line;
@@ -7107,7 +7118,7 @@ static const uint8_t *hd__scan_special(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* Passes over the rest of a string, its quote included. */
+/* Skips the rest of a string, with its closing quote. */
 static bool hd__pull_skip_string(hd__pull *p) {
     hd_window *r = &p->r;
     for (;;) {
@@ -7172,7 +7183,7 @@ static hd__token hd__pull_value(hd__pull *p) {
     }
 }
 
-/* Passes over a string or number that was not asked for. */
+/* Skips a string or number that nobody decoded. */
 static bool hd__pull_drop(hd__pull *p) {
     hd_window *r = &p->r;
     hd__token unread = p->unread;
@@ -7186,7 +7197,7 @@ static bool hd__pull_drop(hd__pull *p) {
     return !unread || hd__pull_skip_string(p);
 }
 
-/* The next token. Keys and values of objects alternate; commas and colons are checked, not shown. */
+/* The next token. Keys and values of objects alternate; commas and colons are checked but not returned. */
 static hd__token hd__pull_next(hd__pull *p) {
     hd_window *r = &p->r;
     if (p->status || !hd__pull_drop(p)) return HD__TOKEN_ERROR;
@@ -7263,7 +7274,7 @@ static bool hd__pull_put_code(hd__pull *p, uint32_t code) {
     return hd__pull_copy(p, (const uint8_t *)b, n);
 }
 
-/* The escape after a backslash. A surrogate pair becomes one code point; a lone one stays. */
+/* Decodes the escape after a backslash. A surrogate pair becomes one code point; a lone surrogate is kept. */
 static bool hd__pull_escape(hd__pull *p) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     hd_window *r = &p->r;
@@ -7290,8 +7301,8 @@ static bool hd__pull_escape(hd__pull *p) {
     return hd__pull_copy(p, &to[found - from], 1);
 }
 
-/* The text of the string or key just pulled, valid until the next call; copied only when it has
-   escapes or crosses the window. */
+/* The text of the string or key just pulled, valid until the next call. It is copied only if it has escapes or
+   crosses the end of the window. */
 static bool hd__pull_string(hd__pull *p, hd_str *s) {
     hd_window *r = &p->r;
     bool copied = false;
@@ -7321,7 +7332,7 @@ static bool hd__pull_string(hd__pull *p, hd_str *s) {
     }
 }
 
-/* The digits of the number just pulled, at most 63 of its bytes; the rest is passed over. */
+/* The digits of the number just pulled, at most 63 bytes of them; the rest is skipped. */
 typedef struct hd__pull_digits {
     char text[64];
     size_t len;
@@ -7339,7 +7350,7 @@ static void hd__pull_number(hd__pull *p, hd__pull_digits *number) {
     p->unread = HD__TOKEN_ERROR;
 }
 
-/* The bracket at `at` is opened or closed at that depth. False, and told, when it may not be. */
+/* Opens or closes the bracket at `at`. False, with the error set, if the bracket does not match or is too deep. */
 static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
     bool object = (*at & 0x20) != 0;
     p->r.at = at;
@@ -7349,8 +7360,8 @@ static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
     return false;
 }
 
-/* Passes over the value whose first token is given. Of what is inside it only brackets and strings are
-   looked at: brackets must match and be no deeper than is allowed, strings must end. */
+/* Skips the value whose first token is given. Inside it only brackets and strings are checked: brackets must match
+   and respect max_depth, and strings must end. */
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
     hd_window *r = &p->r;
@@ -7373,7 +7384,7 @@ static bool hd__pull_skip(hd__pull *p, hd__token token) {
     }
 }
 
-/* Finds where the next object of an array begins, past a comma; NULL when none does. */
+/* Finds the next object of an array, after one comma; NULL if something else follows. */
 static const uint8_t *hd__pull_next_object(const uint8_t *at, const uint8_t *end) {
     for (int comma = 0; at < end; at++) {
         if (hd__json_is_space(*at)) continue;
@@ -7383,10 +7394,10 @@ static const uint8_t *hd__pull_next_object(const uint8_t *at, const uint8_t *end
     return NULL;
 }
 
-/* Passes over the object of an array that was just opened and those that follow, up to `most`, as
-   hd__pull_skip would, as long as they cannot have "v" or "M" among their values and are no longer than a
-   callback's window, whatever the input is. True when the one that stopped it is open now, nothing of it
-   read yet; false when the last was closed. */
+/* Skips objects of an array, from the one just opened on, at most `most` of them, with the checks of hd__pull_skip.
+   It stops at an object that may have a value "v" or "M", or that is longer than a callback's window. That length
+   applies to every kind of input, so that all give the same result. True: it stopped at an object, which is open and
+   unread. False: the last object was closed. */
 static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     hd_window *r = &p->r;
     uint32_t room = p->max_depth - p->depth; /* levels inside an object */
@@ -7398,7 +7409,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     hd__scan_begin(&scan, r->at, r->end);
     for (;;) {
         if (!hd__scan_next(&scan, &brackets)) {
-            /* the object goes on beyond the window */
+            /* the object continues beyond the window */
             if (!hd__window_more(r)) return true;
             hd__scan_begin(&scan, r->at, r->end);
             kinds = 0;
@@ -7423,7 +7434,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
             if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1)) ||
                 at - r->at >= (ptrdiff_t)HD__WINDOW_BUFFER)
                 return true;
-            /* the object is passed over */
+            /* the object is skipped */
             depth = 0;
             kinds = 0;
             at++;
@@ -7445,7 +7456,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     }
 }
 
-/* The key just pulled, to be compared with known names: of longer ones only the beginning is kept. */
+/* The key just pulled, for comparison with known names: at most 64 bytes of it are kept. */
 static bool hd__pull_key(hd__pull *p, hd_str *key) {
     bool ok;
     p->keep = 64;
