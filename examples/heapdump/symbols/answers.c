@@ -1,4 +1,4 @@
-/* Questions to the child and its answers: each address once, in batches by object. */
+/* Questions to the child and its answers: each address is asked for once, in batches by object. */
 
 #include "symbols.h"
 
@@ -28,7 +28,7 @@ static symbols_key key_of(const symbols *s, const symbols_object *o, symbols_kin
     return (symbols_key){ (uint32_t)(o - s->objects), (uint8_t)kind, strict, address };
 }
 
-/* A copy of frames, with their strings behind them. */
+/* A copy of frames, followed by their strings. */
 static symbols_answer *answer_make(symbols_key key, uint32_t count, const symbols_frame *frames) {
     symbols_answer *a;
     size_t bytes = sizeof *a + count * sizeof *frames;
@@ -52,7 +52,7 @@ static symbols_answer *answer_make(symbols_key key, uint32_t count, const symbol
     return a;
 }
 
-/* Keeps an answer; of code that a program makes the last one counts. False: there are too many names. */
+/* Keeps an answer; for generated code the last answer replaces earlier ones. False: there are too many names. */
 static bool answer_keep(symbols *s, symbols_object *o, symbols_key key, uint32_t count, const symbols_frame *frames) {
     symbols_answer *a = answer_make(key, count, frames), **found = needed(tsearch(a, &s->answers, answer_order));
     if (*found != a) {
@@ -89,7 +89,7 @@ static bool take_answer(void *user, uint32_t index, uint32_t count, const symbol
     return answer_keep(x->s, x->o, x->key, count, frames);
 }
 
-/* Asks for wanted addresses of one object and kind. An address that is not answered has no functions. */
+/* Asks for wanted addresses of one object and kind. An address without an answer has no functions. */
 static void fetch_some(symbols *s, const symbols_key *wanted, uint32_t count) {
     answering x = { .s = s, .o = &s->objects[wanted->object], .key = *wanted };
     uint64_t *addresses = needed(malloc(count * sizeof *addresses));

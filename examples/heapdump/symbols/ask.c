@@ -7,21 +7,21 @@
 
 enum { ALL_OBJECTS = 10, SILENT_OBJECTS = 4, SLOW_MS = 2000, SILENT_MS = 20000 };
 
-/* A question that is being answered. */
+/* A question and the state of its answer. */
 typedef struct asking {
     symbols *s;
     symbols_object *o;
     symbols_kind kind;
     const uint64_t *addresses;
-    uint32_t count, first, done; /* first: of this attempt */
+    uint32_t count, first, done; /* first: the first address of this attempt */
     const symbols_taker *to;
     bool ended, full;            /* full: there are too many names */
-    const char *why;             /* we ended the child; NULL: it ended itself */
+    const char *why;             /* reason why we killed the child; NULL: it ended itself */
 } asking;
 
 /* Asking. ------------------------------------------------------------------------------------- */
 
-/* Descriptors of the files of an object, and their paths. The child opens what is not open. */
+/* Lists the descriptors and paths of an object's files. The child opens the files without a descriptor. */
 static uint32_t list_files(const symbols_object *o, int fds[SYMBOLS_FILES], uint8_t *open, char **text,
                            size_t *bytes) {
     uint32_t n = 0;
@@ -49,7 +49,7 @@ static symbols_outcome send_question(asking *x, bool strict) {
     size_t bytes = 0;
     uint32_t count = sent ? 0 : list_files(o, fds, &q.open, &text, &bytes);
     symbols_outcome status = SYMBOLS_ANSWERED;
-    if (!sent && (!o->file_count || bytes > WIRE_TEXT_MOST)) { /* there is nothing to read */
+    if (!sent && (!o->file_count || bytes > WIRE_TEXT_MOST)) { /* there is no file to read */
         o->known = x->ended = true;
     } else {
         q.text_bytes = (uint32_t)bytes;
@@ -89,7 +89,7 @@ static bool take_info(symbols_object *o, const char *data, size_t bytes) {
     return true;
 }
 
-/* A text of `bytes` with its zero, at *data; *text is NULL if it has no bytes. */
+/* Reads a text of `bytes` including its zero at *data; *text is NULL if `bytes` is 0. */
 static bool take_text(const char **data, const char *end, uint32_t bytes, const char **text) {
     *text = bytes ? *data : NULL;
     if (!bytes) return true;
@@ -126,7 +126,7 @@ static bool take_frames(asking *x, const char *data, size_t bytes) {
     return false;
 }
 
-/* The next child goes on from there. */
+/* The next child continues from these figures. */
 static bool take_served(symbols *s, const char *data, size_t bytes) {
     wire_served more;
     if (bytes != sizeof more) return false;
@@ -155,7 +155,7 @@ static bool take_record(void *user, uint32_t type, const char *data, size_t byte
     return right;
 }
 
-/* A debuginfod server has the time that files have. */
+/* A debuginfod server gets the same time as a file. */
 static int64_t patience_of(const symbols_object *o) {
     const char *servers = getenv("DEBUGINFOD_URLS");
     if (o->is_slow) return SLOW_MS;
@@ -179,7 +179,7 @@ static void tell_interrupted(symbols *s) {
     s->interrupted = true;
 }
 
-/* Asks for no more names if those that were found took all the time that there is. */
+/* Stops asking for names once the time for all objects is used up. */
 static void end_of_time(symbols *s) {
     double most = ALL_OBJECTS * symbols_seconds_most();
     if (s->none || (double)symbols_child_nanoseconds(s) / 1e9 < most) return;
@@ -190,7 +190,7 @@ static void end_of_time(symbols *s) {
                     "FILE+0xOFFSET (--names-time raises that)\n", most);
 }
 
-/* Whether an object might not answer, and others without an answer took all the time that there is. */
+/* Whether the object's file system might not answer, and other files already used up the waiting time. */
 static bool waited_enough(const symbols *s, const symbols_object *o) {
     for (uint32_t i = 0; i < o->file_count; i++)
         if (o->files[i].fd >= 0) return false;

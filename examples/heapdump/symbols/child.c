@@ -1,4 +1,4 @@
-/* The child that names addresses, as a process: starts it, sends to it and hears it, and outlives it. */
+/* The process of the child that names addresses: starts it, exchanges messages with it, and survives it. */
 
 #include "child.h"
 #include "wire.h"
@@ -80,8 +80,8 @@ static uint64_t running_ns(const symbols_child *c) {
 
 uint64_t symbols_child_nanoseconds(const symbols *s) { return s->spent_ns + running_ns(&s->child); }
 
-/* Waits for a process, but not for long, and adds its processor time. Not even SIGKILL ends a process whose file
-   system does not answer: it is left behind then. -1: its status is unknown. */
+/* Waits briefly for a process to end, and adds its processor time. Even SIGKILL does not end a process whose file
+   system does not answer; such a process is left behind. -1: its status is unknown. */
 static int wait_for(symbols *s, pid_t pid, int most_ms) {
     struct rusage used = { 0 };
     int status = -1;
@@ -104,7 +104,7 @@ static int child_end(symbols *s, int most_ms) {
     s->dying_count = 0;
     for (int i = 0; i < SYMBOLS_DYING; i++)
         if (before[i]) wait_for(s, before[i], 0);
-    kill(pid, SIGKILL);          /* a process that has ended keeps its status */
+    kill(pid, SIGKILL);          /* a process that already ended keeps its status */
     close(c->fd);
     for (uint32_t i = 0; i < c->brought_count; i++) close(c->brought[i]);
     free(c->in);
@@ -125,7 +125,7 @@ static char *format_why(const char *format, ...) {
     return needed(text);
 }
 
-/* Its socket closes a moment before it has ended. */
+/* The child's socket closes a moment before the process has ended. */
 char *symbols_child_died(symbols *s, const char *ended_for) {
     siginfo_t info;
     int status;
@@ -154,7 +154,7 @@ static int64_t milliseconds_since(const struct timespec *then) {
     return (int64_t)(now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
 }
 
-/* Whether a signal that asks us to end is blocked and has been pending for a moment. */
+/* Whether a signal that ends us is blocked and has been pending for a moment. */
 static bool is_interrupted(symbols *s) {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     sigset_t pending;
@@ -167,7 +167,7 @@ static bool is_interrupted(symbols *s) {
     return false;
 }
 
-/* Whether a process runs, or would if a processor were free. */
+/* Whether a process runs, or would run if a processor were free. */
 static bool is_running(pid_t pid) {
     char path[40], text[128];
     const char *end;
@@ -182,7 +182,7 @@ static bool is_running(pid_t pid) {
     return end && !strncmp(end, ") R", 3);
 }
 
-/* Whether the child neither computes nor answers: its file system or server may not answer it. */
+/* Whether the child neither computes nor answers: perhaps its file system or server does not answer. */
 static bool is_silent(symbols_child *c) {
     uint64_t ran = running_ns(c);
     if (ran > c->ran_ns + 5000000 || is_running(c->pid)) {
@@ -192,7 +192,7 @@ static bool is_silent(symbols_child *c) {
     return milliseconds_since(&c->moved) > c->patience_ms;
 }
 
-/* Waits until the child's socket can be used, and does other work meanwhile. */
+/* Waits until the child's socket is ready, and does other work meanwhile. */
 static symbols_outcome child_wait(symbols *s, short events) {
     symbols_child *c = &s->child;
     const symbols_meanwhile *m = &s->meanwhile;
@@ -247,7 +247,7 @@ symbols_outcome symbols_child_send(symbols *s, const void *data, size_t bytes, c
     return SYMBOLS_ANSWERED;
 }
 
-/* Reads more of the child's output, and the descriptor that it brings. */
+/* Reads more of the child's output, and the descriptor that comes with it. */
 static symbols_outcome child_read(symbols_child *c) {
     enum { MORE = 1 << 16 };
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
@@ -267,14 +267,14 @@ static symbols_outcome child_read(symbols_child *c) {
         int fd;
         memcpy(&fd, CMSG_DATA(brings), sizeof fd);
         if (c->brought_count < sizeof c->brought / sizeof *c->brought) c->brought[c->brought_count++] = fd;
-        else close(fd);          /* none is waited for */
+        else close(fd);          /* nobody waits for a descriptor */
     }
     c->in_size += (size_t)n;
     clock_gettime(CLOCK_MONOTONIC, &c->moved);
     return SYMBOLS_ANSWERED;
 }
 
-/* Takes all records that are whole. */
+/* Takes all complete records. */
 static bool take_records(symbols_child *c, symbols_record_fn take, void *user, const bool *done) {
     while (c->in_size >= sizeof(wire_head) && !*done) {
         wire_head head;

@@ -3,11 +3,11 @@
 #include "symbols.h"
 
 struct code_file {
-    uint64_t pid, inner;         /* inner: as the process knows itself; 0: not known yet */
+    uint64_t pid, inner;         /* inner: its pid in its own namespace; 0: not known yet */
     int fd;                      /* -1: none yet */
     struct stat file;
-    uint32_t object;             /* in symbols; HD_NONE: not yet */
-    bool changed;                /* the object has an earlier file */
+    uint32_t object;             /* number in symbols; HD_NONE: none yet */
+    bool changed;                /* the object still has an earlier file */
     bool is_silent;              /* its file system did not answer */
 };
 
@@ -42,7 +42,7 @@ static bool code_process(code_file *m, uid_t *user) {
     return f != NULL;
 }
 
-/* Where the map of a process may be. */
+/* Places where the map of a process may be. */
 enum { BELOW_ROOT, HERE, PLACES };
 
 typedef struct code_search {
@@ -51,7 +51,7 @@ typedef struct code_search {
     char path[PLACES][96];
 } code_search;
 
-/* A map outside of its process's root has the right name if the process has the same number there. */
+/* A map outside the process's root has the right name only if the process has the same pid there. */
 static bool may_be_here(const code_file *m) { return !m->inner || m->inner == m->pid; }
 
 static void code_search_begin(code_search *x, code_file *m) {
@@ -62,7 +62,7 @@ static void code_search_begin(code_search *x, code_file *m) {
     snprintf(x->path[HERE], sizeof *x->path, "/tmp/perf-%llu.map", (unsigned long long)m->pid);
 }
 
-/* Whether the file belongs to the process's user or to root: anybody may write into /tmp. */
+/* Whether the file belongs to the process's user or to root: anyone may write into /tmp. */
 static bool may_be_map(const code_search *x, const symbols_opened *f) {
     return f->is == SYMBOLS_OPENED && (!f->st.st_uid || f->st.st_uid == x->user);
 }
@@ -87,7 +87,7 @@ static void code_open(code_file *m, symbols *s, const code_search *x, const symb
     m->changed = true;
 }
 
-/* One question for many processes: the child may get little processor time. */
+/* One question for many processes, since the child may get little processor time. */
 static void code_files_search(code_file *const *files, uint32_t count, symbols *s) {
     code_search *x = needed(calloc(count, sizeof *x));
     symbols_opened *found = needed(calloc(count, PLACES * sizeof *found));

@@ -1,5 +1,5 @@
-/* Code that a program makes while it runs, by the file in which it says where it put what: /tmp/perf-PID.map, a line
-   "START SIZE NAME" each, numbers in hexadecimal, as node --perf-basic-prof, Java and Python write it for perf. */
+/* Names for code that a program generated at run time, from /tmp/perf-PID.map: one line "START SIZE NAME" for each
+   piece of code, numbers in hexadecimal. node --perf-basic-prof, Java and Python write such maps for perf. */
 
 #include "dwarf.h"
 
@@ -8,16 +8,16 @@
 
 typedef struct code_line {
     uint64_t start, end;
-    size_t name;                 /* where in the text, up to the end of the line */
-    uint32_t number;             /* later lines count: code is thrown away, and its place taken by other */
+    size_t name;                 /* offset of the name in the text; it ends with the line */
+    uint32_t number;             /* a later line replaces earlier ones: code is freed and its memory reused */
 } code_line;
 
 struct code_map {
     char *text;
-    size_t size, room, read;     /* read: of whole lines, that have become such */
-    code_line *lines;            /* sorted: by start, none reaches into the next */
+    size_t size, room, read;     /* read: bytes of complete lines that were parsed */
+    code_line *lines;            /* sorted: by start, without overlaps */
     size_t count, capacity;
-    uint32_t number;             /* of the next line */
+    uint32_t number;             /* number of the next line */
     bool sorted;
 };
 
@@ -59,7 +59,7 @@ static bool code_number(const char **p, const char *end, uint64_t *n) {
     return *p > from && *p < end && *(*p)++ == ' ';
 }
 
-/* What is not a line of a map is passed over. */
+/* Lines that do not have the form of a map are skipped. */
 static void code_lines(code_map *m) {
     char *end;
     while (m->read < m->size && (end = memchr(m->text + m->read, '\n', m->size - m->read))) {
@@ -81,7 +81,7 @@ static int code_order(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A heap of lines, the last told on top. */
+/* A heap of lines, the newest on top. */
 static void code_push(const code_line **heap, size_t n, const code_line *line) {
     for (; n && heap[(n - 1) / 2]->number < line->number; n = (n - 1) / 2) heap[n] = heap[(n - 1) / 2];
     heap[n] = line;
@@ -98,7 +98,7 @@ static void code_pop(const code_line **heap, size_t n) {
     heap[at] = line;
 }
 
-/* Of lines that lie on each other the last told counts, piece by piece. */
+/* Where lines overlap, the newest wins, piece by piece. */
 static void code_sort(code_map *m) {
     const code_line **heap = needed(malloc((m->count + 1) * sizeof *heap));
     code_line *flat = NULL;
@@ -127,7 +127,7 @@ static void code_sort(code_map *m) {
     m->sorted = true;
 }
 
-/* What the map calls it; empty: it has nothing there. */
+/* The name at an address; empty if the map has no code there. */
 static hd_str code_at(code_map *m, uint64_t address) {
     size_t low;
     const char *name;
@@ -141,7 +141,7 @@ static hd_str code_at(code_map *m, uint64_t address) {
 
 /* Names. --------------------------------------------------------------------------------------- */
 
-/* Where the file begins in "get size node:internal/url:7:8", of which either part may have blanks; NULL: nowhere. */
+/* Finds the file's start in "get size node:internal/url:7:8". Both parts may contain blanks. NULL: no file. */
 static char *code_source(char *text) {
     static const char *const begins[] = { " /", " file:", " node:" };
     char *found = NULL;
@@ -152,7 +152,8 @@ static char *code_source(char *text) {
     return found ? found : strrchr(text, ' ');
 }
 
-/* V8's "JS:*name FILE:LINE:COLUMN": how the code was compiled is left out, since a function is so in several ways. */
+/* V8's "JS:*name FILE:LINE:COLUMN". The mark of the compiler tier is dropped, since one function is compiled several
+   ways. */
 static char *code_of_v8(char *text) {
     char *source, *column, *line = NULL;
     text += strspn(text, "*~^+-");

@@ -1,6 +1,6 @@
-/* Debug information of debuginfod servers, which may be hostile. libdebuginfod keeps their files on the disk. A file
-   has the bytes that the process may have as memory, all files have FILES times as much. All answers together have
-   the time of one object. */
+/* Debug information from debuginfod servers, which may be hostile. libdebuginfod caches their files on the disk. One
+   file may have as many bytes as the process may have memory, all files together FILES times that. All answers
+   together may take the time of one object. */
 
 #include "dwarf.h"
 
@@ -26,10 +26,10 @@ void symbols_debuginfod_limit(symbols_served limit, symbols_served by, void (*on
     if (most.bytes > UINT64_MAX / FILES) most.bytes = UINT64_MAX / FILES;
     taken = by;
     on_taken = on_more;
-    if (is_over()) unsetenv("DEBUGINFOD_URLS"); /* an earlier process said so */
+    if (is_over()) unsetenv("DEBUGINFOD_URLS"); /* an earlier child used up the limit */
 }
 
-/* Sets a limit of libdebuginfod, unless the user's is lower. Returns the lower one. */
+/* Sets a limit of libdebuginfod, unless the user set a lower one. Returns the lower one. */
 static uint64_t set_limit(const char *name, uint64_t value) {
     const char *own = getenv(name);
     uint64_t is = own ? strtoull(own, NULL, 10) : 0;
@@ -69,7 +69,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Bytes that this process wrote to files; 0: unknown. libdebuginfod does not write files that are in its cache. */
+/* Bytes that this process wrote to files; 0: unknown. libdebuginfod does not write files that it has cached. */
 static uint64_t written(void) {
     unsigned long long bytes = 0;
     FILE *f = fopen("/proc/self/io", "re");
@@ -102,9 +102,9 @@ int symbols_find_debuginfo(Dwfl_Module *module, void **user, const char *name, D
     more.ns = now_ns() - began;
     setrlimit(RLIMIT_FSIZE, &files);
     sigaction(SIGXFSZ, &before, NULL);
-    if (fd >= 0) more.bytes = written() - before_bytes; /* other files do not stay */
-    if (fd == -EFBIG) is_too_large = 1; /* the server gave the size */
-    if (is_too_large && bytes == left && left < most.bytes) more.bytes = left; /* nothing is left */
+    if (fd >= 0) more.bytes = written() - before_bytes; /* files not found leave nothing on the disk */
+    if (fd == -EFBIG) is_too_large = 1; /* the server announced the size */
+    if (is_too_large && bytes == left && left < most.bytes) more.bytes = left; /* the rest of the limit is used up */
     taken.ns += more.ns, taken.bytes += more.bytes;
     on_taken(&more);
     if (is_over()) tell_over();

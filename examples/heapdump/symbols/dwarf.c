@@ -1,4 +1,4 @@
-/* Functions of objects, by their debug information and their symbol tables. */
+/* Functions of objects, from debug information and symbol tables. */
 
 #include "dwarf.h"
 
@@ -36,7 +36,7 @@ static void symbols_read_functions(symbols_elf *o) {
     if (o->function_count) qsort(o->functions, o->function_count, sizeof *o->functions, symbols_order);
 }
 
-/* The function an address lies in; 0 when no symbol says. */
+/* The function at an address; 0 if no symbol covers it. */
 uint32_t symbols_function_at(symbols_elf *o, Dwarf_Addr address, symbols_frame *frame) {
     size_t low;
     if (!o->has_functions) symbols_read_functions(o);
@@ -51,8 +51,8 @@ static void symbols_add_range(symbols_ranges *r, Dwarf_Addr start, Dwarf_Addr en
     r->range[r->count++] = (symbols_range){ start, end, number };
 }
 
-/* The ranges that debug information has room for, many times over. DIEs that share a list would otherwise make their
-   number the product of both. */
+/* The number of ranges that debug information has room for, several times over. Without this limit, DIEs that share
+   one list would give DIEs times ranges. */
 static uint64_t symbols_ranges_most(Dwarf *dwarf) {
     enum { LEAST = 1 << 16, SHARED = 8 };
     Elf *elf = dwarf_getelf(dwarf);
@@ -69,7 +69,7 @@ static uint64_t symbols_ranges_most(Dwarf *dwarf) {
     return LEAST + (bytes < UINT64_MAX / SHARED / 2 ? bytes / 2 * SHARED : 0);
 }
 
-/* False: debug information says more ranges than it has bytes for. */
+/* False: debug information claims more ranges than it has bytes for. */
 static bool symbols_may_add(symbols_elf *o, Dwarf_Die *die) {
     Dwarf *dwarf = die->cu ? dwarf_cu_getdwarf(die->cu) : NULL;
     if (dwarf && dwarf != o->counted) {
@@ -96,7 +96,7 @@ static void symbols_add_ranges(symbols_elf *o, symbols_ranges *r, Dwarf_Die *die
     }
 }
 
-/* What is around others first; scopes that are inside of others have higher numbers. */
+/* Outer ranges first; an inner scope has a higher number than the scopes around it. */
 static int symbols_range_order(const void *a, const void *b) {
     const symbols_range *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
@@ -104,7 +104,7 @@ static int symbols_range_order(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Makes ranges that may be inside of others into ranges that each reach to the next, the innermost counting. */
+/* Turns nested ranges into ranges that each reach to the next one, with the innermost number. */
 static void symbols_flatten(symbols_ranges *r) {
     symbols_ranges flat = { 0 };
     size_t *open = needed(malloc((r->count + 1) * sizeof *open)), depth = 0;
@@ -125,13 +125,13 @@ static void symbols_flatten(symbols_ranges *r) {
     *r = flat;
 }
 
-/* What is at an address; HD_NONE: nothing. */
+/* The number at an address, or HD_NONE. */
 static uint32_t symbols_at(const symbols_ranges *r, Dwarf_Addr address) {
     size_t low = KEYS_UP_TO(r->range, r->count, start, address);
     return low ? r->range[low - 1].number : HD_NONE;
 }
 
-/* Where the .dwo file of a unit is; what begins with `from`. */
+/* The path of a unit's .dwo file, relative paths taken from directory `from`. */
 static char *symbols_split_file(Dwarf_Die *die, hd_str from) {
     Dwarf_Attribute attribute;
     const char *name = dwarf_formstring(dwarf_attr(die, DW_AT_dwo_name, &attribute));
@@ -149,18 +149,18 @@ static hd_str symbols_directory(Dwarf_Die *die) {
     return hd_cstr(directory ? directory : "");
 }
 
-/* Tells, once, of a unit whose debug information is in a .dwo file that is not there, or not of this program. */
+/* Warns, once per object, that a unit's .dwo file is missing or belongs to another program. */
 static void symbols_miss(symbols_elf *o, Dwarf_Die *die) {
     char *file = symbols_split_file(die, symbols_directory(die));
     const char *packed = symbols_dwp_path(o->dwp);
     if (!o->missed++ && file)
         display(stderr, "heapdump: %s: debug information is in %s, which %s%s%s%s\n", o->path, file,
-                access(file, R_OK) ? "is not there" : "is of another program, or not for libdw to read",
-                packed ? "; " : "", packed ? packed : "", packed ? " has nothing of it" : "");
+                access(file, R_OK) ? "is not there" : "belongs to another program, or libdw cannot read it",
+                packed ? "; " : "", packed ? packed : "", packed ? " lacks it, too" : "");
     free(file);
 }
 
-/* The tree of a unit whose skeleton libdw takes for none: one of DWARF 4 that has inlined functions itself. */
+/* Gets the tree of a unit that libdw does not treat as a skeleton: DWARF 4 with inlined functions in the skeleton. */
 static uint32_t symbols_inlining(symbols_elf *o, Dwarf_CU *cu, Dwarf_Die *die) {
     const char *slash = strrchr(o->path, '/');
     hd_str beside = { o->path, slash ? (size_t)(slash - o->path) : 0 };
@@ -178,7 +178,7 @@ static uint32_t symbols_inlining(symbols_elf *o, Dwarf_CU *cu, Dwarf_Die *die) {
 static void symbols_add_unit(symbols_elf *o, Dwarf_CU *cu, uint8_t type, Dwarf_Die die, Dwarf_Die tree) {
     symbols_unit unit = { .die = die, .tree = die, .split = HD_NONE };
     bool inlining = type != DW_UT_skeleton && dwarf_hasattr(&die, DW_AT_GNU_dwo_name);
-    bool is_split = inlining || type == DW_UT_skeleton; /* of DWARF 4 as well: DW_TAG_compile_unit there */
+    bool is_split = inlining || type == DW_UT_skeleton; /* DWARF 4 skeletons too: they have DW_TAG_compile_unit */
     if (tree.addr) unit.tree = tree;
     else if (is_split) {
         if (!o->dwp) o->dwp = symbols_dwp_open(o, dwfl_module_getdwarf(o->module, &o->dwarf_bias));
@@ -193,7 +193,7 @@ static void symbols_add_unit(symbols_elf *o, Dwarf_CU *cu, uint8_t type, Dwarf_D
     o->units[o->unit_count++] = unit;
 }
 
-/* Tells of what dwz has put into another file, where that is not there. */
+/* Warns if the file that dwz moved shared debug information to is missing. */
 static void symbols_miss_alternate(const symbols_elf *o, Dwarf *dwarf) {
     const char *name;
     const void *id;
@@ -217,7 +217,7 @@ static void symbols_read_units(symbols_elf *o) {
     o->has_units = true;
 }
 
-/* What a unit says of its functions; where that is not to be had, what its skeleton says. */
+/* The tree with a unit's functions; the skeleton's own tree if the split one cannot be read. */
 static Dwarf_Die *symbols_tree(symbols_elf *o, symbols_unit *unit) {
     uint32_t number = unit->split;
     unit->split = HD_NONE;
@@ -246,7 +246,7 @@ static bool symbols_holds_code(int tag) {
 /* All functions of a unit that have code. */
 static void symbols_read_unit(symbols_elf *o, symbols_unit *unit) {
     size_t depth = 0, capacity = 0;
-    symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs from the unit down */
+    symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs on the way from the unit */
     symbols_scope next = { .around = HD_NONE, .named = HD_NONE };
     unit->read = true;
     symbols_begin_names(symbols_tree(o, unit), unit);
@@ -312,7 +312,7 @@ static unsigned symbols_number(Dwarf_Die *die, unsigned name) {
     return (unsigned)value;
 }
 
-/* What the line table says of an address. */
+/* The file and line of an address, from the line table. */
 static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
     Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
     symbols_frame frame = { 0 };
@@ -324,8 +324,8 @@ static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
     return frame;
 }
 
-/* The functions at an address, the one that it is in first, then those that this is inlined into; 0 without
-   DWARF. */
+/* The functions at an address, innermost first: inlined functions, then the function that contains them. 0 if there
+   is no DWARF. */
 uint32_t symbols_frames(symbols_elf *o, Dwarf_Addr address, bool qualified, symbols_frame *frames,
                         uint32_t capacity) {
     uint32_t number, count = 0;
@@ -363,7 +363,7 @@ typedef struct symbols_taking {
     void *user;
 } symbols_taking;
 
-/* Functions that are nowhere but inlined have such a DIE as well. */
+/* Functions that exist only inlined have a DW_TAG_subprogram DIE as well. */
 static int symbols_take_function(Dwarf_Die *die, void *user) {
     symbols_taking *to = user;
     Dwarf_Attribute attribute;

@@ -1,11 +1,11 @@
 /* Units of a .dwp, which libdw before 0.191 does not read.
 
-   A unit is made into a file in memory that is like the .dwo file that it was packed from, as far as the functions in
-   it need. libdw takes such a file only when it opens what the skeleton of the unit names. So there is a second
-   skeleton for each unit, which names that file under /proc/self/fd, and has what the first one says of addresses.
+   A unit is turned into a file in memory like the .dwo file that it was packed from, with the sections that functions
+   need. libdw takes such a file only when it opens the file that the unit's skeleton names. So each unit gets a
+   second skeleton: it names the memory file under /proc/self/fd, and repeats the addresses of the first skeleton.
 
-   Skeletons of DWARF 4 that have functions themselves (-fsplit-dwarf-inlining) libdw takes for none. It finds neither
-   their .dwo files nor their lines. They get a second one too, which has no functions. */
+   libdw does not recognize skeletons of DWARF 4 that contain functions themselves (-fsplit-dwarf-inlining): it finds
+   neither their .dwo files nor their lines. These units get a second skeleton too, without functions. */
 
 #include "dwarf.h"
 
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 
 enum {
-    DWP_INFO, DWP_ABBREV, DWP_STR_OFFSETS, DWP_RNGLISTS, DWP_PARTS, /* what each unit has its own part of */
+    DWP_INFO, DWP_ABBREV, DWP_STR_OFFSETS, DWP_RNGLISTS, DWP_PARTS, /* sections in which each unit has its own part */
     DWP_STR = DWP_PARTS, DWP_INDEX, DWP_SECTIONS,
-    DWP_MOST = 64                /* times the bytes of its sections: what all units may take that are made of it */
+    DWP_MOST = 64                /* limit of all memory files together, in multiples of the .dwp's sections */
 };
 
 static const char *const dwp_names[DWP_SECTIONS] = {
@@ -25,7 +25,7 @@ static const char *const dwp_names[DWP_SECTIONS] = {
     ".debug_cu_index"
 };
 
-/* Numbers of sections in the index, in its versions 2 (of DWARF 4) and 5. */
+/* Section numbers in the index, versions 2 (DWARF 4) and 5. */
 static const uint32_t dwp_columns[2][DWP_PARTS] = { { 1, 3, 6, 0 }, { 1, 3, 6, 8 } };
 
 typedef struct dwp_bytes {
@@ -45,25 +45,25 @@ typedef struct dwp_entry {
 
 typedef struct dwp_unit {
     uint64_t id;
-    uint32_t row;                /* HD_NONE: it is in the .dwo file that its skeleton names */
-    bool lines;                  /* the first skeleton is not taken for one: lines are to be had from the second */
+    uint32_t row;                /* HD_NONE: the unit is in the .dwo file that its skeleton names */
+    bool lines;                  /* libdw does not recognize the first skeleton: take lines from the second */
     Dwarf_CU *cu;                /* the second skeleton */
 } dwp_unit;
 
 struct symbols_dwp {
-    char *path;                  /* of the .dwp; NULL: there is none */
+    char *path;                  /* of the .dwp; NULL: no .dwp was found */
     int fd;
     Elf *elf;
-    size_t size, taken;          /* of all sections, and of what was made of them */
+    size_t size, taken;          /* bytes of all sections, and of the files made from them */
     dwp_bytes sections[DWP_SECTIONS];
     uint32_t version, columns, rows;
     dwp_entry *entries;          /* by id */
     size_t entry_count;
     Dwarf *program, *skeletons;
-    dwp_buffer info;             /* of the skeletons */
+    dwp_buffer info;             /* bytes of the second skeletons */
     dwp_unit *units;
     size_t unit_count, unit_capacity;
-    int slot;                    /* the file that the skeletons name */
+    int slot;                    /* the descriptor that the skeletons name */
     bool begun, told, lines;
 };
 
@@ -94,7 +94,7 @@ static void dwp_put_number(dwp_buffer *b, uint64_t value, size_t size) {
     dwp_put(b, size == 1 ? (void *)&one : size == 2 ? (void *)&two : size == 4 ? (void *)&four : &value, size);
 }
 
-/* A section of an ELF file, unpacked; empty: it has none. */
+/* A section of an ELF file, decompressed; empty if the file lacks it. */
 static dwp_bytes dwp_section(Elf *elf, const char *name) {
     dwp_bytes found = { 0 };
     Elf_Scn *section = NULL;
@@ -117,7 +117,7 @@ static dwp_bytes dwp_section(Elf *elf, const char *name) {
     return found;
 }
 
-/* An ELF file in memory; -1: it cannot be had. */
+/* Makes an ELF file in memory; -1 if that fails. */
 static int dwp_image(const char *const *names, const dwp_bytes *sections, size_t count) {
     const unsigned one = 1;
     Elf64_Ehdr e = { .e_type = ET_EXEC, .e_version = EV_CURRENT, .e_ehsize = sizeof e,
@@ -158,14 +158,14 @@ static int dwp_entry_order(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Why the index cannot be read; NULL: it can. Its hash table is taken for a list: in a damaged one a search might go
-   round for ever. */
+/* Reads the index. Returns why it cannot be read, or NULL. Its hash table is read as a list, because a search in a
+   damaged one might loop for ever. */
 static const char *dwp_read_index(symbols_dwp *d) {
     dwp_bytes index = d->sections[DWP_INDEX], rows;
     uint32_t slots;
     uint64_t most;
-    if (!index.size) return "has no .debug_cu_index, as a .dwp file has";
-    if (index.size < 16) return "has a .debug_cu_index that is cut off";
+    if (!index.size) return "has no .debug_cu_index, which each .dwp file needs";
+    if (index.size < 16) return "has a truncated .debug_cu_index";
     d->version = (uint32_t)dwp_number(index.data, 4);
     if (d->version != 2) d->version = (uint32_t)dwp_number(index.data, 2);
     if (d->version != 2 && d->version != 5) return "has a .debug_cu_index of a version that is neither 2 nor 5";
@@ -175,7 +175,7 @@ static const char *dwp_read_index(symbols_dwp *d) {
     most = (index.size - 16) / 4;
     if (slots > most / 3 || d->columns > most - 3ull * slots ||
         (d->columns && d->rows > (most - 3ull * slots - d->columns) / 2 / d->columns))
-        return "has a .debug_cu_index that says more units than it has bytes for";
+        return "has a .debug_cu_index that claims more units than it has bytes for";
     rows = (dwp_bytes){ index.data + 16 + 8ull * slots, 4ull * slots };
     d->entries = needed(malloc((slots + 1ull) * sizeof *d->entries));
     for (uint32_t i = 0; i < slots; i++) {
@@ -188,10 +188,10 @@ static const char *dwp_read_index(symbols_dwp *d) {
     return NULL;
 }
 
-/* False: the file is not there. */
+/* False: the file does not exist. */
 static bool dwp_open(symbols_dwp *d, const char *path) {
     const unsigned one = 1;
-    const char *why = "is no ELF file of this byte order", *ident;
+    const char *why = "is not an ELF file of this byte order", *ident;
     d->fd = symbols_unpacked(open(path, O_RDONLY | O_CLOEXEC));
     if (d->fd < 0) return false;
     d->path = needed(strdup(path));
@@ -206,12 +206,12 @@ static bool dwp_open(symbols_dwp *d, const char *path) {
         why = dwp_read_index(d);
     }
     if (!why) return true;
-    display(stderr, "heapdump: %s %s: nothing of it is taken\n", path, why);
+    display(stderr, "heapdump: %s %s: it is ignored\n", path, why);
     d->entry_count = 0;
     return true;
 }
 
-/* The .dwp of an object: beside it, or beside the file that its debug information is in. */
+/* Opens the .dwp in the directory of the object, or of the file with its debug information. */
 symbols_dwp *symbols_dwp_open(const symbols_elf *o, Dwarf *program) {
     symbols_dwp *d = needed(calloc(1, sizeof *d));
     const char *files[3] = { o->path, NULL, NULL };
@@ -242,7 +242,7 @@ static uint64_t dwp_attribute(Dwarf_Die *die, unsigned name) {
     return value;
 }
 
-/* The bytes of a second skeleton, as the abbreviations of dwp_begin have them. */
+/* Appends a second skeleton, in the form that the abbreviations in dwp_begin describe. */
 static void dwp_put_skeleton(dwp_buffer *b, Dwarf_Die *die, const char *file, uint64_t id, bool is_5, uint8_t width) {
     Dwarf_Attribute attribute;
     const char *directory = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute));
@@ -274,8 +274,8 @@ static void dwp_put_skeleton(dwp_buffer *b, Dwarf_Die *die, const char *file, ui
     memcpy(b->data + start, &length, 4);
 }
 
-/* Makes the second skeleton of a unit, which names a .dwo file, or NULL: its part of the .dwp. HD_NONE: the .dwp has
-   none; else the number of the unit. */
+/* Makes the second skeleton of a unit. It names the .dwo file `file`; NULL means the unit's part of the .dwp. Returns
+   the unit's number; HD_NONE if the .dwp does not have the unit. */
 uint32_t symbols_dwp_add(symbols_dwp *d, Dwarf_CU *cu, const char *file) {
     dwp_unit unit = { .row = HD_NONE };
     Dwarf_Half version;
@@ -295,12 +295,12 @@ uint32_t symbols_dwp_add(symbols_dwp *d, Dwarf_CU *cu, const char *file) {
     return (uint32_t)d->unit_count++;
 }
 
-/* Opens all second skeletons, with the addresses and ranges of the program, and lines where they need them. */
+/* Opens all second skeletons, with the program's addresses and ranges, and its lines if a unit needs them. */
 static void dwp_begin(symbols_dwp *d) {
     static const unsigned char abbreviations[] = {
         1, DW_TAG_skeleton_unit, DW_CHILDREN_no, DW_AT_dwo_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
         DW_AT_addr_base, DW_FORM_data8, DW_AT_rnglists_base, DW_FORM_data8, 0, 0,
-        /* DW_AT_GNU_dwo_name, _addr_base, _ranges_base, _dwo_id are of two bytes */
+        /* DW_AT_GNU_dwo_name, _addr_base, _ranges_base and _dwo_id take two bytes */
         2, DW_TAG_compile_unit, DW_CHILDREN_no, 0xb0, 0x42, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
         0xb3, 0x42, DW_FORM_data8, 0xb2, 0x42, DW_FORM_data8, 0xb1, 0x42, DW_FORM_data8,
         DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_comp_dir, DW_FORM_string, 0, 0, 0
@@ -321,7 +321,7 @@ static void dwp_begin(symbols_dwp *d) {
         else d->units[i].cu = cu;
 }
 
-/* The table of offsets of a unit without its header, and how wide they are. */
+/* The size of the header of a unit's table of offsets, and the width of an offset. */
 static size_t dwp_offsets(const symbols_dwp *d, dwp_bytes table, size_t *width) {
     *width = 4;
     if (d->version < 5 || table.size < 8) return 0;
@@ -331,7 +331,8 @@ static size_t dwp_offsets(const symbols_dwp *d, dwp_bytes table, size_t *width) 
     return 16;
 }
 
-/* The strings of a unit alone, and its offsets as they are then; all strings, where that is not less. */
+/* Copies the strings of one unit, and its offsets changed to match. Returns all strings if the copy would not be
+   smaller. */
 static void dwp_strings(const symbols_dwp *d, dwp_bytes *offsets, dwp_bytes *strings, dwp_buffer *own) {
     dwp_bytes all = d->sections[DWP_STR];
     size_t width, start = dwp_offsets(d, *offsets, &width);
@@ -341,7 +342,7 @@ static void dwp_strings(const symbols_dwp *d, dwp_bytes *offsets, dwp_bytes *str
         uint64_t at = dwp_number(offsets->data + i, width), to = own[1].size;
         size_t length = at < all.size ? strnlen((const char *)all.data + at, all.size - (size_t)at) + 1 : 0;
         if (length > all.size - own[1].size) return;
-        if (!length || length > all.size - at) to = UINT64_MAX; /* as in the file: outside */
+        if (!length || length > all.size - at) to = UINT64_MAX; /* keep it out of range, as in the file */
         else dwp_put(&own[1], all.data + at, length);
         memcpy(own[0].data + i, &to, width);
     }
@@ -349,7 +350,7 @@ static void dwp_strings(const symbols_dwp *d, dwp_bytes *offsets, dwp_bytes *str
     *strings = (dwp_bytes){ own[1].data, own[1].size };
 }
 
-/* What a unit has of a section; false: it is not in there. */
+/* The part of a section that belongs to a unit; false if the index names a part outside the section. */
 static bool dwp_part(const symbols_dwp *d, uint32_t row, int part, dwp_bytes *found) {
     dwp_bytes index = d->sections[DWP_INDEX], all = d->sections[part];
     uint32_t slots = dwp_word(index, 3), column = 0, offset, size;
@@ -372,7 +373,7 @@ static int dwp_unit_file(symbols_dwp *d, uint32_t row) {
     int fd = -1;
     for (int i = 0; i < DWP_PARTS; i++)
         if (!dwp_part(d, row, i, &parts[i])) return -1;
-    if (parts[DWP_RNGLISTS].size < 12) parts[DWP_RNGLISTS].size = 0; /* libdw reads the header before it looks */
+    if (parts[DWP_RNGLISTS].size < 12) parts[DWP_RNGLISTS].size = 0; /* libdw does not check its size */
     dwp_strings(d, &parts[DWP_STR_OFFSETS], &parts[DWP_STR], own);
     for (int i = 0; i <= DWP_PARTS; i++) size += parts[i].size;
     if (size <= DWP_MOST * d->size - d->taken) {
@@ -384,7 +385,7 @@ static int dwp_unit_file(symbols_dwp *d, uint32_t row) {
     return fd;
 }
 
-/* Gives a unit what its second skeleton leads to. Where that cannot be had, its tree stays as it is. */
+/* Gives a unit the tree that its second skeleton names. If that fails, the unit keeps its own tree. */
 void symbols_dwp_read(symbols_dwp *d, uint32_t number, symbols_unit *to) {
     const dwp_unit *unit = &d->units[number];
     bool is_packed = unit->row != HD_NONE, named = true;
@@ -401,7 +402,7 @@ void symbols_dwp_read(symbols_dwp *d, uint32_t number, symbols_unit *to) {
     }
     if (tree.addr || !is_packed || d->told) return;
     d->told = true;
-    display(stderr, "heapdump: %s: the unit with id %016llx is damaged: nothing of it is taken\n", d->path,
+    display(stderr, "heapdump: %s: the unit with id %016llx is damaged: it is ignored\n", d->path,
             (unsigned long long)unit->id);
 }
 

@@ -1,11 +1,11 @@
-/* Files of the child process. These functions come before libc's, like the functions of memory.c.
+/* Files of the child process. These functions override libc's, like the functions of memory.c.
 
    open: libdw opens the files that .gnu_debuglink, .gnu_debugaltlink and skeletons of .dwo files name. A pipe or a
-   device in their place would hold it up, so it gets regular files only.
+   device in their place would block it, so only regular files are opened.
 
-   mmap: libelf asks for private mappings of files that it may write to. It writes to few pages: headers of sections
-   that it unpacks, and what it relocates. The system counts such a mapping as memory of the process, all of it. So
-   pages can only be read until they are written to, and the limit of memory counts them from then on. */
+   mmap: libelf maps files privately and writable, but writes to few pages: section headers that it decompresses, and
+   relocated data. The system counts such a mapping as memory of the process, all of it. So the pages are mapped
+   read-only until they are written to, and only then count towards the memory limit. */
 
 #undef _FORTIFY_SOURCE
 #include "dwarf.h"
@@ -58,9 +58,9 @@ typedef struct file_mapping {
 } file_mapping;
 
 static file_mapping mappings[1 << 14];
-static size_t mapping_count, page_size; /* page_size 0: mappings are as they are asked for */
+static size_t mapping_count, page_size; /* page_size 0: do not change mappings */
 
-/* Lets the page be written to. */
+/* Makes the page writable. */
 static void on_write(int number, siginfo_t *info, void *unused) {
     char *at = info->si_addr;
     int saved = errno;

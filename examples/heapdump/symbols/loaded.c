@@ -1,4 +1,4 @@
-/* Objects of processes that are recorded: their files are opened while the processes live. */
+/* Objects of recorded processes: their files are opened while the processes live. */
 
 #include "symbols.h"
 
@@ -32,13 +32,13 @@ int symbols_file_open(const char *path) {
     return -1;
 }
 
-/* Whether so many more files may stay open. Half of the descriptors are for other uses. */
+/* Whether `more` files may stay open. Half of the descriptors are for other uses. */
 static bool may_keep(const symbols *s, size_t more) {
     struct rlimit most;
     return !getrlimit(RLIMIT_NOFILE, &most) && s->kept_files + more <= most.rlim_cur / 2;
 }
 
-/* An object whose files are to be opened. */
+/* An object with files still to be opened. */
 typedef struct symbols_loading {
     size_t object;
     uint64_t pid;
@@ -47,7 +47,7 @@ typedef struct symbols_loading {
     struct stat before;          /* the file that was copied */
 } symbols_loading;
 
-/* Adds a file that may be the object, unless it is the same file as the candidate before. */
+/* Adds a file that may be the object, unless it is the same file as the candidate before it. */
 static void add_candidate(symbols *s, symbols_object *o, const symbols_opened *f, struct stat *before) {
     if (f->is != SYMBOLS_OPENED || (f->st.st_ino == before->st_ino && f->st.st_dev == before->st_dev)) {
         if (f->fd >= 0) close(f->fd);

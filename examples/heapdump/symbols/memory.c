@@ -1,13 +1,13 @@
-/* Ends the process that finds names where it is out of memory: libdw does not look. */
+/* Ends the process that finds names when it is out of memory, because libdw does not always check. */
 
 #include "symbols.h"
 
 #include <dlfcn.h>
 
-/* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
-   information that is not there. So in the child process that it works in, allocations that fail end the process, but
-   for sizes that only damaged files ask for. These functions come before those of libc, and of what is preloaded, and
-   hand on to the next. Sanitizers bring their own. */
+/* libdw uses some allocations without a check. Where it checks, it treats a failed allocation like missing debug
+   information. So in the child, a failed allocation ends the process, except for sizes that only damaged files ask
+   for. These functions come before those of libc and of preloaded libraries, and call the next one. Sanitizers bring
+   their own. */
 #ifndef SYMBOLS_SANITIZED
 #define SYMBOLS_ALLOCATION_MAX (1u << 30)
 
@@ -16,7 +16,7 @@ static void *symbols_allocated(void *memory, size_t count, size_t size) {
     return needed(NULL);
 }
 
-/* NULL as well to what dlsym itself allocates, which it can do without. */
+/* Also returns NULL when dlsym itself allocates, which dlsym can do without. */
 static void *symbols_next(const char *name) {
     static __thread bool looking;
     void *next;

@@ -1,10 +1,10 @@
-/* Names of functions: as linked or qualified, demangled, with their place and object. */
+/* Names of functions: linkage names or qualified names, demangled, with file, line and object. */
 
 #include "dwarf.h"
 
 #include <dwarf.h>
 
-/* NULL: the name is not mangled. To be freed. */
+/* NULL if the name is not mangled. The caller frees it. */
 static char *symbols_demangled(const char *name) {
     char *demangled = name[0] == '_' ? rust_demangle(name, 0) : NULL;
     if (!demangled && name[0] == '_' && name[1] == 'Z') demangled = __cxa_demangle(name, NULL, NULL, NULL);
@@ -17,7 +17,8 @@ char *symbols_text(const char *name, const char *file, int line, hd_str object) 
     bool has_file = file && line > 0;
     if (slash) object.len -= (size_t)(slash + 1 - object.data), object.data = slash + 1;
     for (size_t i = 0; i < object.len; i++)
-        if (object.data[i] == '[' || object.data[i] == ']') object.len = 0; /* hd_frame_parse would not find it */
+        if (object.data[i] == '[' || object.data[i] == ']') object.len = 0; /* hd_frame_parse would not find the
+                                                                               object */
     if (has_file) snprintf(place, sizeof place, ":%d)", line);
     if (asprintf(&text, "%s%s%s%s%s%.*s%s", demangled ? demangled : name, has_file ? " (" : "", has_file ? file : "",
                  place, object.len ? " [" : "", (int)object.len, object.len ? object.data : "",
@@ -56,7 +57,7 @@ static const char *symbols_linkage_name(Dwarf_Die *die) {
     return name ? name : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
 }
 
-/* One scope's part of a qualified name; lambdas and other classes without names have their line. To be freed. */
+/* One scope's part of a qualified name. Lambdas and other unnamed classes get their line. The caller frees it. */
 static char *symbols_part(Dwarf_Die *die) {
     Dwarf_Attribute attribute;
     Dwarf_Word line = 0;
@@ -76,7 +77,7 @@ static char *symbols_part(Dwarf_Die *die) {
     return needed(part);
 }
 
-/* The name of a function with those of the scopes around it, up to a function that has a linkage name. */
+/* The name of a function, qualified by the scopes around it up to a function with a linkage name. */
 static const char *symbols_qualified(symbols_unit *unit, symbols_named *of) {
     enum { MOST = 8 };
     char *text;
@@ -94,7 +95,8 @@ static const char *symbols_qualified(symbols_unit *unit, symbols_named *of) {
     return of->full = text;
 }
 
-/* The symbol at the start of a function, if it is the mangled name of a whole function. */
+/* The symbol at the start of a function, if it is the mangled name of a whole function (not of a part such as
+   .cold). */
 static const char *symbols_symbol_of(symbols_elf *o, Dwarf_Die *die) {
     Dwarf_Addr start;
     symbols_frame found = { 0 };

@@ -1,13 +1,13 @@
-/* Opens files that recorded programs chose. A file system that does not answer holds up only the child, which is left
-   behind then. Many files make one question. If it gets no answer, they are asked for singly, up to the one at fault.
-   After several such files, others are only opened when their names are needed. */
+/* Opens files that recorded programs chose. A file system that does not answer blocks only the child, which is then
+   left behind. Many files go into one question. If it gets no answer, they are asked for one by one, up to the one
+   that blocks. After several blocking files, the rest are opened only when their names are needed. */
 
 #include "child.h"
 #include "wire.h"
 
 enum { OPEN_MS = 500, UNOPENED_MOST = 6 };
 
-/* Files that are asked for together. */
+/* Files of one question. */
 typedef struct opening {
     symbols *s;
     symbols_opened *files;
@@ -32,7 +32,7 @@ static bool take_opened(void *user, uint32_t type, const char *data, size_t byte
     return true;
 }
 
-/* Sends the question by one call: the child may get processor time only after each. */
+/* Sends the question with one call, since the child may get processor time only after each call. */
 static symbols_outcome open_send(const opening *x, symbols_opening how) {
     wire_question q = { .kind = WIRE_OPEN, .level = (uint8_t)how, .version = x->count };
     symbols_outcome status;

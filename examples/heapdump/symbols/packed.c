@@ -1,4 +1,4 @@
-/* Debug information that is compressed by zstd (-gz=zstd), which libdw before 0.189 does not read. */
+/* Debug information compressed with zstd (-gz=zstd), which libdw before 0.189 does not read. */
 
 #include "dwarf.h"
 
@@ -9,10 +9,10 @@
 
 enum {
     PACKED_ZSTD = 2,             /* ELFCOMPRESS_ZSTD, which elf.h may lack */
-    PACKED_MOST = 1024           /* times the packed size: more is no debug information */
+    PACKED_MOST = 1024           /* largest ratio of decompressed to compressed size in debug information */
 };
 
-/* A section unpacked; NULL: it is not packed by zstd, or is damaged. */
+/* Decompresses a section; NULL if it is not compressed with zstd, or is damaged. */
 static unsigned char *packed_section(const unsigned char *file, size_t size, const Elf64_Shdr *s,
                                      Elf64_Chdr *h) {
     unsigned char *bytes;
@@ -51,7 +51,8 @@ static int packed_begin(const unsigned char *file, size_t size) {
     return -1;
 }
 
-/* Writes the file with unpacked sections after its end, where their headers then point; -1: there is none. */
+/* Copies the file and appends its decompressed sections, with section headers that point to them. -1 if no section is
+   compressed with zstd. */
 static int packed_copy(const unsigned char *file, size_t size, const Elf64_Ehdr *e) {
     int fd = -1;
     size_t end = size;
@@ -80,7 +81,7 @@ static int packed_copy(const unsigned char *file, size_t size, const Elf64_Ehdr 
     return fd;
 }
 
-/* What libdw can read the object from: `fd`, or another, `fd` then being closed. */
+/* A descriptor from which libdw can read the object: `fd` itself, or a decompressed copy (then `fd` is closed). */
 int symbols_unpacked(int fd) {
     struct stat st;
     Elf64_Ehdr e;

@@ -1,4 +1,4 @@
-/* The child process that reads ELF, DWARF and perf maps for its parent, with limits of memory and processor time. */
+/* The child process that reads ELF, DWARF and perf maps for its parent, with limits on memory and processor time. */
 
 #include "dwarf.h"
 #include "wire.h"
@@ -16,7 +16,7 @@
 
 enum { FROM = STDIN_FILENO, BUFFER = 1 << 16 };
 
-/* An object of the parent's, by its number. */
+/* An object of the parent, by its number. */
 typedef struct served {
     uint32_t version;
     char *path, *files[SYMBOLS_FILES];
@@ -24,11 +24,11 @@ typedef struct served {
     uint32_t count;              /* of files */
     uint8_t build_id[32], wanted_id[32];
     uint32_t build_id_size, wanted_id_size;
-    int64_t changed;             /* seconds: when the file was */
+    int64_t changed;             /* modification time of the file, in seconds */
     symbols_elf elf;
     code_map *code;
     bool opened;
-    uint64_t spent_ns, written;  /* written: to files in memory */
+    uint64_t spent_ns, written;  /* written: bytes in memory files */
 } served;
 
 static served *objects;
@@ -45,7 +45,7 @@ static uint64_t clock_ns(clockid_t clock) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Lets the process run until the object had its time: SIGXCPU ends it then. */
+/* Lets the process run until the object's time is used up: then SIGXCPU ends it. */
 static void allow(const served *o) {
     uint64_t left = o->spent_ns < limit_ns ? limit_ns - o->spent_ns : 0;
     struct rlimit r;
@@ -62,7 +62,7 @@ static void limit_at_most(int what, rlim_t most) {
     setrlimit((__rlimit_resource_t)what, &r);
 }
 
-/* Bytes of memory that are the process's own. */
+/* Bytes of private data (data and stack) of the process. */
 static uint64_t own_bytes(void) {
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
@@ -73,7 +73,7 @@ static uint64_t own_bytes(void) {
 
 /* Answers. ------------------------------------------------------------------------------------ */
 
-/* A descriptor goes with the first byte; -1: none. */
+/* Sends the buffer; the descriptor travels with the first byte. -1: no descriptor. */
 static void flush_with(int fd) {
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
     for (size_t at = 0; at < out_size;) {
@@ -115,7 +115,7 @@ static void put_head(wire_type type, size_t bytes) {
     put(&head, sizeof head);
 }
 
-/* At once: this process may end before its answer does. */
+/* Sent at once, since this process may die before its answer is complete. */
 static void put_served(const symbols_served *more) {
     wire_served is = { more->ns, more->bytes };
     put_head(WIRE_SERVED, sizeof is);
@@ -181,7 +181,7 @@ static void put_info(const served *o) {
 
 /* Objects. ------------------------------------------------------------------------------------ */
 
-/* Frees the tables of an object. The next question makes them again. */
+/* Frees the tables of an object. The next question rebuilds them. */
 static void served_clear(served *o) {
     symbols_close(&o->elf);
     code_map_free(o->code);
@@ -229,7 +229,7 @@ static void served_open(served *o) {
     memcpy(o->build_id, o->wanted_id, sizeof o->build_id);
 }
 
-/* The functions of one address, innermost first, as the question wants them. */
+/* The functions at one address, innermost first, in the form that the question asks for. */
 static void answer_address(served *o, const wire_question *q, uint32_t index, uint64_t offset) {
     symbols_frame frames[HD_MEMPROF_INLINE_MAX];
     bool qualified = q->kind == SYMBOLS_TEXT;
@@ -271,7 +271,7 @@ static void serve_question(served *o, const wire_question *q, const uint64_t *ad
     put(&end, sizeof end);
     flush_out();
     o->written += symbols_written - written;
-    if (own_bytes() + symbols_written > limit_bytes / 4) served_clear(o); /* the next object has all of the memory */
+    if (own_bytes() + symbols_written > limit_bytes / 4) served_clear(o); /* leaves all memory to the next object */
 }
 
 /* Questions. ---------------------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void get(void *data, size_t bytes) {
     }
 }
 
-/* The question, and the descriptors that come with it. */
+/* Receives the question and its descriptors. */
 static uint32_t get_question(wire_question *q, int fds[SYMBOLS_FILES]) {
     union { char bytes[CMSG_SPACE(SYMBOLS_FILES * sizeof(int))]; struct cmsghdr align; } rights;
     struct iovec data = { q, sizeof *q };
@@ -332,7 +332,7 @@ static void served_take(served *o, const wire_question *q, char *text, const int
     memcpy(o->wanted_id, q->build_id, sizeof o->wanted_id);
 }
 
-/* Whether the parent may have the file open: FUSE can hold up who closes it, and so our parent's end. */
+/* Whether the parent may keep the file open: closing a file on FUSE can block, and so block the end of our parent. */
 static bool may_be_kept(int fd, const struct stat *st) {
     static const char *const own[] = { "/", "/proc/self/exe" };
     struct statfs fs;
@@ -344,7 +344,7 @@ static bool may_be_kept(int fd, const struct stat *st) {
     return false;
 }
 
-/* A copy in memory; -1: there is none. */
+/* A copy in memory; -1 if that fails. */
 static int copy_file(int fd, const struct stat *st) {
     int copy = memfd_create("program", MFD_CLOEXEC);
     if (copy >= 0 && sendfile(copy, fd, NULL, (size_t)st->st_size) == st->st_size) return copy;
@@ -352,7 +352,7 @@ static int copy_file(int fd, const struct stat *st) {
     return -1;
 }
 
-/* Opens a file for the parent. It hears of the last one before we close it, which may take for ever. */
+/* Opens a file for the parent. The parent gets the last answer before we close the file, which may block for ever. */
 static void serve_open(const char *path, symbols_opening how, bool is_last) {
     bool follows = how != SYMBOLS_LOOK_NO_LINK && how != SYMBOLS_KEEP_NO_LINK;
     bool keeps = how == SYMBOLS_KEEP || how == SYMBOLS_KEEP_NO_LINK;
@@ -427,7 +427,7 @@ int symbols_server(int argc, char **argv) {
     symbols_debuginfod_limit((symbols_served){ limit_ns, limit_bytes }, served_by, put_served);
     signals_default();
     limit_at_most(RLIMIT_CORE, 0);
-#ifndef SYMBOLS_SANITIZED       /* their shadow counts */
+#ifndef SYMBOLS_SANITIZED       /* their shadow memory counts */
     limit_at_most(RLIMIT_DATA, (rlim_t)limit_bytes);
     symbols_count_writes();
 #endif

@@ -1,16 +1,16 @@
-/* Objects by their paths, and functions for frames that are addresses in them. */
+/* Objects by path, and functions for frames that are addresses in them. */
 
 #include "symbols.h"
 
 #include <search.h>
 
-/* The last object of a path. */
+/* The last object with a path. */
 typedef struct symbols_path {
-    hd_str path;                 /* the first object's */
+    hd_str path;                 /* points into the first object with this path */
     size_t object;
 } symbols_path;
 
-/* The items, which may have moved, with room for one more. */
+/* Returns the array, possibly moved, with room for one more item. */
 void *symbols_room(void *items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return items;
     *capacity = *capacity ? 2 * *capacity : 16;
@@ -64,7 +64,7 @@ symbols_object *symbols_object_of(symbols *s, hd_str path) {
     return o;
 }
 
-/* The object of a path, or the binary that was given for it: one of its name. */
+/* The object of a path, or the binary that --binary gave for it: one with the same file name. */
 symbols_object *symbols_object_for(symbols *s, hd_str path) {
     const char *slash = memrchr(path.data, '/', path.len);
     hd_str file = path;
@@ -102,7 +102,7 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
     return hexadecimal((hd_str){ name.data + i, name.len - i }, offset);
 }
 
-/* The object that a frame is in, and its address there; NULL: the frame is no address. */
+/* The object of a frame and the address in it; NULL if the frame is not an address. */
 static symbols_object *object_of_frame(symbols *s, hd_str name, uint64_t *address, symbols_kind *kind) {
     hd_str path;
     *kind = SYMBOLS_TEXT;
@@ -121,7 +121,7 @@ void symbols_prepare(symbols *s, hd_axis axis) {
     symbols_fetch(s);
 }
 
-/* FILE+0xOFFSET, and the build id where the file is not there. */
+/* FILE+0xOFFSET, with the build id if the file could not be read. */
 static hd_str symbols_unresolved(symbols *s, const symbols_object *o, hd_str name) {
     const char *slash = memrchr(name.data, '/', name.len);
     char id[2 * sizeof o->build_id + 1];
@@ -132,7 +132,7 @@ static hd_str symbols_unresolved(symbols *s, const symbols_object *o, hd_str nam
     return hd_cstr(s->name);
 }
 
-/* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
+/* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions at that address; other names stay. */
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     symbols *s = user;
     symbols_object *o;

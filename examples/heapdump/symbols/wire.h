@@ -1,5 +1,5 @@
-/* Messages between the child that names addresses and its parent, in this machine's byte order: both are one program.
-   Sizes are checked on both sides; the parent believes nothing that the child says. */
+/* Messages between the child that names addresses and its parent. They use the machine's byte order, since both run
+   the same program. Both sides check sizes; the parent trusts nothing that the child sends. */
 #ifndef HEAPDUMP_SYMBOLS_WIRE_H
 #define HEAPDUMP_SYMBOLS_WIRE_H
 
@@ -19,7 +19,7 @@ enum {
 typedef struct wire_question {
     uint32_t object, version, count, text_bytes;
     uint8_t kind, level, strict; /* kind: a symbols_kind, or WIRE_OPEN */
-    uint8_t files, open;         /* open: bits of the files whose descriptors come along */
+    uint8_t files, open;         /* open: bits of the files whose descriptors are attached */
     uint8_t build_id_size, build_id[32]; /* wanted */
 } wire_question;
 
@@ -29,27 +29,27 @@ typedef enum wire_type {
 
 /* Before each record of an answer. */
 typedef struct wire_head {
-    uint32_t type, bytes;        /* bytes: behind this */
+    uint32_t type, bytes;        /* bytes: that follow */
 } wire_head;
 
-/* WIRE_INFO: comes first. Followed by the loads. */
+/* WIRE_INFO: the first record. The loads follow. */
 typedef struct wire_info {
     uint32_t is_elf, build_id_size, load_count;
     uint8_t build_id[32];
-    int64_t changed;             /* seconds: when the file was */
+    int64_t changed;             /* modification time of the file, in seconds */
 } wire_info;
 
-/* WIRE_FRAMES: followed by `count` wire_frame, and by their texts. */
+/* WIRE_FRAMES: `count` wire_frame follow, then their texts. */
 typedef struct wire_frames {
     uint32_t index, count;
 } wire_frames;
 
 typedef struct wire_frame {
     int32_t line, column;
-    uint32_t discriminator, start_line, name_bytes, file_bytes; /* with a zero each; 0: none */
+    uint32_t discriminator, start_line, name_bytes, file_bytes; /* with the terminating zero; 0: no text */
 } wire_frame;
 
-/* WIRE_OPENED: a regular file. Its descriptor comes along if it was asked for. */
+/* WIRE_OPENED: a regular file. Its descriptor is attached if it was asked for. */
 typedef struct wire_opened {
     struct stat file;
     uint8_t is_there, has_descriptor;
@@ -57,7 +57,7 @@ typedef struct wire_opened {
 
 /* WIRE_SERVED, anywhere in an answer: a debuginfod server was asked. */
 typedef struct wire_served {
-    uint64_t ns, bytes;          /* that this took */
+    uint64_t ns, bytes;          /* used by this request */
 } wire_served;
 
 /* WIRE_END */

@@ -233,7 +233,7 @@ $(echo $dwps | cut -d' ' -f1) -e units -o whole.dwp
 rm units1.dwo units2.dwo
 cp other.dwp units.dwp
 names units > got
-check "a .dwp of another program: it is told" 1 "$(grep -c 'is not there; .*units.dwp has nothing of it$' err)"
+check "a .dwp of another program: it is told" 1 "$(grep -c 'is not there; .*units.dwp lacks it, too$' err)"
 
 # Damaged: the index says more units than there are bytes for, or leads out of the sections, or the file is cut off.
 at=$(readelf -SW whole.dwp | sed -n 's/.*\.debug_cu_index *PROGBITS *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
@@ -244,17 +244,17 @@ damaged() { # WHAT OFFSET HEX MESSAGE
   check "a .dwp $1: it is told, and functions have their names of the symbol table" "1 named" \
     "$(grep -c "units.dwp:* *$4" err) $(grep -q once got && echo named)"
 }
-damaged "of 2^32 slots" 12 '\377\377\377\377' 'has a .debug_cu_index that says more units than it has bytes for: nothing of it is taken'
-damaged "of 2^32 units" 8 '\377\377\377\377' 'has a .debug_cu_index that says more units than it has bytes for: nothing of it is taken'
-damaged "of 2^30 columns" 4 '\0\0\0\100' 'has a .debug_cu_index that says more units than it has bytes for: nothing of it is taken'
-damaged "of version 9" 0 '\11' 'has a .debug_cu_index of a version that is neither 2 nor 5: nothing of it is taken'
-damaged "of one unit" 8 '\1' 'has a .debug_cu_index that names more units than it has: nothing of it is taken'
+damaged "of 2^32 slots" 12 '\377\377\377\377' 'has a .debug_cu_index that claims more units than it has bytes for: it is ignored'
+damaged "of 2^32 units" 8 '\377\377\377\377' 'has a .debug_cu_index that claims more units than it has bytes for: it is ignored'
+damaged "of 2^30 columns" 4 '\0\0\0\100' 'has a .debug_cu_index that claims more units than it has bytes for: it is ignored'
+damaged "of version 9" 0 '\11' 'has a .debug_cu_index of a version that is neither 2 nor 5: it is ignored'
+damaged "of one unit" 8 '\1' 'has a .debug_cu_index that names more units than it has: it is ignored'
 slots=$(od -An -tu4 -j$((0x$at + 12)) -N4 whole.dwp) columns=$(od -An -tu4 -j$((0x$at + 4)) -N4 whole.dwp)
 damaged "with a unit outside" $((16 + 12 * slots + 4 * columns + 3)) '\177' \
-  'the unit with id .* is damaged: nothing of it is taken'
+  'the unit with id .* is damaged: it is ignored'
 head -c 100 whole.dwp > units.dwp
 names units > got
-check "a .dwp cut off: it is told" 1 "$(grep -c 'units.dwp .*: nothing of it is taken' err)"
+check "a .dwp cut off: it is told" 1 "$(grep -c 'units.dwp .*: it is ignored' err)"
 
 # dwz puts what several programs share into another file. It refuses clang's DWARF 5.
 if need dwz; then
