@@ -4040,116 +4040,134 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #endif /* HEAPDUMP_H */
 
 /* ============================================================================================
-   ================================= FOR THOSE WHO CHANGE IT ==================================
+   ===================================== FOR MAINTAINERS ======================================
    ============================================================================================
 
    ONE FILE, BY HAND
 
-   The file is all of the library, and no part of it is generated. A program takes one file, reads it, steps through
-   it in a debugger, and names a line of it in a bug report. A generator would hide this text: its sources would be
-   edited, and another file would be debugged. The price is a large file. So it is divided into rooms with walls, as
-   below; switches leave groups of rooms out; `tests/rooms.sh --split DIR` writes each room to a file of its own.
-   Its cost, with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants; `make bench-compile`):
+   This file is the whole library, and no part of it is generated. A program takes one file; its programmer reads it,
+   steps through it in a debugger, and names a line of it in a bug report. A generator would hide this text: people
+   would edit its sources and debug another file. The price is a large file. So it is divided into rooms with walls
+   (below), switches leave out groups of rooms, and `tests/rooms.sh --split DIR` writes each room to its own file.
+   Compile time and size with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants;
+   `make bench-compile`):
 
                                        -O0               -O2
-       all of it                     3.6 s  1076 KiB  21.2 s  891 KiB
+       everything                    3.6 s  1076 KiB  21.2 s  891 KiB
        the recorder                  1.1 s   336 KiB   5.0 s  243 KiB
        recorder, Chromium traces     1.3 s   439 KiB   6.6 s  347 KiB
        one reader: Dart, its graphs  1.1 s   367 KiB   5.6 s  284 KiB
        the declarations             0.03 s     0 KiB  0.03 s    0 KiB
-       stb_image.h beside it         0.3 s   112 KiB   1.8 s   84 KiB
+       for comparison: stb_image.h   0.3 s   112 KiB   1.8 s   84 KiB
 
    PRIVATE NAMES
 
-       hd__, HD__            and then a word of the room: hd__netcf_, hd__dart_. tests/rooms.sh has the words
-       d, g, p, r, x, o      in short functions: dump, graph, profile, reader, what a function has in hand, output
+       hd__, HD__            then a word of the room: hd__netcf_, hd__dart_ (tests/rooms.sh lists the words)
+       d, g, p, r, x, o      in short functions: dump, graph, profile, reader, state of the operation, output
 
-   WHAT ALWAYS HOLDS
+   INVARIANTS
 
-   A failure is a status passed up at once (HD__TRY). What is filled last is the result, so that it is as it was
-   when a call fails. Each object counts its memory (hd__mem) against max_memory. A count that an input claims is
-   never believed: memory and time follow the bytes that are there. No function calls itself, directly or through
-   others. Equal inputs give equal bytes: ties are broken by name, and no order depends on a seed or on an address.
-   What prints for people passes through hd_visible. Recorder, register and tracker call no malloc, and nothing
-   that may. tests/rooms.sh checks both promises about calls.
+   - A failure is a status that is passed up at once (HD__TRY). Results are written last, so a failed call leaves them
+     unchanged.
+   - Each object counts its memory (hd__mem) against max_memory. Never trust a count in the input: allocate only for
+     bytes that are present. Memory and time are linear in the input.
+   - No recursion: no function calls itself, directly or through others.
+   - Equal inputs give equal output. Ties are broken by name; no order depends on a seed or an address.
+   - Text for people passes through hd_visible.
+   - Recorder, register and tracker never call malloc, nor any function that may call it. tests/rooms.sh checks this
+     rule and the ban on recursion.
 
    ROOMS AND WALLS
 
-   A room is one subject, in up to two places: its declarations above, its implementation below. Its banner says
-   what it is for, what always holds in it, what it costs and what it leaves to others. A room uses only rooms above
-   it, and a format's room no other format's. What two rooms need moves to a room above both. Private names carry a
-   word of their room; a word belongs to one family of rooms. A public function has a comment right above it, and is
-   in the manual's index with an example that names it. tests/rooms.sh checks all of that, the length of rooms (1,000
-   lines), functions (60) and lines (118 columns), and the table of contents; `make rooms` runs it, `make test` too.
-   Exceptions are rows of a table there, each with its reason.
+   A room is one subject. It has up to two halves: its declarations above, its implementation below. Its banner states
+   its purpose, invariants, cost, and the work that it leaves to other rooms. The walls are these rules:
+
+   - A room uses only rooms above it, and the room of a format never uses another format. Code that two rooms need
+     moves to a room above both.
+   - A private name contains a word of its room, and a word belongs to one family of rooms.
+   - A public function has a comment right above it. It is in the manual's index, with an example that names it.
+   - A room has at most 1,000 lines, a function 60, a line 118 columns.
+
+   tests/rooms.sh checks the rules and the table of contents. `make rooms` runs it, and so does `make test`.
+   Exceptions are rows of a table in that script, each with its reason.
 
    ADD A FORMAT IN FIVE STEPS
 
-   The format that is smallest and has all its parts is .NET CF (>>netcf.read, >>netcf.document, >>netcf.write), of
-   objects; the smallest of heaps is >>folded.
-   The header has the documents' formats and those that programs exchange and write (pprof, V8, folded, rows). Every
-   other format belongs to the command. A program adds its own with steps 1 and 2, through hd_options.formats:
-   examples/own_format.c.
+   Where: the header has the formats of the five specifications (SOURCES, below), and formats that programs exchange
+   and write themselves (pprof, V8, folded, rows). Every other format belongs to the command, as one file in
+   examples/heapdump/formats. A program can also add its own format with steps 1 and 2, through hd_options.formats.
 
-   A format of the command is a file examples/heapdump/formats/<name>.c, with its declarations in formats.h, a row in
-   formats.c and a line in the README beside them. It includes heapdump.h and headers of that folder only. room.h
-   has lists that grow while lines are read, and json.h has JSON (json_make, _open, _more, _key, _u64, _text, _skip,
-   _wrong): the pull parser of >>json is private. It uses public functions only, none that begins with hd__. In step 1
-   its file takes the place of the room; its functions are <name>_detect, <name>_read and <name>_write; step 3 falls
-   away. <name> is the row's name with _ for -. The smallest example is memprof_report.c, of one heap; heaptrack.c
-   makes heaps of several kinds, dhat.c of JSON. If its frames are OBJECT+0xOFFSET, to be named, its row has the flag
-   FORMAT_ADDRESSES (formats.h).
+   Start: read examples/own_format.c, a whole format in 63 lines. Then copy the nearest existing format:
 
-   1. The room, above >>dump in both halves, within #ifndef HEAPDUMP_NO_<NAME>, and its line in the table of
-      contents. Reading: hd_dump_window shows the input (set its `text` for line numbers; hd_window_fill(w, n)
-      shows n bytes or all that is left). A text goes by lines: hd_lines_next gives each with its number,
-      hd_lines_take and hd_lines_number pass what is on it, and hd_lines_wrong says where something else was
-      expected (>>lines). hd_dump_reporter takes what is wrong (hd_report, which says whether to go on) and progress
-      (hd_report_progress). It fills a profile (hd_profile_create, _node, _add), which hd_dump_add_heap gives to the
-      dump with its label; a breakdown in the same way (hd_breakdown_from_cumulative); or a graph (hd_graph_create,
-      hd_graph_add_ or hd_graph_reserve, hd_graph_seal), kept in a document of its own (hd_dump_set_document).
-      Process, allocator and kind tell the heaps of a dump apart. What is said of a process beside heaps is a scalar
-      (hd_dump_add_scalar). Whoever finds later that a piece is wrong keeps its offset and line from when it was read:
-      hd_window_line knows those in the window alone. The room enforces limits.max_depth itself, where 0 means 512.
-      Writing: an hd_sink or hd_json on the hd_out. Allocator and limits are those of the options that `read` is
-      handed: pass these on. Who calls may look at `err` after a failure alone: what a call says of a piece that is
-      then left out goes to an hd_error of the room's own. `write_heaps` takes profiles and breakdowns
-      (hd_breakdown_axis_profile makes the former of the latter), any number of them and of any kinds;
-      hd__print_label_put tells them apart. A room of the header also has the foundation: hd__mem and hd__arena_array
-      (memory that counts), hd__set and hd__strings (tables), hd__report_error and hd__error_set (messages),
-      hd__varint, hd__bytes_add.
-   2. Its row, hd_format_<name>, at the end of the room, in hd__dump_formats (>>dump) within its #ifndef. `detect`
-      says how sure the first bytes make it: 100 for a magic number, less for what other formats may begin with too.
-      Of a text these may end within the first line. Without a title no message says that it was expected. `read`
-      takes any input, as hd_options.format may hand it one that `detect` denies. `lacks` says what of a model
-      write_heaps and write_graph leave out: of it `convert` makes a sentence. `is` says what the format has in common
-      with others (HD_FORMAT_): no program compares names. `info` tells what no model has, for
-      hd_dump_facts; `places` where the code of frames is, for writers that ask hd_options.places; `value` what an
-      object says beside the graph, for those that ask hd_options.values.
-   3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
-      the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>platform),
-      and in tests/include/run.sh.
-   4. tests/test_<name>.c (a test per rule of the document, write of read is the identity, each truncation, each
-      failing allocation), fuzz/fuzz_<name>.c with fuzz/seeds/fuzz_<name>/ and fuzz/fuzz_<name>.dict, and
-      tests/peers/scripts/<name>.sh, which runs the real program against ours. Small files go to tests/data/ with a
-      line in its README. The test of a command's format includes its .c and calls the stands_ functions of
-      tests/readers.h, of JSON stands_depth too. The peer script may come later. tests/peers/scripts/every-command.sh
-      wants an input of it.
-   5. A row of the README's table of formats, which begins with `<name>`. The command reads and, by `convert --to`,
-      writes the format without a change. `tests/formats.sh` names each place of steps 4 and 5 that is missing.
+       lines of text, one heap        examples/heapdump/formats/memprof_report.c
+       heaps of several kinds         examples/heapdump/formats/heaptrack.c
+       JSON                           examples/heapdump/formats/dhat.c
+       header: heaps                  >>folded
+       header: objects                >>netcf.read, >>netcf.document, >>netcf.write
+
+   A format of the command is the file <name>.c with the functions <name>_detect, <name>_read and <name>_write. Here
+   <name> is the row's name with _ for -. The file includes only heapdump.h and headers of its folder, and uses no
+   name that begins with hd__. room.h has growing lists for readers of lines. json.h has a JSON reader (json_make,
+   json_open, json_more, json_key, json_u64, json_text, json_skip, json_wrong), because the pull parser of >>json is
+   private. Declarations go to formats.h, the row to formats.c, a line to README.md there. Skip step 3.
+
+   1. Write the code: for the command the file above, for the header a room. The room goes above >>dump in both
+      halves, within #ifndef HEAPDUMP_NO_<NAME>, and gets a line in the table of contents.
+      To read bytes, call hd_dump_window. hd_window_fill(w, n) shows at least n bytes, or all that are left. Set the
+      window's `text` to get line numbers.
+      To read text, take lines from hd_lines_next. hd_lines_take and hd_lines_number consume parts of a line;
+      hd_lines_wrong reports what was expected instead (>>lines).
+      To report other errors, pass hd_dump_reporter to hd_report. HD_OK from it means: skip the malformed piece and go
+      on. hd_report_progress reports progress. If an error may be found later, keep the offset and line of the piece
+      while reading it: hd_window_line knows only lines in the window. `err` is for failures only. So errors
+      of pieces that are skipped go to an hd_error of your own.
+      To return heaps, fill a profile (hd_profile_create, _node, _add) or a breakdown (hd_breakdown_from_cumulative),
+      and hand it to hd_dump_add_heap with its label. Process, allocator and kind distinguish the heaps of a dump.
+      Values of a process that are not heaps are scalars (hd_dump_add_scalar).
+      To return objects, fill a graph (hd_graph_create, then hd_graph_add_... or hd_graph_reserve, then
+      hd_graph_seal). Keep it in a document of your own (hd_dump_set_document).
+      To write, use an hd_sink or an hd_json on the hd_out. `write_heaps` receives any number of profiles and
+      breakdowns, of any kinds. hd_breakdown_axis_profile turns a breakdown into a profile. In the header,
+      hd__print_label_put writes the label that distinguishes a heap.
+      Always pass on the allocator and limits of `options`. Check limits.max_depth yourself; 0 means 512.
+      A room of the header may also use the private foundation: hd__mem and hd__arena_array (counted memory), hd__set
+      and hd__strings (tables), hd__report_error and hd__error_set (messages), hd__varint, hd__bytes_add.
+   2. Add its row (hd_format). In the header it is hd_format_<name>, at the end of the room, and its address goes into
+      hd__dump_formats (>>dump), within the same #ifndef. Its members:
+      - `title` names the format in messages ("expected ..."); without it no message mentions the format.
+      - `detect` returns how surely the first bytes are this format: 100 for a magic number, less if other formats may
+        begin like this too. The bytes may end within the first line of a text.
+      - `read` must accept any input, since hd_options.format may choose it although `detect` says no.
+      - `lacks` lists the parts of a model that write_heaps and write_graph omit; `convert` warns of them.
+      - `is` has the properties that programs ask for (HD_FORMAT_...), so that none compares names. In the command,
+        FORMAT_ADDRESSES (formats.h) marks frames OBJECT+0xOFFSET, which are still to be named.
+      - `info` returns facts outside the models, for hd_dump_facts. `places` returns code locations of frames, for
+        hd_dump_places. `value` returns the value of an object, for hd_dump_values.
+   3. Header only: add the family and its word of private names to the two tables at the top of tests/rooms.sh. Add
+      the switch to the manual, to the -Wunused-function condition before >>platform, and to tests/include/run.sh.
+   4. Add tests. tests/test_<name>.c has a test for each rule of the specification, write(read(x)) = x, each
+      truncation, and each failing allocation. The test of a command's format includes its .c file and calls the
+      stands_ functions of tests/readers.h (for JSON also stands_depth). Small inputs go to tests/data, with a line in
+      its README. Fuzzing needs fuzz/fuzz_<name>.c, fuzz/fuzz_<name>.dict and fuzz/seeds/fuzz_<name>/.
+      tests/peers/scripts/every-command.sh needs an input. tests/peers/scripts/<name>.sh, which compares ours with the
+      real program, may come later.
+   5. Add a row to the README's table of formats; its first cell begins with `<name>`. The command now reads the
+      format and writes it with `convert --to`; no other code changes. `tests/formats.sh` names each missing place of
+      steps 4 and 5.
 
    TESTS
 
-       make rooms            tests/rooms.sh: the table of rooms, and what breaks the walls
-       make test             tests/test_*.c, plainly, under sanitizers and, where the first line says so, under
-                             the thread sanitizer; tests/include: the header as people include it; the rooms
-       make peers            tests/peers/scripts: real programs of each format; FULL=1 takes all they have
+       make rooms            tests/rooms.sh: the table of rooms, and broken walls
+       make test             tests/test_*.c: plainly, with sanitizers, and with the thread sanitizer if the first line
+                             says so; tests/include: every supported way to include the header; the rooms
+       make peers            tests/peers/scripts: real programs of each format; FULL=1 runs all their inputs
        make fuzz             fuzz/fuzz_*.c, with their seeds and dictionaries
-       make bench            bench/bench.cc beside its peers; bench-against REV=...: this header beside another
-       make bench-slopes     inputs that aim at more than linear time or memory; bench-compile: the header's own cost
-       make digests          what the tool answers to all files of tests and fuzz, to compare before and after
+       make bench            bench/bench.cc, ours and peers; bench-against REV=...: this header and another revision
+       make bench-slopes     inputs that try to cost more than linear time or memory
+       make bench-compile    compile time and size of the header
+       make digests          digests of the command's output for all files of tests and fuzz: compare before and after
 
-   SOURCES, as `Source:` names them
+   SOURCES, as comments `Source:` name them
 
        chromium-heap-profiler     "Heap Profiler Internals", Chromium's docs/memory-infra/heap_profiler_internals.md
            https://chromium.googlesource.com/chromium/src/+/64.0.3273.2/docs/memory-infra/heap_profiler_internals.md
@@ -4161,8 +4179,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
                                   https://github.com/dart-lang/sdk/blob/main/runtime/vm/service/heap_snapshot.md
        llvm-memprof-rfc           "RFC: A binary serialization format for MemProf", llvm-dev, September 2021
                                   https://lists.llvm.org/pipermail/llvm-dev/2021-September/153007.html
-       AS-SHIPPED, LLVM-22        what programs do where that differs: tests/peers runs these programs, and
-                                  tests/data has their files, with the versions that wrote them */
+       AS-SHIPPED, LLVM-22        the behaviour of real programs, if it differs from the document: tests/peers runs
+                                  these programs, and tests/data has their files with the programs' versions */
 
 /* ============================================================================================
    ==================================== IMPLEMENTATION ========================================
@@ -4171,8 +4189,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #if defined(HEAPDUMP_IMPLEMENTATION) && !defined(HD__IMPLEMENTED)
 #define HD__IMPLEMENTED
 
-/* WebAssembly's system interface has files, and neither threads (unless asked for), users, permissions
-   nor maps. */
+/* WebAssembly's system interface has files. It has no users, permissions or memory maps, and threads only on
+   request. */
 #if defined(__wasi__)
 #define HD__WASI
 #if !defined(_REENTRANT) && !defined(HEAPDUMP_NO_THREADS)
@@ -4232,22 +4250,22 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #define HD__NOINLINE
 #endif
 
-/* Only where the compiler optimizes: elsewhere each copy of a function that is put in line takes stack of its own. */
+/* Only in optimized builds: without optimization, each inlined copy of a function takes stack space of its own. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define HD__INLINE static inline __attribute__((always_inline))
 #else
 #define HD__INLINE static inline
 #endif
 
-/* stb_ds gives the layout of arrays and the macros for them. Only its declarations are included: hd__arr_grow is what
-   allocates, because a failure has to be reported before anything is written.
+/* stb_ds provides the layout of arrays and the macros for them. Only its declarations are included. hd__arr_grow
+   allocates instead, because a failure must be reported before anything is written.
 
-   Its maps are not used. They read and write through what STBDS_REALLOC returned without a look at it, so that only a
-   longjmp out of them survives a failure. 20,000 crafted keys share one hash under any seed. The seed is one variable
-   of the program, which threads would share. So hd__set (>>sets), and sorted arrays, are the tables here.
+   Its maps are not used, for three reasons. They use the result of STBDS_REALLOC without a check, so only a longjmp
+   out of them survives a failed allocation. An attacker can craft 20,000 keys that share one hash under any seed. And
+   the seed is a global variable, which threads would share. hd__set (>>sets) and sorted arrays are the tables here.
 
-   A program's own stb_ds, included before or after, stays as it was, also one of static functions: all that is not a
-   macro has a name of its own here. */
+   A program's own stb_ds, included before or after this file, is unaffected, even as static functions: everything but
+   the macros is renamed here. */
 #ifndef HEAPDUMP_STB_DS_H
 #define HEAPDUMP_STB_DS_H "stb_ds.h"
 #endif
@@ -4324,7 +4342,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
     defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF) || \
     defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8) || defined(HEAPDUMP_NO_PPROF) || \
     defined(HEAPDUMP_NO_ROWS)
-#pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
+#pragma GCC diagnostic ignored "-Wunused-function" /* functions used only by rooms that are compiled out */
 #endif
 #endif
 
