@@ -20737,12 +20737,12 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
 
 #ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
-   A deduplicator per axis of a process gives nodes their ids, in the order in which they are written. Dictionaries
-   grow with the dumps, and no part of one is written twice. What was written is never taken back. Takes memory for
-   the dictionaries; the dumps stay the caller's. */
+   Writes traces. Each process has one deduplicator (dictionary) per axis, which numbers nodes in the order in which
+   they are written. Dictionaries grow with the dumps. No entry is written twice, and nothing is taken back once
+   written. Memory holds the dictionaries; the dumps remain the caller's. */
 
-/* The columns of a heap in heaps_v2, told apart by their first letters. "errors", standard errors, is
-   ours, as is "error" in the new format and "sample_bytes" in both: the viewer passes them over. */
+/* Columns of a heap in heaps_v2; the first letter identifies each. The keys "errors" (standard errors) here, "error"
+   in the new format and "sample_bytes" in both are ours. The trace viewer ignores them. */
 enum { HD__TRACE_V2_COLUMNS = 5, HD__TRACE_V2_REQUIRED = 2 };
 static const char *const hd__trace_v2_columns[HD__TRACE_V2_COLUMNS] =
     { "nodes", "sizes", "counts", "types", "errors" };
@@ -20754,7 +20754,7 @@ typedef struct hd__trace_numbers {
     uint64_t seed;
 } hd__trace_numbers;
 
-/* False when out of memory. */
+/* False: out of memory. */
 static bool hd__trace_number(hd__mem *m, hd__trace_numbers *n, uint64_t key, uint32_t *number) {
     *number = hd__set_number(m, &n->set, n->seed, &n->keys, key);
     return *number != HD_NONE;
@@ -20765,7 +20765,7 @@ static void hd__trace_numbers_free(hd__mem *m, hd__trace_numbers *n) {
     hd__arr_free(m, n->keys);
 }
 
-/* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
+/* Deduplicators: trees of names. Node n has the id n - 1. The deduplicators of a writer use the writer's memory. */
 struct hd_deduplicator {
     hd__mem *mem;
     hd__arena *arena;
@@ -20785,7 +20785,7 @@ static hd_status hd__trace_child(hd_deduplicator *d, uint32_t parent, hd_str nam
     return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
 }
 
-/* Names are copied into `names`, or, where that is NULL, borrowed. */
+/* Copies names into `names`. If `names` is NULL, names are borrowed. */
 static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
                                              uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
     uint32_t node;
@@ -20819,7 +20819,7 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
 }
 
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
-    hd__trace_deduplicator *d = (hd__trace_deduplicator *)deduplicator; /* its first member */
+    hd__trace_deduplicator *d = (hd__trace_deduplicator *)deduplicator; /* first member */
     if (!d) return;
     hd__tree_free(&d->mem, &d->public_part.tree);
     hd__strings_free(&d->mem, &d->names);
@@ -20852,7 +20852,7 @@ HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, 
 
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d ? d->mem->used : 0; }
 
-/* Types are flat: a node below another is written under its own name. */
+/* Types are flat: a type below another type is written under its own name. */
 static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id, uint64_t caller) {
     char digits[20];
     hd_json_key_str(j, hd__text_digits(digits, id, 10));
@@ -20877,44 +20877,44 @@ HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first
     hd_json_end(json);
 }
 
-/* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
-   order in which the trace tells of them; those told of are the lengths of the arrays. */
+/* Ids of one axis of a process. Each node has one id per format, in the order in which the trace defines them.
+   hd_chrome_writer.first is subtracted. The length of each array is the number of nodes defined so far. */
 typedef struct hd__trace_told {
     hd_deduplicator names;
-    uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
+    uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is for the root, unused */
 } hd__trace_told;
 
 typedef struct hd__trace_writer_process {
     uint64_t pid;
-    bool named, v1, v2;          /* what the trace told of it so far */
+    bool named, v1, v2;          /* parts of it written to the trace so far */
     hd__trace_told axis[2];
-    hd__strings dumps;           /* their ids */
+    hd__strings dumps;           /* ids of dumps */
     hd__strings strings;         /* heaps_v2: names */
     uint32_t *string_id;         /* stb_ds array */
-    uint32_t next[2];            /* of the new format's ids */
+    uint32_t next[2];            /* next ids in the new format */
 } hd__trace_writer_process;
 
-/* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for
-   frames of either format. So ids of heaps_v2 are drawn from counters of the whole trace, as are the new
-   format's frames where a process has both. */
+/* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for frames of
+   either format. So ids of heaps_v2 come from counters of the whole trace. Frames of the new format use the same
+   counter if a process has both formats. */
 enum { HD__TRACE_IDS_NODES, HD__TRACE_IDS_TYPES, HD__TRACE_IDS_STRINGS, HD__TRACE_IDS };
 
 struct hd_chrome_writer {
     hd__mem mem;
     hd__arena arena;
-    hd__strings names;           /* those of all trees, where `copy` is set */
+    hd__strings names;           /* names of all trees, if `copy` is set */
     hd_options options;
     hd_json json;
     bool copy, interruptible;
     hd_status status;            /* of the writes so far */
-    uint64_t first;              /* all ids are above or equal */
+    uint64_t first;              /* lowest id that may be used */
     uint32_t next_v2[HD__TRACE_IDS];
     hd__trace_numbers pids;
-    hd__trace_writer_process *processes; /* stb_ds array, by these numbers */
-    uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
+    hd__trace_writer_process *processes; /* stb_ds array, indexed by the numbers of `pids` */
+    uint32_t *ids;               /* dictionary node by node of the current heap, axis after axis */
 };
 
-/* The kind that an allocator's name in a trace ends in, as "malloc/total" does, and how long the name is without. */
+/* The kind at the end of an allocator's name ("malloc/total"), and the length of the name without it. */
 static hd_heap_kind hd__trace_kind_of(hd_str name, size_t *length) {
     for (int kind = HD_HEAP_PEAK; kind <= HD_HEAP_TEMPORARY; kind++) {
         hd_str word = hd_cstr(hd_heap_kind_name((hd_heap_kind)kind));
@@ -20927,8 +20927,8 @@ static hd_heap_kind hd__trace_kind_of(hd_str name, size_t *length) {
     return HD_HEAP_LIVE;
 }
 
-/* Heaps by the names they have in a trace, those of live ones being their allocators': copies, where they need to
-   be. */
+/* Names heaps for the trace: heaps that are not live get their kind as suffix, in a copy of the array. If all heaps
+   are live, *to borrows the array. */
 static hd_status hd__trace_by_kind(hd_chrome_writer *w, const hd_chrome_dumps *from, hd_chrome_dumps *to,
                                    hd_error *err) {
     hd_status status = HD_OK;
@@ -20963,8 +20963,8 @@ static void hd__trace_by_kind_free(hd_chrome_writer *w, const hd_chrome_dumps *f
     if (d->heaps != from->heaps) hd__mem_cfree(&w->mem, (void *)(uintptr_t)d->heaps, d->heap_count, sizeof *d->heaps);
 }
 
-/* Heaps and scalars in one row of numbers, heaps first: a scalar with defaults filled in, a heap's label as a scalar
-   without a name. */
+/* The label of number `i`: heaps come first, then scalars. A heap's label is a scalar without a name. Defaults are
+   filled in. */
 static hd_scalar hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
     hd_scalar l = { 0, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL };
     if (i < d->heap_count) {
@@ -20981,7 +20981,7 @@ static hd_scalar hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
     return l;
 }
 
-/* Compares labels by what a reader tells dumps apart by. */
+/* Compares the labels that identify a dump: pid and dump id. */
 static int hd__trace_compare_dumps(const hd_scalar *x, const hd_scalar *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
     return strcmp(x->dump, y->dump);
@@ -21031,7 +21031,7 @@ static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) 
     return HD_OK;
 }
 
-/* Whether a trace can tell these apart; sorted by name. */
+/* Checks that no two heaps or scalars have the same labels. `order` is sorted by name. */
 static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count, hd_error *err) {
     for (size_t i = 1; i < count; i++) {
         hd_scalar x = hd__trace_label_of(d, order[i - 1]), y = hd__trace_label_of(d, order[i]);
@@ -21048,7 +21048,7 @@ static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t 
     return HD_OK;
 }
 
-/* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
+/* Creates dictionaries with only the roots and the type "[unknown]", which the viewer expects. */
 static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_writer_process *p, hd_error *err) {
     p->strings.seed = p->dumps.seed = hd__hash_seed();
     for (int a = 0; a < 2; a++) {
@@ -21076,7 +21076,7 @@ static hd__trace_writer_process *hd__trace_writer_find(const hd_chrome_writer *w
     return i == HD_NONE ? NULL : &w->processes[i];
 }
 
-/* The process of a pid, made when it is new; valid until the next. */
+/* Finds the process of a pid, or adds it. The pointer is valid until the next call. */
 static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__trace_writer_process **process,
                                              hd_error *err) {
     size_t n = hd__arr_len(w->processes);
@@ -21090,7 +21090,8 @@ static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, 
     return number == n ? hd__trace_writer_process_init(w, *process, err) : HD_OK;
 }
 
-/* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
+/* Adds the nodes that a heap uses to the dictionaries. Shared axes may be much larger than the part that a heap
+   uses. */
 static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_heap *heap,
                                   hd_error *err) {
     hd_breakdown view = hd__heap_view(heap);
@@ -21113,7 +21114,7 @@ static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process 
     return HD_OK;
 }
 
-/* Writes an event up to what is in args. `id`: NULL where there is none. */
+/* Writes an event up to the contents of args. `id` may be NULL: none. */
 static void hd__trace_begin_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
                                   const char *category, const char *name, const char *id) {
     hd_json_newline(j);
@@ -21137,7 +21138,7 @@ static void hd__trace_write_name(hd_chrome_writer *w, hd__trace_writer_process *
     hd_json_end(j), hd_json_end(j);
 }
 
-/* Writes the part of a dictionary that is not in the trace yet. */
+/* Writes the entries of a dictionary that the trace does not have yet. */
 static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_writer_process *p, bool types,
                                             hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
@@ -21172,7 +21173,7 @@ static void hd__trace_write_entries(hd_chrome_writer *w, const hd__trace_writer_
         hd_json_key(j, "bt");
         if (node[0]) hd_json_decimal(j, w->first + p->axis[0].id[frames[node[0]]]);
         else hd_json_cstr(j, "");
-        /* Types are numbered by their nodes, whether the trace has told of them yet or not. */
+        /* The id of a type follows from its node, even if the trace defines the type later. */
         if (rows->axis_count > 1 && node[1])
             hd_json_key(j, "type"), hd_json_decimal(j, w->first + types[node[1]] - 1);
         if (rows->amount[i].blocks != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->amount[i].blocks);
@@ -21185,7 +21186,7 @@ static void hd__trace_write_entries(hd_chrome_writer *w, const hd__trace_writer_
     hd_json_end(j);
 }
 
-/* Ids of heaps_v2 for the nodes that have none yet. */
+/* Assigns ids of heaps_v2 to nodes without one. False: out of memory. */
 static bool hd__trace_v2_ids(hd_chrome_writer *w, hd__trace_writer_process *p) {
     if (!p->v2 && w->next_v2[HD__TRACE_IDS_NODES] < p->next[0]) w->next_v2[HD__TRACE_IDS_NODES] = p->next[0];
     p->v2 = true;
@@ -21221,7 +21222,7 @@ static void hd__trace_write_column(hd_chrome_writer *w, const hd__trace_writer_p
     hd_json_end(j);
 }
 
-/* What the maps of heaps_v2 have not said yet of one axis: nodes from `told` on. */
+/* Writes the new part of a heaps_v2 map for one axis: nodes from number `told` on. */
 static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p, const char *key, int axis,
                                 size_t told) {
     hd_json *j = &w->json;
@@ -21242,7 +21243,7 @@ static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p
     return true;
 }
 
-/* Whether a profile has a column: counts when all are known, errors when there are any. */
+/* True if the profile has this column: counts if all are known, errors if any is not 0. */
 static bool hd__trace_has_column(const hd_profile *p, char column) {
     hd_rows rows = hd_profile_cells(p);
     for (uint32_t i = 0; i < rows.count && (column == 'c' || column == 'e'); i++) {
@@ -21252,7 +21253,7 @@ static bool hd__trace_has_column(const hd_profile *p, char column) {
     return column != 'e';
 }
 
-/* The n heaps of one dump, those that are profiles. */
+/* Writes the profiles among the n heaps of one dump. */
 static hd_status hd__trace_write_v2(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_chrome_dumps *d,
                                     const uint32_t *order, size_t n, hd_error *err) {
     hd_json *j = &w->json;
@@ -21288,7 +21289,7 @@ static hd_status hd__trace_write_v2(hd_chrome_writer *w, hd__trace_writer_proces
     return HD_OK;
 }
 
-/* What a scalar says, behind a key. */
+/* Writes the key and value of a scalar. */
 static void hd__trace_write_value(hd_json *j, const char *key, const hd_scalar *s) {
     hd_json_key(j, key);
     if (s->text) hd_json_cstr(j, s->text);
@@ -21303,7 +21304,8 @@ static void hd__trace_write_attribute(hd_json *j, const hd_scalar *s) {
     hd_json_end(j);
 }
 
-/* The guid of an allocator: the same in all files, so its hash is not one that tables may come to change. */
+/* The guid of an allocator. It must be the same in all files, so it does not use the hash of our tables, which may
+   change. */
 static uint64_t hd__trace_guid(uint64_t pid, const char *name) {
     const uint8_t *p = (const uint8_t *)name;
     size_t size = strlen(name);
@@ -21312,9 +21314,9 @@ static uint64_t hd__trace_guid(uint64_t pid, const char *name) {
     return hd__hash_u64(hash, hd__le_get(p, (unsigned)size));
 }
 
-/* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
-   which is what the viewer shows, the heap's where no scalar gives one; not of other kinds than live, which the
-   viewer would add to the allocator that they are below. */
+/* Writes the allocators of n heaps and m scalars; both are ordered by allocator. The viewer shows the size of an
+   allocator, so each allocator with a heap needs one. Without a size scalar, it gets the heap's size. Heaps that are
+   not live get none: the viewer would add it to the parent allocator. */
 static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
                                         const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
@@ -21354,7 +21356,7 @@ static void hd__trace_write_totals(hd_json *j, const hd_chrome_dumps *d, const u
     hd_json_end(j);
 }
 
-/* One dump of one process: n of its heaps and scalars. */
+/* Writes one dump of one process: n heaps and scalars. */
 static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_chrome_dumps *d,
                                       const uint32_t *order, size_t n, hd_error *err) {
     hd_scalar first = hd__trace_label_of(d, order[0]);
@@ -21390,7 +21392,7 @@ static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_proc
     return HD_OK;
 }
 
-/* All of one process: what its dumps refer to comes before them. */
+/* Writes everything of one process. Definitions come before the dumps that refer to them. */
 static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
                                          size_t n, hd_error *err) {
     const hd_options *o = &w->options;
@@ -21418,7 +21420,7 @@ static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_du
     return HD_OK;
 }
 
-/* Whether these dumps are new to the trace; sorted by name. */
+/* Checks that the trace does not contain these dumps yet. `order` is sorted by name. */
 static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
                                        size_t count, hd_error *err) {
     for (size_t i = 0; i < count; i++) {
@@ -21431,7 +21433,8 @@ static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrom
     return HD_OK;
 }
 
-/* `order` is by name, and has room for as many. */
+/* Writes all dumps, process by process. `order` is sorted by name; `count` more elements behind it are used to
+   sort. */
 static hd_status hd__trace_write_dumps(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
                                        size_t count, hd_error *err) {
     HD__TRY(hd__trace_check_names(d, order, count, err));
@@ -21450,7 +21453,7 @@ static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, 
     return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
 }
 
-/* Fills in a writer that is zeros but for its memory. */
+/* Initializes a writer whose memory is set and whose other members are zero. */
 static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
@@ -21460,7 +21463,7 @@ static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_de
     hd_json_begin(&w->json, out);
 }
 
-/* Writes what stands before the first event. */
+/* Writes everything before the first event. */
 static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
     if (!bare) {
         hd_json_object(&w->json);
@@ -21515,12 +21518,12 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
     else status = hd__trace_write_dumps(w, &named, order, count, err);
     hd__sort_numbers_free(&w->mem, order, count);
     hd__trace_by_kind_free(w, dumps, &named);
-    /* So that what comes after a crash ends between two events. */
+    /* Flush here: if the program crashes later, the file ends between two events. */
     if (!status && hd__sink_flush(&w->json.sink)) status = hd__trace_writer_failed(w, w->json.sink.status, err);
     return status;
 }
 
-/* Types that were not told of where they were used. */
+/* Writes the definitions of types that were used before they were defined. */
 static hd_status hd__trace_writer_types(hd_chrome_writer *w, hd_error *err) {
     for (size_t i = 0; i < hd__arr_len(w->processes) && !w->status; i++)
         if (w->processes[i].v1) w->status = hd__trace_write_dictionary(w, &w->processes[i], true, err);
@@ -21569,7 +21572,7 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
-/* A snapshot as a trace has it, labelled with kind and process; the profile is the caller's. `name` has room for the
+/* Takes a snapshot for a trace, labelled with kind and process. The caller frees the profile. `name` receives the
    name of the process. */
 static hd_status hd__trace_recorded(hd_recorder *rec, const hd_snapshot_options *options, char name[64],
                                     hd_profile **profile, hd_heap *heap, hd_error *err) {
@@ -21603,7 +21606,7 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
     if (!status) {
         status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
         if (status && !file.os_error) hd_file_discard(&file);
-        else status = hd_file_commit(&file, err); /* which says why writing failed */
+        else status = hd_file_commit(&file, err); /* the commit reports why writing failed */
     }
     hd_profile_free(profile);
     return status;
@@ -21611,9 +21614,9 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 #endif
 
 /* ============================================================================ >>trace.value
-   What reading a trace gathers, the values that traces are made of, and complaints about them. Dictionaries may
-   follow their use: until all is read, ids and names are numbers of strings. A key that comes twice in an object
-   costs the object. Failures stick to the parser, so that loops over its tokens end by themselves. */
+   The data that reading a trace collects, the values in traces, and errors about them. Dictionaries may come after
+   their use. So ids and names are kept as string numbers until the whole trace is read. An object with a duplicate
+   key is dropped. Failures are kept in the parser, so loops over its tokens end by themselves. */
 
 /* The level of detail of a dump of a process. */
 typedef struct hd__trace_detail {
@@ -21622,7 +21625,7 @@ typedef struct hd__trace_detail {
     hd_detail detail;
 } hd__trace_detail;
 
-/* What heaps and scalars of a trace borrow, and what it says of dumps as a whole. */
+/* Everything that heaps and scalars of a trace borrow, and the details of dumps. */
 typedef struct hd__trace_document {
     hd__mem mem;
     hd__arena arena;
@@ -21640,34 +21643,34 @@ typedef struct hd__trace_item_found {
     uint32_t item, id;
 } hd__trace_item_found;
 
-/* The place of something in the input; `event` HD_UNKNOWN: in none. */
+/* A position in the input. `event` is HD_UNKNOWN outside events. */
 typedef struct hd__trace_place {
     uint64_t offset, line, event;
 } hd__trace_place;
 
-/* One definition in a dictionary. Names are numbers of strings; in heaps_v2 a name is the id of a string
-   defined elsewhere. */
+/* One definition in a dictionary. Names are string numbers; in heaps_v2, a name is the id of a string that another
+   map defines. */
 typedef struct hd__trace_item {
     hd__trace_place place;
     uint32_t process, dictionary, id, name, parent;
-    uint32_t node;               /* in the tree of its axis */
+    uint32_t node;               /* its node in the tree of its axis */
 } hd__trace_item;
 
 #define HD__TRACE_NODE_UNKNOWN HD_NONE
 #define HD__TRACE_NODE_BAD (HD_NONE - 1)
-#define HD__TRACE_NODE_OPEN (HD_NONE - 2) /* being resolved: meeting it again is a cycle */
+#define HD__TRACE_NODE_OPEN (HD_NONE - 2) /* being resolved: finding it again means a cycle */
 
 typedef struct hd__trace_entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* ids, then nodes; HD_NONE: absent */
-    uint32_t self;               /* old format: HD_NONE of a total, else the node of bt's "<self>" */
-    bool bad;                    /* complained of already */
+    uint32_t self;               /* old format: HD_NONE for a total, else the node of bt's "<self>" */
+    bool bad;                    /* an error was already reported */
 } hd__trace_entry;
 
 static const hd__trace_entry hd__trace_no_entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
 
-/* Whose a heap or scalar is: numbers of a process, a dump and strings. A total of a process has no allocator, a
-   heap no name: HD_NONE. */
+/* The labels of a heap or scalar: numbers of a process, a dump and strings. Process totals have no allocator and
+   heaps no name: HD_NONE. */
 typedef struct hd__trace_owner {
     hd__trace_place place;
     uint32_t process, dump, allocator, name;
@@ -21676,30 +21679,30 @@ typedef struct hd__trace_owner {
 typedef struct hd__trace_heap {
     hd__trace_owner owner;
     uint64_t sample_bytes;
-    size_t first, count;         /* entries */
+    size_t first, count;         /* range in `entries` */
     bool v2, old;
-    bool is_profile;             /* its entries, but for those left out, are self sizes */
+    bool is_profile;             /* entries that are kept are self sizes */
 } hd__trace_heap;
 
 typedef struct hd__trace_scalar {
     hd__trace_owner owner;
     uint64_t value;
-    uint32_t units, text;        /* numbers of strings; HD_NONE: absent */
+    uint32_t units, text;        /* string numbers; HD_NONE: absent */
 } hd__trace_scalar;
 
 typedef struct hd__trace_dump {
-    uint32_t detail;             /* one more than an hd_detail; 0: not told */
+    uint32_t detail;             /* hd_detail + 1; 0: not given */
     uint64_t time_us;
 } hd__trace_dump;
 
-/* What an event says, in whatever order; dumps and dictionaries go to the arrays at once and are
-   taken back when the event turns out to be another. */
+/* One event; its keys may come in any order. Dumps and dictionaries are appended to the arrays at once, and removed
+   if the event turns out to be of another kind. */
 typedef struct hd__trace_event {
     uint64_t pid, time_us;
     uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
-    size_t items, heaps, entries, scalars; /* lengths of the arrays before */
+    size_t items, heaps, entries, scalars; /* lengths of the arrays before the event */
 } hd__trace_event;
 
 typedef struct hd__trace_in {
@@ -21709,33 +21712,34 @@ typedef struct hd__trace_in {
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events, seed;
-    hd__trace_event event;       /* the one being read */
+    hd__trace_event event;       /* event being read */
     bool in_event;
-    bool is_array;               /* the events are a bare array */
-    bool is_other;               /* JSON that has nothing of a trace */
-    hd_str first_key;            /* of the object, in first_bytes; data NULL: it has none */
+    bool is_array;               /* the file is a bare array of events */
+    bool is_other;               /* JSON without any part of a trace */
+    hd_str first_key;            /* of the object, stored in first_bytes; data is NULL if the object is empty */
     char first_bytes[40];
     hd__trace_item *items;       /* stb_ds arrays */
     hd__trace_heap *heaps;
     hd__trace_entry *entries;
     hd__trace_scalar *scalars;
-    hd__trace_numbers pids, ids; /* of processes; of dumps: the number of the process above that of the id */
-    uint32_t *process_names;     /* stb_ds arrays, by these numbers */
+    hd__trace_numbers pids, ids; /* pids: of processes. ids: of dumps, process number in the upper half, id in the
+                                    lower */
+    uint32_t *process_names;     /* stb_ds arrays, indexed by these numbers */
     hd__trace_dump *dumps;
     hd__set item_index;
     hd__trace_item_found found[HD__TRACE_DICTIONARIES];
     uint32_t *chain;
     hd__tree_index tree[2];
-    hd__table seen;              /* entries of one heap by (bt, type) ids */
+    hd__table seen;              /* entries of one heap by ids of bt and type */
     hd__table rows;
-    uint8_t *joined;             /* the last name that was put together */
+    uint8_t *joined;             /* buffer for the last joined name */
 } hd__trace_in;
 
-/* The place of a malformed piece, as far as it is known. */
+/* The known position of a malformed piece. */
 typedef struct hd__trace_where {
     hd__trace_place place;
     uint64_t pid;
-    uint32_t id;                 /* of the dump; HD_NONE: none */
+    uint32_t id;                 /* id of the dump; HD_NONE: none */
     bool has_pid;
 } hd__trace_where;
 
@@ -21743,14 +21747,14 @@ static hd_str hd__trace_text(const hd__trace_in *x, uint32_t string) {
     return string == HD_NONE ? hd_cstr("") : x->doc->strings.strings[string];
 }
 
-/* NULL where there is none. */
+/* NULL for HD_NONE. */
 static const char *hd__trace_label_text(const hd__trace_in *x, uint32_t string) {
     return string == HD_NONE ? NULL : hd__trace_text(x, string).data;
 }
 
 static uint32_t hd__trace_dump_id(const hd__trace_in *x, uint32_t dump) { return (uint32_t)x->ids.keys[dump]; }
 
-/* Begins the reporter's error. */
+/* Starts the message of the reporter's error with the position. */
 static void hd__trace_found(hd__trace_in *x, hd_status status, hd__trace_where where) {
     hd_error *e = &x->dump->reporter.error;
     hd_str id = hd__trace_text(x, where.id);
@@ -21763,7 +21767,7 @@ static void hd__trace_found(hd__trace_in *x, hd_status status, hd__trace_where w
                 where.place.event, where.pid, id);
 }
 
-/* A malformed piece: fatal when strict, else counted, told, and left out. */
+/* A malformed piece: fatal in strict mode. In lenient mode it is counted, reported and skipped. */
 #define hd__trace_complain_at(x, status, where, ...)                                                   \
     (hd__trace_found((x), (status), (where)), hd__error_append(&(x)->dump->reporter.error, __VA_ARGS__), \
      hd__report_error(&(x)->dump->reporter, (x)->err))
@@ -21779,7 +21783,7 @@ static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
     return where;
 }
 
-/* The place of what was read before: numbers of a process and a dump, HD_NONE where there is none. */
+/* The position of a piece that was read earlier. `process` and `dump` are numbers, or HD_NONE. */
 static hd__trace_where hd__trace_where_was(const hd__trace_in *x, hd__trace_place place, uint32_t process,
                                            uint32_t dump) {
     bool has_pid = process != HD_NONE;
@@ -21788,7 +21792,7 @@ static hd__trace_where hd__trace_where_was(const hd__trace_in *x, hd__trace_plac
     return where;
 }
 
-/* What is well-formed and still worth a warning, strict or not. Not counted: nothing is left out. */
+/* Sends a warning about well-formed input, in strict mode too. Nothing is skipped, so nothing is counted. */
 static void hd__trace_remark(hd__trace_in *x) {
     if (x->options->warning) x->options->warning(x->options->warning_user, &x->dump->reporter.error);
 }
@@ -21804,26 +21808,27 @@ static void hd__trace_remark(hd__trace_in *x) {
 
 static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__mem_fail(&x->doc->mem, x->err); }
 
-/* Appends a record to one of the arrays, which hold so many at most. */
+/* Appends a record to an array of at most max_records elements. */
 #define hd__trace_push(x, array, record, what)                                                                     \
     (hd__arr_len(array) >= (x)->max_records                                                                        \
          ? hd__fail((x)->err, HD_LIMIT, "more " what " than max_records of %u", (x)->max_records)                  \
      : hd__arr_push(&(x)->doc->mem, (array), (record)) ? HD_OK                                                     \
                                                    : hd__trace_no_memory(x))
 
-/* A copy of a text, as a numbered string. */
+/* Copies a text; *string is its number. */
 static hd_status hd__trace_keep(hd__trace_in *x, hd_str s, uint32_t *string) {
     *string = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
     return *string == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
-/* The key just pulled, as a numbered string. */
+/* Stores the current key; *string is its number. */
 static hd_status hd__trace_key(hd__trace_in *x, uint32_t *string) {
     hd_str s;
     return hd__pull_string(&x->pull, &s) ? hd__trace_keep(x, s, string) : x->pull.status;
 }
 
-/* Ids are numbers of strings, or, where they are decimal numbers as most are, these: above. */
+/* An id is a string number. Decimal ids, which are the most frequent, are stored as HD__TRACE_ID_NUMBER plus the
+   number. */
 #define HD__TRACE_ID_NUMBER 0x80000000u
 #define HD__TRACE_ID_MOST 0x7ffffff0u
 
@@ -21837,7 +21842,7 @@ static hd_str hd__trace_id_text(const hd__trace_in *x, uint32_t id, hd__trace_di
 static hd_status hd__trace_id(hd__trace_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
-    if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
+    if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* only one spelling per number */
         for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
             n = n * 10 + (uint32_t)(s.data[i] - '0');
     *id = HD__TRACE_ID_NUMBER + n;
@@ -21846,17 +21851,17 @@ static hd_status hd__trace_id(hd__trace_in *x, hd_str s, uint32_t *id) {
     return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
 }
 
-/* Digits to a number; false when there are none, others, or too many. */
+/* Parses digits. False: no digits, other characters, or overflow. */
 static bool hd__trace_parse_u64(hd_str s, unsigned base, uint64_t *value) {
     if (base == 16 && s.len > 2 && s.data[0] == '0' && (s.data[1] | 32) == 'x') s.data += 2, s.len -= 2;
     return hd__text_parse_number(s, base, value);
 }
 
-/* A JSON number without its fraction; false when it is negative, no number, or too large. *fraction is
-   whether there was one. */
+/* Parses a JSON number without its fraction. False: negative, not a number, or too large. *fraction is set if digits
+   were cut off. */
 static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     uint64_t v = 0, exponent = 0;
-    size_t end = 0, point = SIZE_MAX, whole; /* whole: digits in front of the point, once the exponent has moved it */
+    size_t end = 0, point = SIZE_MAX, whole; /* digits before the point, after applying the exponent */
     for (; end < s.len && (s.data[end] | 32) != 'e'; end++) {
         if (s.data[end] == '.' && point == SIZE_MAX) point = end;
         else if (s.data[end] < '0' || s.data[end] > '9') return false;
@@ -21869,7 +21874,7 @@ static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
         if (rest.len && (down || *rest.data == '+')) rest.data++, rest.len--;
         if (!hd__trace_parse_u64(rest, 10, &exponent)) return false;
         if (down) whole = (size_t)hd__sum_rest(whole, exponent);
-        else whole += exponent < 99 ? (size_t)exponent : 99; /* too many for any number but 0 */
+        else whole += exponent < 99 ? (size_t)exponent : 99; /* overflows unless the digits are all 0 */
     }
     *fraction = false;
     for (size_t i = 0, n = 0; i < end || n < whole; i++) {
@@ -21886,8 +21891,8 @@ static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     return true;
 }
 
-/* The text of a string, at most `keep` bytes of it, or the digits of a number; of any other value, which is passed
-   over, none. False on failure. */
+/* The text of a string (at most `keep` bytes) or the digits of a number. Other values are skipped and give an empty
+   text. False: failure. */
 static bool hd__trace_token(hd__pull *p, hd__token token, size_t keep, hd__pull_digits *number, hd_str *s) {
     bool ok;
     s->data = number->text;
@@ -21905,13 +21910,13 @@ static bool hd__trace_token(hd__pull *p, hd__token token, size_t keep, hd__pull_
 }
 
 typedef enum hd__trace_kind {
-    HD__TRACE_TEXT,              /* a numbered string */
+    HD__TRACE_TEXT,              /* string number */
     HD__TRACE_ID,
     HD__TRACE_HEX, HD__TRACE_DECIMAL,
-    HD__TRACE_TIME               /* decimal, its fraction cut off */
+    HD__TRACE_TIME               /* decimal; the fraction is cut off */
 } hd__trace_kind;
 
-/* A value given as string or number. One that is malformed leaves *value as it is, and *ok false. */
+/* Parses a value given as string or number. A malformed value leaves *value unchanged and sets *ok to false. */
 static hd_status hd__trace_value(hd__trace_in *x, hd__token token, hd__trace_kind kind, const char *what,
                                  uint64_t *value, bool *ok) {
     uint64_t offset = x->pull.token_offset;
@@ -21939,7 +21944,7 @@ static hd_status hd__trace_skip(hd__trace_in *x, hd__token token) {
     return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
 }
 
-/* False for a value of another kind than that expected, which is passed over and complained of. */
+/* Checks the kind of a value. A value of another kind is skipped and reported, and *ok is false. */
 static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wanted, const char *what,
                                   bool *ok) {
     uint64_t offset = x->pull.token_offset;
@@ -21952,7 +21957,7 @@ static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wa
                                                       : "a string");
 }
 
-/* Leaves the function where a value is of another kind than that expected. */
+/* Returns from the function if a value has the wrong kind. */
 #define HD__TRACE_WANT(x, token, wanted, what)                            \
     do {                                                                  \
         bool hd__ok;                                                      \
@@ -21960,14 +21965,14 @@ static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wa
         if (!hd__ok) return HD_OK;                                        \
     } while (0)
 
-/* A member of an object: its key, of a long one the beginning, and the first token of its value. */
+/* A member of an object: its key (long keys are cut to 64 bytes), and the first token of its value. */
 typedef struct hd__trace_member {
     hd_str key;
     hd__token token;
     char text[64];
 } hd__trace_member;
 
-/* The next member of the object that was opened. False at the end, and on failure. */
+/* Reads the next member of the open object. False: end of the object, or failure. */
 static bool hd__trace_pull_member(hd__pull *p, hd__trace_member *m) {
     if (hd__pull_next(p) != HD__TOKEN_KEY || !hd__pull_key(p, &m->key)) return false;
     if (m->key.len > sizeof m->text) m->key.len = sizeof m->text;
@@ -21979,15 +21984,15 @@ static bool hd__trace_pull_member(hd__pull *p, hd__trace_member *m) {
 
 #define HD__TRACE_MEMBERS(x, m) for (hd__trace_member m; hd__trace_pull_member(&(x)->pull, &m);)
 
-/* A key that objects of some kind may have. */
+/* A known key of an object. */
 typedef struct hd__trace_field {
     const char *key;
     hd__trace_kind kind;
     const char *what;
 } hd__trace_field;
 
-/* The members of the object that was opened: values of fields, and in *seen a bit for each that is there. After one
-   that is malformed, or comes twice, *ok is false and no more are read: one complaint is enough. */
+/* Reads the members of the open object into `values`; *seen has one bit per key found. A malformed value or duplicate
+   key sets *ok to false and stops parsing: one error per object is enough. */
 static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields, unsigned count, uint64_t *values,
                                   unsigned *seen, bool *ok) {
     *seen = 0;
@@ -22010,9 +22015,9 @@ static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields
 }
 
 /* ============================================================================= >>trace.read
-   One pass over the events keeps what heap dumps need, and passes over the rest. Entries and columns as programs
-   write them are taken from the window straight; tokens would need four times as long, and recordings are little
-   else. What the records say together is left to >>trace.resolve. */
+   One pass over the events keeps the data of heap dumps and skips everything else. Entries and columns in the usual
+   layout are read directly from the window; tokens would take four times as long. References between records are left
+   to >>trace.resolve. */
 
 static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictionary, uint64_t offset, uint32_t id,
                                     uint64_t name, uint64_t parent) {
@@ -22021,7 +22026,7 @@ static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictio
     return hd__trace_push(x, x->items, item, "dictionary items");
 }
 
-/* "name [category]" for a frame that has a category: the object file of its function. */
+/* Appends the category of a frame, the object file of its function: "name [category]". */
 static hd_status hd__trace_join_category(hd__trace_in *x, uint64_t category, uint64_t *name) {
     hd__mem *m = &x->doc->mem;
     hd_str object = hd__trace_text(x, (uint32_t)category);
@@ -22102,7 +22107,7 @@ static hd_status hd__trace_new_heap(hd__trace_in *x, uint32_t allocator, uint64_
     return hd__trace_push(x, x->heaps, heap, "heaps");
 }
 
-/* Takes the last heap back. Its line was told while it was in sight. */
+/* Removes the last heap. Its line was stored while it was in the window. */
 static hd_status hd__trace_no_heap(hd__trace_in *x, const char *why) {
     hd__trace_heap heap = stbds_arrpop(x->heaps);
     hd__trace_where where = hd__trace_where_now(x, heap.owner.place.offset);
@@ -22110,7 +22115,8 @@ static hd_status hd__trace_no_heap(hd__trace_in *x, const char *why) {
     return hd__trace_complain_at(x, HD_MALFORMED, where, why, hd__trace_text(x, heap.owner.allocator));
 }
 
-/* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
+/* Parses at most `most` digits before a quote, without leading zeros. Returns the position after the digits, or
+   NULL. */
 static const uint8_t *hd__trace_plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
     const uint8_t *first = at;
     uint64_t v = 0;
@@ -22132,7 +22138,7 @@ static const hd__trace_field hd__trace_fields[HD__TRACE_FIELDS] = {
     { "count", HD__TRACE_HEX, "count" },   { "error", HD__TRACE_HEX, "error" }
 };
 
-/* Sets what a field stands for, in an entry or a row of columns. */
+/* Stores the value of a field in an entry or a row of columns. */
 static void hd__trace_set(hd__trace_entry *entry, int field, uint64_t value) {
     switch (field) {
     case HD__TRACE_BT: entry->bt = (uint32_t)value; break;
@@ -22143,8 +22149,8 @@ static void hd__trace_set(hd__trace_entry *entry, int field, uint64_t value) {
     }
 }
 
-/* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
-   quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
+/* Parses an entry in the usual layout: known keys, no duplicates, quoted digits, no spaces, all before `end`. `at` is
+   behind its opening brace. Returns the position of its closing brace, or NULL. */
 static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *end, hd__trace_entry *entry) {
     enum { LONGEST = 9 + 18 };
     unsigned seen = 0;
@@ -22174,8 +22180,8 @@ static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *en
     return (seen & 1u << HD__TRACE_SIZE) && (seen & 1u << HD__TRACE_BT) ? at : NULL;
 }
 
-/* Takes plain entries as long as they follow, the one just opened first. *open is whether one that is not plain is
-   open now, nothing of it taken. */
+/* Reads plain entries as long as they follow; the first is already open. *open: an entry that is not plain is open
+   now, and none of it was read. */
 static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
     hd__trace_entry entry;
     hd_window *r = &x->pull.r;
@@ -22193,8 +22199,8 @@ static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
     return HD_OK;
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
-   bt. */
+/* Reads one or several entries: {"size":"1f","bt":"3","type":"1","count":"2"}. If the first has no bt, the heap is in
+   the old format. */
 static hd_status hd__trace_read_entry(hd__trace_in *x, hd__token token, bool first, bool *old_format) {
     uint64_t offset, values[HD__TRACE_FIELDS] = { HD_NONE, HD_NONE, 0, HD_UNKNOWN, 0 };
     size_t entries = hd__arr_len(x->entries);
@@ -22246,11 +22252,11 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
     return HD_OK;
 }
 
-/* The field of each column of heaps_v2. "errors", standard errors, is ours, as is "error" in the new format. */
+/* The field of each column of heaps_v2. */
 static const int hd__trace_column_fields[HD__TRACE_V2_COLUMNS] = { HD__TRACE_BT, HD__TRACE_SIZE, HD__TRACE_COUNT,
                                                                    HD__TRACE_TYPE, HD__TRACE_ERROR };
 
-/* The next row of a column, of which *done rows are known. */
+/* The next row of a column; *done rows are filled so far. */
 static hd_status hd__trace_next_row(hd__trace_in *x, size_t first, size_t *done, hd__trace_entry **entry) {
     size_t i = first + (*done)++;
     if (i >= hd__arr_len(x->entries)) HD__TRY(hd__trace_push(x, x->entries, hd__trace_no_entry, "entries"));
@@ -22258,8 +22264,7 @@ static hd_status hd__trace_next_row(hd__trace_in *x, size_t first, size_t *done,
     return HD_OK;
 }
 
-/* Takes the elements of a column that follow, as long as they are plain numbers with nothing between, all in the
-   window. */
+/* Reads elements of a column as long as they are plain numbers without spaces, completely in the window. */
 static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, int field, size_t *done) {
     hd_window *r = &x->pull.r;
     const uint8_t *at = r->at;
@@ -22279,8 +22284,8 @@ static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, int field
     return HD_OK;
 }
 
-/* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
-   complaint that costs the heap. */
+/* Reads one column of heaps_v2 into the entries from `first` on. *whole becomes false after an error that drops the
+   heap. */
 static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t first, int column, size_t *length,
                                        bool *whole) {
     uint64_t offset = x->pull.token_offset;
@@ -22336,7 +22341,7 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
     return HD_OK;
 }
 
-/* An object of heaps by allocator. */
+/* Reads an object of heaps by allocator. */
 static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2) {
     uint32_t allocator = HD_NONE;
     HD__TRACE_WANT(x, token, HD__TOKEN_OBJECT, v2 ? "allocators of heaps_v2" : "heaps");
@@ -22373,9 +22378,9 @@ typedef enum hd__trace_scalar_type {
     HD__TRACE_S_ANY, HD__TRACE_S_NUMBER, HD__TRACE_S_TEXT, HD__TRACE_S_BAD
 } hd__trace_scalar_type;
 
-/* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
-   hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
-   where both will do, HD__TRACE_S_ANY. */
+/* Reads a value of process_totals, or the "value" of an attribute, possibly before its type. Digits are hexadecimal,
+   quoted or not. Other strings and booleans are text. *found is the type; HD__TRACE_S_ANY for quoted digits, which
+   may be either. */
 static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__trace_scalar_type type,
                                         hd__trace_scalar *scalar, hd__trace_scalar_type *found) {
     uint64_t offset = x->pull.token_offset;
@@ -22398,16 +22403,16 @@ static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__tr
                               "a hexadecimal number of at most 64 bits, or a text, expected");
 }
 
-/* Kept as a text only if it is known to be one, or can be nothing else. */
+/* Adds a scalar. It is text only if its type says so, or if it cannot be a number. */
 static hd_status hd__trace_new_scalar(hd__trace_in *x, hd__trace_scalar scalar, hd__trace_scalar_type type,
                                       hd__trace_scalar_type found) {
-    if (found == HD__TRACE_S_BAD) return HD_OK; /* told */
+    if (found == HD__TRACE_S_BAD) return HD_OK; /* already reported */
     if (found == HD__TRACE_S_ANY && type != HD__TRACE_S_TEXT) scalar.text = HD_NONE;
     if (scalar.text != HD_NONE) scalar.value = 0;
     return hd__trace_push(x, x->scalars, scalar, "scalars");
 }
 
-/* The key just pulled, as the name of a scalar, the name of its group before it. */
+/* Begins a scalar named by the current key, with the name of its group as prefix. */
 static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uint32_t group,
                                         hd__trace_scalar *scalar) {
     hd__mem *m = &x->doc->mem;
@@ -22417,7 +22422,7 @@ static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uin
     scalar->owner.allocator = allocator;
     scalar->units = scalar->text = HD_NONE;
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-    if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
+    if (group != HD_NONE && first.len <= 32) { /* longer names would make memory exceed a multiple of the input */
         hd__arr_resize(x->joined, 0);
         if (!hd__bytes_print(m, &x->joined, "%S/%S", first, s))
             return hd__trace_no_memory(x);
@@ -22484,7 +22489,8 @@ static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
     return x->pull.status;
 }
 
-/* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
+/* {"resident_set_bytes":"1000"}, or objects like this by name; then scalars are named
+   "os_dump/resident_set_bytes". */
 static hd_status hd__trace_read_totals(hd__trace_in *x, hd__token token) {
     uint32_t depth = x->pull.depth, group = HD_NONE;
     HD__TRACE_WANT(x, token, HD__TOKEN_OBJECT, "process_totals");
@@ -22550,7 +22556,7 @@ static hd_status hd__trace_read_args(hd__trace_in *x) {
     return x->pull.status;
 }
 
-/* The dump of that id in a process; its time and level of detail are what its first event has. */
+/* Finds the dump with the event's id in a process, or adds it. Time and level of detail come from its first event. */
 static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const hd__trace_event *event,
                                        uint32_t *number) {
     hd__trace_dump dump = { event->detail, event->time_us };
@@ -22562,7 +22568,7 @@ static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const 
     return HD_OK;
 }
 
-/* The event is whole: what it brought belongs to its process, or is taken back. */
+/* Ends an event. Its records are assigned to its process, or removed. */
 static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool is_process_name) {
     uint32_t process, dump;
     bool metadata = e->phase == 'M', memory = e->phase == 'v';
@@ -22648,15 +22654,15 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
         bad = true;
     }
     x->in_event = false;
-    if (bad) e->phase = '?';     /* whose it is cannot be told */
+    if (bad) e->phase = '?';     /* its owner is unknown */
     return hd__trace_event_end(x, e, is_process_name);
 }
 
-/* Progress is told every so many events. */
+/* Number of events between two progress reports. */
 #define HD__TRACE_PROGRESS 1024u
 
-/* The elements of the array of events; a bare array may end anywhere between two. One is a trace if its first element
-   is an event, or another that is not passed over; its first element is read for that. */
+/* Reads the elements of the array of events. A bare array may end between any two elements. An array is a trace if
+   its first element is an event or any other element is kept; so the first element is always read. */
 static hd_status hd__trace_read_events(hd__trace_in *x) {
     hd_window *r = &x->pull.r;
     hd__token token;
@@ -22715,7 +22721,7 @@ static hd_status hd__trace_read_root(hd__trace_in *x) {
     return x->pull.status;
 }
 
-/* Passes over a byte order mark. */
+/* Skips a byte order mark. */
 static void hd__trace_pass_mark(hd__pull *p) {
     static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
     hd_window *r = &p->r;
@@ -22724,16 +22730,16 @@ static void hd__trace_pass_mark(hd__pull *p) {
 }
 
 /* ============================================================================== >>trace.old
-   Heaps of the old format: self sizes of backtraces, of a type or of all types together, and totals. Where they
-   add up they become cells of a profile. Where not, they become the cumulative entries of a breakdown: what is given
-   is kept, and what is missing is added up at each node where entries meet or have bytes of their own. (At each
-   node on the way it would be out of proportion to the input.) Cost: sorting. */
+   Heaps of the old format: self sizes of backtraces (per type, or of all types together), and totals. If they add up,
+   they become the cells of a profile. If not, they become cumulative entries of a breakdown: given sizes are kept,
+   and missing sizes are summed. Sums are made only at nodes where entries meet or that have bytes of their own; all
+   nodes on the paths would exceed a multiple of the input. Cost: sorting. */
 
-/* Self sizes are a profile when each total that is given, of all, of a type or of the types of a backtrace, is
-   what they come to; otherwise bytes are missing, or are told twice, and who has them cannot be told. */
+/* Sums for one group. Self sizes are a profile if each given total equals the sum of its parts: the total of all, of
+   a type, or of all types of a backtrace. Otherwise bytes are missing or counted twice, at an unknown place. */
 typedef struct hd__trace_tally {
     uint64_t bytes, blocks;
-    bool any, passed;            /* passed: 2^64 */
+    bool any, passed;            /* passed: the sum exceeds 2^64 */
 } hd__trace_tally;
 
 static void hd__trace_tally_add(hd__trace_tally *t, uint64_t bytes, uint64_t blocks) {
@@ -22742,14 +22748,14 @@ static void hd__trace_tally_add(hd__trace_tally *t, uint64_t bytes, uint64_t blo
     t->any = true;
 }
 
-/* A total that is not given agrees. */
+/* A missing total agrees. */
 static bool hd__trace_tally_agrees(const hd__trace_tally *total, const hd__trace_tally *parts) {
     return !total->any || (total->bytes == parts->bytes &&
                            (total->blocks == HD_UNKNOWN || total->blocks == parts->blocks));
 }
 
-/* Whether totals agree with their parts. Keys are sorted: the group in the upper half, in the lower 0 for
-   its total. `alone`: a total without parts is one itself. All groups add up to *sum. */
+/* Checks totals against their parts. Keys are sorted; the upper half is the group, the lower half is 0 for its total.
+   `alone`: a total without parts counts as a part. *sum receives the sum of all groups. */
 static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__sort_keyed *keys, size_t n, bool alone,
                                  hd__trace_tally *sum) {
     bool agree = true;
@@ -22769,7 +22775,7 @@ static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__sort_
     return agree && !sum->passed;
 }
 
-/* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
+/* Decides whether the entries add up. If so, only self sizes remain. `keys` has space for two per entry. */
 static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort_keyed *keys) {
     hd__trace_entry *entries = heap->count ? x->entries + heap->first : NULL;
     hd__trace_tally total = HD_ZERO, sum;
@@ -22783,7 +22789,7 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort
         keys[types].key = (uint64_t)e->type << 32 | (e->self != HD_NONE);
         keys[types++].number = (uint32_t)i;
     }
-    if (cells) {                 /* by type; without backtraces the totals of types are all there is */
+    if (cells) {                 /* by type; without backtraces, totals of types are the only sizes */
         hd__sort_keys(keys, keys + heap->count, types);
         agree = hd__trace_old_agrees(entries, keys, types, false, &sum);
     }
@@ -22799,7 +22805,7 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort
     }
     hd__sort_keys(keys, keys + heap->count, n);
     agree &= hd__trace_old_agrees(entries, keys, n, true, &sum);
-    if (sum.passed) return;      /* told where it is added up again */
+    if (sum.passed) return;      /* the caller reports this when it adds the sizes again */
     if (total.any && total.bytes != sum.bytes) {
         hd__trace_remark_of(x, &heap->owner,
                             "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is read as "
@@ -22818,14 +22824,14 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort
         hd__trace_entry *e = &entries[i];
         if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__TRACE_NODE_BAD;
     }
-    for (size_t i = 0, k; i < n; i = k) { /* what all types have together, where they are told apart too */
+    for (size_t i = 0, k; i < n; i = k) { /* drop sums over all types if there are sizes per type */
         for (k = i; k < n && keys[k].key == keys[i].key; k++) {}
         if ((uint32_t)keys[i].key || k == n || keys[k].key >> 32 != keys[i].key >> 32) continue;
         for (; i < k; i++) entries[keys[i].number].bt = HD__TRACE_NODE_BAD;
     }
 }
 
-/* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
+/* Converts a heap of the old format: to cells of a profile, or to cumulative sizes with frames for "<self>". */
 static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
     hd__mem *m = &x->doc->mem;
     hd__sort_keyed *keys = (hd__sort_keyed *)hd__mem_calloc(m, heap->count, 2 * sizeof *keys);
@@ -22846,26 +22852,26 @@ static hd_status hd__trace_overflow(hd__trace_in *x, const hd__trace_heap *heap)
                                  hd__trace_text(x, heap->owner.allocator));
 }
 
-/* Bytes of one type (0: of all) in a frame itself, or below it too. */
+/* Bytes of one type (0: all types) in a frame, with or without its callees. */
 typedef struct hd__trace_cell {
     uint32_t type, node, self;
     uint64_t bytes, blocks;
 } hd__trace_cell;
 
-/* A node on the way from the root to the cell at hand: what was found at and below it. */
+/* A node on the path from the root to the current cell, with the sums found so far at it and below it. */
 typedef struct hd__trace_level {
     hd__trace_cell own, sum;
     bool has_own, has_callees;
 } hd__trace_level;
 
-/* The heap at hand, whose rows become x->rows. */
+/* The current heap; its rows are collected in x->rows. */
 typedef struct hd__trace_old {
     hd__trace_in *x;
     const hd_axis *axis;
     const uint32_t *jump;
     hd__trace_cell *cells, *places; /* stb_ds arrays */
     hd__trace_level *levels;
-    bool whole;                  /* no sum passed 2^64 */
+    bool whole;                  /* no sum exceeded 2^64 */
 } hd__trace_old;
 
 static bool hd__trace_cell_by_node(const void *owner, uint32_t a, uint32_t b) {
@@ -22883,8 +22889,8 @@ static void hd__trace_old_add(hd__trace_old *o, hd__trace_cell *to, const hd__tr
     hd__sum_known(&to->blocks, cell->blocks);
 }
 
-/* What the cells, in the order of their nodes, come to: one per place, and one of all types per node, unless that
-   is given. There is room. */
+/* Sums up the cells, which are in the order of their nodes. Each place gets one cell, and each node one cell of all
+   types unless it is given. `places` has enough space. */
 static void hd__trace_old_places(hd__trace_old *o) {
     size_t n = hd__arr_len(o->cells);
     for (size_t i = 0; i < n;) {
@@ -22902,7 +22908,7 @@ static void hd__trace_old_places(hd__trace_old *o) {
     }
 }
 
-/* Finds for each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+/* Assigns each node an ancestor far above it, so that any ancestor is reached in a logarithmic number of steps. */
 static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
     jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
@@ -22912,14 +22918,14 @@ static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *d
     }
 }
 
-/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+/* The nearest ancestor that `node` shares with `later`; `later` follows `node` in preorder. */
 static uint32_t hd__trace_old_meeting(const hd__trace_old *o, uint32_t node, uint32_t later) {
     const uint32_t *end = o->axis->end;
     while (end[node] <= later) node = end[o->jump[node]] <= later ? o->jump[node] : o->axis->parent[node];
     return node;
 }
 
-/* A row of these sizes, unless one is given. */
+/* Adds a row with these sizes unless the row exists. */
 static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, const hd__trace_cell *sizes) {
     uint32_t nodes[2] = { node, type };
     hd_amount amount = { sizes->bytes, sizes->blocks, { 0, 0 } };
@@ -22927,7 +22933,7 @@ static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type
     return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, &amount, x->err);
 }
 
-/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+/* Ends a level: its sizes become rows. The level of all types decides whether a node has callees. */
 static hd_status hd__trace_old_close(hd__trace_in *x, const hd__trace_level *level, uint32_t type) {
     uint32_t node = level->sum.node, self[2] = { level->own.self, 0 };
     bool apart = level->has_own && (node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
@@ -22936,7 +22942,7 @@ static hd_status hd__trace_old_close(hd__trace_in *x, const hd__trace_level *lev
     return hd__trace_old_row(x, node, type, &level->sum);
 }
 
-/* Closes the innermost level into the one around it. */
+/* Ends the innermost level and adds it to the level around it. */
 static hd_status hd__trace_old_leave(hd__trace_old *o, uint32_t type) {
     hd__trace_level done = stbds_arrpop(o->levels), *above = &stbds_arrlast(o->levels);
     hd__trace_old_add(o, &above->sum, &done.sum);
@@ -22950,7 +22956,7 @@ static hd_status hd__trace_old_enter(hd__trace_old *o, uint32_t node) {
     return hd__arr_push(&o->x->doc->mem, o->levels, level) ? HD_OK : hd__trace_no_memory(o->x);
 }
 
-/* Rows for the n cells of one type, in the order of their nodes. */
+/* Adds rows for n cells of one type, in the order of their nodes. */
 static hd_status hd__trace_old_type(hd__trace_old *o, const hd__trace_cell *cells, size_t n) {
     uint32_t type = cells[0].type;
     hd__arr_resize(o->levels, 0);
@@ -22960,7 +22966,7 @@ static hd_status hd__trace_old_type(hd__trace_old *o, const hd__trace_cell *cell
         hd__trace_level *top;
         while (top = &stbds_arrlast(o->levels), o->axis->end[top->sum.node] <= cell->node) {
             uint32_t meeting = hd__trace_old_meeting(o, top->sum.node, cell->node);
-            if (top[-1].sum.node < meeting) { /* between the two: a level of its own */
+            if (top[-1].sum.node < meeting) { /* a level of its own between the two */
                 hd__trace_level child = *top;
                 memset(top, 0, sizeof *top);
                 top->sum.node = meeting;
@@ -22994,7 +23000,7 @@ static hd_status hd__trace_old_cells(hd__trace_old *o) {
     return HD_OK;
 }
 
-/* Totals of types of one name add up. */
+/* Adds a total of a type. Totals of types with the same name are added up. */
 static hd_status hd__trace_old_total(hd__trace_old *o, const hd__trace_cell *cell) {
     hd__table *rows = &o->x->rows;
     uint32_t nodes[2] = { 0, cell->type }, row = hd__table_find(rows, nodes);
@@ -23022,7 +23028,7 @@ static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap
     return o->whole ? HD_OK : hd__trace_overflow(x, heap);
 }
 
-/* The rows of a heap whose sizes do not add up. */
+/* Adds the rows of a heap whose sizes do not add up. */
 static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                     const hd_axis *axis, const uint32_t *jump) {
     hd__mem *m = &x->doc->mem;
@@ -23033,8 +23039,8 @@ static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap,
 }
 
 /* ========================================================================== >>trace.resolve
-   Dictionaries to trees, entries to rows: all heaps share one tree of frames and one of types, so that
-   memory follows the bytes of the input however heaps and frames multiply. */
+   Turns dictionaries into trees, and entries into rows. All heaps share one tree of frames and one of types. So
+   memory is bounded by the size of the input, whatever the number of heaps and frames. */
 
 static uint64_t hd__trace_item_hash(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
     return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
@@ -23048,8 +23054,8 @@ static uint32_t hd__trace_look(const hd__trace_in *x, uint32_t process, uint32_t
     return i;
 }
 
-/* The item of an id. Ids and places in the input often go together: first it is looked for as far from the
-   last one found as the ids are apart. */
+/* Finds the item with an id. Ids and positions in the input often increase together, so the first guess is the last
+   item found plus the difference of the ids. */
 static uint32_t hd__trace_find(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary, uint32_t id) {
     hd__trace_item_found *last = &x->found[dictionary];
     uint32_t i = last->item + (id - last->id);
@@ -23064,7 +23070,7 @@ static uint32_t hd__trace_find(hd__trace_in *x, uint32_t process, hd__trace_dict
     return i;
 }
 
-/* Finds items by id from here on. Of two definitions that differ the first counts. */
+/* Builds the index of items by id. If two definitions differ, the first one is used. */
 static hd_status hd__trace_index(hd__trace_in *x) {
     for (uint32_t i = 0; i < hd__arr_len(x->items); i++) {
         hd__trace_item *item = &x->items[i];
@@ -23087,7 +23093,7 @@ static hd_status hd__trace_index(hd__trace_in *x) {
     return HD_OK;
 }
 
-/* The item of an id: frames may also come from the trace as a whole. */
+/* Finds the item with an id. Frames may also be defined for the whole trace. */
 static uint32_t hd__trace_item_of(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary,
                                   uint32_t id) {
     uint32_t i = hd__trace_find(x, process, dictionary, id);
@@ -23095,8 +23101,8 @@ static uint32_t hd__trace_item_of(hd__trace_in *x, uint32_t process, hd__trace_d
     return i;
 }
 
-/* An item whose parent is not defined stands outermost, as in the trace viewer; in heaps_v2 that is what a
-   parent 0 means. */
+/* An item whose parent is undefined becomes outermost, as in the trace viewer. In heaps_v2, parent 0 means this and
+   is no error. */
 static hd_status hd__trace_orphan(hd__trace_in *x, const hd__trace_item *item) {
     hd__trace_digits a, b;
     if (item->dictionary >= HD__TRACE_D_V2_NODES && item->parent == HD__TRACE_ID_NUMBER) return HD_OK;
@@ -23105,10 +23111,10 @@ static hd_status hd__trace_orphan(hd__trace_in *x, const hd__trace_item *item) {
                                  hd__trace_id_text(x, item->id, a), hd__trace_id_text(x, item->parent, b));
 }
 
-/* The node of an id, HD__TRACE_NODE_BAD when its definition is missing, or it is below itself. */
+/* Finds the node of an id. *node is HD__TRACE_NODE_BAD if the definition is missing or refers to itself. */
 static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary, uint32_t id,
                                 uint32_t *node) {
-    /* what an item refers to is looked for where the item stands, so that it is one node to all */
+    /* references are resolved in the process of the item that makes them, so an item has only one node */
     hd__tree_index *tree = &x->tree[dictionary == HD__TRACE_D_TYPES || dictionary == HD__TRACE_D_V2_TYPES];
     uint32_t at = 0;
     hd__arr_resize(x->chain, 0);
@@ -23145,7 +23151,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
     return HD_OK;
 }
 
-/* The nodes of an entry. False when it has to be left out. */
+/* Finds the nodes of an entry. *ok is false if the entry must be dropped. */
 static hd_status hd__trace_entry_nodes(hd__trace_in *x, const hd__trace_heap *heap, size_t i,
                                        uint32_t nodes[2], bool *ok) {
     const hd__trace_entry *e = &x->entries[heap->first + i];
@@ -23156,7 +23162,7 @@ static hd_status hd__trace_entry_nodes(hd__trace_in *x, const hd__trace_heap *he
     bool empty_bt = e->bt == HD_NONE || (e->bt < HD__TRACE_ID_NUMBER && !hd__trace_text(x, e->bt).len), bad_bt;
     hd__trace_digits digits;
     nodes[0] = nodes[1] = 0;
-    /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
+    /* heaps_v2: an undefined id 0 means the empty backtrace, or no type */
     if ((!zero_bt && !empty_bt) || hd__trace_item_of(x, process, frames, e->bt) != HD_NONE)
         HD__TRY(hd__trace_node(x, process, frames, e->bt, &nodes[0]));
     if (e->type != HD_NONE && (!zero_type || hd__trace_item_of(x, process, types, e->type) != HD_NONE))
@@ -23170,19 +23176,19 @@ static hd_status hd__trace_entry_nodes(hd__trace_in *x, const hd__trace_heap *he
                                  hd__trace_id_text(x, bad_bt ? e->bt : e->type, digits));
 }
 
-/* Whether ids rise from entry to entry, as most writers have it: then none stands twice. */
+/* True if ids increase from entry to entry, as most writers have them. Then there are no duplicates. */
 static bool hd__trace_rising(const hd__trace_in *x, const hd__trace_heap *heap) {
     uint64_t last = 0;
     for (size_t i = 0; i < heap->count; i++) {
         const hd__trace_entry *e = &x->entries[heap->first + i];
-        uint64_t ids = (uint64_t)(e->bt + 1) << 32 | (e->type + 1); /* HD_NONE is 0 */
+        uint64_t ids = (uint64_t)(e->bt + 1) << 32 | (e->type + 1); /* HD_NONE becomes 0 */
         if (i && ids <= last) return false;
         last = ids;
     }
     return true;
 }
 
-/* Ids to nodes, in place; the bt of an entry to be left out becomes HD__TRACE_NODE_BAD. */
+/* Replaces ids by nodes, in place. The bt of a dropped entry becomes HD__TRACE_NODE_BAD. */
 static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
     hd__mem *m = &x->doc->mem;
     bool may_repeat = !heap->v2 && !hd__trace_rising(x, heap);
@@ -23211,8 +23217,7 @@ static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
     return heap->old ? hd__trace_resolve_old(x, heap) : HD_OK;
 }
 
-/* The entries of a heap that are not left out, by the final numbers of their nodes; what its cells add up
-   to. */
+/* Collects the kept entries of a heap as keys by final node number, and adds up its cells. */
 static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                 uint64_t *bytes, uint64_t *blocks, hd__sort_keyed *keys, size_t *count) {
     *bytes = *blocks = 0;
@@ -23233,8 +23238,8 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
     return HD_OK;
 }
 
-/* The entries of a heap as rows of a table, in the order of their nodes. Entries that lead to one node by
-   different ids add up. */
+/* The entries of a heap as rows of a table, in the order of their nodes. Entries with different ids for the same node
+   are added up. */
 static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2], hd__mem *m,
                                 hd__table *rows, uint64_t *bytes, uint64_t *blocks) {
     size_t n = 0;
@@ -23263,7 +23268,7 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, 
     return hd__trace_rows(x, from, map, &p->mem, &p->cells, &p->total_bytes, &p->total_blocks);
 }
 
-/* Makes a breakdown of x->rows. */
+/* Creates a breakdown from x->rows. */
 static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
                                      hd_heap *heap) {
     hd__breakdown_own *b = NULL;
@@ -23277,7 +23282,7 @@ static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from
     return status ? hd__mem_fail(&b->mem, x->err) : HD_OK;
 }
 
-/* What a heap is called. */
+/* The label of a heap. */
 static hd_heap hd__trace_label_heap(const hd__trace_in *x, const hd__trace_heap *from) {
     const hd__trace_owner *o = &from->owner;
     const hd__strings *strings = &x->doc->strings;
@@ -23296,7 +23301,7 @@ static hd_heap hd__trace_label_heap(const hd__trace_in *x, const hd__trace_heap 
     return heap;
 }
 
-/* The trees in preorder, every heap a set of columns over them. `maps` has room for four numbers per
+/* Puts the trees in preorder, and makes each heap a set of columns over them. `maps` has space for four numbers per
    node. */
 static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd__trace_document *d = x->doc;
@@ -23348,7 +23353,7 @@ static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t 
     return status;
 }
 
-/* Absent before empty. */
+/* Absent comes before empty. */
 static int hd__trace_compare_text(const hd__trace_in *x, uint32_t a, uint32_t b) {
     if (a == b) return 0;
     if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
@@ -23370,7 +23375,7 @@ static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
     return hd__trace_compare_owners(x, &x->heaps[i].owner, &x->heaps[k].owner) < 0;
 }
 
-/* Trees and heaps in the order of their owners; of heaps alike the first counts. */
+/* Builds trees and heaps, ordered by owner. Of heaps with equal labels, the first is used. */
 static hd_status hd__trace_build_heaps(hd__trace_in *x) {
     size_t n = hd__arr_len(x->heaps), kept = 0;
     uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_heap_before, x);
@@ -23407,7 +23412,7 @@ static hd_status hd__trace_build_scalar(hd__trace_in *x, const hd__trace_scalar 
     return hd__dump_put_scalar(x->dump, &scalar, x->err);
 }
 
-/* Scalars in the order of their owners; of those alike that do not agree the first counts. */
+/* Builds scalars, ordered by owner. If scalars with equal labels differ, the first is used. */
 static hd_status hd__trace_build_scalars(hd__trace_in *x) {
     size_t n = hd__arr_len(x->scalars);
     uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_scalar_before, x);
@@ -23448,7 +23453,7 @@ static hd_status hd__trace_build_details(hd__trace_in *x) {
     return status;
 }
 
-/* Syntax errors end the reading; when lenient, what was read so far is kept. */
+/* Syntax errors end the reading. In lenient mode, everything before them is kept. */
 static hd_status hd__trace_parse(hd__trace_in *x) {
     hd__trace_where where;
     hd_error error = HD_ZERO;
@@ -23457,12 +23462,13 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
     status = hd__trace_read_root(x);
     if (!status) return HD_OK;
     if (x->pull.status == status && status == HD_MALFORMED) {
-        if (x->in_event) {       /* what it brought belongs to no process */
+        if (x->in_event) {       /* its records belong to no process */
             hd__arr_resize(x->items, x->event.items);
             hd__arr_resize(x->heaps, x->event.heaps);
             hd__arr_resize(x->scalars, x->event.scalars);
         }
-        if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* told: that is where it ends */
+        if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* already reported: the packed data ends
+                                                                          here */
         where = hd__trace_where_now(x, error.offset);
         where.place.line = error.line;
         return hd__trace_complain_at(x, status, where, "%s", error.message);
@@ -23479,7 +23485,7 @@ static void hd__trace_free(void *document) {
     hd__object_delete(doc);
 }
 
-/* Names JSON that has nothing of a trace, an object by its first key. */
+/* Describes JSON that is not a trace; an object by its first key. */
 static hd_status hd__trace_other(const hd__trace_in *x) {
     static const struct {
         const char *key, *is;
@@ -23532,7 +23538,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     return status;
 }
 
-/* A bracket, past a byte order mark and white space. White space as far as one sees may be JSON. */
+/* An opening bracket, after a byte order mark and white space. Input that is only white space so far may be JSON. */
 static int hd__trace_detect(const uint8_t *p, size_t size) {
     size_t i = hd__peek_text_from(p, size);
     if (i == size) return size == HD_DETECT_FIRST || size == HD_DETECT_BYTES ? 1 : 0;
@@ -23555,8 +23561,8 @@ HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id,
 }
 
 /* ============================================================================== >>trace.add
-   The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
-   it has to know of them: which ids are taken, and whether a dump of ours is there already. */
+   Adds dumps to a trace. The parser walks over the events while their bytes, up to its position, are copied. It
+   collects only the ids in use, and checks whether the trace already has one of our dumps. */
 
 typedef struct hd__trace_add {
     hd__pull pull;
@@ -23564,22 +23570,22 @@ typedef struct hd__trace_add {
     const hd_options *options;
     hd_chrome_writer w;
     const hd_chrome_dumps *dumps;
-    uint32_t *order;             /* of heaps and scalars, by pid and dump */
+    uint32_t *order;             /* heaps and scalars by pid and dump */
     size_t count;
-    char *id;                    /* of the event at hand */
-    size_t id_room;              /* longer ids are none of ours */
-    uint64_t written;            /* bytes of the input */
-    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__TRACE_HELD */
+    char *id;                    /* id of the current event */
+    size_t id_room;              /* longer than all our ids, so longer ids cannot match */
+    uint64_t written;            /* bytes of the input copied so far */
+    uint8_t *held;               /* from a callback: bytes from `written` on, in a buffer of HD__TRACE_HELD */
     size_t held_size;
     uint64_t events;
     bool inserted;
 } hd__trace_add;
 
 #define HD__TRACE_HELD (2 * (size_t)HD__WINDOW_BUFFER)
-/* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
+/* Upper bound of the ids that we assign. The viewer uses doubles, whose exact integers end soon after. */
 #define HD__TRACE_IDS_END ((uint64_t)1 << 52)
 
-/* Copies the input up to an offset that the parser is not past. */
+/* Copies the input up to an offset; the parser may be exactly there or farther. */
 static void hd__trace_add_copy(hd__trace_add *a, uint64_t to) {
     size_t n = (size_t)(to - a->written);
     if (!a->in.read) {
@@ -23594,7 +23600,7 @@ static void hd__trace_add_copy(hd__trace_add *a, uint64_t to) {
     a->written = to;
 }
 
-/* The parser needs more, and does not need what was before its window. */
+/* Reads more input for the parser, which no longer needs the bytes before its window. */
 static int64_t hd__trace_add_read(void *user, void *buffer, size_t capacity) {
     hd__trace_add *a = (hd__trace_add *)user;
     int64_t n;
@@ -23619,17 +23625,17 @@ static void hd__trace_add_taken(hd__trace_add *a, uint64_t id) {
     if (id < HD__TRACE_IDS_END && id >= a->w.first) a->w.first = id + 1;
 }
 
-/* A number, or one in a string; false for anything else. */
+/* Reads a number, quoted or not. False: anything else. */
 static bool hd__trace_add_number(hd__trace_add *a, hd__token token, uint64_t *value) {
     hd__pull_digits number;
-    bool fraction;               /* of a time, which is read to the microsecond */
+    bool fraction;               /* only times have one; they are read in microseconds */
     hd_str s;
     if (!hd__trace_token(&a->pull, token, 64, &number, &s)) return false;
     return token == HD__TOKEN_NUMBER ? hd__trace_parse_decimal(s, value, &fraction)
                                      : hd__trace_parse_u64(s, 10, value);
 }
 
-/* Whether a value is of the kind expected; one that is not is passed over. */
+/* Checks the kind of a value. A value of another kind is skipped. */
 static bool hd__trace_add_opens(hd__trace_add *a, hd__token token, hd__token wanted) {
     if (token != wanted) hd__pull_skip(&a->pull, token);
     return token == wanted;
@@ -23658,7 +23664,7 @@ static void hd__trace_add_map(hd__trace_add *a, hd__token token) {
     }
 }
 
-/* Heaps of either format: ids that they use are taken too, wherever they are defined, if at all. */
+/* Reads heaps of either format. Ids that they use count as taken, even if they are not defined. */
 static void hd__trace_add_uses(hd__trace_add *a, hd__token token) {
     hd__pull *p = &a->pull;
     uint32_t depth = p->depth;
@@ -23678,7 +23684,7 @@ static void hd__trace_add_uses(hd__trace_add *a, hd__token token) {
     }
 }
 
-/* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
+/* Reads args, and inside it dumps, heaps_v2 and maps: nested objects with the ids in the innermost. */
 static void hd__trace_add_args(hd__trace_add *a) {
     static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
     uint32_t level = 0;
@@ -23699,7 +23705,7 @@ static void hd__trace_add_args(hd__trace_add *a) {
     }
 }
 
-/* The id of an event, kept as far as ours go. */
+/* Keeps the id of an event, cut to the buffer: longer ids cannot be ours. */
 static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     hd_str s;
     hd__pull_digits number;
@@ -23709,14 +23715,14 @@ static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     a->id[s.len] = 0;
 }
 
-/* Compares the dump of one of ours with another by pid and id: <0, 0, >0. */
+/* Compares one of our dumps with another by pid and id: <0, 0, >0. */
 static int hd__trace_add_order(const hd__trace_add *a, size_t i, uint64_t pid, const char *id) {
     hd_scalar l = hd__trace_label_of(a->dumps, a->order[i]);
     if (l.pid != pid) return l.pid < pid ? -1 : 1;
     return strcmp(l.dump, id);
 }
 
-/* Whether the dump of that pid and id is among ours. */
+/* True if our dumps include this pid and id. */
 static bool hd__trace_add_has(const hd__trace_add *a, uint64_t pid, const char *id) {
     size_t i;
     HD__SORT_LOWER_BOUND(i, a->count, hd__trace_add_order(a, i, pid, id) < 0);
@@ -23751,14 +23757,14 @@ static hd_status hd__trace_add_event(hd__trace_add *a) {
                        "the trace has a dump %s of pid %u already", a->id, pid);
 }
 
-/* JSON, but not a trace as we know them. */
+/* Fails: JSON, but not a valid trace. */
 static hd_status hd__trace_add_fail(hd__trace_add *a, const char *sentence) {
     hd__pull *p = &a->pull;
     return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd_window_line(&p->r, p->token_offset), "%s",
                        sentence);
 }
 
-/* Inserts events at the end of the array; `more`: after one without a comma. */
+/* Inserts the new events at the end of the array. `more`: a comma must come first. */
 static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool more) {
     hd_json *j = &a->w.json;
     if (a->w.first >= HD__TRACE_IDS_END - HD_NONE - HD_NONE)
@@ -23776,7 +23782,8 @@ static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool mo
     return HD_OK;
 }
 
-/* is_root: a bare array of events. Its first element must be an object, as for the reader. */
+/* Reads the array of events. is_root: it is a bare array, whose first element must be an object, as for the
+   reader. */
 static hd_status hd__trace_add_events(hd__trace_add *a, bool is_root) {
     hd__pull *p = &a->pull;
     hd__token token;
@@ -23796,13 +23803,13 @@ static hd_status hd__trace_add_events(hd__trace_add *a, bool is_root) {
         a->events++;
     }
     if (token == HD__TOKEN_CLOSE) return hd__trace_add_insert(a, p->token_offset, any);
-    /* A crashed writer left the array open; it is whole from now on. */
+    /* A crashed writer left the array open: close it. */
     HD__TRY(hd__trace_add_insert(a, hd_window_offset(&p->r), any && p->expect == HD__PULL_WANTS_MORE));
     hd_sink_put(&a->w.json.sink, "]\n", 2);
     return HD_OK;
 }
 
-/* Byte order mark, then an object or an array. */
+/* Reads an optional byte order mark, then an object or an array. */
 static hd_status hd__trace_add_root(hd__trace_add *a) {
     hd__pull *p = &a->pull;
     hd_window *r = &p->r;
@@ -23848,7 +23855,7 @@ static hd_status hd__trace_add_run(hd__trace_add *a, hd_error *err) {
     if (!a->id || (in.read && !a->held)) return hd__mem_fail(m, err);
     if (in.read) in = hd_in_callback(hd__trace_add_read, a);
     in.size = a->in.size;
-    in.source = 0;               /* pages are given back once they were copied */
+    in.source = 0;               /* the copying releases the pages */
     status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
     if (status) return status;
     status = hd__trace_add_root(a);
@@ -23871,7 +23878,7 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     hd__trace_writer_init(&a.w, &desc, out);
     a.w.interruptible = true;    /* all types are known */
     a.w.copy = false;
-    a.w.options.progress = NULL; /* it counts other things */
+    a.w.options.progress = NULL; /* it would count other units */
     a.options = &desc.options;
     a.in = trace;
     a.count = dumps->heap_count + dumps->scalar_count;
@@ -23889,23 +23896,23 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
 }
 
 /* =============================================================================== >>provider
-   A dump gathers copies of what providers say, then is written whole. What a failing provider said is cut
-   off again: all of it stands at the ends of arrays. */
+   Memory dumps by providers. A dump collects copies of the values that providers add, then is written at once. If a
+   provider fails, its values are removed again: they are at the ends of the arrays. */
 
 struct hd_memory_dump {
     hd_memory_dump_manager *manager;
-    hd_dump *gathered;           /* while a dump is made */
+    hd_dump *gathered;           /* set while a dump is made */
     char id[24];
     hd_detail detail;
     uint64_t time_us;
-    hd__trace_numbers names;     /* of scalars: numbers of the allocator's text and of the name */
+    hd__trace_numbers names;     /* of scalars: the numbers of the allocator's text and of the name */
     hd_memory overhead;
-    hd_error error;              /* of the last add_ call that failed since the provider was asked */
+    hd_error error;              /* of the last failed add_ call of the current provider */
 };
 
 typedef struct hd__provider_row {
     const hd_memory_dump_provider *provider;
-    uint32_t failures;           /* in a row */
+    uint32_t failures;           /* consecutive failures */
 } hd__provider_row;
 
 struct hd_memory_dump_manager {
@@ -23915,12 +23922,12 @@ struct hd_memory_dump_manager {
     hd_chrome_writer *writer;
     hd__provider_row *providers; /* stb_ds array */
     bool profiling, ticking;
-    uint64_t dumps;              /* ids given */
-    uint64_t last_us;            /* the time of the last of these */
+    uint64_t dumps;              /* number of dumps written; gives the next id */
+    uint64_t last_us;            /* time of the last dump */
     uint64_t due_us, periods;
     hd_memory_dump dump;
-    const hd_memory_dump_manager *outer; /* that its caller is inside of */
-    int cancel;                  /* whether its caller could be cancelled */
+    const hd_memory_dump_manager *outer; /* the manager that the caller was already inside of */
+    int cancel;                  /* the caller's cancellation state */
 };
 
 /* The manager that the calling thread is inside of. */
@@ -23938,7 +23945,7 @@ static hd_status hd__provider_enter(hd_memory_dump_manager *m, hd_error *err) {
     return HD_OK;
 }
 
-/* Hands on what was done inside. */
+/* Leaves the manager; returns `status`. */
 static hd_status hd__provider_leave(hd_memory_dump_manager *m, hd_status status) {
     int cancel = m->cancel;
     hd__provider_managing = m->outer;
@@ -24049,7 +24056,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
     return hd__provider_leave(m, HD_OK);
 }
 
-/* The error that the manager remembers is the provider's too. */
+/* Copies the manager's stored error to the provider's `err`. */
 static hd_status hd__provider_told(const hd_memory_dump *d, hd_status status, hd_error *err) {
     if (status && err) *err = d->error;
     return status;
@@ -24148,7 +24155,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
     hd_heap heap;
     hd_recorder_counters stats;
     hd_status status;
-    bool again = false;          /* another kind of heap came with the overhead */
+    bool again = false;          /* a heap of another kind already added the overhead */
     status = rec ? HD_OK : hd__fail(&d->error, HD_INVALID, "recorder is NULL (hd_recorder_create reported why)");
     HD__TRY(hd__provider_told(d, status, err));
     HD__TRY(hd__provider_told(d, hd__trace_recorded(rec, options, name, &profile, &heap, &d->error), err));
@@ -24162,7 +24169,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
 }
 #endif
 
-/* Takes back what a provider added after there were this many. */
+/* Removes everything that a provider added beyond these counts. */
 static hd_status hd__provider_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
     hd__mem *m = &d->manager->mem;
     hd_dump *g = d->gathered;
@@ -24187,7 +24194,7 @@ static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row 
     m->desc.options.warning(m->desc.options.warning_user, &warning);
 }
 
-/* One provider's part, or nothing. */
+/* Asks one provider, and keeps all of its values or none. */
 static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r, hd_error *err) {
     hd_memory_dump *d = &m->dump;
     size_t scalars = hd__arr_len(d->gathered->scalars), heaps = hd__arr_len(d->gathered->heaps);
@@ -24203,7 +24210,7 @@ static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r
     return hd__provider_told(d, hd__provider_cut(d, scalars, heaps), err);
 }
 
-/* What tracing takes. A provider that says so itself is believed. */
+/* Adds the memory overhead of tracing. A provider's own value has priority. */
 static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err) {
     hd_memory_dump *d = &m->dump;
     uint64_t own = m->mem.used + hd_chrome_writer_memory(m->writer);
@@ -24215,7 +24222,7 @@ static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err)
     if (!status)
         status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
                                            d->overhead.resident, NULL);
-    return status == HD_INVALID ? HD_OK : hd__provider_told(d, status, err); /* said already */
+    return status == HD_INVALID ? HD_OK : hd__provider_told(d, status, err); /* already given */
 }
 
 static hd_status hd__provider_write(hd_memory_dump_manager *m, const char *trigger, hd_error *err) {
@@ -24240,7 +24247,7 @@ static hd_status hd__provider_gather(hd_memory_dump_manager *m, hd_error *err) {
     return hd__provider_overhead(m, err);
 }
 
-/* Readers order dumps by time, and the trace viewer wants them in that order. */
+/* Dumps must not go back in time: readers order them by time, and the trace viewer expects that order in the file. */
 static hd_status hd__provider_in_time(const hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     if (time_us >= m->last_us) return HD_OK;
     return hd__fail(err, HD_INVALID, "a dump not before the last, at %u us, expected, one at %u us found",
@@ -24274,7 +24281,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd
     return hd__provider_leave(m, status ? status : hd__provider_dump(m, detail, time_us, NULL, err));
 }
 
-/* Periods that passed without a call are not made up for. */
+/* Missed periods are not made up for. */
 static hd_status hd__provider_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
     hd_detail detail;
@@ -24283,7 +24290,7 @@ static hd_status hd__provider_tick(hd_memory_dump_manager *m, uint64_t time_us, 
     m->ticking = true;
     detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;
     m->due_us += (passed + 1) * period;
-    if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* past the end of the clock */
+    if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* beyond the end of the clock */
     return hd__provider_dump(m, detail, time_us, "periodic_interval", err);
 }
 
@@ -24301,34 +24308,34 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
 
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
-   Reads dumps record by record. A record is a line, looked at where it lies in the window, which grows to the
-   longest line; nothing else grows. Nearly all lines are objects of the plainest spelling, and taken eight
-   digits at a time; every other one, and each that is wrong, goes through parsers that say at which column
-   they expected what. A record's `form` says how it is spelled. What ids mean is left to >>netcf.document. */
+   Reads dumps record by record. A record is a line, parsed in place in the window, which grows to the longest line;
+   nothing else grows. Nearly all lines are objects in the simplest spelling. They are parsed eight digits at a time.
+   Other lines, and malformed ones, go through slower parsers that report the column and the expected text. `form` of
+   a record describes its spelling. >>netcf.document interprets the ids. */
 
-/* Spelling of a line: bits. */
+/* Spelling of a line, as bits. */
 enum {
     HD__NETCF_CR = 1,            /* ends in CR LF */
     HD__NETCF_UPPER = 2,         /* has digits A to F */
     HD__NETCF_LOWER = 4,         /* has digits a to f */
-    HD__NETCF_SPACE = 8,         /* a space at the end */
-    HD__NETCF_ODD = 16,          /* leading zeros, more spaces than needed */
-    HD__NETCF_WRONG = 32         /* lenient: not to be written like this */
+    HD__NETCF_SPACE = 8,         /* space at the end */
+    HD__NETCF_ODD = 16,          /* leading zeros, or unneeded spaces */
+    HD__NETCF_WRONG = 32         /* lenient mode: writing must not repeat it */
 };
 
 struct hd_netcf_reader {
-    hd__mem own, *mem;           /* own: of one that no document is reading with */
+    hd__mem own, *mem;           /* own: used if no document uses the reader */
     hd_window w;
     hd_reporter report;
     hd_lines lines;
     uint64_t *references;        /* arrays */
-    uint8_t *domain;             /* name of the domain that is open */
-    uint8_t **blank;             /* where a document keeps blank lines, an array; NULL: nowhere */
+    uint8_t *domain;             /* name of the open domain */
+    uint8_t **blank;             /* array that collects blank lines for a document; may be NULL */
     bool open, bom;
-    const uint8_t *from, *to;    /* the line at hand, without its end */
+    const uint8_t *from, *to;    /* current line, without its end */
 };
 
-/* Fills in a reader of zeros. */
+/* Initializes a zeroed reader. */
 static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
     r->report = hd__report_begin(options);
@@ -24362,12 +24369,12 @@ HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) {
     return r ? r->report.warning_count : 0;
 }
 
-/* Offset of a place in the window. */
+/* File offset of a position in the window. */
 static uint64_t hd__netcf_offset(const hd_netcf_reader *r, const uint8_t *p) {
     return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
 
-/* Says what is wrong at a place of the line at hand. */
+/* Makes an error at a position in the current line. */
 HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *at, const char *expected) {
     r->lines.at = (const char *)at;
     r->lines.end = (const char *)r->to;
@@ -24375,7 +24382,7 @@ HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *a
     return HD_MALFORMED;
 }
 
-/* Complaints that cost no record: HD_OK when reading goes on. */
+/* Errors that drop no record. HD_OK: reading continues. */
 #define HD__NETCF_REPAIR(r, ...) (hd__netcf_bad((r), __VA_ARGS__), hd__report_error(&(r)->report, NULL))
 
 static hd_status hd__netcf_full(hd_netcf_reader *r) { return hd__mem_fail(r->mem, &r->report.error); }
@@ -24384,7 +24391,7 @@ static hd_status hd__netcf_tick(hd_netcf_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
-/* Goes to the next line; *any is false when there is none. */
+/* Goes to the next line. *any is false at the end. */
 static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
     HD__TRY(hd_lines_next(&r->lines));
     *any = r->lines.start != NULL;
@@ -24394,13 +24401,13 @@ static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
     return HD_OK;
 }
 
-/* Decodes up to eight digits at a time, where a word in memory begins with its lowest byte: the bytes at p up
-   to the first one that is a blank or control character. Returns how many these are, 0 when not all are
-   hexadecimal digits. The next word can be fetched once their number is known, before their value is. */
+/* Decodes up to eight hexadecimal digits at a time, on little-endian hosts. The digits at p end at the first blank or
+   control character. Returns their number, or 0 if another character is among them. The next word can be loaded as
+   soon as the number of digits is known, before their value is. */
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__NETCF_WORDS
 typedef struct hd__netcf_letters {
-    uint64_t lower, upper;       /* not 0: there were digits a to f, A to F */
+    uint64_t lower, upper;       /* not 0: digits a to f, or A to F, were found */
 } hd__netcf_letters;
 
 HD__INLINE unsigned hd__netcf_word(const uint8_t *p, uint64_t *value, hd__netcf_letters *seen) {
@@ -24410,11 +24417,11 @@ HD__INLINE unsigned hd__netcf_word(const uint8_t *p, uint64_t *value, hd__netcf_
     memcpy(&x, p, 8);
     end = (x - '!' * ones) & ~x & 128 * ones;
     if (HD__UNLIKELY(end & 128)) return 0;
-    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: 7 and 8 are frequent */
+    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: both 7 and 8 are frequent */
     rest = 64 - 8 * n;
     x <<= rest;
     v = (x & 15 * ones) + 9 * (x >> 6 & ones);
-    cases = (x & 64 * ones) >> 1; /* of letters, the bit that lower case has */
+    cases = (x & 64 * ones) >> 1; /* for letters: the bit of lower case */
     again = v + '0' * ones + ('a' - '9' - 1) * ((v + 6 * ones) >> 4 & ones);
     if (HD__UNLIKELY(((again ^ (x | cases)) | (v & 240 * ones)) >> rest)) return 0;
     seen->lower |= cases & x;
@@ -24431,7 +24438,7 @@ HD__INLINE uint32_t hd__netcf_form(const hd__netcf_letters *seen) {
 }
 #endif
 
-/* Parses a number at *at, which moves on to the space behind it or to the end of the line. */
+/* Parses a number at *at. *at moves to the space after it, or to the end of the line. */
 HD__INLINE hd_status hd__netcf_number(hd_netcf_reader *r, const uint8_t **at, unsigned base, const char *what,
                                       uint64_t *value, uint32_t *form) {
     const uint8_t *p = *at, *end = r->to;
@@ -24445,7 +24452,7 @@ HD__INLINE hd_status hd__netcf_number(hd_netcf_reader *r, const uint8_t **at, un
             *value = v;
             *at = p + n;
             return HD_OK;
-        }                        /* none, more than eight, or something behind them */
+        }                        /* none, more than eight, or unexpected characters after them */
     }
 #endif
     if (!hd__text_number(&p, end, base, &v)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
@@ -24457,7 +24464,7 @@ HD__INLINE hd_status hd__netcf_number(hd_netcf_reader *r, const uint8_t **at, un
     return HD_OK;
 }
 
-/* Passes over the spaces before a field. */
+/* Skips the spaces before a field. */
 HD__INLINE void hd__netcf_spaces(const hd_netcf_reader *r, const uint8_t **at, uint32_t *form) {
     const uint8_t *p = *at;
     if (HD__LIKELY(p < r->to && *p == ' ')) p++;
@@ -24468,7 +24475,7 @@ HD__INLINE void hd__netcf_spaces(const hd_netcf_reader *r, const uint8_t **at, u
     *at = p;
 }
 
-/* Parses the number in the next field. */
+/* Parses a number in the next field. */
 HD__INLINE hd_status hd__netcf_field(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
                                      uint32_t *form) {
     hd__netcf_spaces(r, at, form);
@@ -24496,14 +24503,14 @@ static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uin
     return HD_OK;
 }
 
-/* Parses "NAME TIME" up to the end of the line; lenient, spaces may follow. */
+/* Parses "NAME TIME" up to the end of the line. In lenient mode, spaces may follow. */
 static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     const uint8_t *space, *end = r->to;
     while (r->to > at && r->to[-1] == ' ') r->to--;
     if (r->to < end) record->form |= HD__NETCF_WRONG;
     space = r->to;
     while (space > at && space[-1] != ' ') space--;
-    if (space == at) {           /* one word, or none: which is missing? */
+    if (space == at) {           /* at most one word: find out which is missing */
         HD__TRY(hd__netcf_name(r, at, r->to, "the name of an application", &record->name));
         return hd__netcf_bad(r, r->to, "a time stamp");
     }
@@ -24524,7 +24531,7 @@ static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, h
         HD__TRY(hd__netcf_number(r, &at, 10, "a size, a decimal number,", &record->size, &form));
     else HD__TRY(hd__netcf_number(r, &at, 16, "a size, a hexadecimal number,", &record->size, &form));
     for (hd__netcf_spaces(r, &at, &form); at < r->to; hd__netcf_spaces(r, &at, &form)) {
-        if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
+        if (HD__UNLIKELY(n + 4 > room)) { /* hd__netcf_plain_object needs three more */
             hd__arr_resize(r->references, n);
             if (!hd__arr_room(r->mem, r->references, 4)) return hd__netcf_full(r);
             room = stbds_arrcap(r->references);
@@ -24554,7 +24561,7 @@ static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_
     return HD_OK;
 }
 
-/* Checks that a record may stand here: 'a' opens a domain, 'c' closes it, all else is inside. */
+/* Checks the position of a record: 'a' opens a domain, 'c' closes it, and all others must be inside. */
 static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
     if (record->kind == 'a') {
         if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
@@ -24607,8 +24614,8 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
 }
 
 #if defined(HD__NETCF_WORDS)
-/* Parses a number at p of at most 16 digits, without leading zeros, and what ends it: its length, 0 when it is
-   anything else. Looks at 16 bytes. */
+/* Parses a number of at most 16 digits without leading zeros, and checks the character after it. Returns its length,
+   or 0 for anything else. Reads 16 bytes. */
 HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__netcf_letters *seen) {
     uint64_t low;
     unsigned n = hd__netcf_word(p, value, seen), more;
@@ -24619,8 +24626,8 @@ HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd
     return n + more;
 }
 
-/* Takes the record at hand when it is what nearly all are: an object, spelled without anything that is not
-   needed, and far enough from the end of the window. All else is left to others, as if not looked at. */
+/* Reads the current record if it is an object in the simplest spelling, far enough from the end of the window. Nearly
+   all records are. Otherwise it changes nothing, and the slower parsers take over. */
 HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
     const uint8_t *from = r->w.at, *p, *newline;
     uint64_t *number = r->references;
@@ -24667,14 +24674,14 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
 }
 #endif
 
-/* Tells whether there is nothing on the line at hand. */
+/* True if the current line is blank. */
 static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
     const uint8_t *p = r->from;
     while (p < r->to && hd__json_is_space(*p)) p++;
     return p == r->to;
 }
 
-/* Keeps a line with its LF. */
+/* Keeps a line, including its LF. */
 static hd_status hd__netcf_keep_line(hd_netcf_reader *r) {
     if (!r->blank || (hd__bytes_add(r->mem, r->blank, r->from, (size_t)(r->to - r->from) + r->lines.crlf) &&
                       hd__bytes_add(r->mem, r->blank, "\n", 1)))
@@ -24682,7 +24689,7 @@ static hd_status hd__netcf_keep_line(hd_netcf_reader *r) {
     return hd__netcf_full(r);
 }
 
-/* Parses the next line; *any is false when there is no record on it. */
+/* Parses the next line. *any is false if it is blank. */
 static hd_status hd__netcf_step(hd_netcf_reader *r, hd_netcf_record *record, bool *any) {
     HD__TRY(hd__netcf_line(r, any));
     if (*any && hd__netcf_is_blank(r)) {
@@ -24711,58 +24718,58 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
 }
 
 /* ========================================================================= >>netcf.document
-   Keeps a dump: records in graphs, one for each domain, two bits a record for the order of their four kinds,
-   and as text the lines that would be written otherwise than they were read, blank ones among them. An object
-   that is described twice is found when its domain's graph is sealed; lenient reading, which goes on then,
-   looks for each object once their ids do not ascend. Memory is the graphs' but for that. */
+   Keeps a dump. Each domain has a graph of its records. Two bits per record store the order of the four kinds. Blank
+   lines, and lines that would be written differently from the input, are kept as text. Duplicate objects are found
+   when the domain's graph is sealed. Lenient reading continues after a duplicate, so it looks up each object by id
+   once ids are out of order. Other memory is that of the graphs. */
 
 enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
 
-/* Lines as they were read: blank ones in front of a record, or one that is written instead of it. */
+/* Lines kept as text: blank lines before a record, or a line that replaces the record. */
 typedef struct hd__netcf_kept {
-    uint64_t place;              /* twice the record's number; one more: instead of it */
-    uint64_t end;                /* of their bytes in hd_netcf.text */
+    uint64_t place;              /* twice the record's number, plus 1 if it replaces the record */
+    uint64_t end;                /* end of their bytes in hd_netcf.text */
 } hd__netcf_kept;
 
 typedef struct hd__netcf_section {
     hd_netcf_domain_info domain;
     hd_graph *graph;
     uint64_t record, line, offset; /* of its first record */
-    uint32_t style, known;       /* HD__NETCF_CR and so on: how lines that are not kept are spelled */
-    bool ended;                  /* its end record was there */
+    uint32_t style, known;       /* HD__NETCF_ bits: spelling of lines that are not kept as text */
+    bool ended;                  /* its end record was found */
 } hd__netcf_section;
 
 struct hd_netcf {
     hd__mem mem;
     hd__arena arena;             /* names of domains */
-    hd__netcf_section *sections; /* arrays, as are those that follow */
-    uint8_t *kinds;              /* of records, four a byte */
-    uint32_t *types;             /* by type record: class */
-    hd__netcf_kept *kept;        /* by place */
-    uint8_t *text;               /* of lines kept, each with an LF */
-    hd_graph *merged;            /* of several domains */
+    hd__netcf_section *sections; /* stb_ds arrays, like the following */
+    uint8_t *kinds;              /* kinds of records, four per byte */
+    uint32_t *types;             /* class by type record */
+    hd__netcf_kept *kept;        /* sorted by `place` */
+    uint8_t *text;               /* kept lines, each with an LF */
+    hd_graph *merged;            /* graph of all domains if there are several */
     uint64_t records, warnings;
     bool decimal, bom, unterminated;
 };
 
-#define HD__NETCF_SAMPLE 65536u  /* objects of a domain, from which is told how many there will be */
-#define HD__NETCF_CACHE 2048u    /* entries: more than most programs have types */
+#define HD__NETCF_SAMPLE 65536u  /* objects of a domain read before its final number is estimated */
+#define HD__NETCF_CACHE 2048u    /* entries: more than the types of most programs */
 
 typedef struct hd__netcf_in {
     hd_netcf *doc;
     hd_netcf_reader r;
-    hd__netcf_section *s;        /* the last one; its graph */
+    hd__netcf_section *s;        /* current section, and its graph */
     hd_graph *g;
-    hd__set types;               /* its classes by id */
-    hd__set seen;                /* its objects by id, once lenient reading finds ids out of order */
-    bool ordered;                /* ids of objects ascended so far */
+    hd__set types;               /* classes by id */
+    hd__set seen;                /* objects by id, in lenient mode once ids are out of order */
+    bool ordered;                /* object ids increased so far */
     uint64_t seed, last;
-    uint64_t kept;               /* of doc->text: bytes that are kept for a place */
-    uint64_t bytes;              /* of all domains: what they are merged into can hold them */
+    uint64_t kept;               /* bytes of doc->text that already have a place */
+    uint64_t bytes;              /* bytes of all domains, so that their merged graph cannot overflow */
     struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
-/* Makes a class that no record named so far. */
+/* Creates a class for a type id without a type record. */
 static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
     char text[32];
     hd_class desc = { id, hd__text_make(text, sizeof text, "<type %x>", id), x->s->domain.name, false };
@@ -24770,7 +24777,7 @@ static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash,
     return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Finds the class of a type id, or makes it. */
+/* Finds the class of a type id, or creates it. */
 static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
     uint32_t line = (uint32_t)(id % HD__NETCF_CACHE);
     if (HD__UNLIKELY(x->cache[line].graph != x->g || x->cache[line].id != id)) {
@@ -24811,7 +24818,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     return HD_OK;
 }
 
-/* Makes an error about the id of the record at hand, one that only the document can see. */
+/* Makes an error about the id of the current record, for checks that need the document. */
 static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
     const uint8_t *id = x->r.from + 2;
     while (id < x->r.to && *id == ' ') id++;
@@ -24830,7 +24837,7 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     return hd__arr_push(&x->doc->mem, x->doc->types, n) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Makes sure, when reading leniently, that no object has this id yet. */
+/* Lenient mode: checks that no object has this id yet. */
 static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
     uint64_t hash = hd__hash_u64(x->seed, id);
     size_t probe = 0;
@@ -24849,9 +24856,9 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
     return hd__set_add(&x->doc->mem, &x->seen, hash, x->g->described) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Reserves room for what the rest of an input of known length will hold, going by the domain so far, so that no
-   column grows by being copied. It is no error when there is no such room; half of the memory left is not asked
-   for. */
+/* Estimates the rest of an input of known length from the domain so far, and reserves memory for it. This avoids
+   copying columns while they grow. It never reserves more than half of the memory left. A failure to reserve is no
+   error. */
 static void hd__netcf_expect(hd__netcf_in *x, uint64_t offset) {
     uint64_t size = x->r.w.in.size;
     double times = size > offset ? 1.0625 * (double)(size - offset) / (double)(offset - x->s->offset) : 0;
@@ -24889,7 +24896,7 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     return hd_graph_add_root(x->g, record->id, &root, &x->r.report.error);
 }
 
-/* Keeps for a place what has come to the text since the last one, if anything has. */
+/* Assigns the text added since the last call, if any, to a place. */
 HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     hd__netcf_kept kept = { place, hd__arr_len(x->doc->text) };
     if (HD__LIKELY(kept.end == x->kept)) return HD_OK;
@@ -24897,7 +24904,7 @@ HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     return hd__arr_push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Tells whether a line would be written otherwise than it was read; the first of its kind sets the style. */
+/* True if a line would be written differently from the input. The first line of each kind sets the style. */
 static bool hd__netcf_is_odd(hd__netcf_section *s, const hd_netcf_record *record) {
     uint32_t style = record->form & (HD__NETCF_CR | HD__NETCF_UPPER | HD__NETCF_SPACE), known = HD__NETCF_CR;
     if (record->form & (HD__NETCF_UPPER | HD__NETCF_LOWER)) known |= HD__NETCF_UPPER;
@@ -24910,7 +24917,7 @@ static bool hd__netcf_is_odd(hd__netcf_section *s, const hd_netcf_record *record
            (record->form & (HD__NETCF_UPPER | HD__NETCF_LOWER)) == (HD__NETCF_UPPER | HD__NETCF_LOWER);
 }
 
-/* Notes the place of a record among the others. */
+/* Stores the kind of a record. */
 static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_netcf *doc = x->doc;
     unsigned kind = record->kind == 't'   ? HD__NETCF_T
@@ -24930,8 +24937,7 @@ static unsigned hd__netcf_kind(const hd_netcf *doc, uint64_t record) {
     return doc->kinds[record / 4] >> (record % 4 * 2) & 3;
 }
 
-/* Finds the line that describes an object of the last domain: strict reading took a record a line, and the
-   blank ones are known. */
+/* Finds the line of an object of the last domain. In strict mode each record is a line, and blank lines are known. */
 static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64_t *column) {
     const hd_netcf *doc = x->doc;
     const uint8_t *text = doc->text;
@@ -24962,7 +24968,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x) {
     return status;
 }
 
-/* Takes a record; what is wrong with it is the reader's error. */
+/* Takes one record. Errors go to the reader. */
 static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) {
     switch (record->kind) {
     case 'a': HD__TRY(hd__netcf_begin(x, record)); break;
@@ -24999,7 +25005,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Makes one graph of all domains when there are several. */
+/* Merges all domains into one graph if there are several. */
 static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
     hd_options within;
     size_t n = hd__arr_len(doc->sections);
@@ -25065,14 +25071,14 @@ HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *doc, size_t in
 }
 
 /* ============================================================================ >>netcf.write
-   Writes a document with its domains' own spelling and, in their places, the lines that it kept; any other
-   graph as one domain in the plainest spelling. Output stops at its first failure; nothing grows. */
+   Writes a document in the spelling of its domains, with the kept lines in their places. Other graphs become one
+   domain in the simplest spelling. Output stops at its first failure; nothing grows. */
 
 typedef struct hd__netcf_out {
     hd_sink sink;
-    const char *digits;          /* "0123456789abcdef", or with capitals */
+    const char *digits;          /* "0123456789abcdef", or with upper-case letters */
     bool cr, space, decimal;
-    bool own_ids, own_types;     /* numbers from 1 instead of the graph's ids, which are not unique */
+    bool own_ids, own_types;     /* numbers from 1 replace ids of the graph that are not unique */
 } hd__netcf_out;
 
 static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
@@ -25115,7 +25121,7 @@ static void hd__netcf_type_id(hd__netcf_out *o, const hd_graph *g, uint32_t clas
     hd__netcf_put_number(o, o->own_types ? class_index : g->classes[class_index].id);
 }
 
-/* Writes a space and a name, of at least a byte; `last`: an LF comes behind it, which would take a CR. */
+/* Writes a space and a name of at least one byte. `last`: an LF follows, so a final CR is replaced. */
 static void hd__netcf_put_name(hd__netcf_out *o, hd_str name, bool last) {
     hd__netcf_letter(o, " ");
     if (!name.len) hd__netcf_letter(o, "?");
@@ -25163,20 +25169,19 @@ static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain_info *d
     hd__netcf_line_end(o);
 }
 
-/* Writes the lines kept for a record, of which *next is the first to look at. True: it is not written itself.
-   */
+/* Writes the kept lines of a record; *next is the first candidate. True: they replace the record. */
 static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t record, size_t *next) {
     bool instead = false;
     for (; *next < hd__arr_len(doc->kept) && doc->kept[*next].place / 2 == record; ++*next) {
         uint64_t from = *next ? doc->kept[*next - 1].end : 0;
         instead = doc->kept[*next].place % 2;
         hd_sink_put(&o->sink, (const char *)doc->text + from, (size_t)(doc->kept[*next].end - from - 1));
-        hd__netcf_letter(o, "\n"); /* the last of a file may be taken back */
+        hd__netcf_letter(o, "\n"); /* the caller may remove the last LF of the file */
     }
     return instead;
 }
 
-/* Writes the records of a domain, up to number `end`; `next`: of types, and of lines kept. */
+/* Writes the records of a domain, up to number `end`. `next`: next type record, next kept line. */
 static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, const hd__netcf_section *s,
                                        uint64_t end, size_t next[2], const hd_options *options, hd_error *err) {
     hd__holding rows = hd__holding_own(s->graph);
@@ -25220,11 +25225,11 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
         HD__TRY(hd__netcf_put_section(&o, doc, s, k + 1 < n ? s[1].record : doc->records, next, options, err));
     }
     hd__netcf_put_kept(&o, doc, doc->records, &next[1]);
-    if (doc->unterminated && o.sink.fill) o.sink.fill--; /* the LF of the last line */
+    if (doc->unterminated && o.sink.fill) o.sink.fill--; /* LF of the last line */
     return hd_sink_end(&o.sink, "the dump", err);
 }
 
-/* Tells whether two classes have one id. True also when there is no memory to find out. */
+/* True if two classes have the same id, or if memory is too short to check. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     uint32_t n = (uint32_t)hd__arr_len(g->classes);
     hd__sort_keyed *keys = (hd__sort_keyed *)hd__mem_calloc(&m, n, 2 * sizeof *keys);
@@ -25268,7 +25273,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     return status ? status : hd_sink_end(&o.sink, "the dump", err);
 }
 
-/* The row of the registry. --------------------------------------------------------------------- */
+/* Row of the registry. --------------------------------------------------------------------------- */
 
 /* Looks for an application domain record: "a ", a number, a space; past a byte order mark and white space. */
 static int hd__netcf_detect(const uint8_t *p, size_t size) {
@@ -25299,11 +25304,11 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
 
 #ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
-   Reads snapshots record by record. Parsers take what they are for from a span of bytes and return the place
-   behind it, or NULL, the span saying why; given NULL they do nothing, so that they follow each other
-   unchecked. What the window cuts off is parsed again with twice as much in view: it grows to the longest
-   class or string, never to what is only announced. Numbers that take more bytes than they need are noted by
-   >>dart.document. */
+   Reads snapshots record by record. A parser reads its value from a span of bytes and returns the position after it.
+   On failure it returns NULL, and the span has the reason. A parser given NULL does nothing, so calls can be chained
+   unchecked. If the window ends inside a record, the record is parsed again with twice the bytes. So the window grows
+   to the longest class or string, never to an announced count. >>dart.document keeps track of numbers in more bytes
+   than needed. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__DART_WORDS
@@ -25311,11 +25316,11 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
 
 typedef struct hd__dart_span {
     const uint8_t *end;
-    const uint8_t *bad;          /* what stopped a parser: where it is, */
-    const char *why;             /* what to say of it, */
-    uint64_t want, left;         /* and the numbers of which that tells */
+    const uint8_t *bad;          /* where a parser stopped */
+    const char *why;             /* message */
+    uint64_t want, left;         /* numbers for the message */
     bool cut;                    /* more bytes may help */
-    bool odd;                    /* a number has more bytes than it needs */
+    bool odd;                    /* a number has more bytes than needed */
 } hd__dart_span;
 
 static const uint8_t *hd__dart_stop(hd__dart_span *s, const uint8_t *at, uint64_t want, const char *why) {
@@ -25343,15 +25348,14 @@ HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uin
     return p;
 }
 
-/* Parses a number that more often than not has one byte. */
+/* Parses a number, optimized for one byte. */
 HD__INLINE const uint8_t *hd__dart_uleb(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
     if (HD__UNLIKELY(!p || p == s->end || *p >= 128)) return hd__dart_uleb_any(s, p, value);
     *value = *p;
     return p + 1;
 }
 
-/* Parses a number that often has up to five bytes, as hash codes do: no branch depends on its size. p: not
-   NULL. */
+/* Parses a number of often up to five bytes, such as hash codes: no branch depends on its size. p is not NULL. */
 HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(s->end - p >= 8)) {
@@ -25371,7 +25375,7 @@ HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p
     return hd__dart_uleb_any(s, p, value);
 }
 
-/* Takes `count` units of bytes at p, as the number at `at` said. */
+/* Takes `count` units at p; the number at `at` gave the count. */
 static const uint8_t *hd__dart_bytes(hd__dart_span *s, const uint8_t *at, const uint8_t *p, uint64_t count,
                                      unsigned unit, hd_str *bytes) {
     if (!p) return NULL;
@@ -25448,7 +25452,7 @@ static const uint8_t *hd__dart_take_class(hd__dart_span *s, const uint8_t *p, hd
     return p;
 }
 
-/* A span over an array of bytes that were checked when they were read. */
+/* A span over an array that was checked when it was read. */
 static hd__dart_span hd__dart_all(const uint8_t *array) {
     hd__dart_span s = HD_ZERO;
     s.end = array ? array + hd__arr_len(array) : NULL;
@@ -25504,42 +25508,43 @@ HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t
     return total;
 }
 
-/* The reader. ---------------------------------------------------------------------------------- */
+/* Reader. ---------------------------------------------------------------------------------------- */
 
 enum {
     HD__DART_HEADER,
     HD__DART_CLASSES,
     HD__DART_COUNTS,
     HD__DART_OBJECTS,
-    HD__DART_REFERENCES,         /* of the object at hand, those that are left */
+    HD__DART_REFERENCES,         /* the rest of the current object's references */
     HD__DART_EXTERNAL_COUNT,
     HD__DART_EXTERNALS,
     HD__DART_IDENTITIES,
     HD__DART_END
 };
 
-#define HD__DART_BLOCK 1024u     /* references in a record */
+#define HD__DART_BLOCK 1024u     /* maximum number of references per record */
 
 struct hd_dart_reader {
-    hd__mem own, *mem;           /* own: of one that no document is reading with */
-    hd__arena arena;             /* the header's name */
+    hd__mem own, *mem;           /* own: used if no document uses the reader */
+    hd__arena arena;             /* holds the name in the header */
     hd_window w;
-    hd__dart_span s;             /* ends where the window does */
+    hd__dart_span s;             /* ends at the end of the window */
     hd_reporter report;
-    const uint8_t *from;         /* what was read last */
-    const uint8_t *body;         /* an object's data */
-    const uint8_t *mark;         /* the last number of a header, of counts, of what stands before references */
-    bool cut, crowded;           /* cut: lenient, not all is there; crowded: said so */
+    const uint8_t *from;         /* start of the last record read */
+    const uint8_t *body;         /* current object's data */
+    const uint8_t *mark;         /* last number of the header, of counts, or before references */
+    bool cut, crowded;           /* cut: lenient mode, input is incomplete; crowded: a warning reported too many
+                                    references */
     uint32_t stage;
-    uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
-    uint64_t left;               /* references */
-    uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
-    uint64_t references;         /* so far */
+    uint64_t done, number;       /* records done in this stage; number of the current one (from 1) for messages */
+    uint64_t left;               /* references of the current object still to read */
+    uint64_t bulk;               /* bulk reading resumes once `left` is at most this: an error is before that */
+    uint64_t references;         /* read so far */
     hd_dart_header_info header;
     uint32_t block[HD__DART_BLOCK];
 };
 
-/* Fills in a reader of zeros. */
+/* Initializes a zeroed reader. */
 static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
     r->report = hd__report_begin(options);
@@ -25577,13 +25582,12 @@ HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) {
     return r ? r->report.warning_count : 0;
 }
 
-/* Offset of a place in the window. */
+/* File offset of a position in the window. */
 static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
     return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
 
-/* Shows more than twice what is in view, and as much as a window takes: of a small input the end is known
-   then. */
+/* More than doubles the bytes in view, to at least a full window. This finds the end of a small input. */
 static hd_status hd__dart_fill(hd_dart_reader *r) {
     uint64_t want = 2 * (uint64_t)(r->w.end - r->w.at) + 1;
     HD__TRY(hd_window_fill(&r->w, want > HD__WINDOW_BUFFER ? want : HD__WINDOW_BUFFER, &r->report.error));
@@ -25591,7 +25595,7 @@ static hd_status hd__dart_fill(hd_dart_reader *r) {
     return HD_OK;
 }
 
-/* Begins what is wrong at a place of the window: what is at hand. */
+/* Starts an error message with the current record. */
 HD__NOINLINE static void hd__dart_found(hd_dart_reader *r, hd_status status, const uint8_t *at) {
     static const char *const at_hand[] = { "header", "class", "counts", "object", "object",
                                            "external properties", "external property",
@@ -25602,18 +25606,18 @@ HD__NOINLINE static void hd__dart_found(hd_dart_reader *r, hd_status status, con
 #define hd__dart_bad(r, status, at, ...) \
     (hd__dart_found((r), (status), (at)), hd__error_append(&(r)->report.error, __VA_ARGS__), hd__error_status(status))
 
-/* Says what stopped a parser. */
+/* Makes an error from a parser's stop. */
 static hd_status hd__dart_stopped(hd_dart_reader *r) {
     return hd__dart_bad(r, HD_MALFORMED, r->s.bad, r->s.why, r->s.want, r->s.left);
 }
 
-/* Complaints that cost one number: HD_OK when reading goes on. */
+/* Errors about one number. HD_OK: reading continues with a replacement. */
 #define HD__DART_REPAIR(r, ...) \
     (hd__dart_bad((r), HD_MALFORMED, __VA_ARGS__), hd__report_error(&(r)->report, NULL))
 
 typedef const uint8_t *(*hd__dart_parse)(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record);
 
-/* Runs a parser over what is next, with as much of the input as it needs. */
+/* Runs a parser on the next bytes. The window grows as needed. */
 HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_dart_record *record) {
     for (;;) {
         const uint8_t *p;
@@ -25633,7 +25637,8 @@ HD__NOINLINE static hd_status hd__dart_tick(hd_dart_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
-/* Parses what is neither an object nor a hash code. `mark` becomes the last of the numbers that stand alone. */
+/* Parses the records of the other stages (not objects, references or hash codes). `mark` is set to the last single
+   number. */
 static const uint8_t *hd__dart_parse_stage(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
     hd_dart_header_info *h = &r->header;
     hd__dart_span *s = &r->s;
@@ -25660,7 +25665,7 @@ static const uint8_t *hd__dart_parse_stage(hd_dart_reader *r, const uint8_t *p, 
     }
 }
 
-/* Parses what stands before an object's references; `mark` is their number. */
+/* Parses the part of an object before its references. `mark` is set to their number. */
 HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
     if (!(p = hd__dart_uleb_mixed(&r->s, p, &o->class_id)) || !(p = hd__dart_uleb_mixed(&r->s, p, &o->size)))
         return NULL;
@@ -25675,8 +25680,7 @@ HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8
     return hd__dart_uleb_mixed(&r->s, p, &record->identity);
 }
 
-/* Compares a count, the number at `mark`, with the bytes there are where that is known: at least `least`
-   each. */
+/* Checks a count (the number at `mark`) against the bytes left, if known. Each item has at least `least` bytes. */
 static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t count, uint64_t least) {
     uint64_t left = hd_window_left(&r->w);
     if (hd__in_total(&r->w.in) == HD_UNKNOWN || r->report.options.lenient || count <= left / least) return HD_OK;
@@ -25698,7 +25702,7 @@ static hd_status hd__dart_read_header(hd_dart_reader *r) {
     return status ? status : hd__dart_count(r, "classes", h->class_count, 6);
 }
 
-/* Reads an object without its references, which come next. */
+/* Reads an object up to its references. */
 HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     uint64_t count;
     HD__TRY(hd__dart_unit(r, hd__dart_parse_object, o));
@@ -25723,7 +25727,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     return HD_OK;
 }
 
-/* Takes references one after the other, with all checks: as many as hd__dart_references. */
+/* Reads references one by one, with all checks; same result as hd__dart_references. */
 HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
     for (; i < n; i++) {
@@ -25737,13 +25741,13 @@ HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *
 }
 
 #if defined(HD__DART_WORDS)
-/* Decodes a number of up to four bytes at p, where four can be read: how many it takes, 0 when it has more.
-   *spare is negative when its last byte is zero. */
+/* Decodes a number of up to four bytes; four bytes at p must be readable. Returns its length, or 0 if it is longer.
+   *spare is negative if its last byte is zero. */
 HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
     uint32_t x, stop, low;
     memcpy(&x, p, 4);
     stop = ~x & 0x80808080u;
-    low = stop & (0u - stop);    /* the highest bit of the last byte */
+    low = stop & (0u - stop);    /* top bit of the last byte */
     x &= low - 1;
     *spare = (int64_t)x - (int64_t)(low >> 7);
     *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
@@ -25751,8 +25755,8 @@ HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_
 }
 #endif
 
-/* Takes up to n references of the object at hand, as ids: how many, as far as the window goes and nothing is
-   wrong. Four bytes at a time, checked in bulk. */
+/* Reads up to n references of the current object as ids, and returns their number. Stops at the end of the window or
+   before an error. Reads four bytes at a time and checks in bulk. */
 HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
     r->s.why = NULL;
@@ -25760,7 +25764,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(r->w.end - r->w.at >= 4 && r->left <= r->bulk)) {
         const uint8_t *p = r->w.at;
-        size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
+        size_t safe = (size_t)(r->w.end - p) / 4; /* numbers that can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
         int64_t odd = 0;
         if (safe > n) safe = n;
@@ -25770,7 +25774,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             unsigned size = hd__dart_uleb_word(p, &id, &spare);
             if (HD__UNLIKELY(!size)) break;
             wrong |= count - id;
-            odd |= spare;        /* 0 looks odd, and costs a second look */
+            odd |= spare;        /* 0 looks odd too: that costs a second look */
             ids[i] = id;
             p += size;
         }
@@ -25788,7 +25792,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     return i;
 }
 
-/* Takes the next references of the object at hand, at least one of up to n. They stand from `from` on. */
+/* Reads at least one and up to n references of the current object. They begin at `from`. */
 HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, size_t *count) {
     const uint8_t *next;
     uint64_t id = 0;
@@ -25796,7 +25800,7 @@ HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, s
         r->from = r->w.at;
         *count = hd__dart_references(r, ids, n);
         if (HD__LIKELY(*count)) return HD_OK;
-        if (!r->s.why) break;    /* no number is wrong, but what it refers to */
+        if (!r->s.why) break;    /* the number is valid, but its object does not exist */
         if (r->w.ended || !r->s.cut) return hd__dart_stopped(r);
         HD__TRY(hd__dart_fill(r));
     }
@@ -25817,7 +25821,7 @@ static hd_status hd__dart_object(hd_dart_reader *r, hd_dart_record *record) {
     HD__TRY(hd__dart_head(r, record));
     record->kind = 'o';
     record->references = r->block;
-    /* those that the window has: moving it would take the strings away */
+    /* only those in the window: moving it would invalidate the strings */
     record->count = hd__dart_references(r, r->block, hd__dart_block(r));
     r->done++;
     if (r->left) r->stage = HD__DART_REFERENCES;
@@ -25833,7 +25837,7 @@ static hd_status hd__dart_next_external(hd_dart_reader *r, hd_dart_record *recor
     return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
 }
 
-/* Finds what follows the external properties, or the hash codes. */
+/* Finds out what follows the external properties or the hash codes. */
 static hd_status hd__dart_tail(hd_dart_reader *r) {
     bool any;
     if (r->w.at == r->w.end) HD__TRY(hd__dart_fill(r));
@@ -25847,7 +25851,7 @@ static hd_status hd__dart_tail(hd_dart_reader *r) {
     return any ? hd__dart_bad(r, HD_MALFORMED, r->w.at, "the end of the input expected, found more") : HD_OK;
 }
 
-/* Goes to the next stage once this one has had `count`: true, and then there is no record yet. */
+/* True if the stage has had `count` records: moves on to the next stage, without a record yet. */
 static bool hd__dart_over(hd_dart_reader *r, uint64_t count, uint32_t stage) {
     if (r->done < count) {
         r->number = r->done + 1;
@@ -25911,7 +25915,7 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
         record->offset = hd_window_offset(&r->w);
         if (HD__LIKELY(!hd__dart_step(r, record))) continue;
         HD__TRY(hd__report_error(&r->report, err));
-        record->kind = 0;        /* lenient, what cannot be repaired is the end */
+        record->kind = 0;        /* lenient mode: an error that cannot be repaired ends the input */
         r->stage = HD__DART_END;
         r->cut = true;
     }
@@ -25919,24 +25923,24 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
 }
 
 /* ========================================================================== >>dart.document
-   Keeps a snapshot: objects and references in a graph, whose columns are filled where they lie, and all that
-   no column has as the bytes it was, decoded when asked for: header, classes, objects' data, external
-   properties. Numbers outside of these that take more bytes than they need have their offset noted. What is
-   weak is found in the end, by the names of the VM's classes. */
+   Keeps a snapshot. Objects and references fill the columns of a graph directly. Everything else is kept as bytes and
+   decoded on demand: header, classes, data of objects, external properties. For numbers outside these bytes, the
+   offsets of those in more bytes than needed are kept. Weak references are found at the end, by names of the VM's
+   classes. */
 
-#define HD__DART_STEP 16u        /* objects from one known place in the data to the next */
+#define HD__DART_STEP 16u        /* objects between two known positions in `data` */
 
 struct hd_dart {
-    hd__mem mem;                 /* of this struct; all else is the graph's */
+    hd__mem mem;                 /* of this struct; the rest uses the graph's */
     hd_graph *graph;
     hd_dart_header_info header;
     /* Bytes as in the file: the header up to the number of classes, classes, data, external properties. */
     uint8_t *head, *classes, *data, *back;
-    uint64_t *class_at, *data_at, *external_at; /* where each begins, of data every HD__DART_STEPth */
-    hd__graph_big_object *external; /* external sizes by object */
+    uint64_t *class_at, *data_at, *external_at; /* start of each record; in `data` of every HD__DART_STEPth */
+    hd__graph_big_object *external; /* external sizes, by object */
     hd__ids identity;
-    uint64_t *odd;               /* offsets of numbers and, in the low four bits, their sizes */
-    uint32_t no_class;           /* class_index of what has class id 0; HD_NONE: nothing has */
+    uint64_t *odd;               /* numbers in more bytes than needed: offset << 4 | size */
+    uint32_t no_class;           /* class_index for class id 0; HD_NONE: unused */
 };
 
 typedef struct hd__dart_in {
@@ -25946,8 +25950,8 @@ typedef struct hd__dart_in {
     hd_dart_reader r;
     uint64_t most, bytes;        /* bytes: of all objects */
     hd_graph_columns columns;
-    uint32_t objects, references; /* read whole */
-    uint32_t target;             /* the same as `references`, and those read of the object at hand */
+    uint32_t objects, references; /* read completely */
+    uint32_t target;             /* `references`, plus those read of the current object */
 } hd__dart_in;
 
 static hd_status hd__dart_full(hd__dart_in *x) { return hd__mem_fail(x->mem, &x->r.report.error); }
@@ -25960,7 +25964,7 @@ HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status stat
     return status == HD_LIMIT && !x->mem->over ? hd__dart_most(x, what) : hd__dart_full(x);
 }
 
-/* Keeps an object's data: few bytes, which are copied as sixteen where there are as many. */
+/* Keeps the data of an object. Most are short: they are copied as 16 bytes if possible. */
 HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n) {
     uint8_t *data = x->doc->data;
     size_t length = hd__arr_len(data);
@@ -25971,7 +25975,7 @@ HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n
     return true;
 }
 
-/* Notes the numbers from p on, `n` of them, that have more bytes than they need. */
+/* Stores the positions of oversized numbers among the `n` numbers from p on. */
 HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, uint64_t n) {
     for (; n; n--) {
         const uint8_t *at = p;
@@ -26003,14 +26007,14 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     return status ? hd__dart_graph_full(x, status, "fields") : HD_OK;
 }
 
-/* Objects of class id 0 have a class behind all others. */
+/* Creates the class for objects with class id 0, after all others. */
 HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
     const hd_class c = { 0, hd_cstr("<no class>"), hd_cstr(""), false };
     hd_status status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL);
     return status ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
-/* Adds what was read whole to the graph. */
+/* Adds all complete objects to the graph. */
 static hd_status hd__dart_commit(hd__dart_in *x) {
     hd_graph_columns *c = &x->columns;
     if (hd_graph_commit(x->g, x->objects - c->objects, x->references - c->references, NULL))
@@ -26020,14 +26024,14 @@ static hd_status hd__dart_commit(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* Reserves room for more objects and for references, those not added yet included. */
+/* Reserves memory for more objects and references, including those not committed yet. */
 static hd_status hd__dart_reserve(hd__dart_in *x, uint64_t objects, uint64_t references) {
     HD__TRY(hd__dart_commit(x));
     if (!hd_graph_reserve(x->g, (uint32_t)objects, (uint32_t)references, &x->columns, NULL)) return HD_OK;
     return hd__dart_full(x);
 }
 
-/* Reserves room for more objects: all that are announced, as far as the bytes known of can hold them. */
+/* Reserves memory for the announced objects, but no more than the known bytes can hold. */
 HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     uint64_t here = hd_window_left(&x->r.w) / 4 + 1, extra = x->r.header.object_count - x->objects;
     if (here < x->objects) here = x->objects;
@@ -26037,8 +26041,8 @@ HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     return hd__dart_reserve(x, extra, 0);
 }
 
-/* Reserves room for `n` more references at least. More may be announced than there are: nothing is reserved
-   that the input or half of the memory left has no room for. */
+/* Reserves memory for at least `n` more references. The announced number may be false: it is used only if the input
+   can hold it and it takes at most half of the memory left. */
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
     uint64_t here = hd_window_left(&x->r.w), extra = hd__sum_rest(x->r.header.reference_count, x->target);
     if (n > x->most - x->target) return hd__dart_most(x, "references");
@@ -26047,14 +26051,14 @@ HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n)
     return hd__dart_reserve(x, 0, x->target - x->references + extra);
 }
 
-/* Takes the references of the object at hand, as ids. */
+/* Reads the references of the current object as ids. */
 HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     x->target = x->references;
     while (r->left) {
         size_t here = (size_t)(r->w.end - r->w.at), took;
         size_t n = here < r->left ? here : (size_t)r->left;
-        if (!n) n = 1;           /* the window is used up */
+        if (!n) n = 1;           /* the window is empty */
         if (HD__UNLIKELY(x->columns.reference_room - x->target < n)) HD__TRY(hd__dart_grow_references(x, n));
         HD__TRY(hd__dart_more(r, x->columns.target + x->target, n, &took));
         x->target += (uint32_t)took;
@@ -26063,7 +26067,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* Complains of sizes that pass 2^64 together: HD_OK when this one is to be left out. */
+/* Reports sizes whose sum exceeds 2^64. HD_OK: skip this object. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
     hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes pass 2^64 together");
     return hd__report_error(&x->r.report, NULL);
@@ -26105,7 +26109,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     return hd_graph_add_size(x->g, n, o.size, NULL) ? hd__dart_full(x) : HD_OK;
 }
 
-/* Takes all objects; what was begun of one that could not be read is taken back. */
+/* Reads all objects. An object that fails midway is removed. */
 static hd_status hd__dart_take_objects(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     hd_status status = HD_OK;
@@ -26145,7 +26149,7 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     return HD_OK;
 }
 
-/* Takes all hash codes. */
+/* Reads all hash codes. */
 static hd_status hd__dart_take_identities(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     hd__ids *ids = &x->doc->identity;
@@ -26165,7 +26169,7 @@ static hd_status hd__dart_take_identities(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* Takes what a step of the reader brought. */
+/* Takes the result of a step of the reader. */
 static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_record *record) {
     hd_dart_reader *r = &x->r;
     switch (stage) {
@@ -26205,13 +26209,13 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Fields that the VM holds weakly; all others are strong. */
+/* Fields that the VM holds weakly. All others are strong. */
 typedef struct hd__dart_weak_field {
     const char *class_name, *library, *uri, *name;
-    uint32_t place, kind;        /* the VM's place for it, where classes do not tell; HD_REFERENCE_ */
+    uint32_t place, kind;        /* place in the VM, used if classes list no fields; HD_REFERENCE_ kind */
 } hd__dart_weak_field;
 
-enum { HD__DART_WEAK_FIELDS = 7, HD__DART_WEAK_MOST = 3 }; /* in all, of a class */
+enum { HD__DART_WEAK_FIELDS = 7, HD__DART_WEAK_MOST = 3 }; /* in total, and per class */
 
 static const hd__dart_weak_field hd__dart_weak_fields[HD__DART_WEAK_FIELDS] = {
     { "_WeakReference", "dart.core", "dart:core", "target", 0, HD_REFERENCE_WEAK },
@@ -26223,13 +26227,13 @@ static const hd__dart_weak_field hd__dart_weak_fields[HD__DART_WEAK_FIELDS] = {
     { "WeakArray", "", "", "length", 0, HD_REFERENCE_STRONG } /* its elements are weak */
 };
 
-/* Fields that objects of a class hold weakly. */
+/* Weak fields of a class. */
 typedef struct hd__dart_weak {
-    uint32_t field, count;       /* the first above, and how many */
-    uint32_t index[HD__DART_WEAK_MOST]; /* of references; HD_NONE: not there */
+    uint32_t field, count;       /* first row in the table above, and number of rows */
+    uint32_t index[HD__DART_WEAK_MOST]; /* index of the reference; HD_NONE: missing */
 } hd__dart_weak;
 
-/* Finds where fields stand: as the class says, or in the VM's places when it tells of none. */
+/* Finds the positions of weak fields: from the class, or from the table if the class lists no fields. */
 static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
     hd__dart_weak weak = HD_ZERO;
     for (uint32_t i = 0; i < HD__DART_WEAK_FIELDS; i++) {
@@ -26251,26 +26255,26 @@ static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
     return weak;
 }
 
-/* Says which of an object's references are weak. */
+/* Marks the weak references of an object. */
 static bool hd__dart_mark(hd__dart_in *x, const hd__dart_weak *weak, uint32_t object) {
     const hd_graph_columns *c = &x->columns;
     uint32_t first = c->first[object], n = (object + 1 < c->objects ? c->first[object + 1] : c->references) - first;
     bool ok = true;
     for (uint32_t f = 0; f < weak->count && ok; f++) {
         uint32_t kind = hd__dart_weak_fields[weak->field + f].kind, at = weak->index[f];
-        if (kind == HD_REFERENCE_STRONG) { /* all the others are weak */
+        if (kind == HD_REFERENCE_STRONG) { /* all others are weak */
             for (uint32_t i = 0; i < n && ok; i++)
                 if (i != at) ok = !hd_graph_set_kind(x->g, object, i, HD_REFERENCE_WEAK, NULL);
         } else if (at < n) {
             if (kind == HD_REFERENCE_KEY && c->target[first + at] - 1 >= c->objects)
-                return true;     /* a key that was left out is taken for alive */
+                return true;     /* a dropped key counts as alive */
             ok = !hd_graph_set_kind(x->g, object, at, kind, NULL);
         }
     }
     return ok;
 }
 
-/* Finds what is weak, once all objects are there. */
+/* Finds all weak references, after all objects are read. */
 static bool hd__dart_mark_all(hd__dart_in *x) {
     uint32_t classes = hd_graph_class_count(x->g), any = 0;
     hd__dart_weak *weak = (hd__dart_weak *)hd__mem_calloc(x->mem, classes, sizeof *weak);
@@ -26285,25 +26289,26 @@ static bool hd__dart_mark_all(hd__dart_in *x) {
     return ok;
 }
 
-/* Makes the graph whole, and all as large as it needs to be. */
+/* Seals the graph, and trims all arrays. */
 static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_graph *g = x->g;
     hd__mem *m = x->mem;
     hd_root root = { 0, 0, 0, HD_NONE };
-    if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
+    if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* header is
+                                                                                                     missing */
         !hd__dart_mark_all(x) || (x->objects && hd_graph_add_root(g, 1, &root, NULL)) ||
         hd_graph_seal(g, NULL, NULL) ||
         !hd__sort_array(m, doc->external, hd__arr_len(doc->external), sizeof *doc->external, hd__graph_big_before))
         return hd__dart_full(x);
     while (x->r.header.has_identity && hd__arr_len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
-    if (x->r.report.warning_count) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
+    if (x->r.report.warning_count) hd__arr_free(m, doc->odd); /* repairs change the offsets after them */
     hd__arrs_trim(m, &doc->head, &doc->classes, &doc->data, &doc->data_at, &doc->class_at, &doc->identity.low);
     return HD_OK;
 }
 
-/* Sets the counts of what is there, instead of those announced. */
+/* Replaces announced counts by actual ones. */
 static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header_info *h = &doc->header;
@@ -26432,22 +26437,22 @@ HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t i
     if (index >= hd_dart_external_count(doc)) return external;
     s = hd__dart_all(doc->back);
     p = hd__dart_uleb(&s, doc->back + doc->external_at[index], &id);
-    external.object = (uint32_t)id - 1; /* of 0: HD_NONE */
+    external.object = (uint32_t)id - 1; /* HD_NONE for id 0 */
     p = hd__dart_uleb(&s, p, &external.size);
     hd__dart_str(&s, p, &external.name);
     return external;
 }
 
 /* ============================================================================= >>dart.write
-   Writes a document with each number as it was spelled: the sink tells where in the file the next one stands,
-   the document the few places where one takes more bytes than it needs. Any other graph is written with a
-   root of its own in front. Output stops at its first failure; nothing grows. */
+   Writes a document with each number in its original spelling. The sink counts the position in the file, and the
+   document lists the few numbers with more bytes than needed. Other graphs get a root object in front. Output stops
+   at its first failure; nothing grows. */
 
 typedef struct hd__dart_out {
     hd_sink sink;
-    hd_out out;                  /* where the sink leads */
-    uint64_t base;               /* bytes that went there */
-    const uint64_t *odd, *odd_end; /* as hd_dart.odd; those still to come */
+    hd_out out;                  /* target of the sink */
+    uint64_t base;               /* bytes passed on to `out` */
+    const uint64_t *odd, *odd_end; /* hd_dart.odd: the rest to come */
 } hd__dart_out;
 
 static hd_status hd__dart_pass(void *user, const void *data, size_t size) {
@@ -26468,7 +26473,7 @@ static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
     hd_sink_put(&o->sink, (const char *)data, size);
 }
 
-/* Puts a number at p, in as many bytes as it needs; there is room for ten. */
+/* Writes a number at p in the fewest bytes. Ten bytes must be available. */
 HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(value < 1u << 28)) {
@@ -26483,13 +26488,13 @@ HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
     return (char *)hd__varint_put((uint8_t *)p, value);
 }
 
-/* Tells whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
+/* True if `count` more numbers fit into the sink (flushing it if needed), and none of them is odd. */
 HD__INLINE bool hd__dart_ready(hd__dart_out *o, size_t count) {
     if (HD__UNLIKELY(sizeof o->sink.buffer - o->sink.fill < 10 * count)) hd__sink_flush(&o->sink);
     return HD__LIKELY(o->odd == o->odd_end || *o->odd >> 4 > o->base + o->sink.fill + 10 * count);
 }
 
-/* Writes a number that may be odd, with all the bytes that it had where it was read. */
+/* Writes a number in its original length if it was odd. */
 HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
     char bytes[16], *end = hd__dart_uleb_put(bytes, value);
     if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill)
@@ -26509,7 +26514,7 @@ static void hd__dart_put_str(hd__dart_out *o, hd_str s) {
     hd__dart_put_bytes(o, s.data, s.len);
 }
 
-/* Writes objects as ids, that of object 0 being `first`, and 0 for what has no record. */
+/* Writes references as ids; `first` is the id of object 0, and 0 stands for objects without a record. */
 HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object, size_t n, uint32_t described,
                                         uint32_t first) {
     while (n) {
@@ -26571,8 +26576,7 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
     return hd_sink_end(&o.sink, "the snapshot", err);
 }
 
-/* Writes a class with those of the graph's fields that are its own, of which *field is the first, if there is
-   one. */
+/* Writes a class with its own fields; the graph lists them from *field on. */
 static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t class_index, size_t *field) {
     const hd_class *c = &g->classes[class_index];
     size_t end = *field;
@@ -26590,10 +26594,10 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
     }
 }
 
-/* Values of a graph's objects, with totals. */
+/* Values of a graph's objects, and their totals. */
 typedef struct hd__dart_beside {
-    const hd_values *values;     /* NULL: nothing */
-    uint64_t external, externals; /* bytes outside of the heap; objects that have some */
+    const hd_values *values;     /* may be NULL */
+    uint64_t external, externals; /* external bytes in total, and number of objects with any */
     bool identities;
 } hd__dart_beside;
 
@@ -26618,7 +26622,7 @@ static hd_status hd__dart_look(hd__dart_beside *b, const hd_graph *g, const hd_o
     return HD_OK;
 }
 
-/* The next character of UTF-8, which may be a surrogate; U+FFFD for a byte that begins none. */
+/* Reads a UTF-8 character, which may be a surrogate. U+FFFD: an invalid byte. */
 static uint32_t hd__dart_character(const uint8_t **at, const uint8_t *end) {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const uint8_t *p = (*at)++;
@@ -26641,7 +26645,7 @@ static void hd__dart_put_unit(hd__dart_out *o, uint32_t unit, bool wide) {
     hd__dart_put_bytes(o, bytes, wide ? 2 : 1);
 }
 
-/* Writes a text of UTF-8 as the narrower of the two kinds of strings that has all its characters. */
+/* Writes UTF-8 text as a one-byte string if all characters fit, else as a two-byte string. */
 static void hd__dart_put_utf8(hd__dart_out *o, hd_str text, uint64_t length) {
     const uint8_t *begin = (const uint8_t *)text.data, *end = begin + text.len, *p;
     uint64_t units = 0;
@@ -26694,7 +26698,8 @@ static void hd__dart_put_data(hd__dart_out *o, const hd_value *v) {
     for (int i = 0; i < 4; i++, bits >>= 16) hd__dart_put_unit(o, (uint32_t)(bits & 0xffff), true);
 }
 
-/* Writes external properties, one of each object that has any, and identity hash codes; the root has neither. */
+/* Writes external properties (one per object with external bytes) and identity hash codes. The root object has
+   neither. */
 static hd_status hd__dart_put_back(hd__dart_out *o, const hd_graph *g, const hd__dart_beside *b,
                                    const hd_options *options, hd_error *err) {
     hd__dart_put(o, b->externals);
@@ -26715,8 +26720,8 @@ static hd_status hd__dart_put_back(hd__dart_out *o, const hd_graph *g, const hd_
     return HD_OK;
 }
 
-/* Writes the header, classes (the root's first, then the graph's by number) and the root, which refers to
-   those that roots hold; the others have `references`. */
+/* Writes the header, the classes (the root's class first, then the graph's), and the root object, which refers to all
+   objects held by roots. The other objects have `references` references. */
 static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, hd_str name,
                               uint64_t references, uint64_t external) {
     size_t field = 0, classes = hd__arr_len(g->classes);
@@ -26739,8 +26744,7 @@ static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, const hd__hold
             hd__dart_put_references(o, &g->roots[i].object, 1, g->described, 2);
 }
 
-/* Writes the references of an object. Those that are not strong lead to what was left out; values are
-   referred to by their keys. */
+/* Writes the references of an object. References that are not strong become 0, and a key refers to its values. */
 static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, uint32_t object) {
     const uint8_t *kinds;
     uint32_t n, strong = g->first[object + 1] - g->first[object];
@@ -26787,7 +26791,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     return status ? status : hd_sink_end(&o.sink, "the snapshot", err);
 }
 
-/* The row of the registry. --------------------------------------------------------------------- */
+/* Row of the registry. --------------------------------------------------------------------------- */
 
 static int hd__dart_detect(const uint8_t *p, size_t size) {
     return size >= 8 && !memcmp(p, "dartheap", 8) ? 100 : 0;
@@ -26811,21 +26815,20 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
 }
 
 /* =============================================================================== >>dart.ask
-   Answers questions that need a document's data, each with a table of rows. A question goes through the
-   objects once, finds the row of each by hash or by the name of its class, and sorts the rows in the end:
-   near-linear. All that this takes counts as the table's memory. What the graph alone can tell is left to
-   >>graph.classes. */
+   Tables computed from a document's data. Each function goes through the objects once, finds the row of each object
+   by hash or by class name, and sorts the rows at the end. Time is near-linear. All memory used counts as the
+   table's. >>graph.classes has the tables that need only the graph. */
 
 typedef struct hd__dart_ask {
     const hd_dart *doc;
     const uint8_t *reached;      /* NULL: all objects count */
-    void *table;                 /* what the caller gets */
-    hd__mem *mem;                /* the table's */
-    hd__arena scratch;           /* what is not needed in the end */
-    hd__set index;               /* rows by what their objects share */
-    hd__tree_index names;        /* of libraries and classes */
+    void *table;                 /* result for the caller */
+    hd__mem *mem;                /* memory of the table */
+    hd__arena scratch;           /* temporary data */
+    hd__set index;               /* finds rows by their key */
+    hd__tree_index names;        /* names of libraries and classes */
     uint64_t seed;
-    hd_string_row *strings;      /* arrays: that of the question asked */
+    hd_string_row *strings;      /* arrays; only one is used per call */
     hd_length_row *lengths;
     hd_library_row *libraries;
     hd_identity_row *identities;
@@ -26842,8 +26845,8 @@ static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const u
     return HD_OK;
 }
 
-/* Sorts the rows of the array that *rows points to into the table, which is *out then; `ok` is false when there
-   was no memory for them. Frees all else. */
+/* Sorts the rows of the array that *rows points to into the table, and stores the table in *out. `ok` is false if
+   memory ran out. Frees everything else. */
 static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t element,
                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), void *out,
                                   hd_error *err) {
@@ -26855,7 +26858,7 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
     return hd__owned_end(a->table, status, out);
 }
 
-/* Hands each object that counts to `add`, with its data. */
+/* Calls `add` for each object that counts, with its data. */
 HD__INLINE bool hd__dart_ask_all(hd__dart_ask *a,
                                  bool (*add)(hd__dart_ask *a, uint32_t object, const hd_dart_value *d)) {
     const uint8_t *p = a->doc->data;
@@ -26958,7 +26961,7 @@ HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reache
 
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { if (table) hd__owned_free(table); }
 
-/* A row for each name of a library or class: zeroed, in the array that *rows points to. */
+/* Creates zeroed rows, one per library or class name, in the array that *rows points to. */
 static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
     size_t n = hd__arr_len(a->names.parent);
     void *array;
@@ -26969,8 +26972,8 @@ static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
     return true;
 }
 
-/* A node for each class of a document: its name below its library's below that of the library's URI, or, when
-   libraries are asked for, that of the library. Documents have one node for one name. NULL: no memory. */
+/* Assigns each class a node: library URI, library, class name (the last only if `libraries` is false). Classes of
+   different documents share a node if all names are equal. NULL: out of memory. */
 static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool libraries) {
     uint32_t n = hd_graph_class_count(doc->graph);
     uint32_t *node = hd__arena_array(uint32_t, a->mem, &a->scratch, n);
@@ -26986,7 +26989,7 @@ static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool librar
     return node;
 }
 
-/* Adds up sizes by library, and leaves those that have objects, with their names. `used`: 0 for each class. */
+/* Sums sizes per library, keeps the rows with objects, and sets their names. `used` has a 0 for each class. */
 static void hd__dart_sum_libraries(hd__dart_ask *a, const uint32_t *node, uint8_t *used) {
     const hd_graph *g = a->doc->graph;
     hd_library_row *rows = a->libraries;
@@ -27034,12 +27037,12 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reac
 
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { if (table) hd__owned_free(table); }
 
-/* Objects of one snapshot that have hash codes, in the order of their class's node, code and number. */
+/* Objects of one snapshot that have hash codes, ordered by class node, code and number. */
 typedef struct hd__dart_coded {
     const hd_dart *doc;
     const uint8_t *reached;      /* NULL: all */
-    uint32_t *node;              /* by class */
-    hd__sort_keyed *order;       /* array; its keys are nodes */
+    uint32_t *node;              /* node by class */
+    hd__sort_keyed *order;       /* array; the keys are nodes */
 } hd__dart_coded;
 
 static bool hd__dart_coded_open(hd__dart_ask *a, hd__dart_coded *x) {
@@ -27053,14 +27056,14 @@ static bool hd__dart_coded_open(hd__dart_ask *a, hd__dart_coded *x) {
         if (object.key && !hd__arr_push(a->mem, x->order, object)) return false;
     }
     n = hd__arr_len(x->order);
-    if (!hd__arr_room(a->mem, x->order, n ? n : 1)) return false; /* sorting takes as many more */
+    if (!hd__arr_room(a->mem, x->order, n ? n : 1)) return false; /* sorting needs twice the space */
     hd__sort_keys(x->order, x->order + n, n);
     for (size_t i = 0; i < n; i++) x->order[i].key = x->node[g->class_of[x->order[i].number]];
     hd__sort_keys(x->order, x->order + n, n);
     return true;
 }
 
-/* Order of two objects: <0, 0, >0. */
+/* Compares two objects: <0, 0, >0. */
 static int hd__dart_coded_compare(const hd__dart_coded *a, hd__sort_keyed one, const hd__dart_coded *b,
                                   hd__sort_keyed other) {
     uint64_t code = hd_dart_identity(a->doc, one.number), code2 = hd_dart_identity(b->doc, other.number);
@@ -27068,11 +27071,11 @@ static int hd__dart_coded_compare(const hd__dart_coded *a, hd__sort_keyed one, c
     return code < code2 ? -1 : code > code2;
 }
 
-/* Objects with hash codes from which it is told whether two snapshots are of one process. Codes are random numbers,
-   not counted as ids are, so two processes have next to none in common. */
+/* Minimum number of objects with hash codes to detect snapshots of different processes. Codes are random numbers, so
+   two processes share almost none. */
 #define HD__DART_SAMPLE 256u
 
-/* Whether the snapshots are of two processes, whatever is reached. */
+/* True if the snapshots are of different processes. Reachability does not matter. */
 static bool hd__dart_strangers(const hd__dart_coded side[2]) {
     size_t at[2] = { 0, 0 }, n[2] = { hd__arr_len(side[0].order), hd__arr_len(side[1].order) }, kept = 0,
         fewer = n[n[1] < n[0]];
@@ -27094,7 +27097,7 @@ static void hd__dart_drop_unreached(hd__dart_coded *x) {
     hd__arr_resize(x->order, kept);
 }
 
-/* Walks through both snapshots in step. */
+/* Walks both snapshots in parallel. */
 static void hd__dart_match(const hd__dart_coded side[2], hd_identity_row *rows, uint32_t *now, uint32_t *then) {
     size_t at[2] = { 0, 0 }, n[2] = { hd__arr_len(side[0].order), hd__arr_len(side[1].order) };
     while (at[0] < n[0] || at[1] < n[1]) {
@@ -27124,7 +27127,7 @@ static void hd__dart_match(const hd__dart_coded side[2], hd_identity_row *rows, 
     }
 }
 
-/* Adds up what is in both, and leaves rows that have objects, with their names. */
+/* Sums the objects that are in both, keeps the rows with objects, and sets their names. */
 static void hd__dart_sum_identities(hd__dart_ask *a) {
     hd_identity_change *t = (hd_identity_change *)a->table;
     hd_identity_row *rows = a->identities;
@@ -27180,20 +27183,19 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 #if !defined(HEAPDUMP_NO_MEMPROF) || !defined(HEAPDUMP_NO_ROWS)
 /* ================================================================================= >>digest
-   Hashes that formats name things by: MD5 of bytes, BLAKE3 of numbers, of both the first 8 bytes. One call makes
-   one, in time that grows with the bytes, without memory of its own. What is hashed, and why, is left to the formats.
-   Source: RFC 1321; the BLAKE3 paper. */
+   Hashes that formats use as names: the first 8 bytes of MD5 (of bytes) and of BLAKE3 (of numbers). Time is linear in
+   the bytes; no memory is allocated. The formats decide what to hash. Source: RFC 1321; the BLAKE3 paper. */
 
 HD__INLINE uint32_t hd__digest_rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
 
-/* One of the 64 steps; `mixed` is of b, c and d. */
+/* One of the 64 steps; `mixed` combines b, c and d. */
 #define HD__MD5_STEP(a, b, mixed, number, word, turn)                                 \
     do {                                                                              \
         (a) += sines[number] + hd__le_get32(p + 4 * ((word) & 15)) + (mixed);         \
         (a) = (b) + hd__digest_rotate_left((a), (turn));                              \
     } while (0)
 
-/* Four steps, after which each of a, b, c and d is in its place again; `mix` is of three of them. */
+/* Four steps; afterwards a, b, c and d have their roles again. `mix` combines three of them. */
 #define HD__MD5_STEPS(mix, i, first, by, t1, t2, t3, t4)                              \
     do {                                                                              \
         HD__MD5_STEP(a, b, mix(b, c, d), (i), (first), (t1));                         \
@@ -27208,7 +27210,7 @@ HD__INLINE uint32_t hd__md5_parity(uint32_t x, uint32_t y, uint32_t z) { return 
 HD__INLINE uint32_t hd__md5_edge(uint32_t x, uint32_t y, uint32_t z) { return y ^ (x | ~z); }
 
 static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
-    static const uint32_t sines[64] = { /* 2^32 |sin(i + 1)| */
+    static const uint32_t sines[64] = { /* floor(2^32 |sin(i + 1)|) */
         0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
         0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
         0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
@@ -27231,8 +27233,8 @@ static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
 
 static const uint32_t hd__md5_start[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
 
-/* The first 8 bytes of the MD5 of `size` bytes; `state` is that behind their whole blocks, `rest` what follows these.
-   */
+/* The first 8 bytes of the MD5 of `size` bytes. `state` is the state after all whole blocks, `rest` the bytes after
+   them. */
 static uint64_t hd__md5_end(uint32_t state[4], const uint8_t *rest, size_t size) {
     uint8_t last[128] = HD_ZERO;
     size_t left = size % 64, tail;
@@ -27244,7 +27246,7 @@ static uint64_t hd__md5_end(uint32_t state[4], const uint8_t *rest, size_t size)
     return state[0] | (uint64_t)state[1] << 32;
 }
 
-/* The first 8 bytes of the MD5. */
+/* The first 8 bytes of the MD5 of `data`. */
 static uint64_t hd__md5(const void *data, size_t size) {
     uint32_t state[4];
     const uint8_t *p = (const uint8_t *)data;
