@@ -27257,7 +27257,7 @@ static uint64_t hd__md5(const void *data, size_t size) {
 
 enum { HD__BLAKE3_START = 1, HD__BLAKE3_END = 2, HD__BLAKE3_PARENT = 4, HD__BLAKE3_ROOT = 8 };
 
-/* What is left to do of a node of the tree: as its parent wants it, or as the root. */
+/* A node of the tree before its last step, which differs between the root and all other nodes. */
 typedef struct hd__blake3_node {
     uint32_t chain[8], words[16], length, flags;
     uint64_t number;
@@ -27311,7 +27311,7 @@ static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t
     for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
 }
 
-/* A chunk of up to 1,024 bytes, of numbers of 8 bytes; of the last one bytes that do not count are 0. */
+/* A chunk of up to 1,024 bytes, given as 8-byte numbers. Bytes beyond `size` in the last number must be 0. */
 static void hd__blake3_chunk(const uint64_t *ids, size_t size, uint64_t number, hd__blake3_node *node) {
     memcpy(node->chain, hd__blake3_start, sizeof node->chain);
     node->number = number;
@@ -27327,7 +27327,7 @@ static void hd__blake3_chunk(const uint64_t *ids, size_t size, uint64_t number, 
     node->flags |= HD__BLAKE3_END;
 }
 
-/* Makes a node, whose left child is this one, its parent. */
+/* Replaces a node by its parent; `left` is the parent's left child, the node its right child. */
 static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
     uint32_t right[8];
     hd__blake3_finish(node, 0, right);
@@ -27339,7 +27339,7 @@ static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
     node->flags = HD__BLAKE3_PARENT;
 }
 
-/* The first 8 bytes of the BLAKE3 of `size` bytes of numbers. */
+/* The first 8 bytes of the BLAKE3 hash of numbers, `size` bytes in all. */
 static uint64_t hd__blake3(const uint64_t *ids, size_t size) {
     uint32_t left[64][8], out[8];
     hd__blake3_node node;
@@ -27356,17 +27356,17 @@ static uint64_t hd__blake3(const uint64_t *ids, size_t size) {
     return out[0] | (uint64_t)out[1] << 32;
 }
 
-/* Several short inputs, hashed side by side: in a fourth to an eighth of the time. */
+/* Hashes several short inputs in parallel, in a fourth to an eighth of the time. */
 #define HD__BLAKE3_LANES 8u
-#define HD__BLAKE3_SHORT 128u    /* numbers of an input at most: one chunk */
+#define HD__BLAKE3_SHORT 128u    /* maximum numbers in an input: one chunk */
 
-/* A node of each input. */
+/* The current node of each input. */
 typedef struct hd__blake3_lanes {
     uint32_t chain[8][HD__BLAKE3_LANES], words[16][HD__BLAKE3_LANES];
     uint32_t length[HD__BLAKE3_LANES], flags[HD__BLAKE3_LANES];
 } hd__blake3_lanes;
 
-/* Each input by itself. */
+/* Finishes each input separately. */
 HD_UNUSED static void hd__blake3_finish_plain(hd__blake3_lanes *lanes) {
     for (uint32_t l = 0; l < HD__BLAKE3_LANES; l++) {
         hd__blake3_node node;
@@ -27389,7 +27389,7 @@ HD_UNUSED static void hd__blake3_finish_plain(hd__blake3_lanes *lanes) {
     (HD__BLAKE3_STEP(a, b, c, d, w[o[at]], 16, 12), HD__BLAKE3_STEP(a, b, c, d, w[o[(at) + 1]], 8, 7))
 
 HD__INLINE void hd__blake3_finish_lanes(hd__blake3_lanes *lanes) {
-    /* a number of each input: compilers make of it what vectors the processor has */
+    /* one number per input: compilers map it to the vectors of the processor */
     typedef uint32_t hd__u32s __attribute__((vector_size(4 * HD__BLAKE3_LANES)));
     const hd__u32s none = { 0 };
     hd__u32s s[16], w[16];
@@ -27438,8 +27438,8 @@ static void hd__blake3_finish_all(hd__blake3_lanes *lanes) {
 #endif
 }
 
-/* The first 8 bytes of the BLAKE3 of HD__BLAKE3_LANES inputs of count[i] numbers, which are from
-   ids[i * HD__BLAKE3_SHORT] on. */
+/* The first 8 bytes of the BLAKE3 hashes of HD__BLAKE3_LANES inputs. Input i has count[i] numbers, from ids[i *
+   HD__BLAKE3_SHORT] on. */
 static void hd__blake3_short(const uint64_t *ids, const uint32_t *count, uint64_t *hash) {
     hd__blake3_lanes lanes;
     uint32_t most = 1;
@@ -27462,7 +27462,7 @@ static void hd__blake3_short(const uint64_t *ids, const uint32_t *count, uint64_
         }
         hd__blake3_finish_all(&lanes);
         for (uint32_t l = 0; l < HD__BLAKE3_LANES; l++)
-            if (!at || at < count[l]) /* what is left there by its last node counts */
+            if (!at || at < count[l]) /* the last node of an input gives its hash */
                 hash[l] = lanes.chain[0][l] | (uint64_t)lanes.chain[1][l] << 32;
     }
 }
@@ -27471,10 +27471,10 @@ static void hd__blake3_short(const uint64_t *ids, const uint32_t *count, uint64_
 
 #ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
-   Reading holds one profile as columns, and as bytes what the window shows of it: all of them only where sections
-   are in no usual order, or their end is not known. Sections are found by their offsets, checked against the bytes
-   that are there, and taken apart. Strictly read are files that the writer makes again: sections in
-   their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
+   Reads raw profiles. A reader holds one profile as columns, and its bytes as far as the window shows them. It needs
+   all bytes at once only if the sections are in an unusual order or the end is unknown. Sections are found by their
+   offsets, which are checked against the bytes present. Strict mode accepts the files that the writer can reproduce.
+   Their sections are in the usual order, each padded to 8 bytes; the padding's content is kept. */
 
 /* Numbers of up to 8 bytes, in the file's byte order. */
 HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
@@ -27484,7 +27484,8 @@ HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) 
     return v;
 }
 
-/* Name, bytes in a raw profile, what several of them come to: only some come to anything. */
+/* A field: its name, its bytes in a raw profile, and how values are merged (HD__MEMPROF_OWN: not by a simple
+   rule). */
 enum { HD__MEMPROF_SUM, HD__MEMPROF_MIN, HD__MEMPROF_MAX, HD__MEMPROF_OWN };
 typedef struct hd__memprof_mib_field {
     const char *name;
@@ -27522,15 +27523,15 @@ static const hd__memprof_mib_field hd__memprof_mib[HD_MEMPROF_FIELDS] = {
     { "AccessHistogram", 8, HD__MEMPROF_OWN },
 };
 
-#define HD__MEMPROF_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to this */
+#define HD__MEMPROF_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to `field` */
 #define HD__MEMPROF_HISTOGRAM (1u << HD_MEMPROF_ACCESS_HISTOGRAM_SIZE | 1u << HD_MEMPROF_ACCESS_HISTOGRAM)
 
 HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
     return hd__memprof_mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
 }
 
-/* What a version has in a raw profile: the last field of its blocks, which have all before it, too; bytes of a
-   segment, of a block less its histogram, and of a counter. */
+/* Layout of a version: the last field of its blocks (all earlier fields are present too), and the bytes of a segment,
+   a block without its histogram, and a counter. */
 typedef struct hd__memprof_shape {
     uint32_t last, segment, block, counter;
 } hd__memprof_shape;
@@ -27554,7 +27555,7 @@ HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t cou
     return !raw || raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
 }
 
-/* Packs a counter into 16 bits, as hd_memprof_counter unpacks it: 12 bits, rounded up, and 4 to shift by. */
+/* Packs a counter into 16 bits for hd_memprof_counter: 12 bits, rounded up, and a shift of 4 bits. */
 static uint64_t hd__memprof_pack(uint64_t count) {
     uint64_t shift = 0;
     if (count > 0xfffu << 15) count = 0xfffu << 15;
@@ -27562,8 +27563,8 @@ static uint64_t hd__memprof_pack(uint64_t count) {
     return shift << 12 | count;
 }
 
-/* Finds a value that has no room in the bytes of its field. HD_OK: it has, or lenient writing goes on. `of`: what the
-   block is of, ", ..." */
+/* Reports a value that does not fit into its field. HD_OK: it fits, or lenient writing continues. `of` describes the
+   owner of the block: ", ..." */
 static hd_status hd__memprof_check_value(hd_reporter *r, uint64_t block, hd_str of, uint32_t field, uint64_t value,
                                          hd_error *err) {
     if (hd__memprof_mib[field].width == 8 || !(value >> 32)) return HD_OK;
@@ -27577,9 +27578,9 @@ static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof
     return raw->fields >> field & 1 ? b->value[field] : 0;
 }
 
-#define HD__MEMPROF_MAGIC UINT64_C(0xff6d70726f667281) /* the first number of a file, in its byte order */
+#define HD__MEMPROF_MAGIC UINT64_C(0xff6d70726f667281) /* first number of a file, in its byte order */
 
-/* 1: a raw profile, 2: a big-endian one, 0: none. */
+/* 0: not a raw profile, 1: little-endian, 2: big-endian. */
 static int hd__memprof_detect(const uint8_t *p, size_t size) {
     if (size < 8) return 0;
     if (hd__memprof_get(p, 8, false) == HD__MEMPROF_MAGIC) return 1;
@@ -27591,11 +27592,11 @@ static int hd__memprof_detect(const uint8_t *p, size_t size) {
 enum { HD__MEMPROF_SEGMENTS, HD__MEMPROF_BLOCKS, HD__MEMPROF_STACKS };
 static const char *const hd__memprof_section_name[] = { "segment", "block", "stack" };
 
-/* The columns of a profile, by type and name: one list for what all of them need done. */
+/* The columns of a profile, by type and name. Operations on all columns expand this list. */
 #define HD__MEMPROF_COLUMNS(column)                                                                           \
     column(hd_memprof_segment, segments) column(hd_memprof_block, blocks) column(uint64_t, stack_id)          \
     column(uint64_t, pc) column(uint64_t, counters) column(uint32_t, first)
-/* What is done with a column of `c`: stb_ds arrays, whose memory is `m`, and which `shown` shows. */
+/* Operations on a column of `c`: a stb_ds array with memory `m`, published in `shown`. */
 #define HD__MEMPROF_DECLARE(type, name) type *name;
 #define HD__MEMPROF_EMPTY(type, name) hd__arr_resize(c->name, 0);
 #define HD__MEMPROF_FREE(type, name) hd__arr_free(m, c->name);
@@ -27615,13 +27616,13 @@ static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_ra
     shown->counter_count = hd__arr_len(c->counters);
 }
 
-/* Segments by where they start. */
+/* Segments ordered by start. */
 typedef struct hd__memprof_map {
-    hd__sort_keyed *order;       /* stb_ds array; behind them there is room for as many, to sort with */
-    size_t last;                 /* where the latest address was found */
+    hd__sort_keyed *order;       /* stb_ds array, with as much space behind it for sorting */
+    size_t last;                 /* segment of the last address found */
 } hd__memprof_map;
 
-/* Makes a map anew. False: out of memory. */
+/* Rebuilds a map. False: out of memory. */
 static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memprof_segment *segments, size_t n) {
     hd__arr_resize(map->order, 0);
     map->last = 0;
@@ -27638,14 +27639,14 @@ static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memp
 
 struct hd_memprof_reader {
     hd__mem mem;
-    hd_window window;            /* from the profile at hand on */
+    hd_window window;            /* starts at the current profile or inside it */
     hd_reporter report;
-    const uint8_t *p;            /* the profile's bytes from `passed` on, up to `shown` */
-    uint64_t passed, shown, size; /* size: as far as it is there */
+    const uint8_t *p;            /* bytes of the profile from `passed` to `shown` */
+    uint64_t passed, shown, size; /* size: bytes present */
     const hd__memprof_shape *shape;
-    uint64_t number;             /* of profiles so far */
+    uint64_t number;             /* profiles read so far */
     uint64_t max_records, seed;
-    bool cut;                    /* lenient: nothing follows */
+    bool cut;                    /* lenient mode: nothing follows */
     hd__set ids;                 /* stacks by id */
     hd__memprof_map map;
     hd__memprof_columns columns;
@@ -27664,7 +27665,7 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
     return HD_OK;
 }
 
-/* Frees the reader. The memory that is returned still counts columns that were taken from it. */
+/* Frees the reader. Returns its memory, which still counts columns that the caller took over. */
 static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     hd__mem mem;
     hd__window_close(&r->window);
@@ -27682,7 +27683,7 @@ HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r
     return r ? r->report.warning_count : 0;
 }
 
-/* Shows so many bytes of the profile at hand, or all that is left of the input. */
+/* Makes `want` bytes of the current profile visible, or the rest of the input. */
 static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
     HD__TRY(hd_window_fill(&r->window, want, &r->report.error));
     r->p = r->window.at;
@@ -27699,7 +27700,7 @@ static uint64_t hd__memprof_at(const hd_memprof_reader *r, uint64_t at) {
 
 #define HD__MEMPROF_PIECE 65536u
 
-/* Moves on in a profile of which not all is shown. */
+/* Moves on in a profile that is not completely visible. */
 HD__NOINLINE static hd_status hd__memprof_move_on(hd_memprof_reader *r, uint64_t at, uint64_t n) {
     uint64_t want = n > HD__MEMPROF_PIECE ? n : HD__MEMPROF_PIECE;
     if (want > r->size - at) want = r->size - at;
@@ -27716,12 +27717,12 @@ HD__NOINLINE static hd_status hd__memprof_move_on(hd_memprof_reader *r, uint64_t
     return hd__fail_at(&r->report.error, HD_IO, hd__memprof_at(r, r->shown), 0, "the input ends in the profile");
 }
 
-/* Shows n bytes of the profile, none of which are before what is shown now. There are as many. */
+/* Makes n bytes of the profile visible. They must exist, and none may be before the bytes visible now. */
 HD__INLINE hd_status hd__memprof_show(hd_memprof_reader *r, uint64_t at, uint64_t n) {
     return at + n <= r->shown ? HD_OK : hd__memprof_move_on(r, at, n);
 }
 
-/* Says what is wrong at an offset into the profile. HD_OK: lenient reading goes on. */
+/* Reports an error at an offset in the profile. HD_OK: lenient reading continues. */
 #define hd__memprof_bad(r, at, ...)                                                                  \
     (hd__error_set(&(r)->report.error, HD_MALFORMED, hd__memprof_at((r), (at)), 0,                   \
                    (r)->number > 1 ? "profile %u: " : "", (r)->number),                              \
@@ -27737,12 +27738,12 @@ HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
     return hd__memprof_get(r->p + (at - r->passed), 8, r->raw.big_endian);
 }
 
-/* The records of a section: [at, end), and how many. */
+/* The records of a section: range [at, end) and number. */
 typedef struct hd__memprof_section {
     uint64_t offset, at, end, count;
 } hd__memprof_section;
 
-/* Where a section is. */
+/* Finds a section. */
 static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t offset[3], int k,
                                           hd__memprof_section *s) {
     s->offset = offset[k];
@@ -27761,10 +27762,10 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
     return HD_OK;
 }
 
-/* How many records a section has, each of so many bytes at least. */
+/* Reads the number of records in a section, each of at least `least` bytes. */
 static hd_status hd__memprof_section_count(hd_memprof_reader *r, int k, uint64_t least, hd__memprof_section *s) {
     const char *name = hd__memprof_section_name[k];
-    if (s->at != s->offset + 8) return HD_OK; /* it is nowhere */
+    if (s->at != s->offset + 8) return HD_OK; /* no such section */
     HD__TRY(hd__memprof_show(r, s->offset, 8));
     s->count = hd__memprof_u64(r, s->offset);
     if (s->count > (s->end - s->at) / least) {
@@ -27778,7 +27779,7 @@ static hd_status hd__memprof_section_count(hd_memprof_reader *r, int k, uint64_t
     return HD_OK;
 }
 
-/* The section has been read up to s->at: what comes next, at `next`, begins at the next multiple of 8. */
+/* Ends a section that was read up to s->at. The next part must begin at the next multiple of 8. */
 static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__memprof_section *s, int k,
                                            uint64_t next, const char *what) {
     uint64_t end = (s->at + 7) & ~(uint64_t)7;
@@ -27825,7 +27826,7 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
     return HD_OK;
 }
 
-/* Lenient: of two that overlap, the one that starts later goes. */
+/* Lenient mode: if two segments overlap, the one that starts later is dropped. */
 static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     hd_memprof_segment *segments = r->columns.segments;
     size_t n = hd__arr_len(segments), kept = 0;
@@ -27838,7 +27839,7 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
             HD__TRY(hd__memprof_bad(r, at + number * r->shape->segment,
                                     "segment %u: it starts at 0x%x, in another one that ends at 0x%x", number,
                                     s->start, end));
-            s->start = 1;        /* its mark: it ends before it starts */
+            s->start = 1;        /* marks it: it ends before it starts */
             s->end = 0;
         } else {
             end = s->end;
@@ -27850,7 +27851,7 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-/* Whether the last addresses in the column, which belong to no stack yet, are those of stack number `other`. */
+/* True if the last addresses in the column, which have no stack yet, equal those of stack `other`. */
 static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other) {
     uint32_t first = c->first[hd__arr_len(c->stack_id)], n = (uint32_t)hd__arr_len(c->pc) - first;
     uint32_t then = c->first[other], count = c->first[other + 1] - then;
@@ -27887,7 +27888,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         pc = n ? c->pc + hd__arr_len(c->pc) : NULL;
         for (uint64_t k = 0; k < n; k++) pc[k] = hd__memprof_get(r->p + (at + 16 - r->passed) + 8 * k, 8, big);
         hd__arr_resize(c->pc, hd__arr_len(c->pc) + (size_t)n);
-        if (i + ahead < blocks) /* which mostly are in the order of their stacks */
+        if (i + ahead < blocks) /* blocks are mostly in the order of their stacks */
             hd__set_prefetch(&r->ids, hd__hash_u64(r->seed, c->blocks[i + ahead].value[0]));
         known = hd__set_find_number(&r->ids, r->seed, c->stack_id, id);
         if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
@@ -27903,7 +27904,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
     return HD_OK;
 }
 
-/* The fields of a block from 1 to `last`. */
+/* Reads the fields 1 to `last` of a block. */
 HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
     for (uint32_t f = 1; f <= last; f++) {
         value[f] = hd__memprof_mib[f].width == 4 ? hd__memprof_get(p, 4, big) : hd__memprof_get(p, 8, big);
@@ -27911,7 +27912,7 @@ HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, u
     }
 }
 
-/* Blocks come before the stacks that they name: value[0] is the number meanwhile that the file has for the stack. */
+/* Reads blocks. They precede their stacks, so value[0] holds the stack id until hd__memprof_blocks_stacks. */
 static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
     const uint32_t last = r->shape->last, width = r->shape->counter;
@@ -27923,7 +27924,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         if (s->end - at < size)
             return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
         if (!(i & HD__REPORT_TICK) && !hd__memprof_tick(r, at)) return hd__report_cancelled(&r->report.error);
-        b = &c->blocks[hd__arr_len(c->blocks)]; /* not counted in until it is whole */
+        b = &c->blocks[hd__arr_len(c->blocks)]; /* counted once it is complete */
         for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
         HD__TRY(hd__memprof_show(r, at, size));
         b->value[0] = hd__memprof_u64(r, at);
@@ -27947,7 +27948,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
     return HD_OK;
 }
 
-/* Finds the stack of each block, the first of which is at `at`. */
+/* Finds the stack of each block. `at` is the offset of the first block. */
 static hd_status hd__memprof_blocks_stacks(hd_memprof_reader *r, uint64_t at) {
     hd__memprof_columns *c = &r->columns;
     size_t n = hd__arr_len(c->blocks), kept = 0, counters = 0;
@@ -27956,7 +27957,7 @@ static hd_status hd__memprof_blocks_stacks(hd_memprof_reader *r, uint64_t at) {
         uint64_t id = b->value[0], count = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE], begins = at;
         at += r->shape->block + count * r->shape->counter;
         b->value[0] = 0;
-        /* mostly stacks are in the order of the blocks that have them */
+        /* mostly stacks are in the order of their blocks */
         b->stack = (uint32_t)i;
         if (i >= hd__arr_len(c->stack_id) || c->stack_id[i] != id)
             b->stack = hd__set_find_number(&r->ids, r->seed, c->stack_id, id);
@@ -27976,7 +27977,7 @@ static hd_status hd__memprof_blocks_stacks(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-/* A profile whose header is there, and whose bytes are shown, at least as sections come. */
+/* Parses a profile whose header was read. Its bytes are visible at least in the order of the sections. */
 static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total, const uint64_t offset[3]) {
     static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
     hd__memprof_section s[3];
@@ -28007,7 +28008,7 @@ static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total, const u
     return HD_OK;
 }
 
-/* The header of the next profile; *total is 0 at the end of the input. */
+/* Reads the header of the next profile. *total is 0 at the end of the input. */
 static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     int order;
     uint64_t version;
@@ -28039,11 +28040,11 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     *total = hd__memprof_u64(r, 16);
     if (*total >= HD__MEMPROF_HEADER) return HD_OK;
     HD__TRY(hd__memprof_bad(r, 16, "a total size of 48 bytes or more expected, %u found", *total));
-    *total = UINT64_MAX;         /* lenient: what there is */
+    *total = UINT64_MAX;         /* lenient mode: the rest of the input */
     return HD_OK;
 }
 
-/* Whether a profile can be read as it comes: its sections are in their usual order, and all of it is there. */
+/* True if a profile can be read in one pass: its sections are in the usual order, and it is complete. */
 static bool hd__memprof_is_usual(const hd_memprof_reader *r, const uint64_t offset[3], uint64_t total) {
     if (offset[0] < HD__MEMPROF_HEADER || offset[1] < offset[0] + 8 || offset[2] < offset[1] + 8) return false;
     return total >= 8 && offset[2] <= total - 8 && hd_window_left(&r->window) >= total;
@@ -28079,14 +28080,14 @@ HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_ra
     HD__NEED(r && raw, err);
     const hd_memprof_raw *found;
     hd_status status = hd__memprof_step(r, &found);
-    hd__set_free(&r->mem, &r->ids); /* clearing it for the next could cost more than that has bytes */
+    hd__set_free(&r->mem, &r->ids); /* clearing it for the next profile could cost more than that profile's bytes */
     if (status || !found) memset(&r->raw, 0, sizeof r->raw);
     if (!status) *raw = found;
     else if (err) *err = r->report.error;
     return status;
 }
 
-/* A whole file. -------------------------------------------------------------------------------- */
+/* Whole files. ----------------------------------------------------------------------------------- */
 
 typedef struct hd__memprof_raw_part {
     hd__memprof_columns columns;
@@ -28106,7 +28107,7 @@ HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
     hd__object_delete(doc);
 }
 
-/* Creates a document with one profile, empty as yet. */
+/* Creates a document with one empty profile. */
 static hd_status hd__memprof_create(hd__mem mem, hd_memprof **doc, hd_error *err) {
     hd__memprof_raw_part part = HD_ZERO;
     hd_status status;
@@ -28117,7 +28118,7 @@ static hd_status hd__memprof_create(hd__mem mem, hd_memprof **doc, hd_error *err
     return status;
 }
 
-/* All profiles of an input; *warnings: pieces that were left out. */
+/* Reads all profiles of an input. *warnings is the number of dropped pieces. */
 static hd_status hd__memprof_read(hd_in in, const hd_options *options, hd_memprof **out, uint64_t *warnings,
                                   hd_error *err) {
     hd_memprof_reader *r = NULL;
@@ -28149,7 +28150,7 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *doc, size_t
     return index < hd_memprof_part_count(doc) ? &doc->parts[index].raw : NULL;
 }
 
-/* Checks that the columns of a raw profile, which any caller may have filled, fit each other. */
+/* Checks that the columns of a raw profile are consistent: any caller may have filled them. */
 static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
     if (!hd__memprof_shape_of(raw->version)->last)
         return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
@@ -28174,20 +28175,20 @@ static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
 }
 
 /* ======================================================================= >>memprof.raw.write
-   Sizes and offsets of the sections are computed before the first byte, so the output needs no seeking. Takes no
-   memory. */
+   Writes raw profiles. Sizes and offsets of sections are computed before the first byte, so the output needs no
+   seeking. Allocates no memory. */
 
 typedef struct hd__memprof_out {
     const hd_memprof_raw *raw;
     hd_reporter report;
     uint32_t version;
     const hd__memprof_shape *shape;
-    uint64_t at[4];              /* where sections begin, and the profile ends */
-    uint64_t end[3];             /* where their records do */
+    uint64_t at[4];              /* start of each section, and end of the profile */
+    uint64_t end[3];             /* end of each section's records */
     hd_sink sink;
 } hd__memprof_out;
 
-/* The counters of a block as they will be written. */
+/* The number of counters of a block in the output. */
 static uint64_t hd__memprof_out_counters(const hd__memprof_out *o, const hd_memprof_block *b) {
     return o->version < 4 ? 0 : hd__memprof_counters(o->raw, b);
 }
@@ -28197,7 +28198,7 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
     return o->version < 5 ? hd_memprof_counter(o->raw, i) : hd__memprof_pack(hd_memprof_counter(o->raw, i));
 }
 
-/* Whether fields fit what is written of them. Adds up how long blocks are. */
+/* Checks that fields fit into the output, and adds up the sizes of blocks. */
 static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
     for (uint32_t i = 0; i < raw->block_count; i++) {
@@ -28327,61 +28328,62 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
 }
 
 /* ========================================================================== >>memprof.merge
-   Merging. A module is what has one build id. What its addresses were moved by in a process is the bias there. An
-   address without the bias, and its module, are a spot: what all processes have in common. There are few, in many
-   stacks, so stacks are numbers of spots, and are found by a hash of these. While a profile is added, a hash table
-   leads from its addresses to spots; it is emptied for the next profile.
+   Merges raw profiles. Segments with the same build id are one module. The bias is the distance by which a process
+   moved the module's addresses. A spot is an address without the bias, plus its module: the same in all processes.
+   Spots are few and occur in many stacks. So a stack is an array of spot numbers, found by their hash. While a
+   profile is added, a hash table maps its addresses to spots; it is emptied for the next profile.
 
-   Where the order of stacks is to be ours, spots are ranked, and stacks sorted by the ranks, frame by frame: what
-   many stacks share is read once for each. Blocks are not copied where that can be helped: the first profile's array
-   may become the merger's, and the merger's that of the result, permuted in place.
+   If the order of stacks is free, spots are ranked, and stacks are sorted by the ranks, frame by frame. Frames that
+   many stacks share are read once for each. Blocks are copied only if necessary: the first profile's array may become
+   the merger's, and the merger's array the result's, permuted in place.
 
-   Cost: a look into the table for each frame, a hash for each stack. Memory: 4 bytes a frame and 256 a block of
-   distinct stacks; 16 to 64 a distinct address of the profile at hand, and 40 while the result is made. A profile in
-   which hardly any address comes twice, as no program makes them, takes twice as long as one with a few thousand. */
+   Cost: one table lookup per frame, one hash per stack. Memory: 4 bytes per frame and 256 per block of distinct
+   stacks. Each distinct address of the current profile needs 16 to 64 more bytes, and 40 while the result is made. A
+   profile that hardly repeats an address takes twice as long as one with a few thousand addresses; no program makes
+   one. */
 
 typedef struct hd__memprof_module {
     uint8_t build_id[32];
-    uint64_t size, place;        /* without a build id; up to here is what makes two modules one */
+    uint64_t size, place;        /* `place` is used without a build id. The fields up to here identify a module */
     uint32_t build_id_size;
-    uint64_t least, most;        /* bias */
-    uint64_t low, high;          /* of its ranges */
-    uint64_t bias;               /* in the profile that comes out, and */
-    uint32_t rank;               /* its number there, in an order of what modules are */
+    uint64_t least, most;        /* range of the bias */
+    uint64_t low, high;          /* extent of its ranges */
+    uint64_t bias;               /* in the result */
+    uint32_t rank;               /* its number in the result, by identity */
 } hd__memprof_module;
 
 #define HD__MEMPROF_MODULE_KEY offsetof(hd__memprof_module, build_id_size)
 
-/* Mapped addresses of a module, less the bias; 2^63 more, so that those below the bias come first. */
+/* A mapped range of a module, without the bias. HD__MEMPROF_MIDDLE is added so that addresses below the bias come
+   first. */
 #define HD__MEMPROF_MIDDLE (UINT64_C(1) << 63)
 typedef struct hd__memprof_range {
     uint64_t start, end;
     uint32_t module;
 } hd__memprof_range;
 
-#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that is in the processor's cache */
+#define HD__MEMPROF_CACHED ((size_t)1 << 16) /* slots of a table that fits into the processor's cache */
 
-/* An address that was asked for, in a hash table that has it in its slot: all stacks go through that. */
+/* An address that was looked up, stored directly in its slot. All stacks go through this table. */
 typedef struct hd__memprof_asked {
     uint64_t pc;
-    uint32_t begin, end;         /* what it stands for: numbers of spots, or of frames below, plus one. 0: no
-                                    address */
+    uint32_t begin, end;         /* its spots, or frames in the rooms below: numbers + 1. 0: slot is empty */
 } hd__memprof_asked;
 
-/* That hash table: an address that another one keeps from its slot is in one of the next. */
+/* A hash table of addresses with linear probing. */
 typedef struct hd__memprof_table {
     hd__memprof_asked *asked;
-    size_t slots;                /* a power of two */
-    uint32_t used;               /* a quarter of them at most; from HD__MEMPROF_CACHED slots on, half */
+    size_t slots;                /* power of two */
+    uint32_t used;               /* at most a quarter of the slots; from HD__MEMPROF_CACHED slots on, half */
     uint64_t seed;
 } hd__memprof_table;
 
-/* Where an address is if no other was in the way. */
+/* The slot of an address without collisions. */
 HD__INLINE size_t hd__memprof_home(const hd__memprof_table *t, uint64_t pc) {
     return (size_t)(hd__hash_u64(t->seed, pc) >> 32) & (t->slots - 1);
 }
 
-/* Where an address is, or goes. */
+/* The slot of an address: where it is, or would be inserted. */
 static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t pc) {
     size_t at = hd__memprof_home(t, pc);
     while (t->asked[at].begin && t->asked[at].pc != pc) at = (at + 1) & (t->slots - 1);
@@ -28394,7 +28396,7 @@ static void hd__memprof_table_free(hd__mem *m, hd__memprof_table *t) {
     t->slots = t->used = 0;
 }
 
-/* Makes room for one more address. False: out of memory. */
+/* Reserves space for one more address. False: out of memory. */
 static bool hd__memprof_table_room(hd__mem *m, hd__memprof_table *t) {
     hd__memprof_table wider = *t;
     if (((size_t)t->used + 1) * (t->slots < HD__MEMPROF_CACHED ? 4 : 2) <= t->slots) return true;
@@ -28408,10 +28410,10 @@ static bool hd__memprof_table_room(hd__mem *m, hd__memprof_table *t) {
     return true;
 }
 
-/* What an address is, whatever process it is of. */
+/* An address independent of its process. */
 typedef struct hd__memprof_spot {
-    uint64_t address;            /* less the bias */
-    uint32_t module;             /* HD_NONE: in none, and the address is as it was */
+    uint64_t address;            /* without the bias */
+    uint32_t module;             /* HD_NONE: no module, `address` is unchanged */
     uint32_t zero;
 } hd__memprof_spot;
 
@@ -28420,24 +28422,24 @@ struct hd_memprof_merger {
     hd_options options;
     uint64_t seed, max_records;
     hd_status status;            /* of the calls so far */
-    uint32_t fields;             /* that all had */
-    uint32_t told;               /* bit `field` of each of which a sum of more than 64 bits was told */
-    bool any, old;               /* old: of versions 1 and 2 */
+    uint32_t fields;             /* fields that all profiles have */
+    uint32_t told;               /* bit `field`: an overflow of its sum was reported */
+    bool any, old;               /* old: versions 1 and 2 */
     bool in_order;
-    hd__memprof_module *modules; /* stb_ds arrays, as are all here */
+    hd__memprof_module *modules; /* stb_ds arrays, like all pointers to here */
     hd__set module_index;
     hd__memprof_range *ranges;
     hd__set range_index;
-    hd__memprof_spot *spots;     /* distinct ones */
+    hd__memprof_spot *spots;     /* distinct spots */
     hd__set spot_index;
-    uint32_t *first, *spot;      /* stacks: those of s are spot[first[s]] .. spot[first[s + 1] - 1] */
+    uint32_t *first, *spot;      /* stack s is spot[first[s]] .. spot[first[s + 1] - 1] */
     hd__set stack_index;
-    hd_memprof_block *blocks;    /* by stack; `stack` is not used, `histogram` is the id that the stack had first */
-    uint64_t **counters;         /* by stack, as many as the block says */
-    uint32_t *here;              /* of the profile at hand: its stacks, or HD_NONE */
+    hd_memprof_block *blocks;    /* by stack; `stack` is unused, `histogram` is the stack's first id */
+    uint64_t **counters;         /* by stack; the block has their number */
+    uint32_t *here;              /* stack by stack of the current profile, or HD_NONE */
     uint32_t *segment_module;
     hd__memprof_map map;
-    hd__memprof_table table;     /* its addresses, each with the number of its spot */
+    hd__memprof_table table;     /* addresses of the current profile, with spot numbers */
 };
 
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err) {
@@ -28470,8 +28472,8 @@ static uint64_t hd__memprof_bias(const hd_memprof_raw *raw, const hd_memprof_seg
     return raw->version < 3 ? s->start - s->offset : s->offset;
 }
 
-/* The number of the item at the end of an array, which is not counted in yet, or of one in there that has its
-   first `key` bytes. HD_NONE: out of memory. */
+/* Finds an item with the same first `key` bytes as the item after the end of the array. Returns its number, or the
+   number of the new item. HD_NONE: out of memory. */
 static uint32_t hd__memprof_unique(hd_memprof_merger *x, hd__set *set, const void *items, size_t size,
                                    size_t key) {
     const char *first = (const char *)items, *item = first + set->count * size;
@@ -28483,7 +28485,7 @@ static uint32_t hd__memprof_unique(hd_memprof_merger *x, hd__set *set, const voi
     return hd__set_add(&x->mem, set, hash, i) ? i : HD_NONE;
 }
 
-/* Adds a segment; its module, HD_NONE when out of memory. */
+/* Adds a segment; returns its module. HD_NONE: out of memory. */
 static uint32_t hd__memprof_add_segment(hd_memprof_merger *x, const hd_memprof_raw *raw,
                                         const hd_memprof_segment *s) {
     uint64_t bias = hd__memprof_bias(raw, s), size = s->end - s->start;
@@ -28516,7 +28518,7 @@ static uint32_t hd__memprof_add_segment(hd_memprof_merger *x, const hd_memprof_r
     return number;
 }
 
-/* The segments of a profile: where they are, what modules they are of. */
+/* Adds the segments of a profile, and finds their modules. */
 static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     uint32_t n = raw->segment_count;
     hd__arr_resize(x->segment_module, 0);
@@ -28533,7 +28535,7 @@ static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof
     return HD_OK;
 }
 
-/* The segment that an address is in, or HD_NONE. */
+/* The segment that contains an address, or HD_NONE. */
 static uint32_t hd__memprof_locate(hd__memprof_map *map, const hd_memprof_raw *raw, uint64_t pc) {
     const hd_memprof_segment *s = raw->segment_count ? &raw->segments[map->order[map->last].number] : NULL;
     size_t above;
@@ -28544,8 +28546,8 @@ static uint32_t hd__memprof_locate(hd__memprof_map *map, const hd_memprof_raw *r
     return map->order[above - 1].number;
 }
 
-/* Empties the table for another profile, of so many addresses at most. What many addresses of an earlier one took is
-   given back, for emptying that for each of many small ones would take long. */
+/* Empties the table for a profile of at most `most` addresses. A much larger table is freed: emptying it for each of
+   many small profiles would take long. */
 static bool hd__memprof_table_open(hd_memprof_merger *x, size_t most) {
     hd__memprof_table *t = &x->table;
     if (t->slots > 64 && t->slots / 8 > most) hd__memprof_table_free(&x->mem, t);
@@ -28554,8 +28556,7 @@ static bool hd__memprof_table_open(hd_memprof_merger *x, size_t most) {
     return hd__memprof_table_room(&x->mem, t);
 }
 
-/* The slot of an address that is not in the slot where the table looks first: another one, or, for a new address, one
-   that is filled now. NULL: out of memory. */
+/* Finds an address that is not in its first slot, or adds it. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_merger *x, const hd_memprof_raw *raw,
                                                                     uint64_t pc) {
     hd__memprof_asked *slot = hd__memprof_slot(&x->table, pc);
@@ -28579,7 +28580,7 @@ HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_mer
     return slot;
 }
 
-/* Finds the stack whose spots are the last in the column: one that has the same, or else a new one. */
+/* Finds the stack whose spots are the last ones in the column, or adds it. */
 static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
     size_t to = hd__arr_len(x->spot), n = to - from;
     uint64_t hash = hd__hash_bytes(x->seed, n ? x->spot + from : NULL, n * sizeof *x->spot);
@@ -28600,7 +28601,7 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
         !hd__arr_push(&x->mem, x->first, (uint32_t)to) ||
         !hd__set_add(&x->mem, &x->stack_index, hash, i))
         return hd__mem_fail(&x->mem, err);
-    none.stack = HD_NONE;        /* nothing was added to it */
+    none.stack = HD_NONE;        /* no block yet */
     stbds_arrput(x->counters, NULL);
     stbds_arrput(x->blocks, none);
     *stack = i;
@@ -28624,7 +28625,7 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 
 static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
-/* Tells of a sum of more than 64 bits, which leniently is the largest number. */
+/* Reports a sum of more than 64 bits. In lenient mode it becomes the largest number. */
 static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, const char *field, hd_error *err) {
     hd_reporter r = hd__report_begin(options);
     hd__fail(&r.error, HD_OVERFLOW, "%S: the sum of %s does not fit its 64 bits%s", of, field,
@@ -28632,7 +28633,7 @@ static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, cons
     return hd__report_error(&r, err);
 }
 
-/* Tells of such sums of one block, each field once. */
+/* Reports overflows of a block's sums, once per field. */
 static hd_status hd__memprof_tell_sums(const hd_options *options, uint32_t fields, uint32_t *told, hd_str of,
                                        hd_error *err) {
     fields &= ~*told;
@@ -28642,28 +28643,28 @@ static hd_status hd__memprof_tell_sums(const hd_options *options, uint32_t field
     return HD_OK;
 }
 
-/* Adds to a sum. The bit of the field: it does not fit. */
+/* Adds to a sum. Returns the bit of the field on overflow. */
 HD__INLINE uint32_t hd__memprof_add_value(uint64_t *to, const uint64_t *from, uint32_t field) {
     uint64_t had = to[field];
     to[field] = hd__memprof_sum(had, from[field]);
     return (uint32_t)(from[field] > UINT64_MAX - had) << field;
 }
 
-/* Adds a value to what others have come to, as the field's rule has it. */
+/* Merges a value by the rule of its field. */
 HD__INLINE void hd__memprof_combine(uint64_t *to, uint64_t value, uint32_t rule) {
     if (rule == HD__MEMPROF_SUM) *to = hd__memprof_sum(*to, value);
     else if (rule == HD__MEMPROF_MIN ? value < *to : rule == HD__MEMPROF_MAX && value > *to) *to = value;
 }
 
-/* A total, and the minimum and maximum behind it. */
+/* Merges a total, and the minimum and maximum that follow it. */
 HD__INLINE uint32_t hd__memprof_combine_three(uint64_t *to, const uint64_t *from, uint32_t total) {
     hd__memprof_combine(&to[total + 1], from[total + 1], HD__MEMPROF_MIN);
     hd__memprof_combine(&to[total + 2], from[total + 2], HD__MEMPROF_MAX);
     return hd__memprof_add_value(to, from, total);
 }
 
-/* Adds the values of a block to those of one that was recorded before it. Histograms are left to the caller. The bits
-   of fields whose sum does not fit. */
+/* Merges the values of a block into those of an earlier block, except the histogram. Returns the bits of fields whose
+   sum overflows. */
 static uint32_t hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     uint32_t over = 0;
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
@@ -28713,9 +28714,9 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
                                  hd__text_make(text, sizeof text, "call stack %u", (uint64_t)stack), err);
 }
 
-/* The profile's blocks may lie in the merger's own array, which hd_memprof_merger_add_taken made it: then sums go
-   where blocks were that are added already, or where the one at hand is, so that one is copied first. There are never
-   more sums than blocks, and the array does not move. */
+/* Adds all blocks. The profile's blocks may be in the merger's own array (hd_memprof_merger_add_taken). Then a sum
+   may overwrite the current block or earlier ones, so the current block is copied first. There are never more sums
+   than blocks, and the array does not move. */
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     hd__arr_resize(x->here, 0);
     if (!hd__arr_len(x->first) && !hd__arr_push(&x->mem, x->first, 0)) return hd__mem_fail(&x->mem, err);
@@ -28751,7 +28752,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memp
     return x->status;
 }
 
-/* An array changes hands, not place: its bytes count for `to` from here on. Both have the same allocator. */
+/* Moves an array to another owner: its bytes now count for `to`. Both have the same allocator. */
 static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
     uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
     from->used -= size;
@@ -28777,21 +28778,22 @@ HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memp
     return status;
 }
 
-/* Addresses that are taken, or would be. */
+/* Addresses that are taken, or requested. */
 typedef struct hd__memprof_extent {
     uint64_t start, end;
-    hd__memprof_module *module;  /* NULL: an address in none, which stays */
-    uint32_t turn;               /* who may stay first */
+    hd__memprof_module *module;  /* NULL: an address without a module, which cannot move */
+    uint32_t turn;               /* priority: lower numbers keep their place first */
     bool placed;
 } hd__memprof_extent;
 
-/* State while what was merged becomes a profile: modules get places, all gets an order of its own. */
+/* State while the merged data becomes a profile: modules get addresses, and everything is sorted. */
 typedef struct hd__memprof_merged {
     hd_memprof_merger *from;
     hd__memprof_columns *to;
     hd__mem *mem;
-    uint32_t *order;             /* numbers of modules, ranges, stacks in turn; behind them as many to sort with */
-    uint32_t *rank;              /* by spot: its number in an order of what spots are */
+    uint32_t *order;             /* numbers of modules, ranges or stacks, with as much space behind them for
+                                    sorting */
+    uint32_t *rank;              /* by spot: its position in sorted order */
     hd__memprof_extent *extents; /* stb_ds array */
 } hd__memprof_merged;
 
@@ -28821,7 +28823,7 @@ static bool hd__memprof_segment_before(const void *owner, uint32_t a, uint32_t b
     return s[a].start != s[b].start ? s[a].start < s[b].start : s[a].end < s[b].end;
 }
 
-/* Numbers 0 to n - 1 in order. */
+/* Fills `order` with the numbers 0 to n - 1, sorted. */
 static const uint32_t *hd__memprof_sort(hd__memprof_merged *l, size_t n,
                                         bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
     for (size_t i = 0; i < n; i++) l->order[i] = (uint32_t)i;
@@ -28840,12 +28842,12 @@ static bool hd__memprof_add_extent(hd__memprof_merged *l, uint64_t start, uint64
     return hd__arr_push(l->mem, l->extents, e);
 }
 
-/* Lets extents stay where they are, unless they run into one that already does: addresses first, then modules that
-   were at one place in all processes, then the rest. */
+/* Lets extents keep their addresses unless they overlap one that was placed before. Priority: addresses, then modules
+   with the same place in all processes, then the rest. */
 static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     for (uint32_t turn = 0; turn < 3; turn++) {
         uint64_t end = 0, next = UINT64_MAX;
-        size_t ahead = 0;        /* the next that was placed before this turn; where it starts: `next` */
+        size_t ahead = 0;        /* next extent placed in an earlier turn; it starts at `next` */
         for (size_t i = 0; i < n; i++) {
             if (ahead <= i) {
                 for (ahead = i; ahead < n && (!e[ahead].placed || e[ahead].turn == turn); ahead++) {}
@@ -28858,7 +28860,7 @@ static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     }
 }
 
-/* Gives extents that were not placed the free addresses between those that were, the lowest first. */
+/* Moves all other extents to free addresses, the lowest first. */
 static hd_status hd__memprof_move(hd__memprof_extent *e, size_t n, hd_error *err) {
     uint64_t at = 4096;
     for (size_t i = 0, next = 0; i < n; i++) {
@@ -28881,7 +28883,7 @@ static hd_status hd__memprof_move(hd__memprof_extent *e, size_t n, hd_error *err
     return HD_OK;
 }
 
-/* Modules get their ranks and places. */
+/* Ranks and places modules. */
 static hd_status hd__memprof_place(hd__memprof_merged *l, hd_error *err) {
     hd_memprof_merger *x = l->from;
     size_t modules = hd__arr_len(x->modules);
@@ -28904,7 +28906,7 @@ static hd_status hd__memprof_place(hd__memprof_merged *l, hd_error *err) {
     return hd__memprof_move(l->extents, hd__arr_len(l->extents), err);
 }
 
-/* Ranges that overlap are one segment. */
+/* Creates segments; ranges that overlap become one. */
 static hd_status hd__memprof_merged_segments(hd__memprof_merged *l, hd_error *err) {
     const hd_memprof_merger *x = l->from;
     hd__memprof_columns *c = l->to;
@@ -28937,8 +28939,7 @@ static int hd__memprof_id_order(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Gives n stacks ids: where they keep their order those that they had, which LLVM hashes, unless two have the
-   same. */
+/* Assigns ids to n stacks. If they keep their order, they keep their ids (LLVM's hashes) unless two are equal. */
 static void hd__memprof_merged_ids(hd__memprof_merged *l, size_t n) {
     hd__memprof_columns *c = l->to;
     bool keeps = l->from->in_order && n;
@@ -28952,21 +28953,21 @@ static void hd__memprof_merged_ids(hd__memprof_merged *l, size_t n) {
         stbds_arrput(c->stack_id, keeps ? l->from->blocks[i].histogram : (uint64_t)i + 1);
 }
 
-/* What stacks are sorted by at a depth: 0 where a stack has ended. */
+/* The sort key of a stack at a depth; 0 after its end. */
 static uint32_t hd__memprof_stack_key(const hd__memprof_merged *l, uint32_t stack, size_t depth) {
     const hd_memprof_merger *x = l->from;
     size_t at = x->first[stack] + depth;
     return at < x->first[stack + 1] ? l->rank[x->spot[at]] + 1 : 0;
 }
 
-/* Stacks to be sorted, which are the same up to a depth; `key` has room for n numbers. */
+/* A group of stacks to sort, equal up to `depth`; `key` has space for n numbers. */
 typedef struct hd__memprof_stacks_part {
     uint32_t *stack, *key;
     size_t n, depth;
 } hd__memprof_stacks_part;
 
-/* Divides a part by the next frame of one of its stacks: into those before it, those that share it, and those after
-   it, the smallest part last. No file can know which stack is taken. */
+/* Divides a group by the frame at `depth` of a random stack: smaller, equal and larger. The smallest part comes last.
+   An input cannot predict the random choice. */
 static void hd__memprof_divide(const hd__memprof_merged *l, hd__memprof_stacks_part whole,
                                hd__memprof_stacks_part parts[3]) {
     uint32_t *stack = whole.stack, *key = whole.key, middle;
@@ -28991,8 +28992,8 @@ static void hd__memprof_divide(const hd__memprof_merged *l, hd__memprof_stacks_p
     }
 }
 
-/* Sorts distinct stacks, frame by frame (a multikey quicksort): each frame that they share is read once. The smallest
-   part is sorted first, so that few wait: at most 42 of 2^32 stacks. */
+/* Sorts distinct stacks frame by frame (multikey quicksort), so shared frames are read once. The smallest part is
+   sorted first, so few parts wait: at most 42 for 2^32 stacks. */
 static void hd__memprof_sort_stacks(const hd__memprof_merged *l, uint32_t *stack, uint32_t *key, size_t n) {
     hd__memprof_stacks_part waiting[48];
     size_t count = 1;
@@ -29004,7 +29005,7 @@ static void hd__memprof_sort_stacks(const hd__memprof_merged *l, uint32_t *stack
     }
 }
 
-/* Ranks spots: by module, those of none last, and within a module by address. False: out of memory. */
+/* Ranks spots by module, then by address; spots without a module come last. False: out of memory. */
 static bool hd__memprof_rank(hd__memprof_merged *l) {
     const hd_memprof_merger *x = l->from;
     size_t n = hd__arr_len(x->spots);
@@ -29020,14 +29021,14 @@ static bool hd__memprof_rank(hd__memprof_merged *l) {
             uint32_t module = x->spots[keys[i].number].module;
             keys[i].key = module == HD_NONE ? HD_NONE : x->modules[module].rank;
         }
-        hd__sort_keys(keys, keys + n, n); /* is stable */
+        hd__sort_keys(keys, keys + n, n); /* stable */
         for (size_t i = 0; i < n; i++) l->rank[keys[i].number] = (uint32_t)i;
     }
     hd__mem_cfree(l->mem, keys, n, 2 * sizeof *keys);
     return keys && l->rank;
 }
 
-/* Puts the numbers of stacks into the order in which they come out. False: out of memory. */
+/* Puts the numbers of stacks in the order of the result. False: out of memory. */
 static bool hd__memprof_order_stacks(hd__memprof_merged *l) {
     const hd_memprof_merger *x = l->from;
     size_t n = hd__arr_len(x->blocks);
@@ -29038,7 +29039,7 @@ static bool hd__memprof_order_stacks(hd__memprof_merged *l) {
     return ok;
 }
 
-/* Permutes blocks in place: block order[i] goes to i. Leaves the numbers from 0 on in `order`. */
+/* Permutes blocks in place: block order[i] moves to i. `order` becomes 0, 1, 2, ... */
 static void hd__memprof_order_blocks(hd_memprof_block *blocks, uint32_t *order, size_t n) {
     for (size_t i = 0; i < n; i++) {
         hd_memprof_block first;
@@ -29061,7 +29062,8 @@ static uint64_t hd__memprof_spot_pc(const hd_memprof_merger *x, uint32_t spot) {
     return p->address + (p->module == HD_NONE ? 0 : x->modules[p->module].bias);
 }
 
-/* The blocks in order: a copy of the merger's, or these themselves, and then it is empty. Takes no memory. */
+/* Puts the blocks in order: a copy of the merger's, or if `takes`, the merger's own array, which is then empty.
+   Allocates no memory. */
 static void hd__memprof_merged_blocks(hd__memprof_merged *l, bool takes) {
     hd_memprof_merger *x = l->from;
     hd__memprof_columns *c = l->to;
@@ -29088,7 +29090,7 @@ static void hd__memprof_merged_blocks(hd__memprof_merged *l, bool takes) {
     }
 }
 
-/* How many counters a block has: most have none, which costs no look at the block. */
+/* The number of counters of a block. Most have none, which is known without reading the block. */
 static size_t hd__memprof_counted(const hd_memprof_merger *x, size_t block) {
     return x->counters[block] ? (size_t)x->blocks[block].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] : 0;
 }
@@ -29125,7 +29127,7 @@ static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_mem
     hd__memprof_merged l = HD_ZERO;
     hd_status status;
     if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
-    hd__memprof_table_free(&x->mem, &x->table); /* the next profile has it made anew */
+    hd__memprof_table_free(&x->mem, &x->table); /* the next profile creates it again */
     HD__TRY(hd__memprof_create(mem, &doc, err));
     l.from = x;
     l.to = &doc->parts->columns;
@@ -29161,9 +29163,9 @@ HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *x, hd_memprof *
 }
 
 /* ========================================================================= >>memprof.frames
-   An address is looked up once, whatever number of stacks it is in: the caller's symbolizer costs more than all else
-   here. Inlined functions become frames of their own. A profile has the outermost frame first, as all profiles have,
-   where a raw profile has the innermost first. */
+   Finds the frames of addresses. Each address is looked up once, however many stacks contain it: the caller's
+   symbolizer is the main cost. Inlined functions become separate frames. A profile starts with the outermost frame, a
+   raw profile with the innermost. */
 
 static bool hd__memprof_is_runtime(hd_str file) {
     static const char *const names[] = { "memprof_malloc_linux.cpp", "memprof_interceptors.cpp",
@@ -29173,9 +29175,10 @@ static bool hd__memprof_is_runtime(hd_str file) {
     return false;
 }
 
-#define HD__MEMPROF_NAME 80u     /* of a segment, at most, and an offset */
+#define HD__MEMPROF_NAME 80u     /* bytes of a segment's name and an offset */
 
-/* A segment's name: its build id's first 8 bytes, or else where it lies in its file, and its size. */
+/* Names a segment by the first 8 bytes of its build id. Without a build id, the name is its position in its file, and
+   its size. */
 static hd_str hd__memprof_segment_name(char buffer[HD__MEMPROF_NAME], const hd_memprof_raw *raw,
                                        const hd_memprof_segment *s) {
     char *p = buffer;
@@ -29197,7 +29200,7 @@ static hd_str hd__memprof_address_name(char buffer[HD__MEMPROF_NAME], const hd_m
     return hd_cstr(buffer);
 }
 
-/* Symbols: behind what is shown, what it owns. */
+/* Symbols: the public part, then the data that it owns. */
 typedef struct hd__memprof_named {
     hd_memprof_symbols shown;
     hd__mem mem;
@@ -29206,7 +29209,7 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
-#define HD__MEMPROF_AT_ONCE 4u   /* frames of an address that are written without a look at how many it has */
+#define HD__MEMPROF_AT_ONCE 4u   /* frames of an address that are copied without checking their number */
 
 /* State while frames are looked up. */
 typedef struct hd__memprof_naming {
@@ -29217,7 +29220,7 @@ typedef struct hd__memprof_naming {
     hd__memprof_table table;
     hd__strings strings;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
-    uint32_t used;               /* frames of `found` that are not zero */
+    uint32_t used;               /* frames of `found` that are in use */
 } hd__memprof_naming;
 
 static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
@@ -29227,7 +29230,7 @@ static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
     return true;
 }
 
-/* Looks up the frames of an address that is new. False: out of memory. */
+/* Looks up the frames of a new address. False: out of memory. */
 static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
     uint32_t segment = hd__memprof_locate(&x->map, x->raw, pc), n = 0;
     hd__memprof_named *to = x->to;
@@ -29267,7 +29270,7 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
     return true;
 }
 
-/* An address that is not at home: elsewhere, or new and looked up now. NULL: out of memory. */
+/* Finds an address that is not in its first slot, or adds it and looks it up. NULL: out of memory. */
 HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming *x, uint64_t pc) {
     hd__memprof_asked asked, *slot = hd__memprof_slot(&x->table, pc);
     if (slot->begin) return slot;
@@ -29282,22 +29285,22 @@ HD__NOINLINE static const hd__memprof_asked *hd__memprof_ask(hd__memprof_naming 
     return slot;
 }
 
-/* How many numbers of frames there may be, and HD__MEMPROF_AT_ONCE more behind them. */
+/* Space for frame numbers, without the last HD__MEMPROF_AT_ONCE. */
 static size_t hd__memprof_frame_room(const hd__memprof_named *to, uint64_t most) {
     size_t room = stbds_arrcap(to->frame);
     room -= room < HD__MEMPROF_AT_ONCE ? room : HD__MEMPROF_AT_ONCE;
     return most < room ? (size_t)most : room;
 }
 
-/* Appends the numbers of the frames of a raw stack to an array. Most addresses are at home and have few frames, of
-   which HD__MEMPROF_AT_ONCE are written in any case: branches that are guessed wrong would take most of the time. */
+/* Appends the frame numbers of a raw stack to an array. Most addresses are in their first slot and have few frames.
+   So HD__MEMPROF_AT_ONCE frames are always copied: mispredicted branches would take most of the time. */
 static hd_status hd__memprof_name_stack(hd__memprof_naming *x, uint32_t stack, uint64_t most, hd_error *err) {
     hd__memprof_named *to = x->to;
     uint32_t from_pc = x->raw->first[stack], end_pc = x->raw->first[stack + 1];
     const uint64_t *pc = from_pc < end_pc ? x->raw->pc + from_pc : NULL, *end = pc ? x->raw->pc + end_pc : NULL;
     size_t n = hd__arr_len(to->frame), room = hd__memprof_frame_room(to, most);
     uint32_t *frame = to->frame;
-    hd__memprof_table t = x->table; /* so that it stays in registers */
+    hd__memprof_table t = x->table; /* a copy, so that it stays in registers */
     for (; pc < end; pc++) {
         const hd__memprof_asked *a = &t.asked[hd__memprof_home(&t, *pc)];
         uint32_t from, count;
@@ -29329,7 +29332,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
     hd__memprof_named *to = x->to;
     uint64_t most = hd__limits_records(options ? &options->limits : NULL);
     size_t addresses = raw->stack_count ? raw->first[raw->stack_count] - raw->first[0] : 0;
-    size_t room = addresses + addresses / 2; /* most programs have fewer inlined frames, and growing copies */
+    size_t room = addresses + addresses / 2; /* most programs have fewer inlined frames; growing would copy */
     if (room > most) room = (size_t)most;
     if (!hd__memprof_table_room(&to->mem, &x->table) ||
         !hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
@@ -29387,7 +29390,7 @@ HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
     return (unsigned)heat < sizeof names / sizeof *names ? names[heat] : "unknown";
 }
 
-/* In single precision, as LLVM counts. */
+/* Single precision, as in LLVM. */
 static hd_memprof_heat hd__memprof_heat_of(uint32_t fields, uint64_t blocks, uint64_t total_lifetime,
                                            uint64_t total_density, const hd_memprof_thresholds *thresholds) {
     const uint32_t needed = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) |
@@ -29421,8 +29424,8 @@ typedef struct hd__memprof_filling {
     const hd_memprof_symbols *symbols;
     hd_profile *profile;
     uint32_t field;
-    uint64_t *sums;              /* stb_ds arrays: the field, by cell; */
-    uint32_t *node;              /* and of each stack, its node, HD_NONE while no block had it */
+    uint64_t *sums;              /* stb_ds arrays. sums: the field, by cell */
+    uint32_t *node;              /* node by stack; HD_NONE until a block has it */
     uint8_t *text;               /* stb_ds array */
     char label[HD__MEMPROF_NAME];
 } hd__memprof_filling;
@@ -29465,7 +29468,7 @@ static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
     return hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]);
 }
 
-/* What a frame is called. */
+/* The name of a frame. */
 static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_frame *f, hd_str *name) {
     *name = f->function;
     if (!x->view->lines || !f->file.len) return true;
@@ -29568,12 +29571,11 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
 }
 
 /* ========================================================================== >>memprof.index
-   What an indexed profile is, however it came about: columns, and what they are asked. Functions are found by
-   hash; a call stack stands there once, whatever refers to it; all is freed at once. Columns that a caller filled
-   are looked through before they are used (hd__index_fits). Reading, making and writing them is left to the
-   rooms below. */
+   Indexed profiles: their columns, and questions about them. Functions are found by hash. Each call stack is stored
+   once. Everything is freed at once. A caller may have filled the columns, so hd__index_fits checks them before use.
+   The rooms below read, build and write indexes. */
 
-/* Cuts what begins at the last `suffix`, if nothing but a part without a dot follows. */
+/* Cuts the name at the last `suffix` if only a part without a dot follows it. */
 static void hd__index_cut_suffix(hd_str *name, const char *suffix) {
     size_t n = strlen(suffix), at = name->len;
     while (at && name->data[at - 1] != '.') at--;
@@ -29586,9 +29588,9 @@ HEAPDUMP_API uint64_t hd_memprof_guid(hd_str name) {
     return hd__md5(name.data, name.len);
 }
 
-#define HD__INDEX_FRAME 17u      /* bytes of a frame in a file */
+#define HD__INDEX_FRAME 17u      /* bytes of a frame in the file */
 
-/* LLVM's frame id, up to headers of version 12. */
+/* LLVM's frame id for headers up to version 12. */
 static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     uint64_t values[4], id = 0;
     values[0] = l->function;
@@ -29599,7 +29601,7 @@ static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     return id;
 }
 
-/* LLVM's frame id from headers of version 13 on: the BLAKE3 of the 17 bytes of a frame. */
+/* LLVM's frame id for headers from version 13 on: the BLAKE3 hash of the frame's 17 bytes. */
 static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
     uint64_t values[3];
     values[0] = l->function;
@@ -29617,12 +29619,12 @@ HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location) {
 }
 
 static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
-#define HD__INDEX_LAST 13u       /* the header's latest version, as of LLVM 22: of the shape of */
-#define HD__INDEX_BEFORE 12u     /* that before, of LLVM 19 */
-#define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
+#define HD__INDEX_LAST 13u       /* latest header version, of LLVM 22 */
+#define HD__INDEX_BEFORE 12u     /* the version before, of LLVM 19 */
+#define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* bit in the version: a memprof section exists */
 
-/* Fields of the header that are offsets, and the version that each is there from: functions, memprof, binary ids,
-   temporal traces, names of virtual tables. */
+/* Offsets in the header, and the first version with each: functions, memprof, binary ids, temporal traces, names of
+   virtual tables. */
 enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
 static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
 
@@ -29638,7 +29640,7 @@ static bool hd__memprof_index_detect(const uint8_t *p, size_t size) {
     return size >= 8 && !memcmp(p, hd__index_magic, 8);
 }
 
-/* What the header says: where the memprof section begins, or would, and ends at the latest. */
+/* The header. The memprof section begins at `begin` (if `there`), and ends at `end` at the latest. */
 typedef struct hd__index_header {
     uint64_t version, begin, end;
     bool there;
@@ -29682,7 +29684,7 @@ HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
     return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
 }
 
-/* The columns of an index, and what they own, behind what is shown of them. */
+/* The columns of an index, and the memory behind the public part. */
 #define HD__INDEX_COLUMNS(column)                                                                             \
     column(hd_memprof_location, locations) column(uint64_t, location_id) column(uint64_t, stack_id)           \
     column(uint64_t, function) column(uint64_t, value) column(uint32_t, first) column(uint32_t, location)     \
@@ -29695,9 +29697,9 @@ typedef struct hd__index_columns {
     hd_memprof_index shown;
     hd__mem mem;
     uint64_t seed, warnings;
-    hd__set functions;           /* by GUID */
+    hd__set functions;           /* functions by GUID */
     HD__INDEX_COLUMNS(HD__MEMPROF_DECLARE)
-    uint8_t *around, *names;     /* stb_ds arrays: what else is in the file; inflated names of accesses */
+    uint8_t *around, *names;     /* stb_ds arrays: the rest of the file; inflated names of accesses */
     hd__arena arena;
 } hd__index_columns;
 
@@ -29719,7 +29721,7 @@ HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *ind
     return ((const hd__index_columns *)(const void *)index)->warnings;
 }
 
-/* Empty columns, to which the memory belongs from now on. */
+/* Creates empty columns, which take over `mem`. */
 static hd_status hd__index_create(hd__mem mem, hd__index_columns **out, hd_error *err) {
     hd__index_columns *d;
     hd_status status;
@@ -29757,7 +29759,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint6
     return hd__set_find_number(&d->functions, d->seed, d->function, guid);
 }
 
-/* Numbers of fields in their order; how many they are. */
+/* Lists the numbers of fields in ascending order; returns how many. */
 static uint32_t hd__index_list(uint32_t fields, uint8_t *field) {
     uint32_t n = 0;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
@@ -29765,8 +29767,7 @@ static uint32_t hd__index_list(uint32_t fields, uint8_t *field) {
     return n;
 }
 
-/* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
-   memory. */
+/* The number of the call stack made of the last locations, which belong to no stack yet. HD_NONE: out of memory. */
 static uint32_t hd__index_stack(hd__index_columns *d, hd__set *stacks) {
     uint32_t new_one = (uint32_t)hd__arr_len(d->first) - 1, from = d->first[new_one], s;
     size_t size = (hd__arr_len(d->location) - from) * sizeof *d->location;
@@ -29785,23 +29786,23 @@ static uint32_t hd__index_depth(const hd_memprof_index *x, uint32_t stack) {
     return x->first[stack + 1] - x->first[stack];
 }
 
-/* Sorting call stacks by what is in them. */
+/* Sorts call stacks by content. */
 typedef struct hd__index_sorting {
     hd__mem *mem;
     const uint32_t *first, *location; /* of stacks */
-    const uint32_t *weight;      /* by location: what to sort by, 1 or more */
-    bool from_outermost;         /* frames count from the outermost one in, else from the innermost one out */
-    uint32_t count, *order;      /* numbers of stacks: as many, sorted in the end */
-    unsigned bits;               /* of a weight */
-    hd__sort_keyed *items;       /* twice as many */
+    const uint32_t *weight;      /* by location: sort key, at least 1 */
+    bool from_outermost;         /* compare from the outermost frame on, else from the innermost */
+    uint32_t count, *order;      /* `order`: stack numbers, sorted at the end */
+    unsigned bits;               /* bits of a weight */
+    hd__sort_keyed *items;       /* array of 2 * count items */
 } hd__index_sorting;
 
-/* Stacks that are alike up to a depth, in a row of `order`. */
+/* Stacks that are equal up to a depth: a range of `order`. */
 typedef struct hd__index_run {
     uint32_t from, n, depth;
 } hd__index_run;
 
-/* The weights of a stack's frames from a depth on, as many as a key holds; where there is none, 0. */
+/* A key of a stack's weights from `depth` on, as many as fit; 0 after its end. */
 HD__INLINE uint64_t hd__index_weights(const hd__index_sorting *x, uint32_t stack, uint32_t depth) {
     const uint32_t *at = x->location + x->first[stack], length = x->first[stack + 1] - x->first[stack];
     uint64_t key = 0;
@@ -29810,7 +29811,7 @@ HD__INLINE uint64_t hd__index_weights(const hd__index_sorting *x, uint32_t stack
     return key;
 }
 
-/* Sorts few by key, as hd__sort_keys does many. */
+/* Insertion sort for a few items, with the result of hd__sort_keys. */
 static void hd__index_sort_few(hd__sort_keyed *items, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         hd__sort_keyed item = items[i];
@@ -29820,7 +29821,7 @@ static void hd__index_sort_few(hd__sort_keyed *items, uint32_t n) {
     }
 }
 
-/* Sorts a run of stacks by as many frames as a key holds, and notes what is left to sort by the next ones. */
+/* Sorts a run of stacks by as many frames as a key holds. Stacks still equal become new runs. */
 static bool hd__index_sort_run(hd__index_sorting *x, hd__index_run run, hd__index_run **runs) {
     uint32_t *order = x->order + run.from, n = run.n, end;
     hd__sort_keyed *items = x->items;
@@ -29844,8 +29845,8 @@ static bool hd__index_sort_run(hd__index_sorting *x, hd__index_run run, hd__inde
     return true;
 }
 
-/* Sorts stacks by the weights of their frames, where a frame comes behind none; those that are alike by number.
-   False: out of memory. */
+/* Sorts stacks by the weights of their frames. A stack comes before its own extensions, and equal stacks are in order
+   of their numbers. False: out of memory. */
 static bool hd__index_sort_stacks(hd__index_sorting *x, uint32_t locations) {
     hd__index_run *runs = NULL, run;
     bool whole;
@@ -29863,7 +29864,7 @@ static bool hd__index_sort_stacks(hd__index_sorting *x, uint32_t locations) {
     return whole;
 }
 
-/* Buckets of a table of n items. */
+/* Number of buckets of a table of n items. */
 static uint64_t hd__index_buckets(uint64_t n) {
     uint64_t buckets = 1;
     while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
@@ -29883,8 +29884,8 @@ static void hd__index_rehang(const uint64_t *keys, uint32_t *next, uint32_t *hea
         }
 }
 
-/* Makes of numbers of keys, as they are put into LLVM's table, their order in the file: a list for each bucket, the
-   latest first, turned over whenever the buckets are doubled. False: out of memory. */
+/* Turns numbers of keys in insertion order into the order of LLVM's on-disk table. Each bucket is a list, latest
+   first, and is reversed whenever the buckets double. False: out of memory. */
 static bool hd__index_hang(hd__mem *m, const uint64_t *keys, uint32_t *order, size_t n) {
     size_t buckets = 64, last = (size_t)hd__index_buckets(n), most = last > 64 ? 2 * last : 128, all = 0, at = 0;
     uint32_t *next, *heads, *old;
@@ -29911,7 +29912,7 @@ static bool hd__index_hang(hd__mem *m, const uint64_t *keys, uint32_t *order, si
     return next && heads;
 }
 
-/* LLVM's hash of a number, of which a hash table in memory takes the low bits. */
+/* LLVM's hash of a number. A hash table in memory uses the low bits. */
 static uint32_t hd__index_mix(uint64_t key) {
     key *= 0xbf58476d1ce4e5b9u;
     return (uint32_t)(key ^ key >> 31);
@@ -29926,8 +29927,8 @@ static void hd__index_dense_put(const uint64_t *keys, uint32_t *slots, size_t sl
     slots[at] = number;
 }
 
-/* Makes of n numbers of distinct keys, as they are put into LLVM's DenseMap, the order in which it goes through them:
-   a table that is doubled when three quarters of it are taken. False: out of memory. */
+/* Turns n numbers of distinct keys in insertion order into the iteration order of LLVM's DenseMap. The table doubles
+   when it is three quarters full. False: out of memory. */
 static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, size_t n) {
     size_t count = 0, most = 64, at = 0;
     uint32_t *slots, *spare;
@@ -29952,17 +29953,17 @@ static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, s
     return true;
 }
 
-/* A call stack while the blocks that have it are gone through. */
+/* State of a call stack while its blocks are visited. */
 typedef struct hd__index_told {
-    uint32_t function;           /* that has the last of them, plus one; 0: none yet */
-    uint32_t copies;             /* as how many LLVM tells each block there, plus one; 0: not counted yet */
-    uint32_t block, count;       /* the last that is no copy, and as how many it is told so far */
-    uint32_t owner;              /* the function by whose record they count, plus one; 0: not looked for */
-    uint32_t number;             /* of the stack in what is made of the index, plus one; 0: none yet */
+    uint32_t function;           /* function of its last block, plus 1; 0: none yet */
+    uint32_t copies;             /* copies that LLVM writes per block there, plus 1; 0: not counted yet */
+    uint32_t block, count;       /* last block that is no copy, and its copies so far */
+    uint32_t owner;              /* function whose record counts, plus 1; 0: unknown */
+    uint32_t number;             /* number of the stack in the result, plus 1; 0: none yet */
 } hd__index_told;
 
-/* How often LLVM tells a block in a function's record: once for each time that it is among those that the call which
-   allocates was inlined into. */
+/* The number of times that LLVM writes a block in a function's record. It is once for each time the function occurs
+   among the functions that the allocating call was inlined into. */
 static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint64_t guid) {
     uint32_t n = 0;
     for (uint32_t k = x->first[stack]; k < x->first[stack + 1]; k++) {
@@ -29973,13 +29974,13 @@ static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint
     return n;
 }
 
-/* The values of a block; NULL: it has none. */
+/* The values of a block, or NULL. */
 HD__INLINE const uint64_t *hd__index_values(const hd_memprof_index *x, uint32_t block) {
     return x->value ? x->value + (size_t)(x->block_row ? x->block_row[block] : block) * x->field_count : NULL;
 }
 
-/* Whether a block is LLVM's copy of one before it: of the same function and call stack, and equal. What differs was
-   told by others than LLVM, and is a block of its own. `told`: by stack. */
+/* True if a block is LLVM's copy of an earlier one: same function, same call stack, equal values. A block that
+   differs comes from another tool and is counted. `told` is indexed by stack. */
 static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
     uint32_t stack = x->block_stack[block];
     size_t fields = x->field_count;
@@ -30006,8 +30007,8 @@ static uint64_t hd__index_allocates(const hd_memprof_index *x, uint32_t stack) {
     return x->locations[x->location[x->first[stack]]].function;
 }
 
-/* Finds by which function's record the blocks of each stack count, as LLVM repeats them in each function that the
-   call was inlined into: that of the one that allocates or, where its record has none of them, the first that has. */
+/* Finds the function whose record counts for each stack. LLVM repeats blocks in each function that the call was
+   inlined into. The allocating function counts, or if it lacks the blocks, the first function that has them. */
 static void hd__index_find_owners(const hd_memprof_index *x, hd__index_told *told) {
     for (uint32_t f = 0; f < x->function_count; f++)
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
@@ -30016,21 +30017,21 @@ static void hd__index_find_owners(const hd_memprof_index *x, hd__index_told *tol
         }
 }
 
-/* Whether a block is to be counted, of all that LLVM tells of it. `told`: by stack, with owners. */
+/* True if a block counts: LLVM may write several records of it. `told` is indexed by stack, with owners. */
 static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
     uint32_t owner = told[x->block_stack[block]].owner;
     if (x->layout == HD_MEMPROF_RFC) return true;
     return x->function[owner - 1] == x->function[function] && !hd__index_is_copy(x, function, block, told);
 }
 
-/* The first of n numbers that is not below `limit`; n: there is none. */
+/* The position of the first of n numbers that is at least `limit`, or n. */
 static uint32_t hd__index_outside(const uint32_t *numbers, uint32_t n, uint32_t limit) {
     uint32_t i = 0;
     while (i < n && numbers[i] < limit) i++;
     return i;
 }
 
-/* Checks that the columns of an index, which any caller may have filled, fit each other. */
+/* Checks that the columns of an index are consistent: any caller may have filled them. */
 static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
     uint32_t frames = x->stack_count ? x->first[x->stack_count] : 0, i;
     for (uint32_t s = 0; s < x->stack_count; s++)
@@ -30065,7 +30066,7 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
     return HD_OK;
 }
 
-/* A place in the source as messages have it: its function, and the line in it. */
+/* A source position for messages: the function, and the line in it. */
 static hd_str hd__index_place_text(char *buffer, size_t capacity, const hd_memprof_location *l) {
     return l->name.len ? hd__text_make(buffer, capacity, "%S +%u:%u", l->name, (uint64_t)l->line_offset,
                                        (uint64_t)l->column)
@@ -30126,7 +30127,7 @@ HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const
     return HD_OK;
 }
 
-/* Whether a record tells columns of source lines, for a call that allocates or that leads to one. */
+/* True if a record has source columns, for an allocating call or a call on the way to one. */
 static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) {
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++)
         if (x->locations[x->location[x->first[x->block_stack[b]]]].column) return true;
@@ -30160,7 +30161,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
     return n;
 }
 
-/* A block and, when it is the first with that, its stack, of which `told` is. */
+/* Adds a block to flat columns, and its stack if this is its first block. `told` is the entry of the stack. */
 static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_told *told, hd__mem *m,
                                  hd__memprof_columns *to) {
     uint32_t s = x->block_stack[block], n = hd__index_depth(x, s);
@@ -30228,7 +30229,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
     return 1;
 }
 
-/* A file that is read, in whichever layout, and what becomes of it, whose memory all of it takes. */
+/* A file being read, in any layout, and its result, whose memory is used for everything. */
 typedef struct hd__index_in {
     const uint8_t *p;
     uint64_t size, max_records;
@@ -30240,30 +30241,30 @@ typedef struct hd__index_in {
 
 static hd_status hd__index_full(hd__index_in *in) { return hd__mem_fail(&in->to->mem, in->err); }
 
-/* HD_OK: lenient reading goes on. Strict, who reads at an origin adds that. */
+/* Reports an error. HD_OK: lenient reading continues. In strict mode, the caller adds `origin` to the offset. */
 #define hd__index_bad(in, at, ...)                                                                         \
     hd__report_bad(&(in)->reporter, (in)->err, HD_MALFORMED,                                               \
                    (at) + ((in)->reporter.options.lenient ? (in)->origin : 0), __VA_ARGS__)
 
-/* Whether there may be n of what the file tells, of which the last is at `at`. */
+/* Checks a number of items against max_records; the last one is at `at`. */
 static hd_status hd__index_limit(hd__index_in *in, uint64_t at, uint64_t n, const char *what) {
     if (n <= in->max_records) return HD_OK;
     return hd__fail_at(in->err, HD_LIMIT, at, 0, "more %s than max_records of %u", what, in->max_records);
 }
 
 /* =================================================================== >>memprof.index.access
-   How often data was accessed: the end of LLVM's version 4, read and written. All names are in one piece, each once,
-   deflated or stored; records tell them by number. Whatever the piece claims, memory grows with what it gives. What
-   was read is kept as it is as well, so that it is written back without a compressor. */
+   Data access profiles: the last part of LLVM's version 4, read and written. All names are in one block, each once,
+   deflated or stored; records refer to names by number. Memory grows with the bytes present, whatever sizes the block
+   claims. The bytes read are also kept, so that writing needs no compressor. */
 
-enum { HD__INDEX_SUMMARY = 6 };  /* numbers of a summary that are known */
+enum { HD__INDEX_SUMMARY = 6 };  /* known numbers in a summary */
 
 typedef struct hd__index_access_in {
     hd__index_in *in;
     uint64_t at, end;
-    hd_str *names;               /* stb_ds array: by number; none where they are not inflated */
-    uint64_t name_count, cold_count; /* the last cold_count of these are known cold symbols */
-    const char *wrong;           /* what is, and a number to say; NULL: nothing */
+    hd_str *names;               /* stb_ds array by number; empty if they are not inflated */
+    uint64_t name_count, cold_count; /* the last cold_count names are known cold symbols */
+    const char *wrong;           /* error message and its number; NULL: no error */
     uint64_t number;
 } hd__index_access_in;
 
@@ -30273,7 +30274,7 @@ static bool hd__index_access_wrong(hd__index_access_in *x, const char *wrong, ui
     return false;
 }
 
-/* How many items of at least `least` bytes follow; false: not as many as are announced. */
+/* Reads the number of items, each of at least `least` bytes. False: fewer can follow. */
 static bool hd__index_access_count(hd__index_access_in *x, uint64_t least, uint64_t *n) {
     if (x->end - x->at < 8) return hd__index_access_wrong(x, "accesses to data are cut short", 0);
     *n = hd__le_get64(x->in->p + x->at);
@@ -30283,10 +30284,11 @@ static bool hd__index_access_count(hd__index_access_in *x, uint64_t least, uint6
     return true;
 }
 
-/* Names may be inflated to this many times their bytes: deflate comes to four times as much. */
+/* Limit of inflation: bytes of names per deflated byte. Deflate itself can reach four times this ratio. */
 #define HD__INDEX_INFLATE 256u
 #define HD__INDEX_INFLATE_LEAST (1u << 20)
-/* Names that a deflated byte may come to: each is in the list once, which takes two bits, and cold ones once more. */
+/* Limit of names per deflated byte. Each name is in the list once, which takes two bits; cold names occur once
+   more. */
 #define HD__INDEX_INFLATE_NAMES 8u
 
 static uint32_t hd__index_access_adler(const uint8_t *p, size_t size) {
@@ -30298,8 +30300,8 @@ static uint32_t hd__index_access_adler(const uint8_t *p, size_t size) {
     return b << 16 | a;
 }
 
-/* Inflates `raw` bytes of a zlib stream, which is handed to the unpacker of gzip as a member of its kind: its sum is
-   checked here. What is behind the names is not looked at. */
+/* Inflates `raw` bytes of a zlib stream. The gzip unpacker gets them as a gzip member, and the zlib checksum is
+   checked here. Bytes after the names are ignored. */
 static hd_status hd__index_access_inflate_by(hd__index_access_in *x, const hd_unpacker *gzip, const uint8_t *p,
                                              uint64_t size, uint64_t raw) {
     static const uint8_t head[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 }, tail[8] = { 0 };
@@ -30355,7 +30357,7 @@ static hd_status hd__index_access_inflate(hd__index_access_in *x, const uint8_t 
     return HD_OK;
 }
 
-/* Cuts names apart, which stand with one byte, 1, between. */
+/* Splits names, which are separated by one byte, 1. */
 static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
     hd__index_columns *d = x->in->to;
     uint64_t from = 0;
@@ -30371,7 +30373,7 @@ static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, 
     return HD_OK;
 }
 
-/* The names, of which the bytes are at `p`, in the arena. */
+/* Reads the names, whose bytes are at `p`, into the arena. */
 static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
     hd__index_columns *d = x->in->to;
     const uint8_t *end = p + size;
