@@ -7484,10 +7484,11 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 }
 
 /* =================================================================================== >>heap
-   A profile's cells are an hd__table: rows found by their nodes. Entries are hd_rows in canonical order, which
-   hd__breakdown_seal brings about: axes in preorder with siblings by name, rows by their nodes, the total in front.
-   Finding a row costs O(1) in a table, O(log rows) in a breakdown; sealing sorts the nodes in use, then the
-   rows by counting. What rows are listed is for the rooms below to say. */
+   Profiles, breakdowns, frames' names, labels. A profile's cells are an hd__table: rows found by their nodes. A
+   breakdown's entries are hd_rows in canonical order, made by hd__breakdown_seal: axes in preorder with siblings by
+   name, rows sorted by their nodes, the total first. Finding a row costs O(1) in a table and O(log rows) in a
+   breakdown. Sealing sorts the used nodes, then the rows by counting. Later rooms decide which rows a breakdown
+   lists. */
 
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance) {
     uint64_t root = 0;
@@ -7501,7 +7502,7 @@ HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance) {
 
 static const hd_amount hd__amount_none = { 0, 0, { 0, 0 } };
 
-/* False when the bytes saturate. */
+/* Adds an amount. False if the bytes saturate. */
 static bool hd__amount_add(hd_amount *to, const hd_amount *a) {
     hd__sum_known(&to->blocks, a->blocks);
     to->variance = hd__u128_add(to->variance, a->variance);
@@ -7522,7 +7523,7 @@ static const uint32_t *hd__heap_row_nodes(const hd_rows *rows, size_t row) {
     return rows->node + row * rows->axis_count;
 }
 
-/* Columns for `most` rows, from the arena; there are none yet. */
+/* Columns for up to `most` rows, from the arena; still empty. */
 static hd_status hd__heap_rows_begin(hd__mem *m, hd__arena *arena, uint32_t axis_count, uint32_t most, hd_rows *rows,
                                      hd_error *err) {
     memset(rows, 0, sizeof *rows);
@@ -7532,13 +7533,13 @@ static hd_status hd__heap_rows_begin(hd__mem *m, hd__arena *arena, uint32_t axis
     return rows->node && rows->amount ? HD_OK : hd__mem_fail(m, err);
 }
 
-/* One more row in columns that hd__heap_rows_begin made. */
+/* Appends a row to columns of hd__heap_rows_begin. */
 static void hd__heap_rows_put(hd_rows *rows, const uint32_t *nodes, const hd_amount *amount) {
     memcpy((uint32_t *)(uintptr_t)hd__heap_row_nodes(rows, rows->count), nodes, rows->axis_count * sizeof *nodes);
     ((hd_amount *)(uintptr_t)rows->amount)[rows->count++] = *amount;
 }
 
-/* hd__heap_rows_begin, with the columns of bounds that other rows have. */
+/* hd__heap_rows_begin, with columns of bounds if `from` has them. */
 static hd_status hd__heap_rows_begin_like(hd__mem *m, hd__arena *arena, const hd_rows *from, uint32_t most,
                                           hd_rows *rows, hd_error *err) {
     HD__TRY(hd__heap_rows_begin(m, arena, from->axis_count, most, rows, err));
@@ -7547,7 +7548,7 @@ static hd_status hd__heap_rows_begin_like(hd__mem *m, hd__arena *arena, const hd
     return !from->unlisted == !rows->unlisted && !from->slack == !rows->slack ? HD_OK : hd__mem_fail(m, err);
 }
 
-/* One more row in columns that hd__heap_rows_begin_like made of these. */
+/* Appends a copy of a row of `from` to columns of hd__heap_rows_begin_like. */
 static void hd__heap_rows_copy(hd_rows *to, const hd_rows *from, uint32_t row) {
     size_t axes = from->axis_count;
     if (from->unlisted) ((uint64_t *)(uintptr_t)to->unlisted)[to->count] = from->unlisted[row];
@@ -7557,7 +7558,7 @@ static void hd__heap_rows_copy(hd_rows *to, const hd_rows *from, uint32_t row) {
     hd__heap_rows_put(to, hd__heap_row_nodes(from, row), &from->amount[row]);
 }
 
-/* The rows that are marked, in new columns. */
+/* Copies the marked rows into new columns. */
 static hd_status hd__heap_rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
                                       hd_rows *to, hd_error *err) {
     HD__TRY(hd__heap_rows_begin_like(m, arena, from, from->count, to, err));
@@ -7566,8 +7567,8 @@ static hd_status hd__heap_rows_listed(hd__mem *m, hd__arena *arena, const hd_row
     return HD_OK;
 }
 
-/* Row numbers in the order of the rows' nodes, axis `last` compared after all others: sorted by counting.
-   `spare` holds as many. */
+/* Sorts row numbers by the rows' nodes, with axis `last` compared after all others: a counting sort. `spare` has room
+   for as many numbers. */
 static hd_status hd__heap_rows_sort(hd__mem *m, const hd_rows *rows, uint32_t last, uint32_t *order, uint32_t *spare,
                                     hd_error *err) {
     uint32_t n = rows->count, axes = rows->axis_count, most = 0, *from = order, *to = spare, *start;
@@ -7591,7 +7592,7 @@ static hd_status hd__heap_rows_sort(hd__mem *m, const hd_rows *rows, uint32_t la
     return HD_OK;
 }
 
-/* Rows in the order of their nodes, in new columns; `first`, unless NULL, goes in front, at the roots. */
+/* Copies rows into new columns, sorted by their nodes. `first`, unless NULL, becomes a row in front, at the roots. */
 static hd_status hd__heap_rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, const hd_amount *first,
                                      hd_rows *to, hd_error *err) {
     const uint32_t roots[HD_MAX_AXES] = { 0 };
@@ -7615,10 +7616,10 @@ typedef struct hd__tree_index {
     hd_str *names;
     hd__set index;
     uint64_t seed;
-    hd__strings *copies;         /* of names; NULL where none are copied */
+    hd__strings *copies;         /* copies of names; NULL: names are borrowed */
 } hd__tree_index;
 
-/* The child by that name, made when missing; its name is copied only if asked. */
+/* The child of that name, made if missing. A new name is copied if `copy`. */
 static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree_index *t, uint64_t max_records,
                                 uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
     uint64_t hash = hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
@@ -7628,7 +7629,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree_index *t,
     if (i != HD_NONE) return *node = i, HD_OK;
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
     if (!hd__arr_room(m, t->parent, 1) || !hd__arr_room(m, t->names, 1)) return hd__mem_fail(m, err);
-    if (copy && n < 4 && name.len < 64) { /* of a small tree as they are: few can be alike */
+    if (copy && n < 4 && name.len < 64) { /* copied directly in a small tree: few names can be equal */
         name.data = hd__arena_str(m, arena, name);
         if (!name.data) return hd__mem_fail(m, err);
     } else if (copy) {
@@ -7643,7 +7644,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree_index *t,
     return HD_OK;
 }
 
-/* Makes node 0, which is no child of any and so needs not be found. */
+/* Makes node 0. It is no node's child, so nobody looks it up by hash. */
 static hd_status hd__tree_root(hd__mem *m, hd__tree_index *t, hd_error *err) {
     if (!hd__arr_room(m, t->parent, 1) || !hd__arr_room(m, t->names, 1)) return hd__mem_fail(m, err);
     stbds_arrput(t->parent, HD_NONE);
@@ -7691,18 +7692,18 @@ static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
     return i;
 }
 
-/* Room for that many more rows. */
+/* Makes room for `rows` more rows. */
 static bool hd__table_room(hd__mem *m, hd__table *t, size_t rows) {
     return hd__arr_room(m, t->node, rows * t->axis_count) && hd__arr_room(m, t->amount, rows);
 }
 
-/* A row, for which there is room, that hd__table_find will not find. */
+/* Appends a row without hashing it: hd__table_find will not find it. There must be room. */
 static void hd__table_append(hd__table *t, const uint32_t *nodes, const hd_amount *amount) {
     for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
     stbds_arrput(t->amount, *amount);
 }
 
-/* Adds a row that is not there yet. */
+/* Adds a row that is not in the table yet. */
 static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
                                const hd_amount *amount, hd_error *err) {
     size_t row = hd__arr_len(t->amount);
@@ -7714,7 +7715,7 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
     return HD_OK;
 }
 
-/* Takes back all rows from number n on. */
+/* Removes all rows from number n on. */
 static void hd__table_truncate(hd__table *t, uint32_t n) {
     if (n >= hd__arr_len(t->amount) && n >= t->index.count) return;
     hd__arr_resize(t->node, (size_t)n * t->axis_count);
@@ -7735,14 +7736,14 @@ static void hd__table_free(hd__mem *m, hd__table *t) {
 struct hd_profile {
     hd__mem mem;
     hd__arena arena;
-    hd__strings names;           /* of all axes */
-    hd__tree_index *tree;        /* by axis; NULL where they are fixed */
+    hd__strings names;           /* names of all axes */
+    hd__tree_index *tree;        /* by axis; NULL if the axes are fixed */
     hd__table cells;
     uint64_t total_bytes, total_blocks, max_records;
-    hd_axis *fixed;              /* axes shared with others, or NULL; the profile then takes no nodes */
+    hd_axis *fixed;              /* axes shared with other objects, or NULL; the profile then accepts no nodes */
 };
 
-/* A profile without axes yet, the object in its own memory. */
+/* Makes a profile without axes. The object lies in its own memory. */
 static hd_status hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max_records, hd_profile **out,
                                   hd_error *err) {
     hd_profile *p;
@@ -7754,7 +7755,7 @@ static hd_status hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max
     return HD_OK;
 }
 
-/* Gives it axes that it shares with others. */
+/* Gives a profile axes that it shares with other objects. */
 static hd_status hd__profile_fix(hd_profile *p, const hd_axis *axes, hd_error *err) {
     p->fixed = hd__arena_array(hd_axis, &p->mem, &p->arena, p->cells.axis_count);
     if (!p->fixed) return hd__mem_fail(&p->mem, err);
@@ -7762,7 +7763,7 @@ static hd_status hd__profile_fix(hd_profile *p, const hd_axis *axes, hd_error *e
     return HD_OK;
 }
 
-/* Names axis a, which comes after those before it, and gives it its root. */
+/* Names axis a and makes its root. Axes are made in order. */
 static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
     hd__tree_index *t;
     if (!p->tree) p->tree = hd__arena_zeroed(hd__tree_index, &p->mem, &p->arena, p->cells.axis_count);
@@ -7774,7 +7775,7 @@ static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *n
     return t->name ? hd__tree_root(&p->mem, t, err) : hd__mem_fail(&p->mem, err);
 }
 
-/* An empty profile with axes of these names. */
+/* Makes an empty profile with axes of these names. */
 static hd_status hd__profile_begin(hd__mem mem, const char *const *names, uint32_t axes, uint64_t max_records,
                                    hd_profile **out, hd_error *err) {
     hd_profile *p;
@@ -7867,7 +7868,7 @@ HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint
     return hd_profile_add_amount(p, nodes, &amount, err);
 }
 
-/* Why a node or a cell was not added, `what` being in hand. */
+/* The error for a node or cell that was not added; `what` names the work meanwhile. */
 static hd_status hd__profile_failed(const hd_profile *p, hd_status status, const char *what, hd_error *err) {
     if (status == HD_OUT_OF_MEMORY || (status == HD_LIMIT && p->mem.over)) return hd__mem_fail(&p->mem, err);
     if (status == HD_LIMIT)
@@ -7895,7 +7896,7 @@ static size_t hd__frame_hex_digits(const char *end, size_t most) {
     return n;
 }
 
-/* Whether " [text]" behind `before` is no object's name: "libfoo.so+0x12 [build id]", "f [clone .cold]". */
+/* Whether " [text]" after `before` is not an object file: "libfoo.so+0x12 [build id]", "f [clone .cold]". */
 static bool hd__frame_no_object(hd_str before, hd_str text) {
     size_t digits = hd__frame_hex_digits(before.data + before.len, before.len), n = before.len - digits;
     bool is_address = digits && n > 3 && !memcmp(before.data + n - 3, "+0x", 3);
@@ -7904,7 +7905,7 @@ static bool hd__frame_no_object(hd_str before, hd_str text) {
            hd__frame_begins(text, "Symbol.");
 }
 
-/* Takes " [object]" off the end of f->function. */
+/* Moves " [object]" from the end of f->function to f->object. */
 static void hd__frame_take_object(hd_frame_parts *f) {
     hd_str text, before = f->function;
     size_t end = before.len, at;
@@ -7919,8 +7920,8 @@ static void hd__frame_take_object(hd_frame_parts *f) {
     f->function = before;
 }
 
-/* Takes " (file:line)" off the end of f->function: the parenthesis that the last one closes or, if paths have unequal
-   ones, the last that follows a space. */
+/* Moves " (file:line)" from the end of f->function to f->file and f->line. The opening parenthesis matches the last
+   one. If parentheses in the path do not balance, it is the last one after a space. */
 static void hd__frame_take_file(hd_frame_parts *f) {
     const char *s = f->function.data;
     size_t end = f->function.len, colon, open, depth = 1;
@@ -7953,12 +7954,12 @@ HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name) {
 /* Breakdowns. --------------------------------------------------------------------------------- */
 
 typedef struct hd__breakdown_own {
-    hd_breakdown shown;          /* first, so that a pointer to one is a pointer to the other */
+    hd_breakdown shown;          /* first, so that a pointer to one is also a pointer to the other */
     hd__mem mem;
     hd__arena arena;
 } hd__breakdown_own;
 
-/* The cells of a profile as if they were entries. */
+/* Views the cells of a profile as if they were entries. */
 static hd_breakdown hd__profile_view(const hd_profile *p) {
     hd_breakdown view = HD_ZERO;
     view.entries = hd_profile_cells(p);
@@ -7977,9 +7978,9 @@ static bool hd__axis_by_parent_and_name(const void *owner, uint32_t a, uint32_t 
     return hd_str_compare(axis->node_name[a], axis->node_name[b]) < 0;
 }
 
-/* The used nodes of an axis, numbered in preorder with siblings by name, in new columns from the
-   arena. On entry map[i] is nonzero for the nodes to keep (parents of kept nodes are kept too); on
-   return it is the new number of each. `scratch` holds 3 x node_count numbers. */
+/* Copies the used nodes of an axis to new columns in the arena, in preorder with siblings by name. On entry map[i] is
+   nonzero for used nodes; their ancestors are kept too. On return map[i] is the new number of node i. `scratch` has
+   room for 3 x node_count numbers. */
 static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *from, uint32_t *map,
                                 uint32_t *scratch, bool copy_names, hd_axis *to, hd_error *err) {
     uint32_t n = 0, *order = scratch, *spare = scratch + from->node_count,
@@ -7998,7 +7999,7 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
     names = hd__arena_array(hd_str, m, arena, n);
     to->name = copy_names ? hd__arena_str(m, arena, hd_cstr(from->name)) : from->name;
     if (!parent || !end || !names || !to->name) return hd__mem_fail(m, err);
-    /* map counts the nodes of each subtree first, and becomes the preorder number then. */
+    /* First map[i] becomes the size of subtree i, and then its number in preorder. */
     for (uint32_t i = from->node_count; i-- > 1;)
         if (map[i]) map[from->parent[i]] += map[i];
     end[0] = map[0];
@@ -8027,7 +8028,7 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
     return HD_OK;
 }
 
-/* Whether two entries differ at most along one axis. */
+/* Whether two entries agree on all axes but one. */
 static bool hd__heap_same_but(const hd_rows *rows, uint32_t axis, uint32_t a, uint32_t b) {
     const uint32_t *x = hd__heap_row_nodes(rows, a), *y = hd__heap_row_nodes(rows, b);
     for (uint32_t i = 0; i < rows->axis_count; i++)
@@ -8035,9 +8036,9 @@ static bool hd__heap_same_but(const hd_rows *rows, uint32_t axis, uint32_t a, ui
     return true;
 }
 
-/* What is above each entry along one axis: the nearest entry that is listed (all are, if `listed` is NULL), or
-   HD_NONE. Entries alike on the other axes are visited in preorder, which `order` is then, with the listed
-   ancestors of the one at hand on a stack. `stack` holds a number per entry. */
+/* Finds the nearest listed entry above each entry along one axis, or HD_NONE. If `listed` is NULL, all entries are
+   listed. Entries that agree on the other axes are visited in preorder, with the listed ancestors on a stack. `order`
+   receives that order. `stack` has room for a number per entry. */
 static hd_status hd__breakdown_listed_above(hd__mem *m, const hd_breakdown *b, uint32_t axis, const uint8_t *listed,
                                             uint32_t *order, uint32_t *stack, uint32_t *above, hd_error *err) {
     const hd_rows *rows = &b->entries;
@@ -8054,8 +8055,8 @@ static hd_status hd__breakdown_listed_above(hd__mem *m, const hd_breakdown *b, u
     return HD_OK;
 }
 
-/* Children of the entries of a breakdown along one axis: those of entry e are
-   child[first[e]] .. child[first[e + 1] - 1], largest first. */
+/* Children of the entries of a breakdown along one axis. Entry e has child[first[e]] .. child[first[e + 1] - 1],
+   largest first. */
 typedef struct hd__children {
     uint32_t *parent, *first, *child;
     const hd_amount *amount;     /* by entry */
@@ -8067,8 +8068,8 @@ static bool hd__children_by_parent_and_size(const void *owner, uint32_t a, uint3
     return c->amount[a].bytes != c->amount[b].bytes ? c->amount[a].bytes > c->amount[b].bytes : a < b;
 }
 
-/* Children along every axis, from the arena. An entry that no axis reaches becomes a child of the
-   total along axis 0. */
+/* Finds the children along every axis, in arrays of the arena. An entry without a parent on any axis becomes a child
+   of the total along axis 0. */
 static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_breakdown *b,
                                     hd__children children[HD_MAX_AXES], hd_error *err) {
     uint32_t n = b->entries.count, axes = b->entries.axis_count;
@@ -8100,8 +8101,8 @@ static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_break
     return HD_OK;
 }
 
-/* What the topmost entries add up to: the larger sum of those below entry 0 along one axis. False when one
-   passes 2^64 bytes. */
+/* Adds up the topmost entries along each axis, and returns the largest of these sums. False if one passes 2^64
+   bytes. */
 static bool hd__breakdown_topmost(const hd_breakdown *b, const hd__children *children, hd_amount *total) {
     bool whole = true;
     *total = hd__amount_none;
@@ -8115,8 +8116,8 @@ static bool hd__breakdown_topmost(const hd_breakdown *b, const hd__children *chi
     return whole;
 }
 
-/* Fills the entries of a breakdown whose axes are there, in preorder: rows in order, and a total
-   if there is none. HD_OVERFLOW when that passes 2^64; all is filled then, the total the most there is. */
+/* Fills the entries of a breakdown, after its axes: rows in canonical order, and a total if it is missing.
+   HD_OVERFLOW if the total passes 2^64: the entries are filled then, with the largest possible total. */
 static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows,
                                     hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
@@ -8140,8 +8141,8 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
     return status;
 }
 
-/* The nodes that rows stand at or below, in canonical order: new axes, from the arena, and the rows'
-   nodes renumbered, into `nodes`. `maps`, unless NULL, takes the new numbers of all nodes, 0 for none. */
+/* Makes axes in canonical order from the nodes at or above the rows, in the arena. `nodes` receives the rows' nodes
+   with their new numbers. `maps`, unless NULL, receives the new numbers of all nodes, 0 if unused. */
 static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
                                 uint32_t *nodes, bool copy_names, uint32_t *const *maps, hd_axis *to,
                                 hd_error *err) {
@@ -8162,7 +8163,7 @@ static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axe
     return HD_OK;
 }
 
-/* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
+/* Makes a breakdown of these rows over these axes: only the used nodes, everything in canonical order. */
 static hd_status hd__breakdown_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32_t *const *maps,
                                     hd_breakdown **out, hd_error *err) {
     hd__breakdown_own *b;
@@ -8217,7 +8218,7 @@ HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind) {
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-/* The caller's file may have another HD_MAX_AXES: only axes that are in use are read. */
+/* The caller's source file may have another HD_MAX_AXES, so only axes in use are copied. */
 static hd_breakdown hd__breakdown_view(const hd_breakdown *b) {
     hd_breakdown view = HD_ZERO;
     view.entries = b->entries;
@@ -8225,7 +8226,7 @@ static hd_breakdown hd__breakdown_view(const hd_breakdown *b) {
     return view;
 }
 
-/* The rows of a heap over their axes, be they cells or entries. */
+/* Views the rows of a heap with their axes, be they cells or entries. */
 static hd_breakdown hd__heap_view(const hd_heap *heap) {
     return heap->breakdown ? hd__breakdown_view(heap->breakdown) : hd__profile_view(heap->profile);
 }
@@ -8250,7 +8251,7 @@ static hd_status hd__heap_check_axis(const hd_heap *heap, uint32_t axis, hd_erro
     return HD_OK;
 }
 
-/* What is compared or added up is of one kind. */
+/* Only heaps of the same kind may be compared or added up. */
 static hd_status hd__heap_check_kinds(const hd_heap *a, const hd_heap *b, hd_error *err) {
     if (a->kind == b->kind) return HD_OK;
     return hd__fail(err, HD_INVALID, "heaps of one kind expected: one is \"%s\", another \"%s\"",
@@ -8275,16 +8276,17 @@ HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
 }
 
 /* ================================================================================= >>cutoff
-   Thresholds are asked of the children of one entry at a time; budgets are spent on what passes. */
+   The entries that a breakdown lists. Thresholds are applied to the children of one entry at a time; budgets are
+   spent on entries that pass the thresholds. */
 
 /* A child of an entry that is being broken down. A new one has no size yet. */
 typedef struct hd__cutoff_candidate {
     uint64_t bytes;
-    uint64_t blocks;             /* of objects, >>graph.dominators */
+    uint64_t blocks;             /* number of objects, for >>graph.dominators */
     hd_str name;
     uint32_t id;                 /* node or entry */
-    uint32_t cells;              /* how many stand below it */
-    uint32_t fiber, low;         /* where they are, >>condense */
+    uint32_t cells;              /* number of cells below it */
+    uint32_t fiber, low;         /* location of the cells, see >>condense */
     bool listed;
 } hd__cutoff_candidate;
 
@@ -8299,7 +8301,7 @@ static bool hd__cutoff_larger(const void *owner, uint32_t a, uint32_t b) {
     return hd_str_compare(c[a].name, c[b].name) < 0;
 }
 
-/* Marks the children that the policy lists. `order` is an stb_ds array for scratch. */
+/* Marks the children that the policy lists. `order` is a scratch array of stb_ds. */
 static bool hd__cutoff_select(hd__mem *m, const hd_cutoff *cutoff, uint64_t total, uint64_t parent,
                               hd__cutoff_candidate *c, uint32_t n, uint32_t **order) {
     uint32_t *o = *order;
@@ -8325,82 +8327,84 @@ static hd_status hd__cutoff_check(const hd_cutoff *cutoff, hd_error *err) {
 }
 
 /* Budgets. ------------------------------------------------------------------------------------
-   The bytes of a heap come in atoms, which no entry divides: its cells. Atoms in the same listed entries are
-   one class. What listing one more entry explains is by how much it divides the classes it cuts through:
-   with w bytes in a class and i of them in the entry, w times the entropy of i / w, in bits. That is the
-   gain in joint entropy of the indicators "is in entry k", which is submodular: gains only shrink as
-   more is listed, so those computed earlier are upper bounds, and an entry whose gain is computed anew and
-   still exceeds all others' bounds is the best. */
 
-/* A class. When an entry is listed that cuts through it, what is in the entry becomes a class of its own. */
+   The bytes of a heap consist of atoms, which no entry divides: its cells. Atoms in the same listed entries form one
+   class. Listing one more entry gains information about the classes that it cuts in two. In a class of w bytes, of
+   which the entry holds i, the gain is w times the entropy of i / w, in bits. That is the gain in joint entropy of
+   the indicators "is in entry k". Joint entropy is submodular: gains only shrink as more entries are listed. So a
+   gain computed earlier is an upper bound. An entry is the best one if its freshly computed gain exceeds the bounds
+   of all others. */
+
+/* A class of atoms. When an entry is listed that holds part of it, that part becomes a new class. */
 typedef struct hd__budget_class {
-    uint64_t weight;             /* in bytes */
-    uint32_t first, last;        /* of its cuts; HD_NONE: none */
+    uint64_t weight;             /* bytes */
+    uint32_t first, last;        /* its first and last cut; HD_NONE: none */
 } hd__budget_class;
 
 typedef struct hd__budget_cut {
-    uint32_t entry, inside;      /* what was listed; the class of what is in it */
-    uint32_t next;               /* of the same class */
-    uint32_t atoms, count;       /* what is in it, in `moved` */
+    uint32_t entry, inside;      /* the listed entry; the class of the atoms inside it */
+    uint32_t next;               /* next cut of the same class */
+    uint32_t atoms, count;       /* atoms inside: a range of `moved` */
     uint64_t weight;
-    uint32_t *at[HD_MAX_AXES];   /* the same, in the order of an axis: where it stands, and the sum of what */
-    uint64_t *sum[HD_MAX_AXES];  /* is before; NULL: not made yet */
+    uint32_t *at[HD_MAX_AXES];   /* the same atoms in the order of an axis: their nodes */
+    uint64_t *sum[HD_MAX_AXES];  /* bytes before each of them; NULL: not made yet */
 } hd__budget_cut;
 
-/* Bytes that an entry shares with a class, as they were after one of the class's cuts. */
+/* The bytes that an entry shares with a class, after some of the cuts of that class. */
 typedef struct hd__budget_portion {
     uint64_t bytes;
-    uint32_t of, seen;           /* the class, and its last cut that is in the bytes; HD_NONE: none */
-    uint32_t next;               /* of the same entry */
+    uint32_t of, seen;           /* the class; its last cut that is included; HD_NONE: none */
+    uint32_t next;               /* next portion of the same entry */
 } hd__budget_portion;
 
 typedef struct hd__budget {
     hd__mem *m;
     hd__arena *arena;
-    const hd_breakdown *b;       /* candidates are among its entries */
+    const hd_breakdown *b;       /* the candidates are among its entries */
     const hd_options *options;
     uint32_t axes, atoms;
     const hd_amount *atom;
-    const uint64_t *whole;       /* by entry: bytes of the atoms in it; NULL: what it has */
+    const uint64_t *whole;       /* by entry: bytes of the atoms in it; NULL: the entry's own bytes */
     uint64_t total;
-    uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at; of several axes only, as what follows */
-    uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` that is at it or at a node behind it */
-    uint32_t *order[HD_MAX_AXES]; /* atoms by node */
+    uint32_t *at[HD_MAX_AXES];   /* by atom: its node; like the next ones, only with several axes */
+    uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` at this node or a later one */
+    uint32_t *order[HD_MAX_AXES]; /* atoms, sorted by node */
     uint32_t *class_of;          /* by atom */
-    uint64_t *within;            /* by class: bytes in the entry at hand */
-    uint32_t *inside;            /* by class: atoms there */
-    uint32_t *touched, *fresh;   /* classes the entry at hand is in part of; the new class of each */
+    uint64_t *within;            /* by class: bytes in the current entry */
+    uint32_t *inside;            /* by class: atoms in the current entry */
+    uint32_t *touched, *fresh;   /* classes of the current entry; by class: its new cut */
     hd__budget_class *classes;   /* stb_ds arrays */
     hd__budget_cut *cuts;
-    hd__budget_portion *portions; /* first one by entry, that of the only class that there is at first */
+    hd__budget_portion *portions; /* number e is the first one of entry e, in class 0 */
     uint32_t *moved;
-    uint32_t *portion;           /* by entry: its first; HD_NONE: it has all or nothing of every class */
-    double scale;                /* of gains, which are whole numbers so that their sums have no order */
+    uint32_t *portion;           /* by entry: its first; HD_NONE: it holds all or nothing of every class */
+    double scale;                /* factor of gains: integers, so that the order of a sum does not matter */
     uint64_t evaluations;
     uint64_t *gain;              /* by entry: an upper bound */
-    uint32_t *cost, *stamp;      /* by entry: of listing it; how many were listed when that was found */
+    uint32_t *cost, *stamp;      /* by entry: cost of listing it; number of listed entries at that time */
     uint32_t *heap, heap_size;
-    uint64_t *path_cost[HD_MAX_AXES]; /* by node: of it and all above it */
-    uint32_t *head[HD_MAX_AXES]; /* by node: of the path of largest children it is on */
-    uint64_t *known[HD_MAX_AXES]; /* by head: cost of what its path has in the dictionary; HD_UNKNOWN: nothing */
+    uint64_t *path_cost[HD_MAX_AXES]; /* by node: cost of its name and all above it */
+    uint32_t *head[HD_MAX_AXES]; /* by node: the start of its path of largest children */
+    uint64_t *known[HD_MAX_AXES]; /* by head: cost of its path's names in the dictionary; HD_UNKNOWN: none */
     uint32_t id_digits[HD_MAX_AXES];
-    uint32_t *above;             /* by entry: what is listed before it; HD_NONE: nothing. NULL: in any order */
+    uint32_t *above;             /* by entry: the entry to list before it; HD_NONE: none. NULL: any order */
     uint8_t *listed;
     bool by_density;
-    bool counted;                /* blocks are numbers of blocks */
+    bool counted;                /* blocks are block counts */
 } hd__budget;
 
-/* Stands for a first portion where there would be more than so many for each entry and atom: atoms are looked at one
-   by one then. */
+/* Marks an entry without portions, once there are more than HD__BUDGET_PORTIONS_EACH per entry and atom. Such an
+   entry visits its atoms one by one. */
 #define HD__BUDGET_SCATTERED (HD_NONE - 1)
 #ifndef HD__BUDGET_PORTIONS_EACH
 #define HD__BUDGET_PORTIONS_EACH 8u
 #endif
 
-/* The shortest text an entry can have; and the part of a budget that is not worth looking at smaller entries for. */
+/* The shortest text of an entry. And a budget counts as spent if less than this fraction of it is left (1 / 64):
+   smaller entries are then not tried. */
 enum { HD__BUDGET_ENTRY_LEAST = 20, HD__BUDGET_SPENT = 64 };
 
-/* Bits in telling which of w bytes are the i in question. */
+/* Number of bits to say which i of w bytes are meant. */
 static double hd__budget_entropy(uint64_t i, uint64_t w) {
     double all = hd__number_log2((double)w);
     if (!i || i >= w) return 0;
@@ -8421,7 +8425,7 @@ static void hd__budget_atoms(hd__budget *x, const hd_rows *atoms) {
     }
 }
 
-/* Calls for each atom of an entry: along the axis where the fewest are below its node. */
+/* The atoms to visit for an entry: along the axis with the fewest atoms below the entry's node. */
 typedef struct hd__budget_calls {
     const uint32_t *at, *end;
     uint32_t axis;
@@ -8448,7 +8452,7 @@ static bool hd__budget_holds(const hd__budget *x, uint32_t entry, uint32_t but, 
     return true;
 }
 
-/* Bytes and atoms of an entry by class; how many classes. */
+/* Adds up the bytes and atoms of an entry by class. Returns the number of classes. */
 static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
     hd__budget_calls atoms = hd__budget_below(x, entry);
     uint32_t n = 0;
@@ -8469,7 +8473,8 @@ static void hd__budget_let_go(hd__budget *x, uint32_t classes) {
 typedef enum hd__budget_relation { HD__BUDGET_APART, HD__BUDGET_BELOW, HD__BUDGET_ABOVE,
                                    HD__BUDGET_ACROSS } hd__budget_relation;
 
-/* How entry e is to entry f. Across: *axis is the only one along which it is below, HD_NONE if there are more. */
+/* The position of entry e relative to entry f. For HD__BUDGET_ACROSS, *axis is the only axis along which e is below
+   f, or HD_NONE if there are more. */
 static hd__budget_relation hd__budget_relation_of(const hd_breakdown *b, uint32_t e, uint32_t f, uint32_t *axis) {
     uint32_t below = 0, above = 0;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
@@ -8506,14 +8511,14 @@ static bool hd__budget_cut_sort(hd__budget *x, hd__budget_cut *cut, uint32_t axi
     return true;
 }
 
-/* The sum of those that stand before a node. */
+/* Bytes of the cut's atoms before a node. */
 static uint64_t hd__budget_cut_before(const hd__budget_cut *cut, uint32_t axis, uint32_t node) {
     size_t i;
     HD__SORT_LOWER_BOUND(i, cut->count, cut->at[axis][i] < node);
     return cut->sum[axis][i];
 }
 
-/* What an entry across the listed one has of what is in that one. False when out of memory. */
+/* Bytes that an entry shares with the listed entry of a cut, if it lies across that one. False when out of memory. */
 static bool hd__budget_cut_across(hd__budget *x, hd__budget_cut *cut, uint32_t entry, uint32_t axis,
                                   uint64_t *bytes) {
     if (axis != HD_NONE) {
@@ -8531,8 +8536,8 @@ static bool hd__budget_cut_across(hd__budget *x, hd__budget_cut *cut, uint32_t e
     return true;
 }
 
-/* Brings a portion up to date with one more cut of its class; what it has on both sides becomes two. False
-   when out of memory. */
+/* Updates a portion by one more cut of its class. A portion with bytes on both sides becomes two. False when out of
+   memory. */
 static bool hd__budget_portion_cut(hd__budget *x, uint32_t entry, uint32_t number, uint32_t at) {
     hd__budget_portion *p = &x->portions[number], both;
     hd__budget_cut *cut = &x->cuts[at];
@@ -8558,7 +8563,7 @@ static bool hd__budget_portion_cut(hd__budget *x, uint32_t entry, uint32_t numbe
     return hd__arr_push(x->m, x->portions, both);
 }
 
-/* Brings the portions of an entry up to date; only classes that it has a part of stay. */
+/* Updates the portions of an entry, and removes portions that hold all or nothing of their class. */
 static bool hd__budget_portions(hd__budget *x, uint32_t entry) {
     uint32_t *link = &x->portion[entry], before = HD_NONE, number = *link, next;
     size_t most = HD__BUDGET_PORTIONS_EACH * ((size_t)x->b->entries.count + x->atoms);
@@ -8604,7 +8609,7 @@ static bool hd__budget_gain(hd__budget *x, uint32_t entry, uint64_t *gain) {
     return true;
 }
 
-/* What the names of a node and of all above it cost that are not in the dictionary yet. */
+/* Cost of the names of a node and its ancestors that are not in the dictionary yet. */
 static uint64_t hd__budget_names(const hd__budget *x, uint32_t a, uint32_t node) {
     uint64_t cost = 0;
     for (;;) {
@@ -8626,7 +8631,7 @@ static void hd__budget_name(hd__budget *x, uint32_t a, uint32_t node) {
     }
 }
 
-/* The next entry above one that is to be listed before it; HD_NONE: there is none. */
+/* The nearest entry above that must be listed before an entry; HD_NONE: none. */
 static uint32_t hd__budget_above(const hd__budget *x, uint32_t entry) {
     uint32_t above = x->above ? x->above[entry] : HD_NONE;
     return above == HD_NONE || x->listed[above] ? HD_NONE : above;
@@ -8646,8 +8651,8 @@ static uint64_t hd__budget_text(const hd__budget *x, uint32_t entry) {
     return cost;
 }
 
-/* Bytes of text that listing an entry adds: it, what is to be listed before it, and names that are not in the
-   dictionary yet. */
+/* Bytes of text that listing an entry adds: the entry, entries that must be listed before it, and names that are not
+   in the dictionary yet. */
 static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     uint64_t cost = 0;
     for (uint32_t a = 0; a < x->b->entries.axis_count; a++)
@@ -8656,7 +8661,8 @@ static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     return cost < HD_NONE ? (uint32_t)cost : HD_NONE;
 }
 
-/* What an entry has of a class becomes a class. HD_NONE when out of memory. */
+/* Makes a new class of the bytes that an entry shares with class c, and returns the cut. HD_NONE when out of
+   memory. */
 static uint32_t hd__budget_class_cut(hd__budget *x, uint32_t entry, uint32_t c, uint64_t bytes) {
     hd__budget_class inside = { 0, HD_NONE, HD_NONE };
     hd__budget_cut cut = HD_ZERO;
@@ -8673,7 +8679,7 @@ static uint32_t hd__budget_class_cut(hd__budget *x, uint32_t entry, uint32_t c, 
     return number;
 }
 
-/* Cuts the classes that an entry has a part of, and says to each of its atoms which it is in. */
+/* Cuts the classes that an entry holds in part, and assigns the entry's atoms to the new classes. */
 static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
     hd__budget_calls atoms = hd__budget_below(x, entry);
     uint32_t n = hd__budget_touch(x, entry), room = 0, at = (uint32_t)hd__arr_len(x->moved);
@@ -8705,7 +8711,7 @@ static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
     return true;
 }
 
-/* Lists an entry whose portions are up to date: the classes it cuts through become two. */
+/* Lists an entry, and so cuts classes. Its portions must be up to date. */
 static bool hd__budget_list(hd__budget *x, uint32_t entry) {
     x->listed[entry] = 1;
     for (uint32_t a = 0; a < x->axes; a++) hd__budget_name(x, a, hd__entry_node(x->b, entry, a));
@@ -8715,7 +8721,8 @@ static bool hd__budget_list(hd__budget *x, uint32_t entry) {
     return true;
 }
 
-/* Orders entries by gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
+/* Orders entries by gain, or by gain per byte of text. Equal gains are ordered by size, because an entry and its
+   complement have the same gain. */
 static bool hd__budget_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__budget *x = (const hd__budget *)owner;
     const hd_amount *amount = x->b->entries.amount;
@@ -8726,7 +8733,7 @@ static bool hd__budget_before(const void *owner, uint32_t a, uint32_t b) {
     return amount[a].bytes != amount[b].bytes ? amount[a].bytes > amount[b].bytes : a < b;
 }
 
-/* Nothing is listed but the total. */
+/* Starts a greedy run: only the total is listed. */
 static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     const hd_rows *rows = &x->b->entries;
     hd__budget_class all = { 0, HD_NONE, HD_NONE };
@@ -8738,7 +8745,7 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     hd__arr_resize(x->moved, 0);
     hd__arr_resize(x->portions, 0);
     if (!hd__arr_push(x->m, x->classes, all) || !hd__arr_room(x->m, x->portions, rows->count)) return false;
-    /* 2^57: an entry explains at most a bit per byte, all of them no more than 32. */
+    /* 2^57: an entry gains at most one bit per byte, and all entries together at most 32. */
     x->scale = x->total ? 144115188075855872.0 / (double)x->total : 0;
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         for (uint32_t i = 0; i < x->b->axis[a].node_count; i++) x->known[a][i] = HD_UNKNOWN;
@@ -8750,7 +8757,7 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
         stbds_arrput(x->portions, p);
         x->portion[e] = e;
         if (!e || !candidates[e]) continue;
-        /* Made of entries, atoms can be more than the entry above them. */
+        /* Atoms made of entries can hold more than the entry above them. */
         if (x->whole || rows->amount[e].bytes > x->total / 2) x->gain[e] = UINT64_MAX;
         else x->gain[e] = (uint64_t)(hd__budget_entropy(rows->amount[e].bytes, x->total) * x->scale) + 1;
         x->cost[e] = hd__budget_cost(x, e);
@@ -8761,7 +8768,7 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     return true;
 }
 
-/* Lists an entry behind all that is to be listed before it. False when out of memory. */
+/* Lists an entry, and every entry that must be listed before it. False when out of memory. */
 static bool hd__budget_list_nested(hd__budget *x, uint32_t entry) {
     uint32_t above;
     if (!hd__budget_list(x, entry)) return false;
@@ -8773,7 +8780,7 @@ static bool hd__budget_list_nested(hd__budget *x, uint32_t entry) {
     return true;
 }
 
-/* How many entries are listed with one, it included. */
+/* The number of entries that are listed together with one, including it. */
 static uint32_t hd__budget_entries(const hd__budget *x, uint32_t entry) {
     uint32_t n = 0;
     for (; entry != HD_NONE; entry = hd__budget_above(x, entry)) n++;
@@ -8785,14 +8792,15 @@ static bool hd__budget_bigger(const void *owner, uint32_t a, uint32_t b) {
     return size[a] != size[b] ? size[a] > size[b] : a < b;
 }
 
-/* Spends the rest of a budget on the largest entries that fit, first the outermost of equal ones. An entry that does
-   not fit never will: what another one saves it in names, that one has cost. The rest that nothing fits into. */
+/* Spends the rest of a budget on the largest entries that fit; of equal ones, the outermost first. An entry that does
+   not fit now never will: another entry saves it at most the names that this other entry paid for. Returns the rest,
+   into which no entry fits. */
 static uint64_t hd__budget_fill(hd__budget *x, uint64_t left, uint32_t room) {
     const hd_rows *rows = &x->b->entries;
     x->heap_size = 0;
     x->gain[0] = UINT64_MAX;
     for (uint32_t e = 1; e < rows->count; e++) {
-        uint32_t above = x->above ? x->above[e] : HD_NONE; /* which is before e; merged, it can be smaller */
+        uint32_t above = x->above ? x->above[e] : HD_NONE; /* it precedes e; in a merged heap it can be smaller */
         x->gain[e] = rows->amount[e].bytes;
         if (above != HD_NONE && x->gain[above] < x->gain[e]) x->gain[e] = x->gain[above];
         if (!x->listed[e]) x->heap[x->heap_size++] = e;
@@ -8802,7 +8810,7 @@ static uint64_t hd__budget_fill(hd__budget *x, uint64_t left, uint32_t room) {
         uint32_t e = x->heap[0], cost;
         x->heap[0] = x->heap[--x->heap_size];
         if (x->heap_size) hd__sort_sift(x->heap, x->heap_size, 0, hd__budget_bigger, x->gain);
-        if (hd__budget_above(x, e) != HD_NONE) continue; /* that had no room */
+        if (hd__budget_above(x, e) != HD_NONE) continue; /* the entry above did not fit */
         cost = hd__budget_cost(x, e);
         if (cost > left) continue;
         left -= cost;
@@ -8813,8 +8821,8 @@ static uint64_t hd__budget_fill(hd__budget *x, uint64_t left, uint32_t room) {
     return room ? left : 0;
 }
 
-/* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
-   entry did, per byte of text if by density, before the first that did not fit. */
+/* Lists entries greedily until a budget is spent. *explained is the sum of the gains. *least is the smallest gain
+   before the first entry that did not fit, per byte of text if by density. */
 static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const uint8_t *candidates,
                                    uint8_t *listed, uint64_t *explained, double *least, hd_error *err) {
     uint64_t left = cutoff->max_output_bytes ? cutoff->max_output_bytes : UINT64_MAX;
@@ -8838,7 +8846,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
         }
         x->heap[0] = x->heap[--x->heap_size];
         if (x->heap_size) hd__sort_sift(x->heap, x->heap_size, 0, hd__budget_before, x);
-        if (!x->gain[e]) break;  /* the rest says nothing that is not said */
+        if (!x->gain[e]) break;  /* the other entries add no information */
         more = hd__budget_entries(x, e);
         if (x->cost[e] > left || more > most - count) {
             fits = false;
@@ -8855,8 +8863,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
     return HD_OK;
 }
 
-/* An entry whose bytes are all in one child along axis 0 says nothing that the child, whose path is longer,
-   does not. */
+/* An entry adds no information to a child along axis 0 that holds all its bytes: the child has the longer path. */
 static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, uint8_t *candidates) {
     const hd_rows *rows = &x->b->entries;
     for (uint32_t e = 1; e < rows->count; e++)
@@ -8864,9 +8871,10 @@ static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, ui
             candidates[parent[e]] = 0;
 }
 
-/* Atoms of a breakdown: what an entry holds beyond those at or below it. Entries are visited from the last
-   one of the deepest axis back, so that what is below one has been. For each combination of nodes of the
-   other axes that entries stand at, what is at or below it waits on a stack, by where it is on the deepest. */
+/* Atoms of a breakdown: the bytes that an entry holds beyond all entries at or below it. Entries are visited from the
+   end of the deepest axis backwards, so entries below another one come first. A place is a combination of nodes of
+   the other axes at which there are entries. Each place has a stack of the bytes at or below it, by node of the
+   deepest axis, for the entries that come later. */
 typedef struct hd__residuals_waiting {
     uint64_t bytes;
     uint32_t node, next;
@@ -8876,10 +8884,10 @@ typedef struct hd__residuals {
     hd__mem *m;
     const hd_breakdown *b;
     uint32_t main;               /* the deepest axis */
-    hd__table places;            /* nodes of the other axes, that of the deepest 0 */
+    hd__table places;            /* nodes of the other axes, with 0 for the deepest */
     uint32_t *top;               /* by place; stb_ds arrays */
-    hd__residuals_waiting *stack; /* all of them */
-    uint32_t unused;             /* the first that no stack has */
+    hd__residuals_waiting *stack; /* all stacks */
+    uint32_t unused;             /* the first free element */
 } hd__residuals;
 
 static bool hd__residuals_push(hd__residuals *x, uint32_t place, uint32_t node, uint64_t bytes) {
@@ -8902,7 +8910,7 @@ static bool hd__residuals_push(hd__residuals *x, uint32_t place, uint32_t node, 
     return true;
 }
 
-/* Takes what is at or below a node of the deepest axis. */
+/* Removes and returns the bytes at or below a node of the deepest axis. */
 static uint64_t hd__residuals_take(hd__residuals *x, uint32_t place, uint32_t node) {
     uint32_t end = x->b->axis[x->main].end[node], at;
     uint64_t bytes = 0;
@@ -8915,7 +8923,7 @@ static uint64_t hd__residuals_take(hd__residuals *x, uint32_t place, uint32_t no
     return bytes;
 }
 
-/* Tells all places above one of what an entry there holds. */
+/* Adds the bytes of an entry to the stacks of all places above its own. */
 static bool hd__residuals_tell(hd__residuals *x, const uint32_t *place, uint32_t node, uint64_t bytes) {
     uint32_t at[HD_MAX_AXES], a = 0, axes = x->b->entries.axis_count;
     memcpy(at, place, axes * sizeof *at);
@@ -8959,7 +8967,7 @@ static bool hd__residuals_run(hd__residuals *x, const uint32_t *order, hd_amount
     return true;
 }
 
-/* The axis on which rows stand deepest, all in all. `depth` holds a number for each of its nodes. */
+/* The axis on which the rows are deepest in total. `depth` has room for a number per node. */
 static uint32_t hd__residuals_deepest_axis(const hd_breakdown *b, uint32_t *depth) {
     uint32_t deepest = 0;
     uint64_t most = 0;
@@ -8978,7 +8986,7 @@ static bool hd__budget_by_main_axis(const void *owner, uint32_t a, uint32_t b) {
     return hd__entry_node(x->b, a, x->main) < hd__entry_node(x->b, b, x->main);
 }
 
-/* *whole is by entry what those at or below it hold together. */
+/* *whole: by entry, the bytes of all atoms at or below it. */
 static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
                                       const uint64_t **whole, hd_error *err) {
     uint32_t n = b->entries.count, most = n, *order;
@@ -9008,7 +9016,7 @@ static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_bre
     return HD_OK;
 }
 
-/* What names cost along each path, so that none is walked through name by name. */
+/* Adds up the cost of names along each path, so that no path has to be walked name by name. */
 static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->b->axis[a];
     uint32_t n = axis->node_count, fixed, *heavy;
@@ -9071,8 +9079,8 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     return HD_OK;
 }
 
-/* By entry, what is listed before it: the nearest entry above it along the last axis on which it is not at the root.
-   `parent` is that along axis 0. */
+/* Finds for each entry the one to list before it: the nearest entry above along the last axis on which it is not at
+   the root. `parent` has the nearest one along axis 0. */
 static hd_status hd__budget_nest(hd__budget *x, const uint32_t *parent, hd_error *err) {
     uint32_t n = x->b->entries.count, *above = hd__arena_array(uint32_t, x->m, x->arena, 4 * (size_t)n);
     if (!above) return hd__mem_fail(x->m, err);
@@ -9087,8 +9095,8 @@ static hd_status hd__budget_nest(hd__budget *x, const uint32_t *parent, hd_error
     return HD_OK;
 }
 
-/* Takes away from the candidates what a budget has no room for. Without atoms they are made of the
-   entries. Further candidates, each of less gain than *least by itself, would change nothing. */
+/* Removes the candidates that a budget has no room for. If `atoms` is NULL, they are computed from the entries. More
+   candidates would not change the result if each of them gained less than *least. */
 static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
                                 bool counted, const hd_cutoff *cutoff, const hd_options *options,
                                 uint8_t *candidates, double *least, hd_error *err) {
@@ -9134,8 +9142,8 @@ static bool hd__cutoff_has_budget(const hd_cutoff *cutoff) {
     return cutoff->max_entries || cutoff->max_output_bytes;
 }
 
-/* hd__breakdown_seal of those rows that a budget has room for. `atoms` are over the same axes. Of rows that are not
-   counted, blocks are something else than a part of their text. */
+/* hd__breakdown_seal for the rows that a budget has room for. `atoms` are over the same axes. `counted`: blocks are
+   block counts, and part of the rows' text. */
 static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, const hd_rows *atoms,
                                  bool counted, const hd_cutoff *cutoff, const hd_options *options, double *least,
                                  hd_breakdown **out, hd_error *err) {
@@ -9164,7 +9172,7 @@ static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows,
     }
     if (!listed || (atoms && !node)) status = hd__mem_fail(&mem, err);
     for (uint32_t a = 0; a < rows.axis_count && !status && atoms; a++) {
-        /* From nodes that no row needs, atoms move up. */
+        /* Atoms at nodes without rows move up. */
         for (uint32_t i = 1; i < axes[a].node_count; i++)
             if (!map[a][i]) map[a][i] = map[a][axes[a].parent[i]];
         for (uint32_t i = 0; i < atoms->count; i++)
@@ -9183,38 +9191,41 @@ static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows,
 }
 
 /* =============================================================================== >>condense
-   Exporting numbers each axis in preorder with the largest child first, so that the ancestor of a node at a
-   given depth is a few steps away. Entries listed so far are an hd__table.
-   Cells are put in the order of the deepest axis, once for each combination of nodes of the others: what an
-   entry holds is a run of them, which is found by searching and added up by a difference of two sums, so that
-   it does not matter how many there are. A cut-off that all routes to an entry pass alike is asked on one
-   of them only. Trees with other names but the same shape cost the same; depth costs memory, never stack. */
+   Breakdowns of profiles, and smaller ones of breakdowns.
 
-/* An axis numbered in preorder, largest child first, so that a chain of largest children (a path)
-   is a run of numbers; head is the first of a node's path. */
+   Exporting numbers each axis in preorder with the largest child first, so that the ancestor of a node at a given
+   depth is a few steps away. The entries listed so far are an hd__table.
+
+   Cells are sorted along the deepest axis (the main axis), once for each combination of nodes of the other axes (a
+   fiber). The cells of an entry are then a run of a fiber. Binary search finds it, and a difference of two prefix
+   sums adds it up, however many cells there are. If all routes to an entry pass the cut-off alike, only one route is
+   checked. Cost depends on the shape of the trees, not on their names. Depth costs memory, never stack. */
+
+/* An axis numbered in preorder, largest child first, so that a chain of largest children (a path) is a run of
+   numbers. head[i] is the first node on the path of node i. */
 typedef struct hd__lattice_axis {
     uint32_t count;
     uint32_t *parent, *depth, *head, *end;
     hd_str *names;
-    uint32_t *at;                /* by cell: where it stands */
+    uint32_t *at;                /* by cell: its node */
     uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
 } hd__lattice_axis;
 
-/* Sums of amounts whose differences are exact: they wrap, variances have 160 bits. */
+/* Prefix sums of amounts, with exact differences: bytes and blocks wrap, and variances have 160 bits. */
 typedef struct hd__condense_total {
     uint64_t bytes, blocks;
     hd_u128 variance;
     uint32_t carry;              /* of the variance */
-    uint32_t unknown;            /* how many did not tell their blocks */
+    uint32_t unknown;            /* number of cells without a block count */
 } hd__condense_total;
 
-/* The cells at or below one node of every axis but the main one, in the order of the main one: what stands
-   below a node of that one too is a run of them, and adds up to a difference of two sums. */
+/* The cells at or below one node of every axis except the main one, in the order of the main axis. The cells below a
+   node of the main axis are a run of them, which a difference of two prefix sums adds up. */
 typedef struct hd__fiber {
     uint32_t count;
     uint32_t *cell, *at;         /* at: the node on the main axis */
-    hd__condense_total *sum;     /* before each cell, and of all; then those of each side */
-    uint32_t kids[HD_MAX_AXES];  /* the first of those one step down an axis; HD_NONE: not made yet */
+    hd__condense_total *sum;     /* before each cell, and of all; then the same for each side */
+    uint32_t kids[HD_MAX_AXES];  /* the first fiber one step down each axis; HD_NONE: not made yet */
     uint32_t kid_count[HD_MAX_AXES];
 } hd__fiber;
 
@@ -9229,33 +9240,33 @@ typedef struct hd__condense {
     uint64_t max_records;
     hd_cutoff cutoff;
     hd_rows cells;
-    uint32_t amounts;            /* that are added up: 1, or 3 with those of two sides */
+    uint32_t amounts;            /* sums for each cell: 1, or 3 with two sides */
     hd__lattice_axis axis[HD_MAX_AXES];
-    hd_axis named[HD_MAX_AXES];  /* their nodes, as hd__breakdown_seal takes them */
+    hd_axis named[HD_MAX_AXES];  /* the same nodes, as hd__breakdown_seal takes them */
     hd_rows atoms;               /* for a budget: the cells, at these nodes */
     uint32_t main;               /* the deepest axis */
-    bool monotone;               /* what passes the cut-off passes it by every route */
+    bool monotone;               /* an entry that passes the cut-off passes it by every route */
     hd__table out;
-    hd__arena scratch;           /* of fibers, until all is listed */
-    hd__table places;            /* of fibers: their nodes, that of the main axis 0 */
+    hd__arena scratch;           /* fibers, until everything is listed */
+    hd__table places;            /* by fiber: its nodes, with 0 for the main axis */
     hd__fiber *fibers;           /* stb_ds arrays */
     uint32_t *kids;
     hd__cutoff_candidate *candidates;
     uint32_t *sorted;
     hd__condense_range *waiting;
     uint64_t splits;
-    const hd_amount *side[2];    /* amounts of cells to add up by the way; NULL: none */
+    const hd_amount *side[2];    /* further amounts of cells to add up; NULL: none */
     hd_amount *sum[2];           /* stb_ds arrays, by entry */
 } hd__condense;
 
-/* The ancestor of node x at `depth`, no deeper than x is. */
+/* The ancestor of node x at `depth`, which is at most the depth of x. */
 static uint32_t hd__lattice_ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t depth) {
     while (l->depth[l->head[x]] > depth) x = l->parent[l->head[x]];
     return x - (l->depth[x] - depth);
 }
 
-/* Finds where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
-   cells of node i, either i or its "<self>" child. Returns how many nodes there are then. */
+/* Finds the node that takes the cells of each node. own[i] is node i, or its "<self>" child if node i also has cells
+   below it. Returns the number of nodes including new "<self>" nodes. */
 static uint32_t hd__condense_place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
                                         uint8_t *flags) {
     enum { OWN = 1, BELOW = 2 };
@@ -9346,7 +9357,8 @@ static hd_amount hd__condense_total_between(const hd__condense_total *low, const
     return a;
 }
 
-/* Makes a fiber with room for cells, or, unless `same` is HD_NONE, with those of another one, in the same memory. */
+/* Makes a fiber with room for cells. Unless `same` is HD_NONE, it shares the cells and memory of that fiber
+   instead. */
 static hd_status hd__fiber_add(hd__condense *x, const uint32_t *nodes, uint32_t count, uint32_t same, hd_error *err) {
     size_t sums = ((size_t)count + 1) * x->amounts;
     hd__fiber f = HD_ZERO;
@@ -9376,7 +9388,7 @@ static void hd__fiber_put(hd__condense *x, hd__fiber *f, uint32_t room, uint32_t
     }
 }
 
-/* The first of the cells low..high - 1 that is at this node of the main axis or behind it. */
+/* The first of the cells low..high - 1 that is at this node of the main axis or at a later one. */
 static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, uint32_t node) {
     uint32_t step = 1;
     size_t i;
@@ -9386,7 +9398,7 @@ static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, 
     return low + (uint32_t)i;
 }
 
-/* The fiber of all cells. */
+/* Makes the fiber of all cells. */
 static hd_status hd__fiber_all(hd__condense *x, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
@@ -9403,8 +9415,8 @@ static hd_status hd__fiber_all(hd__condense *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Finds the children of a node, along axis a, that cells of a range are at or below: candidates in order of
-   first sight, with the number of cells. What is at the node itself has none. */
+/* Finds the children of a node along axis a that have cells of a range at or below them. They become candidates in
+   order of first sight, with their number of cells. Cells at the node itself are left out. */
 static hd_status hd__fiber_group(hd__condense *x, uint32_t fiber, uint32_t low, uint32_t high, uint32_t a,
                                  uint32_t node, hd_error *err) {
     hd__lattice_axis *l = &x->axis[a];
@@ -9428,7 +9440,7 @@ static hd_status hd__fiber_group(hd__condense *x, uint32_t fiber, uint32_t low, 
     return status;
 }
 
-/* Makes the fibers one step down axis a, which is not the main one, unless they are there. */
+/* Makes the fibers one step down axis a, which must not be the main axis, unless they exist. */
 static hd_status hd__fiber_kids(hd__condense *x, uint32_t fiber, uint32_t a, hd_error *err) {
     hd__lattice_axis *l = &x->axis[a];
     uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__arr_len(x->fibers);
@@ -9452,7 +9464,7 @@ static hd_status hd__fiber_kids(hd__condense *x, uint32_t fiber, uint32_t a, hd_
         }
         stbds_arrput(x->kids, kid);
     }
-    if (same) return HD_OK;      /* it is the only one */
+    if (same) return HD_OK;      /* then it is the only one */
     for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = k;
     for (uint32_t i = 0; i < x->fibers[fiber].count; i++) {
         uint32_t cell = x->fibers[fiber].cell[i], at = l->at[cell], k, kid;
@@ -9471,7 +9483,7 @@ static void hd__fiber_candidate_add(hd__cutoff_candidate *c, const hd__fiber *f,
     c->bytes = f->sum[high].bytes - f->sum[low].bytes;
 }
 
-/* The children of an entry along the main axis: runs of its cells, behind those it has itself. */
+/* Finds the children of an entry along the main axis: runs of its cells, after the entry's self cells. */
 static hd_status hd__condense_along(hd__condense *x, hd__condense_range r, uint32_t node, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     const hd__fiber *f = &x->fibers[r.fiber];
@@ -9486,8 +9498,8 @@ static hd_status hd__condense_along(hd__condense *x, hd__condense_range r, uint3
     return HD_OK;
 }
 
-/* The children of an entry along an axis other than the main one: the cells below the same node of the main axis, of
-   fibers one step down. */
+/* Finds the children of an entry along an axis other than the main one. Their cells are below the same node of the
+   main axis, in fibers one step down. */
 static hd_status hd__condense_across(hd__condense *x, hd__condense_range r, uint32_t a, const uint32_t *nodes,
                                      hd_error *err) {
     uint32_t at = nodes[x->main], end = x->axis[x->main].end[at], of[HD_MAX_AXES], n, first;
@@ -9523,7 +9535,7 @@ static hd_status hd__condense_across(hd__condense *x, hd__condense_range r, uint
     return HD_OK;
 }
 
-/* Lists a child that was not listed before, and puts it on the stack with its cells. */
+/* Lists a child unless it is listed, and pushes it on the stack with its cells. */
 static hd_status hd__condense_list(hd__condense *x, const uint32_t *nodes, const hd__cutoff_candidate *c,
                                    hd_error *err) {
     const hd__fiber *f = &x->fibers[c->fiber];
@@ -9571,7 +9583,7 @@ static void hd__condense_main_axis(hd__condense *x) {
     }
 }
 
-/* Frees what is of no use once all is listed. */
+/* Frees the memory that is useless once everything is listed. */
 static void hd__condense_listed(hd__condense *x) {
     hd__set_free(&x->mem, &x->out.index);
     hd__table_free(&x->mem, &x->places);
@@ -9595,7 +9607,7 @@ static hd_status hd__condense_run(hd__condense *x, hd_error *err) {
     return HD_OK;
 }
 
-/* The cells, at nodes of the axes that the entries are over. */
+/* Copies the cells, with nodes of the axes of the entries. */
 static hd_status hd__condense_atoms(hd__condense *x, hd_error *err) {
     uint32_t n = x->cells.count, axes = x->cells.axis_count;
     uint32_t *node = hd__arena_array(uint32_t, &x->mem, &x->arena, axes * (size_t)n);
@@ -9607,7 +9619,7 @@ static hd_status hd__condense_atoms(hd__condense *x, hd_error *err) {
     return HD_OK;
 }
 
-/* The entries as x->out, in order of arrival, over the axes x->named. */
+/* Leaves the entries in x->out, in order of arrival, over the axes x->named. */
 static hd_status hd__condense_rows(hd__condense *x, const hd_profile *profile, const hd_cutoff *cutoff,
                                    const hd_options *options, hd_error *err) {
     x->mem = hd__mem_options(options);
@@ -9634,7 +9646,7 @@ static void hd__condense_free(hd__condense *x) {
     hd__arena_free(&x->mem, &x->arena);
 }
 
-/* Marks what passes a cut-off; `listed` is zeroed. */
+/* Marks the entries that pass a cut-off; `listed` must be zeroed. */
 static hd_status hd__condense_cut(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
                                   uint8_t *listed, hd_error *err) {
     hd__children children[HD_MAX_AXES];
@@ -9681,8 +9693,8 @@ static hd_status hd__condense_once(const hd_profile *profile, const hd_cutoff *c
     return status;
 }
 
-/* Leaves entries below a size out at first when there is a budget. What such an entry can explain is bounded: if
-   all that was listed explains more, nothing is missing; otherwise the size was too large. */
+/* With a budget, small entries are left out at first. The gain of such an entry is bounded by its size. If every
+   listed entry gained more than that bound, the result is complete; otherwise the size was too large. */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
     HD__NEED(profile && out, err);
@@ -9739,30 +9751,29 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
 }
 
 /* ============================================================================= >>heap.merge
-   Rows over axes, be they cells or entries, are added to a profile (hd__merge_sum): first the nodes they stand at are
-   found or made, then their places, then amounts are added, so that what fails has added nothing. A pass over rows
-   and nodes; hashing is left out where they come in the profile's own order. Operations of the rooms below are
-   merges into an empty profile: of some of the rows, or with nodes that stand for others. */
+   Sums of heaps. Rows over axes, be they cells or entries, are added to a profile (hd__merge_sum). First their nodes
+   are found or made, then their cells; then the amounts are added. So a failure adds nothing. The cost is one pass
+   over rows and nodes, without hashing if they come in the profile's own order. The operations in the rooms below are
+   merges into an empty profile: of some rows, or with other nodes. */
 
-/* Rows on their way into a profile. Scratch is the profile's memory. */
+/* Rows on their way into a profile. Scratch memory is the profile's. */
 typedef struct hd__merge_sum {
     hd_profile *into;
     const hd_breakdown *from;
-    const hd_options *options;   /* whose progress to call; may be NULL */
-    bool cumulative;             /* rows are entries: their sum means nothing */
-    bool copy;                   /* names, which otherwise need to outlive the profile */
-    bool all_nodes;              /* also those that no row stands at or below */
-    /* Unless NULL, says in map[changed] what the nodes of axis `changed` are in the profile: those marked there,
-       which rows stand at. */
+    const hd_options *options;   /* their progress is called; may be NULL */
+    bool cumulative;             /* rows are entries, so a sum over rows means nothing */
+    bool copy;                   /* copy names; otherwise they must outlive the profile */
+    bool all_nodes;              /* also nodes without rows at or below them */
+    /* Unless NULL, replaces map[changed], in which nodes with rows are marked, by the nodes of the profile. */
     hd_status (*change)(struct hd__merge_sum *x, void *user, hd_error *err);
     void *user;
     uint32_t changed;
-    uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
-    uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
-    /* Heaps of one program have most of their nodes and cells in one order: what follows the one found
-       last is tried first, which needs no hashing and stays where the processor has just been. */
+    uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's axis; HD_NONE: missing there */
+    uint32_t *map[HD_MAX_AXES];  /* by node: the profile's node */
+    /* Heaps of one program have most of their nodes and cells in the same order. So the one after the last one found
+       is tried first, which needs no hashing and is probably in the processor's cache. */
     uint32_t next_node, next_row;
-    uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
+    uint32_t *row;               /* by row: the profile's cell. If the caller sets this, only cells are made */
 } hd__merge_sum;
 
 static hd_status hd__merge_axes(hd__merge_sum *x, hd_error *err) {
@@ -9795,7 +9806,7 @@ static hd_status hd__merge_child(hd__merge_sum *x, uint32_t a, uint32_t parent, 
     return HD_OK;
 }
 
-/* The nodes of an axis that rows stand at or below, made where they are missing. */
+/* Finds the nodes of an axis with rows at or below them in the profile, and makes missing ones. */
 static hd_status hd__merge_nodes(hd__merge_sum *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
@@ -9811,7 +9822,7 @@ static hd_status hd__merge_nodes(hd__merge_sum *x, uint32_t a, hd_error *err) {
     return HD_OK;
 }
 
-/* Finds each row's place, or makes an empty one. */
+/* Finds the cell of each row, or makes an empty one. */
 static hd_status hd__merge_places(hd__merge_sum *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd_profile *p = x->into;
@@ -9834,7 +9845,8 @@ static hd_status hd__merge_places(hd__merge_sum *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Entries whose rows are several of one place are not summed beforehand: the last sum tells of those. */
+/* If several rows are added to the same entry, the check before the addition misses their sum. The addition itself
+   then reports the overflow. */
 static hd_status hd__merge_amounts(hd__merge_sum *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd_profile *p = x->into;
@@ -9853,8 +9865,7 @@ static hd_status hd__merge_amounts(hd__merge_sum *x, hd_error *err) {
     return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sum of an entry passes 2^64 bytes");
 }
 
-/* Adds the rows to the profile, whose cells are as they were on failure, unless several rows of one place overflow.
-   */
+/* Adds the rows to the profile. After a failure its cells are unchanged, unless several rows of one cell overflow. */
 static hd_status hd__merge_run(hd__merge_sum *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd__mem *m = &x->into->mem;
@@ -9924,7 +9935,7 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     status = hd__merge_sort_into(sorted, &scratch, p, err);
     hd__arena_free(&sorted->mem, &scratch);
     if (!status) {
-        sorted->mem.taken = p->mem.taken; /* what is freed next counts no more */
+        sorted->mem.taken = p->mem.taken; /* the memory freed next no longer counts */
         swap = *p;
         *p = *sorted;
         *sorted = swap;
@@ -9934,7 +9945,7 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     return status;
 }
 
-/* Axes united. -------------------------------------------------------------------------------- */
+/* Union of axes. ------------------------------------------------------------------------------ */
 
 /* "backtrace", "type", then by name. */
 static int hd__axes_compare(const char *a, const char *b) {
@@ -9943,7 +9954,7 @@ static int hd__axes_compare(const char *a, const char *b) {
     return x != y ? x - y : strcmp(a, b);
 }
 
-/* Names in order, with those of these rows' axes. */
+/* Adds the names of these rows' axes to a sorted list of names. */
 static hd_status hd__axes_unite(const char *names[HD_MAX_AXES], uint32_t *count, const hd_breakdown *view,
                                 hd_error *err) {
     for (uint32_t a = 0; a < view->entries.axis_count; a++) {
@@ -9959,7 +9970,7 @@ static hd_status hd__axes_unite(const char *names[HD_MAX_AXES], uint32_t *count,
     return HD_OK;
 }
 
-/* Views a heap as all its entries. A profile is exported for that, into memory that counts as `m`'s. */
+/* Views a heap as entries. A profile is exported first, into memory that counts as part of `m`. */
 static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_options *options, hd_breakdown *view,
                                   hd_breakdown **exported, hd_error *err) {
     *exported = NULL;
@@ -9972,7 +9983,7 @@ static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_opti
     return HD_OK;
 }
 
-/* A breakdown of a profile whose cells are entries. */
+/* Makes a breakdown of a profile with cumulative entries as cells. */
 static hd_status hd__profile_seal(const hd_profile *p, hd_breakdown **out, hd_error *err) {
     hd_breakdown view = hd__profile_view(p);
     return hd__breakdown_seal(hd__mem_rest(&p->mem), view.axis, view.entries, NULL, out, err);
@@ -9980,23 +9991,23 @@ static hd_status hd__profile_seal(const hd_profile *p, hd_breakdown **out, hd_er
 
 /* Bounds. -------------------------------------------------------------------------------------
 
-   What a breakdown does not list holds at most the slack of the nearest entry above it that is listed, on one fixed
-   way: up its last axis to the root, then up the axis before that, and so on to the total, which is always listed.
-   In canonical order an entry is followed by all that have it on their way. Slack along an axis is what an entry
-   holds beyond the entries one step below it. Entries further down, listed without what is between, are not taken
-   away, as what is between may hold them.
+   If a breakdown does not list an entry, the entry holds at most the slack of the nearest listed entry on its way to
+   the total. This way is fixed: up its last axis to the root, then up the axis before that, and so on; the total is
+   always listed. In canonical order, an entry is followed by all entries that have it on their way. Slack along an
+   axis is the bytes of an entry beyond the entries one step below it. Deeper entries, if listed without the entries
+   between, are not subtracted, because the entries between may hold them.
 
-   So what one breakdown leaves open at an entry is told by its own entries on the way there: each of them changes it.
-   These changes are added up, 1 + axes of them by row: by how much less is open there than above it; and by axis, how
-   much more is open behind it. So a breakdown costs what its own rows cost. What all leave open at an entry is the
-   sum of the changes on its way, and is asked for once, at the end. Changes may be negative: numbers wrap, and their
-   sums are right again. */
+   A merged heap needs the sum of these bounds over all its breakdowns, at every entry. The bound of one breakdown at
+   an entry depends only on its own entries on the way there: each of them changes the bound. So only changes are
+   added up, 1 + axes numbers for each row. The first is how much less is open at the entry than above it; the others
+   are, by axis, how much more is open below it. Adding a breakdown thus costs time for its own rows only. The bound
+   of an entry is the sum of all changes on its way, computed once, at the end. Changes may be negative: the numbers
+   wrap, and their sums are right again. */
 
-/* An entry on its way to the total. */
+/* The next step of an entry on its way to the total. */
 typedef struct hd__way {
-    uint32_t above;              /* the nearest entry */
-    uint8_t axis, last;          /* along which that is reached; the last on which this one is not at the root, or
-                                    0 */
+    uint32_t above;              /* the nearest entry on the way */
+    uint8_t axis, last;          /* the axis of the step; the last axis on which the entry is not at the root, or 0 */
 } hd__way;
 
 /* The last axis on which a row is not at the root; 0 for the total. */
@@ -10007,7 +10018,8 @@ static uint32_t hd__axis_last(const hd_rows *rows, uint32_t row) {
     return a;
 }
 
-/* The axis along which the way of a row comes to an earlier one, whose last axis is `last`; HD_NONE: it does not. */
+/* The axis along which the way of a row reaches an earlier row, if `last` is the last axis of that row; HD_NONE if it
+   does not. */
 static uint32_t hd__way_axis(const hd_breakdown *b, uint32_t above, uint32_t last, uint32_t row) {
     const uint32_t *x = hd__heap_row_nodes(&b->entries, above), *y = hd__heap_row_nodes(&b->entries, row);
     uint32_t a = last;
@@ -10018,8 +10030,8 @@ static uint32_t hd__way_axis(const hd_breakdown *b, uint32_t above, uint32_t las
     return a;
 }
 
-/* The ways of all entries, and, unless NULL, their slack: of a breakdown that no merge made, or that was cut
-   since. */
+/* Finds the ways of all entries. `slack`, unless NULL, receives their slack: for a breakdown that was not merged, or
+   was cut afterwards. */
 static void hd__way_build(const hd_breakdown *b, hd__way *way, uint32_t *stack, uint64_t *slack) {
     const hd_rows *rows = &b->entries;
     size_t axes = rows->axis_count;
@@ -10034,7 +10046,7 @@ static void hd__way_build(const hd_breakdown *b, hd__way *way, uint32_t *stack, 
         stack[depth++] = i;
         if (!slack) continue;
         if (rows->unlisted) hd__sum(&most, rows->unlisted[i]);
-        if (most > rows->amount[0].bytes) most = rows->amount[0].bytes; /* what contradicts itself */
+        if (most > rows->amount[0].bytes) most = rows->amount[0].bytes; /* if the breakdown contradicts itself */
         for (a = 0; a < axes; a++) slack[i * axes + a] = a < w.last ? 0 : most;
         if (i && w.axis == w.last &&
             b->axis[w.last].parent[hd__entry_node(b, i, w.last)] == hd__entry_node(b, w.above, w.last)) {
@@ -10044,7 +10056,7 @@ static void hd__way_build(const hd_breakdown *b, hd__way *way, uint32_t *stack, 
     }
 }
 
-/* A breakdown with the order of axes that sums have: ways depend on it. */
+/* Gives a breakdown the order of axes that sums have, because ways depend on it. */
 static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakdown *from, hd_breakdown *to,
                                    hd_error *err) {
     hd_rows rows = from->entries;
@@ -10066,11 +10078,11 @@ static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakd
         for (uint32_t i = 0; i < rows.count; i++) node[(size_t)i * axes + a] = hd__entry_node(from, i, order[a]);
     }
     rows.node = node;
-    rows.slack = NULL;           /* of other ways */
+    rows.slack = NULL;           /* belongs to other ways */
     return hd__heap_rows_order(m, arena, &rows, NULL, &to->entries, err);
 }
 
-/* Changes, an stb_ds array, of so many rows; those of further ones are 0. */
+/* Resizes the stb_ds array of changes for `rows` rows; new ones are 0. */
 static bool hd__bounds_room(hd__mem *m, uint64_t **changes, size_t rows, size_t axes) {
     size_t had = hd__arr_len(*changes), size = rows * (1 + axes);
     if (had < size) {
@@ -10081,7 +10093,7 @@ static bool hd__bounds_room(hd__mem *m, uint64_t **changes, size_t rows, size_t 
     return true;
 }
 
-/* Where each axis of a sum is among those of what is added to it; HD_NONE: not there. */
+/* Finds for each axis of a sum the axis of that name in `in`, or HD_NONE. */
 static void hd__axes_found(const hd_profile *sum, const hd_breakdown *in, uint32_t found[HD_MAX_AXES]) {
     for (uint32_t k = 0; k < sum->cells.axis_count; k++) {
         found[k] = HD_NONE;
@@ -10090,8 +10102,8 @@ static void hd__axes_found(const hd_profile *sum, const hd_breakdown *in, uint32
     }
 }
 
-/* What is known of the rows of a sum, for the same rows in a sum with further axes. Along those, all that a row
-   holds is open. */
+/* Converts the changes of a sum for the same rows in a sum with more axes. Along those, all bytes of a row are
+   open. */
 static bool hd__bounds_widen(hd__mem *m, const uint64_t *from, const hd_breakdown *narrow, const hd_profile *wide,
                              uint64_t **to) {
     hd_rows rows = hd__table_rows(&wide->cells);
@@ -10109,7 +10121,7 @@ static bool hd__bounds_widen(hd__mem *m, const uint64_t *from, const hd_breakdow
     return true;
 }
 
-/* Adds up what the breakdown that was merged leaves open: along an axis that it lacks, all that it holds. */
+/* Adds the changes of a merged breakdown. Along an axis that it lacks, all its bytes are open. */
 static void hd__bounds_add(uint64_t *to, const hd__merge_sum *x, const hd__way *way, const uint64_t *slack) {
     const hd_rows *rows = &x->from->entries;
     size_t axes = x->into->cells.axis_count, from_axes = rows->axis_count;
@@ -10124,7 +10136,7 @@ static void hd__bounds_add(uint64_t *to, const hd__merge_sum *x, const hd__way *
     }
 }
 
-/* Changes as columns, which sealing puts in order. */
+/* Splits changes into columns, which sealing sorts. */
 static hd_status hd__bounds_split(hd__mem *m, hd__arena *arena, const uint64_t *changes, hd_rows *rows,
                                   hd_error *err) {
     size_t axes = rows->axis_count;
@@ -10140,7 +10152,7 @@ static hd_status hd__bounds_split(hd__mem *m, hd__arena *arena, const uint64_t *
     return HD_OK;
 }
 
-/* Makes bounds of the changes, now in order. */
+/* Converts sorted changes into bounds. */
 static hd_status hd__bounds_settle(hd__mem *m, const hd_breakdown *b, hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
     const hd_rows *rows = &b->entries;
@@ -10162,13 +10174,13 @@ static hd_status hd__bounds_settle(hd__mem *m, const hd_breakdown *b, hd_error *
 
 struct hd_merger {
     hd__mem mem;
-    hd__arena arena;             /* the label's strings */
+    hd__arena arena;             /* strings of the label */
     hd_options options;
     hd_profile *cells, *entries; /* sums of profiles and breakdowns, in the merger's memory; NULL: none yet */
-    uint64_t *changes;           /* of `entries` */
-    bool bounded;                /* what was added was a sum itself, with bounds */
+    uint64_t *changes;           /* for the rows of `entries` */
+    bool bounded;                /* an added heap was a merged one, with bounds */
     hd_heap label;
-    uint64_t count, total;       /* of heaps; total: for progress */
+    uint64_t count, total;       /* heaps added; heaps expected, for progress */
 };
 
 
@@ -10180,7 +10192,7 @@ HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *er
     return x;
 }
 
-/* Nothing is added up any more. */
+/* Empties the sum. */
 static void hd__merger_clear(hd_merger *x) {
     hd_profile_free(x->cells);
     hd_profile_free(x->entries);
@@ -10205,7 +10217,7 @@ static hd_status hd__merger_rows(hd_profile *into, const hd_breakdown *from, boo
     return hd__merge_run(&x, err);
 }
 
-/* Adds entries, with what they leave open. */
+/* Adds entries, with their bounds. */
 static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **changes, const hd_breakdown *from,
                                     hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
@@ -10221,7 +10233,7 @@ static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **cha
         slack = hd__arena_array(uint64_t, m, &scratch, (size_t)n * view.entries.axis_count);
     if (!status && (!way || !x.row || !(slack || view.entries.slack))) status = hd__mem_fail(m, err);
     if (!status) {
-        hd__way_build(&view, way, x.row, slack); /* where rows are is not known yet */
+        hd__way_build(&view, way, x.row, slack); /* x.row is scratch here: the rows' cells are not known yet */
         status = hd__merge_run(&x, err);
     }
     if (!status && !hd__bounds_room(m, changes, hd__arr_len(into->cells.amount), into->cells.axis_count))
@@ -10233,7 +10245,7 @@ static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **cha
     return status;
 }
 
-/* Adds rows to a sum. One that lacks an axis of theirs is made anew with it. */
+/* Adds rows to a sum. If the sum lacks one of their axes, it is rebuilt with that axis. */
 static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdown *from, bool cumulative,
                                 hd_error *err) {
     const char *names[HD_MAX_AXES];
@@ -10272,7 +10284,7 @@ static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdo
     return HD_OK;
 }
 
-/* The label as the first heap has it. */
+/* Copies the label of the first heap. */
 static hd_status hd__merger_label(hd_merger *x, const hd_heap *heap, hd_error *err) {
     const char **text[3] = { &x->label.process, &x->label.dump, &x->label.allocator };
     hd_label *labels = hd__arena_array(hd_label, &x->mem, &x->arena, heap->label_count);
@@ -10296,7 +10308,7 @@ static void hd__merge_label_keep(const char **label, const char *other) {
     if (*label && (!other || strcmp(*label, other))) *label = NULL;
 }
 
-/* Keeps those labels that the heap has, too; `own` is the array of them. */
+/* Keeps the labels that the heap has, too; `own` is their array. */
 static void hd__merge_labels_keep(hd_heap *label, hd_label *own, const hd_heap *heap) {
     size_t n = 0;
     for (size_t i = 0; i < label->label_count; i++) {
@@ -10329,7 +10341,7 @@ HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error
     return HD_OK;
 }
 
-/* The sum of entries, with bounds unless it is that of one heap that has none. */
+/* Seals the sum of entries. It has bounds, unless it is a single heap without bounds. */
 static hd_status hd__merger_seal(hd_merger *x, hd_breakdown **out, hd_error *err) {
     hd__mem *m = &x->entries->mem;
     hd__arena scratch = { NULL, NULL, 0 };
@@ -10390,7 +10402,7 @@ HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *x, hd_heap out[2], size
     return HD_OK;
 }
 
-/* What labels the sum has, in its own memory; their strings are those of the heap `from`. */
+/* Copies the array of the sum's labels into the sum's own memory. Their strings still belong to `from`. */
 static hd_status hd__merge_labels(hd_heap *sum, const hd_heap *from, hd_error *err) {
     hd__breakdown_own *b = (hd__breakdown_own *)(uintptr_t)sum->breakdown;
     hd_profile *p = (hd_profile *)(uintptr_t)sum->profile;
@@ -10431,11 +10443,12 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
 }
 
 /* =============================================================================== >>heap.ops
-   Each operation is a merge into an empty profile: of some of the rows, or with paths that end elsewhere. What it
-   keeps of an entry is found from the outermost listed entries below it. Costs a pass over nodes and rows, which
-   are sorted once for breakdowns; inverting has bounds of its own. Sums and labels are left to >>heap.merge. */
+   Filter, reroot, invert, rename, hide. Each operation is a merge into an empty profile: of some rows, or with other
+   paths. The part of an entry that an operation keeps is computed from the outermost listed entries below it. The
+   cost is a pass over nodes and rows; rows of breakdowns are sorted once. Inverting limits its own size. Sums and
+   labels are the work of >>heap.merge. */
 
-/* An empty profile with the axes of these rows. */
+/* Makes an empty profile with the axes of these rows. */
 static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *options, hd_profile **out,
                                   hd_error *err) {
     const char *names[HD_MAX_AXES];
@@ -10444,9 +10457,9 @@ static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *op
                              hd__limits_records(options ? &options->limits : NULL), out, err);
 }
 
-/* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
+/* Renaming: the callback is called once for each distinct name, and its path is kept in `paths`. */
 typedef struct hd__rename {
-    hd__mem *mem;                /* the new profile's */
+    hd__mem *mem;                /* memory of the new profile */
     hd__arena arena;
     hd__strings names;
     hd_str *paths;               /* stb_ds arrays: all paths end to end */
@@ -10524,7 +10537,8 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
 
 typedef enum hd__filter_kind { HD__FILTER_KEEP, HD__FILTER_DROP, HD__FILTER_REROOT } hd__filter_kind;
 
-/* Which nodes of an axis are at or below a match, and, with `parent`, paths that start there. */
+/* Marks the nodes of an axis that are at or below a match. `parent`, unless NULL, receives the tree in which these
+   paths start at the root. */
 static void hd__filter_match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user,
                                    uint8_t *inside, uint32_t *parent) {
     const hd_axis *a = &view->axis[axis];
@@ -10540,10 +10554,10 @@ static void hd__filter_match_nodes(const hd_breakdown *view, uint32_t axis, hd_m
     }
 }
 
-/* What an entry of a breakdown has at or below matching nodes, as far as that is listed. */
+/* The part of a breakdown's entry at or below matching nodes, as far as entries list it. */
 typedef struct hd__filter_part {
     hd_amount amount;
-    bool any;                    /* whether anything that matches is listed there */
+    bool any;                    /* whether a matching entry is listed there */
 } hd__filter_part;
 
 static hd_status hd__filter_match_parts(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
@@ -10566,7 +10580,7 @@ static hd_status hd__filter_match_parts(hd__mem *m, hd__arena *arena, const hd_b
     return HD_OK;
 }
 
-/* The rows of the result, in new columns. */
+/* Makes the rows of the result, in new columns. */
 static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *heap, const hd_breakdown *view,
                                  uint32_t axis, const uint8_t *inside, hd__filter_kind kind, hd_rows *rows,
                                  hd_error *err) {
@@ -10590,7 +10604,7 @@ static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *he
     return HD_OK;
 }
 
-/* Filtering and re-rooting: some rows, with the paths that `parent` says, into an empty profile. */
+/* Filters or re-roots: adds some of the rows, with the paths of `parent`, to an empty profile. */
 static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
                                  hd_match_fn match, void *user, hd__filter_kind kind,
                                  const hd_options *options, hd_error *err) {
@@ -10613,7 +10627,7 @@ static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_hea
     return hd__merge_run(&x, err);
 }
 
-/* An operation's result, labelled as the heap it was made of. Takes the profile. */
+/* Labels an operation's result like the heap that it was made of. Takes the profile. */
 static hd_status hd__heap_made(const hd_heap *heap, bool entries, hd_profile *p, hd_status status, hd_heap *out,
                                hd_error *err) {
     hd_breakdown *breakdown = NULL;
@@ -10652,22 +10666,22 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
     return hd__filter_heap(heap, axis, match, user, HD__FILTER_REROOT, options, out, err);
 }
 
-/* Nodes left out. ------------------------------------------------------------------------------- */
+/* Hidden nodes. -------------------------------------------------------------------------------- */
 
-/* What becomes of a node: it stays, its rows move to the node above, or to "<self>" of that. */
+/* A node stays, or its rows move to its parent, or to the "<self>" of its parent. */
 enum { HD__HIDE_NOT, HD__HIDE_UP, HD__HIDE_SELF };
 
-/* Which nodes are left out: those that match or, without `match`, those that `hidden` marks. */
+/* The nodes to hide: `match` accepts them or, if it is NULL, `hidden` marks them. */
 typedef struct hd__hide_plan {
     hd_match_fn match;
     void *user;
     const bool *hidden;
-    const hd_str *own;           /* may be NULL */
-    uint8_t *kind;               /* by node an HD__HIDE_ */
-    uint32_t *below;             /* by node: the one that nodes below it go to */
+    const hd_str *own;           /* by node: a name for its own rows; may be NULL */
+    uint8_t *kind;               /* by node: an HD__HIDE_ value */
+    uint32_t *below;             /* by node: the new parent of the nodes below it */
 } hd__hide_plan;
 
-/* Rows of a breakdown are cumulative: only those of an innermost node are all its own. */
+/* Rows of a breakdown are cumulative: only the rows of an innermost node are all its own. */
 static void hd__hide_kinds(const hd_breakdown *view, uint32_t axis, const hd__hide_plan *h, bool entries) {
     enum { USED = 1, NOT_INNERMOST = 2 };
     const hd_axis *a = &view->axis[axis];
@@ -10704,7 +10718,7 @@ static hd_status hd__hide_map(hd__merge_sum *x, void *user, hd_error *err) {
     return HD_OK;
 }
 
-/* Entries without those that one above them holds already. */
+/* The entries without hidden ones that an entry above them already includes. */
 static hd_status hd__hide_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
                                const uint8_t *kind, hd_rows *rows, hd_error *err) {
     uint32_t n = b->entries.count, *order = hd__arena_array(uint32_t, m, arena, 3 * (size_t)n), *above;
@@ -10766,11 +10780,12 @@ HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const b
 
 /* One axis of a breakdown. -------------------------------------------------------------------- */
 
-/* What an entry holds beyond its listed children: it has some, it has none, or it is "<self>". */
+/* An entry's bytes beyond its listed children: of an entry with listed children, of an innermost entry, of a
+   "<self>". */
 enum { HD__REST_UNLISTED, HD__REST_INNERMOST, HD__REST_SELF };
 
-/* The entries at the root of all other axes, with what each holds beyond its listed children. *kind: by
-   row, an HD__REST_. */
+/* Makes rows of the entries at the roots of all other axes: the bytes of each beyond its listed children. *kind: by
+   row, an HD__REST_ value. */
 static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
                                hd_rows *to, uint8_t **kind, hd_error *err) {
     const hd_rows *rows = &b->entries;
@@ -10858,20 +10873,20 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, c
     return status;
 }
 
-/* Paths reversed. ----------------------------------------------------------------------------- */
+/* Inverted paths. ------------------------------------------------------------------------------ */
 
 enum { HD__INVERT_NAMES = 1048576, HD__INVERT_NAMES_EACH = 32 };
 
-/* A node with rows, on its way from its own name outwards. */
+/* A node with rows, and how far its path has been followed outwards from its own name. */
 typedef struct hd__invert_path {
-    uint32_t node, at, to;       /* where it began; whose name comes next; what it is so far */
+    uint32_t node, at, to;       /* its start; the node of the next name; the result so far */
 } hd__invert_path;
 
-/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+/* Finds how many names of inverted paths to keep, so that chains of thousands of frames do not multiply. */
 static hd_status hd__invert_depth(hd__mem *m, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
                                   hd_error *err) {
     uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
-    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, at least that deep */
     uint32_t *depth = (uint32_t *)hd__mem_calloc(m, axis->node_count, sizeof *depth);
     if (!depth) return hd__mem_fail(m, err);
     for (uint32_t i = 1; i < axis->node_count; i++) {
@@ -10886,7 +10901,7 @@ static hd_status hd__invert_depth(hd__mem *m, const hd_axis *axis, const uint32_
     return HD_OK;
 }
 
-/* Takes paths a name further. *bytes, by node of the result, is what the paths to it add up to. */
+/* Extends paths by one name. *bytes: by node of the result, the sum of the paths that reach it. */
 static hd_status hd__invert_step(hd__merge_sum *x, hd__invert_path *paths, uint32_t count, const uint64_t *held,
                                  uint64_t **bytes, hd_error *err) {
     const hd_axis *axis = &x->from->axis[x->changed];
@@ -10903,8 +10918,8 @@ static hd_status hd__invert_step(hd__merge_sum *x, hd__invert_path *paths, uint3
     return HD_OK;
 }
 
-/* All paths go outwards together, name by name, until they end or hold too little to be listed. `held` is by node
-   what rows at it hold. */
+/* Extends all paths together, name by name, until they end or hold too little to be listed. `held`: by node, the
+   bytes of its rows. */
 static hd_status hd__invert_paths(hd__merge_sum *x, const hd_cutoff *cutoff, hd__invert_path *paths, uint32_t count,
                                   const uint64_t *held, uint64_t total, uint32_t most, hd_error *err) {
     uint64_t *bytes = NULL;
@@ -10931,7 +10946,7 @@ static hd_status hd__invert_paths(hd__merge_sum *x, const hd_cutoff *cutoff, hd_
     return status;
 }
 
-/* The paths of the nodes that are marked in the map; `user` is a cut-off. */
+/* Inverts the paths of the nodes that are marked in the map; `user` is a cut-off. */
 static hd_status hd__invert_nodes(hd__merge_sum *x, void *user, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     const hd_axis *axis = &x->from->axis[x->changed];
@@ -11001,9 +11016,9 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
 }
 
 /* ============================================================================== >>heap.diff
-   The rows of both heaps are united first, each with two amounts. Of profiles, what each cell changed by is then
-   exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way each row that stays
-   remembers, as its number of blocks, which it was. Costs a merge, then what condensing costs. */
+   Differences of two heaps. The rows of both are united first, each with two amounts. For profiles, the change of
+   each cell is then exported like a size. For breakdowns, the change of each entry is cut like a size. Meanwhile a
+   row's number of blocks holds its number among the united rows. Costs a merge, then the same as condensing. */
 
 typedef struct hd__diff_own {
     hd_diff shown;               /* first */
@@ -11012,14 +11027,14 @@ typedef struct hd__diff_own {
     hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
 } hd__diff_own;
 
-/* The rows of both heaps: cells of two profiles, otherwise entries. */
+/* The rows of both heaps: cells if both are profiles, otherwise entries. */
 typedef struct hd__pair {
-    hd_profile *both;            /* whose cells are the united rows, all empty */
-    hd__arena arena;             /* in its memory */
+    hd_profile *both;            /* its cells are the united rows, all empty */
+    hd__arena arena;             /* in the memory of `both` */
     hd_breakdown view[2], *exported[2], *united;
     hd_amount *side[2];          /* by united row */
     uint8_t *present[2];
-    bool cells, complete[2];     /* complete: what is not listed is not there */
+    bool cells, complete[2];     /* complete: an unlisted entry is empty */
 } hd__pair;
 
 static void hd__pair_free(hd__pair *p) {
@@ -11070,7 +11085,7 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
 
 static uint8_t hd__diff_flags(const hd_amount *before, const hd_amount *after) {
     uint64_t change = hd__number_distance(before->bytes, after->bytes);
-    hd_u128 most = hd__u128_add(before->variance, after->variance); /* then the square of two standard errors */
+    hd_u128 most = hd__u128_add(before->variance, after->variance); /* times 4 below: (2 standard errors)^2 */
     uint8_t flags = 0;
     if (before->bytes < after->bytes) flags = before->bytes ? HD_DIFF_GROWN : HD_DIFF_NEW;
     if (before->bytes > after->bytes) flags = after->bytes ? HD_DIFF_SHRUNK : HD_DIFF_GONE;
@@ -11080,7 +11095,7 @@ static uint8_t hd__diff_flags(const hd_amount *before, const hd_amount *after) {
     return flags;
 }
 
-/* Fills a diff of the rows of d->entries. */
+/* Fills a diff of the rows in d->entries. */
 static hd_status hd__diff_fill(hd__diff_own *d, hd_amount *const side[2], const uint8_t *bound, hd_error *err) {
     const hd_rows *rows = &d->entries->entries;
     size_t n = rows->count;
@@ -11113,7 +11128,7 @@ HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
     hd__object_delete(d);
 }
 
-/* A diff of these rows, which say as their blocks which of the amounts are theirs. */
+/* Makes a diff of these rows. Their numbers of blocks are indexes into `side` and `bound`. */
 static hd_status hd__diff_make(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_amount *const side[2],
                                const uint8_t *bound, const hd_rows *atoms, const hd_cutoff *cutoff,
                                const hd_options *options, hd_diff **out, hd_error *err) {
@@ -11147,7 +11162,7 @@ static hd_status hd__diff_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_o
     x.side[0] = p->side[0];
     x.side[1] = p->side[1];
     status = hd__condense_rows(&x, both, cutoff, &rest, err);
-    hd__arena_free(&both->mem, &p->arena); /* the sides of cells: added up */
+    hd__arena_free(&both->mem, &p->arena); /* the cells of both sides are added up */
     if (!status) {
         hd_rows rows = hd__table_rows(&x.out);
         for (uint32_t i = 0; i < rows.count; i++) x.out.amount[i].blocks = i;
@@ -11162,18 +11177,18 @@ typedef struct hd__entries {
     hd__mem *m;
     hd_breakdown *united;
     hd_amount *side[2];          /* by entry */
-    uint64_t *unlisted[2];       /* NULL: nothing */
+    uint64_t *unlisted[2];       /* NULL: the heap is not a merged one */
     uint8_t *present[2];
     uint8_t *bound, *listed;
-    hd_amount *change;           /* gross; and as its blocks which entry it is */
-    /* Scratch, by entry: what hd__breakdown_listed_above takes, what is beyond listed children, along how many axes
+    hd_amount *change;           /* gross change; its blocks are the number of the entry */
+    /* Scratch, by entry: for hd__breakdown_listed_above; bytes beyond listed children; number of axes along which
        there is room for the entry. */
     uint32_t *order, *spare, *above;
     uint64_t *rest;
     uint8_t *possible;
 } hd__entries;
 
-/* A column of amounts is used again once what it held is by entry: the cells of both, their side before. */
+/* Columns of amounts are reused when their content has moved: first the cells of `both`, then the first side. */
 static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     uint32_t n = x->united->entries.count;
     hd__mem *m = x->m;
@@ -11201,8 +11216,8 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     return HD_OK;
 }
 
-/* How much more a merged heap may hold than it lists, or of what it does not list: what a merge tells of its sum with
-   a heap that lists the entries of both, all of nothing, and leaves nothing open. */
+/* Finds how much more than listed a merged heap may hold, at each entry. To do so, it merges the heap with a copy of
+   the other heap in which all entries are empty and without slack. The sum has the bounds. */
 static hd_status hd__entries_open(hd__entries *x, hd__pair *p, int s, const hd_options *options, hd_error *err) {
     hd_breakdown other = p->view[1 - s];
     hd_heap heaps[2] = HD_ZERO, sum = HD_ZERO;
@@ -11225,8 +11240,8 @@ static hd_status hd__entries_open(hd__entries *x, hd__pair *p, int s, const hd_o
     return HD_OK;
 }
 
-/* Marks the entries that one heap does not list although what is above them along each axis leaves room
-   for them, and those that may be more than they are listed with. */
+/* Marks the entries that may hold more than one heap lists. Without known bounds, these are entries that it does not
+   list although the entries above leave room for them along each axis. */
 static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
     const hd_amount *side = x->side[s];
     const uint64_t *unlisted = x->unlisted[s];
@@ -11247,7 +11262,7 @@ static hd_status hd__entries_bounds(hd__entries *x, int s, hd_error *err) {
     return HD_OK;
 }
 
-/* Has the rows of a diff tell how much more they may be. */
+/* Adds the columns of bounds to a diff. */
 static hd_status hd__diff_unlisted(hd__diff_own *d, uint64_t *const unlisted[2], hd_error *err) {
     const hd_rows *rows = &d->entries->entries;
     for (int s = 0; s < 2; s++) {
@@ -11261,7 +11276,7 @@ static hd_status hd__diff_unlisted(hd__diff_own *d, uint64_t *const unlisted[2],
     return HD_OK;
 }
 
-/* The largest change of an entry itself or one below it. */
+/* Finds for each entry the largest change of itself and of the entries below it. */
 static hd_status hd__entries_gross(hd__entries *x, hd_error *err) {
     uint32_t n = x->united->entries.count;
     hd_amount *change = x->change;
