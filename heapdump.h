@@ -11349,44 +11349,45 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
 }
 
 /* ================================================================================== >>print
-   A tree is of one heap, or of two that are compared: rows are walked with two amounts then, and how much changed
-   is the size to sort by. The walk keeps the entries above a row on a stack and costs what it tells; text goes
-   through a small buffer. What is listed was decided before: >>condense, >>heap.diff. */
+   Trees, diffs and lists of names, as rows or as text. A tree shows one heap, or two that are compared. In a
+   comparison each row has two amounts and is sorted by the size of its change. The walk keeps the entries above the
+   current row on a stack, and its cost is linear in the rows it reports. Text goes through a small buffer. Earlier
+   rooms have decided which entries are listed: >>condense, >>heap.diff. */
 
-/* An entry whose rows are being told: where it is among the children along which axis. */
+/* An entry on the stack: its children are reported along one axis after the other. */
 typedef struct hd__walk_level {
     uint32_t entry;
-    uint32_t axis;               /* along which its own row was reached */
-    uint32_t turn;               /* how many axes are behind it */
-    uint32_t next;               /* index of the child to tell next */
-    hd_amount rest[2];           /* not in children told so far along this axis */
+    uint32_t axis;               /* axis along which its own row was reached */
+    uint32_t turn;               /* number of axes that are finished */
+    uint32_t next;               /* index of the next child to report */
+    hd_amount rest[2];           /* amount without the children reported so far along this axis */
 } hd__walk_level;
 
 typedef struct hd__walk {
     hd__mem mem;
     hd__arena arena;
     const hd_breakdown *breakdown;
-    const hd_diff *diff;         /* NULL: of one heap */
+    const hd_diff *diff;         /* NULL: one heap */
     hd_rows rows[2];
-    uint32_t sides;              /* of `rows` */
+    uint32_t sides;              /* number of `rows` */
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
     uint8_t *name;
-    uint64_t larger;             /* rows of one heap that are larger than its total */
+    uint64_t larger;             /* rows of a single heap that are larger than its total */
     uint32_t first_axis;
     bool every_route;
     hd_order order;
-    hd_status (*diff_row)(void *user, const hd_diff_row *row); /* of one heap: with amount[0] and no diff */
+    hd_status (*diff_row)(void *user, const hd_diff_row *row); /* for one heap: amount[0], and no diff */
     hd_status (*row)(void *user, const hd_tree_row *row); /* NULL: diff_row is called */
     void *user;
 } hd__walk;
 
-/* Axes in turn: the first, then the others in order. */
+/* The axes in turn: the first axis, then the others in order. */
 static uint32_t hd__walk_axis(const hd__walk *w, uint32_t turn) {
     return turn == 0 ? w->first_axis : turn <= w->first_axis ? turn - 1 : turn;
 }
 
-/* The names that lead from an entry to one below it, of which the last few are enough. */
+/* The names that lead from an entry to one below it; if there are many, the last few. */
 static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name) {
     enum { SHOWN = 8 };
     const hd_breakdown *b = w->breakdown;
@@ -11409,7 +11410,7 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
     return true;
 }
 
-/* What an entry holds, before any of its children was told. */
+/* The amounts of an entry before any child was reported. */
 static void hd__walk_whole(const hd__walk *w, uint32_t entry, hd_amount amount[2]) {
     for (uint32_t s = 0; s < w->sides; s++) amount[s] = w->rows[s].amount[entry];
 }
@@ -11428,8 +11429,8 @@ static bool hd__walk_same(const hd_amount *x, const hd_amount *y) {
            x->variance.lo == y->variance.lo;
 }
 
-/* Whether an entry has exactly what the one above has, which has no other child along this axis. `axis` is that of
-   the row above. */
+/* Whether an entry holds exactly the same as the entry above and is its only child along this axis. `axis` is the
+   axis of the row above. */
 static bool hd__walk_folds(const hd__walk *w, uint32_t above, uint32_t e, uint32_t axis, uint32_t a) {
     const hd__children *c = &w->children[a];
     bool folds = above && !w->every_route && c->first[above + 1] - c->first[above] == 1;
@@ -11454,14 +11455,14 @@ static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd_diff_r
     return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e, row->axis);
 }
 
-/* Whether what children leave is a row: bytes or known blocks, in a diff changed ones. */
+/* Whether the rest without the children is a row: it has bytes or known blocks or, in a diff, a change. */
 static bool hd__walk_is_other(const hd__walk *w, const hd_diff_row *row) {
     const hd_amount *x = &row->amount[0], *y = &row->amount[1];
     if (!w->diff) return x->bytes || (x->blocks && x->blocks != HD_UNKNOWN);
     return x->bytes != y->bytes || (x->blocks != HD_UNKNOWN && y->blocks != HD_UNKNOWN && x->blocks != y->blocks);
 }
 
-/* The row that comes next, false at the end. *fail is set when out of memory. */
+/* The next row; false at the end. Sets *fail when out of memory. */
 static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
     while (hd__arr_len(w->levels)) {
         hd__walk_level *l = &stbds_arrlast(w->levels);
@@ -11499,10 +11500,10 @@ static hd_status hd__walk_tell(const hd__walk *w, const hd_diff_row *from) {
     return w->row ? w->row(w->user, &row) : w->diff_row(w->user, from);
 }
 
-/* What children along one axis are sorted by. */
+/* The sort keys of children along one axis. */
 typedef struct hd__walk_keys {
     const uint32_t *parent;
-    const uint64_t *key;         /* by entry, the largest first; NULL: names are */
+    const uint64_t *key;         /* by entry, largest first; NULL: sort by name */
     const hd_breakdown *breakdown;
     uint32_t axis;
 } hd__walk_keys;
@@ -11522,7 +11523,7 @@ static bool hd__walk_before(const void *owner, uint32_t a, uint32_t b) {
     return amount[a].bytes != amount[b].bytes ? amount[a].bytes > amount[b].bytes : a < b;
 }
 
-/* The keys of entries: blocks, or the bytes beyond children along an axis other than <self>. */
+/* Computes the keys of entries: blocks, or the bytes beyond children other than <self> along an axis. */
 static void hd__walk_key(const hd__walk *w, uint32_t axis, hd_amount *self, uint64_t *key) {
     const hd_breakdown *b = w->breakdown;
     uint32_t n = b->entries.count;
@@ -11541,7 +11542,7 @@ static void hd__walk_key(const hd__walk *w, uint32_t axis, hd_amount *self, uint
     }
 }
 
-/* Children are there in order of bytes. */
+/* Sorts children, which are in the order of bytes so far. */
 static hd_status hd__walk_sort(hd__walk *w, hd_error *err) {
     uint32_t n = w->breakdown->entries.count;
     uint32_t *scratch = hd__arena_array(uint32_t, &w->mem, &w->arena, n);
@@ -11582,7 +11583,7 @@ static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
     return fail ? hd__mem_fail(&w->mem, err) : status;
 }
 
-/* What is larger than the total has no share of it. */
+/* Warns of entries larger than the total, since they have no meaningful share of it. */
 static void hd__print_warn_larger(const hd_options *options, const hd_heap *heap, uint64_t count) {
     if (count)
         hd__report_warning(options, HD_MALFORMED,
@@ -11591,7 +11592,7 @@ static void hd__print_warn_larger(const hd_options *options, const hd_heap *heap
                            count);
 }
 
-/* The rows of a heap, or of two. */
+/* Reports the rows of one heap, or of two. */
 static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
                                 hd_status (*row)(void *user, const hd_tree_row *row),
                                 hd_status (*diff_row)(void *user, const hd_diff_row *row), void *user,
@@ -11643,18 +11644,18 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
 
 /* Text. --------------------------------------------------------------------------------------- */
 
-/* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
-   proportion to its rows. */
+/* The largest indentation, in columns. Rows beyond it print their depth instead, so that the text stays proportional
+   to the number of rows. */
 #define HD__PRINT_INDENT_MOST 200
 
 typedef struct hd__print {
     hd__mem mem;
-    const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
+    const hd_heap *heap, *after; /* after: the heap to compare with, or NULL */
     uint64_t total;
-    size_t width, blocks_width;  /* of the columns; blocks_width 0: there is none */
-    uint32_t *above;             /* stb_ds array: indentation of the rows that lead to the current one, by depth */
+    size_t width, blocks_width;  /* of columns; blocks_width 0: no column */
+    uint32_t *above;             /* stb_ds array: indentation of the rows above the current one, by depth */
     bool units, estimates;
-    bool more;                   /* a line may be more */
+    bool more;                   /* a line has printed an upper bound */
     hd_sink sink;
 } hd__print;
 
@@ -11664,7 +11665,7 @@ static void hd__print_begin(hd__print *t, const hd_options *options, hd_out out)
     hd_sink_begin(&t->sink, out);
 }
 
-/* Writes out what is buffered; `status` is that of filling it, an error of its own told already. */
+/* Flushes the buffer. `status` is the result of filling it; if it failed, `err` is set already. */
 static hd_status hd__print_end(hd__print *t, hd_status status, hd_error *err) {
     hd__arr_free(&t->mem, t->above);
     if (t->sink.status || (!status && hd__sink_flush(&t->sink)))
@@ -11672,7 +11673,7 @@ static hd_status hd__print_end(hd__print *t, hd_status status, hd_error *err) {
     return status;
 }
 
-/* A size to the nearest tenth of the unit that suits it, or in full; returns its length. */
+/* Formats a size to the nearest tenth of the unit that suits it, or in full. Returns the length. */
 static size_t hd__print_size_text(char text[24], uint64_t bytes, bool units) {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
     unsigned u = 0;
@@ -11696,7 +11697,7 @@ static void hd__print_size(hd_sink *s, uint64_t bytes, bool units, size_t width)
     hd__print_right(s, hd_cstr(text), width);
 }
 
-/* The width of a column of sizes of which this is the largest. */
+/* The width of a column of sizes, from the largest of them. */
 static size_t hd__print_size_width(uint64_t bytes, bool units) {
     char text[24];
     size_t width = hd__print_size_text(text, bytes, units);
@@ -11708,19 +11709,19 @@ static void hd__print_blocks(hd_sink *s, uint64_t blocks, size_t width) {
     hd__print_right(s, blocks == HD_UNKNOWN ? hd_cstr("-") : hd__text_make(text, sizeof text, "%u", blocks), width);
 }
 
-/* 0, for no column, when the whole is not told. */
+/* The width of a column of blocks; 0, for no column, if the total is unknown. */
 static size_t hd__print_blocks_width(uint64_t blocks) {
     char text[24];
     return blocks == HD_UNKNOWN ? 0 : hd__text_make(text, sizeof text, "%u", blocks).len;
 }
 
-/* A name is within one line, whatever is in it. */
+/* Prints a name on one line, even if it contains line breaks. */
 static void hd__print_name(hd_sink *s, hd_str name) {
     while (name.len) hd_sink_str(s, hd_visible(&name));
 }
 
-/* Prints a share behind a sign, of an error, which takes one column. No part is more than its whole, and no error
-   known that is ten times what it is of. */
+/* Prints a percentage after a sign (which takes one column), empty for a share of the total. A share above 100 %
+   prints "> 100%", an error of ten times its size or more ">1000%". */
 static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const char *sign) {
     char text[32];
     double share = whole ? (double)part / (double)whole : 0;
@@ -11735,7 +11736,7 @@ static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const cha
                     *sign ? 7 + strlen(sign) : 8);
 }
 
-/* A part of a label behind those before it. */
+/* Prints a part of a label, after a comma unless it is the first. */
 static void hd__print_label_part(hd_sink *s, bool *any, const char *name, const char *value) {
     if (*any) hd_sink_cstr(s, ", ");
     *any = true;
@@ -11745,7 +11746,7 @@ static void hd__print_label_part(hd_sink *s, bool *any, const char *name, const 
 
 static bool hd__print_label_is(const char *x, const char *y) { return x && y ? !strcmp(x, y) : x == y; }
 
-/* With `than` the parts that differ from that heap's. */
+/* Prints the label of a heap; with `than`, only the parts that differ from that heap's label. */
 static void hd__print_label_put(hd_sink *s, const hd_heap *heap, const hd_heap *than) {
     char text[40];
     bool any = false;
@@ -11779,7 +11780,7 @@ HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, 
     return sink.status || hd__sink_flush(&sink) ? hd__fail(err, sink.status, "writing the output failed") : HD_OK;
 }
 
-/* Goes to the row's level, and says how far to indent. */
+/* Moves to the row's level, and returns its indentation. */
 static bool hd__print_line_enter(hd__print *t, const hd_diff_row *row, uint32_t *indent) {
     *indent = 0;
     if (row->depth) {
@@ -11803,7 +11804,7 @@ static void hd__print_line_name(hd__print *t, const hd_diff_row *row, uint32_t i
     if (row->depth) hd__print_name(s, row->name);
 }
 
-/* How much more a line may be, within brackets that are open, or not yet. */
+/* Prints how much more a line may hold. `open`: inside a parenthesis that is open already. */
 static void hd__print_more(hd__print *t, uint64_t more, bool open) {
     hd_sink *s = &t->sink;
     if (more) {
@@ -11815,7 +11816,7 @@ static void hd__print_more(hd__print *t, uint64_t more, bool open) {
     t->more |= more > 0;
 }
 
-/* hd__print_more of one side of a diff, in brackets that are open. */
+/* hd__print_more for one side of a diff, inside an open parenthesis. */
 static void hd__print_side_more(hd__print *t, const char *before, uint64_t more) {
     if (!more) return;
     hd_sink_cstr(&t->sink, before);
@@ -11831,14 +11832,14 @@ static void hd__print_legend(hd__print *t) {
                                                   "that do not list it\n");
 }
 
-/* Bytes, and the error and share of the total that belong to them. */
+/* Prints bytes, with their standard error and their share of the total. */
 static void hd__print_amount(hd__print *t, const hd_amount *a, size_t width) {
     hd__print_size(&t->sink, a->bytes, t->units, width);
     if (t->estimates) hd__print_share(&t->sink, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
     hd__print_share(&t->sink, a->bytes, t->total, "");
 }
 
-/* Sets columns out for a whole, of which all rows are parts. */
+/* Chooses columns for a total: no row needs more. */
 static void hd__print_columns(hd__print *t, const hd_amount *whole) {
     t->total = whole->bytes;
     t->estimates = (t->heap->sample_bytes && whole->blocks != HD_UNKNOWN) || hd__u128_any(whole->variance);
@@ -11861,7 +11862,7 @@ static hd_status hd__print_row(void *user, const hd_diff_row *row) {
     return s->status;
 }
 
-/* Prints a change behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
+/* Prints a change after its sign (one or two bytes, one column), with "~" in front if it may be chance. */
 static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
                              size_t width) {
     char size[24], text[32];
@@ -11874,7 +11875,7 @@ static const char *hd__print_sign(uint64_t before, uint64_t after) {
     return after > before ? "+" : after < before ? "-" : " ";
 }
 
-/* Sets columns out for the totals of two heaps, and what changed. */
+/* Chooses columns for the totals of two heaps and the gross change. */
 static void hd__print_diff_columns(hd__print *t, const hd_amount *x, const hd_amount *y, uint64_t gross) {
     uint64_t most = gross;
     if (x->bytes > most) most = x->bytes;
@@ -11883,7 +11884,8 @@ static void hd__print_diff_columns(hd__print *t, const hd_amount *x, const hd_am
                    (t->after->sample_bytes && y->blocks != HD_UNKNOWN) || hd__u128_any(x->variance) ||
                    hd__u128_any(y->variance);
     t->width = hd__print_size_width(most, t->units);
-    t->blocks_width = hd__print_blocks_width(x->blocks > y->blocks ? x->blocks : y->blocks); /* HD_UNKNOWN is most */
+    t->blocks_width = hd__print_blocks_width(x->blocks > y->blocks ? x->blocks : y->blocks); /* HD_UNKNOWN is
+                                                                                                largest */
 }
 
 static hd_status hd__print_diff_row(void *user, const hd_diff_row *row) {
@@ -11951,13 +11953,13 @@ typedef struct hd__top_list {
     hd__arena arena;
     hd__strings names;
     hd_axis axis;
-    const uint8_t *kind;         /* of a breakdown: by row, an HD__REST_ */
-    const hd_breakdown *merged;  /* of several heaps; NULL: it is not */
+    const uint8_t *kind;         /* for a breakdown: by row, an HD__REST_ value */
+    const hd_breakdown *merged;  /* the breakdown if several heaps were merged, else NULL */
     hd_top_row *nodes;           /* by node */
-    uint8_t *used;               /* by node: whether cells stand at or below it */
+    uint8_t *used;               /* by node: whether there are cells at or below it */
     hd_top_row *rows;            /* by name */
-    uint32_t *order;             /* of names */
-    uint64_t total, larger;      /* larger: names that have more than the total */
+    uint32_t *order;             /* numbers of names */
+    uint64_t total, larger;      /* larger: number of names with more than the total */
 } hd__top_list;
 
 static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
@@ -12006,7 +12008,7 @@ static hd_status hd__top_nodes(hd__top_list *t, const hd_rows *cells, uint32_t a
     return HD_OK;
 }
 
-/* All nodes in preorder: order[i] is the i-th. `scratch` holds 2 x node_count numbers. */
+/* Lists all nodes in preorder: order[i] is the i-th. `scratch` has room for 2 x node_count numbers. */
 static void hd__walk_preorder(const hd_axis *axis, uint32_t *order, uint32_t *scratch) {
     uint32_t n = axis->node_count, *size = scratch, *next = scratch + n;
     for (uint32_t i = 0; i < n; i++) size[i] = 1;
@@ -12021,7 +12023,7 @@ static void hd__walk_preorder(const hd_axis *axis, uint32_t *order, uint32_t *sc
     }
 }
 
-/* How much more nodes may hold than what is listed of them and below them. */
+/* Finds how much more nodes may hold than is listed for them and below them. */
 static void hd__top_more(hd__top_list *t, const hd_breakdown *b, uint32_t axis) {
     const hd_rows *rows = &b->entries;
     for (uint32_t i = 1; i < rows->count; i++) {
@@ -12038,7 +12040,7 @@ static hd_status hd__top_name(hd__top_list *t, hd_str name, uint32_t *number, hd
     return *number == HD_NONE ? hd__mem_fail(&t->mem, err) : HD_OK;
 }
 
-/* The root has no name: what is its own is "<self>", and what is not listed below it "<other>". */
+/* Numbers the names. The root has no name: its own bytes are "<self>", unlisted bytes below it "<other>". */
 static hd_status hd__top_numbers(hd__top_list *t, uint32_t *number, uint32_t *other, hd_error *err) {
     const hd_top_row *root = &t->nodes[0];
     *number = *other = HD_NONE;
@@ -12051,7 +12053,7 @@ static hd_status hd__top_numbers(hd__top_list *t, uint32_t *number, uint32_t *ot
     return HD_OK;
 }
 
-/* What each name has: its outermost nodes are told by how often it is on the path to a node. */
+/* Adds up each name. Its outermost nodes are found by counting how often the name is on the path to a node. */
 static hd_status hd__top_names(hd__top_list *t, hd_error *err) {
     hd__mem *m = &t->mem;
     uint32_t n = t->axis.node_count, depth = 0, names, other;
@@ -12193,12 +12195,12 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
 
 #ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
-   Ids are found through an index that keeps them in ascending order (which they often are in a file, and then
-   nothing is copied) and knows for each of at most as many equal ranges of ids where it starts: neighbours stay
-   neighbours in memory, and a crafted file can make a look-up no worse than a binary search. Sizes of 2^32 - 1
-   and more stand in a list of their own. */
+   Objects, references, roots: access. Ids are found through an index in ascending order of ids. In many files ids
+   ascend already, and then nothing is copied. The index also divides the ids into equal ranges, at most one per
+   object, and knows where each starts. So neighbours stay neighbours in memory, and a crafted file can make a look-up
+   no slower than a binary search. Sizes of 2^32 - 1 and more are kept in a separate list. */
 
-/* Numbers of 64 bits, most of which fit 32: `high` is there once one does not. stb_ds arrays. */
+/* 64-bit numbers. Most fit in 32 bits: `high` exists once one does not. stb_ds arrays. */
 typedef struct hd__ids {
     uint32_t *low, *high;
 } hd__ids;
@@ -12207,12 +12209,12 @@ HD__INLINE uint64_t hd__ids_get(const hd__ids *ids, size_t i) {
     return ids->low[i] | (ids->high ? (uint64_t)ids->high[i] << 32 : 0);
 }
 
-/* Room for `extra` more in each column there is. */
+/* Makes room for `extra` more in each existing column. */
 static bool hd__ids_room(hd__mem *m, hd__ids *ids, size_t extra) {
     return hd__arr_room(m, ids->low, extra) && (!ids->high || hd__arr_room(m, ids->high, extra));
 }
 
-/* Makes the high column, as long and with as much room as the low one. */
+/* Makes the high column, with the length and capacity of the low one. */
 HD__NOINLINE static bool hd__ids_widen(hd__mem *m, hd__ids *ids) {
     size_t n = hd__arr_len(ids->low);
     if (ids->high) return true;
@@ -12233,9 +12235,9 @@ static void hd__ids_free(hd__mem *m, hd__ids *ids) {
     hd__arrs_free(m, &ids->low, &ids->high);
 }
 
-/* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
-   stb_ds array, whose upper halves are the high halves of the ids if there are any, else the low ones.
-   NULL: no memory. */
+/* Sorts the numbers 0 .. n - 1 by their ids, equal ids by number. Returns an stb_ds array with the numbers in the
+   lower halves. The upper halves are the high halves of the ids, or the low ones if no id has more than 32 bits. NULL
+   when out of memory. */
 static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
     uint64_t *pairs = NULL, *spare = NULL, *sorted = NULL;
     if (hd__arr_room(m, pairs, n ? n : 1) && hd__arr_room(m, spare, n ? n : 1)) {
@@ -12253,9 +12255,9 @@ static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
 
 typedef struct hd__id_index {
     const hd__ids *ids;
-    uint64_t *pairs;             /* ascending: the low half of an id, and its number; NULL: ids ascend */
-    uint32_t *high;              /* beside `pairs`, when ids->high is there. stb_ds arrays */
-    uint32_t *start;             /* by range: its first position; one more at the end */
+    uint64_t *pairs;             /* ascending: low half of an id, and its number; NULL: ids ascend already */
+    uint32_t *high;              /* parallel to `pairs`, if ids->high exists. stb_ds arrays */
+    uint32_t *start;             /* by range: its first position; plus one at the end */
     uint64_t least;
     uint32_t count, ranges;
     unsigned shift;
@@ -12313,7 +12315,7 @@ HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
     else HD__PREFETCH(&x->ids->low[i]);
 }
 
-/* The first number with this id, given the range it is in. */
+/* The first number with this id, which must be in this range. */
 HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t range) {
     uint32_t low = x->start[range], high = x->start[range + 1];
     while (high - low > 8) {
@@ -12342,46 +12344,45 @@ typedef struct hd__field {
 } hd__field;
 
 typedef struct hd__weak_mark {
-    uint32_t edge, kind;         /* number of the reference among all; HD_REFERENCE_ */
+    uint32_t edge, kind;         /* number of the reference in the graph; HD_REFERENCE_ */
 } hd__weak_mark;
 
 typedef struct hd__weak_ephemeron {
     uint32_t object, key, value;
 } hd__weak_ephemeron;
 
-/* What a graph with weak references has beside its rows. In these the strong ones stand alone, so that what
-   follows references meets no others. stb_ds arrays. */
+/* Additional columns of a graph with weak references. The graph's own rows then have only the strong references, so
+   that code that follows them meets no others. stb_ds arrays. */
 typedef struct hd__weak {
     hd__weak_mark *marks;        /* until sealed */
-    uint32_t *object;            /* those that have references that are not strong, ascending */
-    uint32_t *first, *target;    /* their rows, whole */
+    uint32_t *object;            /* objects with references that are not strong, ascending */
+    uint32_t *first, *target;    /* their complete rows */
     uint8_t *kind;               /* by target */
-    uint32_t *name;              /* by target; NULL: no reference has a name of its own */
-    uint64_t *has;               /* a bit by object: has a row here */
+    uint32_t *name;              /* by target; NULL: no reference has its own name */
+    uint64_t *has;               /* a bit by object: whether it has a row here */
     hd__weak_ephemeron *ephemerons; /* by object */
-    uint32_t *by_key;            /* numbers of the same, by key */
-    uint64_t *joins;             /* a bit by object: an ephemeron, or the key of one */
-    uint32_t count;              /* references that are not strong */
+    uint32_t *by_key;            /* their numbers, sorted by key */
+    uint64_t *joins;             /* a bit by object: an ephemeron, or a key of one */
+    uint32_t count;              /* number of references that are not strong */
 } hd__weak;
 
-#define HD__GRAPH_UNNAMED 0x80000000u /* what stands for the name of a reference is its place */
+#define HD__GRAPH_UNNAMED 0x80000000u /* flag: an index in place of a name */
 
 struct hd_graph {
     hd__mem mem;
     hd__arena arena;
     uint64_t max_records, first_id, bytes;
-    uint32_t described, count;   /* objects with records, all objects; count is 0 until sealed */
-    uint32_t room;               /* objects the columns have room for */
+    uint32_t described, count;   /* objects with records; all objects, 0 until sealed */
+    uint32_t room;               /* number of objects that fit in the columns */
     bool numbered, dense, one_root, sealed;
-    uint32_t *class_of, *size, *first; /* stb_ds arrays, as are all here */
-    hd__graph_big_object *big;   /* by object once sealed; size[object] is UINT32_MAX */
+    uint32_t *class_of, *size, *first; /* stb_ds arrays, like all others here */
+    hd__graph_big_object *big;   /* by object once sealed; their size[object] is UINT32_MAX */
     hd__ids id, target, extra;   /* extra: ids of objects without records, ascending */
     hd__id_index index;
     hd_class *classes;
     hd__field *fields;           /* by class and reference once sealed */
     hd_str *names;
-    uint32_t *name;              /* by reference, as far as they have names: number of its own, or HD__GRAPH_UNNAMED
-                                    and its place, or HD_NONE */
+    uint32_t *name;              /* by reference, may be shorter: see hd__graph_name */
     hd_root *roots;
     hd__ids root_id;
     hd__weak *weak;              /* NULL: all references are strong */
@@ -12428,7 +12429,7 @@ HEAPDUMP_API void hd_graph_free(hd_graph *g) {
 HD__INLINE bool hd__graph_bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 HD__INLINE void hd__graph_bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
 
-/* The row of an object as it was added, with how each reference holds (NULL: all are strong). */
+/* The row of an object as it was added, and the kind of each reference (NULL: all are strong). */
 HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uint32_t *count,
                                          const uint8_t **kinds) {
     const hd__weak *w = g->weak;
@@ -12444,12 +12445,13 @@ HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uin
     return g->target.low + g->first[object];
 }
 
-/* All references, weak ones too. */
+/* The number of all references, including weak ones. */
 static uint64_t hd__graph_references(const hd_graph *g) {
     return hd__arr_len(g->target.low) + (g->weak ? g->weak->count : 0);
 }
 
-/* References of the objects from one on to another, weak ones too. Linear in objects between that have weak ones. */
+/* The number of references of the objects `from` .. `to` - 1, including weak ones. Linear in the number of these
+   objects that have weak ones. */
 static uint64_t hd__graph_references_of(const hd_graph *g, uint32_t from, uint32_t to) {
     const hd__weak *w = g->weak;
     uint64_t n = g->first[to] - g->first[from];
@@ -12531,7 +12533,7 @@ HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
     return first;
 }
 
-/* What a reference is called itself: number of a name, HD__GRAPH_UNNAMED and a place, or HD_NONE. */
+/* The own name of a reference: number of a name, HD__GRAPH_UNNAMED and an index, or HD_NONE. */
 static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t reference) {
     const uint8_t *kinds;
     uint32_t n;
@@ -12601,7 +12603,7 @@ static hd_status hd__graph_broken(hd_error *err, const char *what, uint32_t numb
     return hd__fail(err, HD_INVALID, "the graph is broken: %s %u", what, (uint64_t)number);
 }
 
-/* Rows beside the others: the strong references of each are its row among these, in order. */
+/* Checks rows with weak references: the strong ones in each must be the object's other row, in the same order. */
 static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
     const hd__weak *w = g->weak;
     for (uint32_t i = 0, least = 0; i < hd__arr_len(w->object); i++) {
@@ -12648,17 +12650,17 @@ HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
     return g->weak ? hd__weak_validate(g, err) : HD_OK;
 }
 
-/* Results: what is shown to the caller, behind what it owns. ------------------------------------ */
+/* Results: the caller's struct, after a private head that owns its memory. ------------------------ */
 
 typedef struct hd__owned {
-    hd__mem mem;                 /* takes what finding the result takes, too, so that one limit holds */
+    hd__mem mem;                 /* also counts the memory for computing the result, so that one limit holds */
     hd__arena arena;
     uint64_t size;
 } hd__owned;
 
 static hd__mem *hd__owned_mem(void *shown) { return &((hd__owned *)shown - 1)->mem; }
 
-/* Makes a zeroed struct for the caller, to which *shown then points; columns for it come from hd__owned_take. */
+/* Makes a zeroed struct for the caller, and sets *shown to it. hd__owned_take allocates its columns. */
 static hd_status hd__owned_create(const hd_options *options, size_t size, void *shown, hd_error *err) {
     hd__owned *o;
     void *p;
@@ -12683,8 +12685,8 @@ static void hd__owned_free(void *shown) {
     hd__object_free(&o->mem, o, sizeof *o + (size_t)o->size);
 }
 
-/* Puts the rows of the stb_ds array that *rows points to, sorted where there is an order, into a result that begins
-   with their number and the rows; frees the array. */
+/* Moves the rows of the stb_ds array that *rows points to into a result, sorted if `before` is not NULL. The result
+   must begin with the number of rows and the rows. Frees the array. */
 static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
                                 bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
     struct { uint32_t count; const void *rows; } begin;
@@ -12701,7 +12703,7 @@ static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
     return to ? HD_OK : hd__mem_fail(m, err);
 }
 
-/* Hands the result over, or frees it when there was an error. */
+/* Hands the result to the caller, or frees it after an error. */
 static hd_status hd__owned_end(void *shown, hd_status status, void *out) {
     if (status) hd__owned_free(shown);
     else memcpy(out, &shown, sizeof shown);
@@ -12709,10 +12711,11 @@ static hd_status hd__owned_end(void *shown, hd_status status, void *out) {
 }
 
 /* ============================================================================= >>graph.fill
-   Until a graph is sealed its references and roots hold ids, or numbers counted from first_id; sealing replaces
-   both by numbers from 0, in place, then moves the rows that have weak references out of the others. */
+   Graphs filled by object or by columns, and sealed. Until then, references and roots hold ids, or numbers counted
+   from first_id. Sealing replaces both by numbers from 0, in place. Then it moves rows with weak references to
+   columns of their own. */
 
-/* References and roots whose ids nobody has. */
+/* References and roots to ids that no object has. */
 typedef struct hd__missing {
     hd__ids ids;
     uint64_t *at;                /* number of the reference, or 2^32 + number of the root */
@@ -12740,7 +12743,7 @@ HD__NOINLINE static hd_status hd__graph_most(const hd_graph *g, hd_error *err) {
                     g->max_records);
 }
 
-/* Whether so many more objects and references may be added. */
+/* Whether this many more objects and references may be added. */
 HD__INLINE hd_status hd__graph_may(const hd_graph *g, uint64_t objects, uint64_t references, hd_error *err) {
     if (HD__UNLIKELY(g->sealed)) return hd__fail(err, HD_INVALID, "the graph is sealed already");
     if (HD__LIKELY(objects <= g->max_records - g->described &&
@@ -12749,7 +12752,7 @@ HD__INLINE hd_status hd__graph_may(const hd_graph *g, uint64_t objects, uint64_t
     return hd__graph_most(g, err);
 }
 
-/* Whether there is such a class, which is not class 0. */
+/* Whether this class exists. Class 0 does not count. */
 HD__INLINE hd_status hd__graph_has_class(const hd_graph *g, uint32_t class_index, hd_error *err) {
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (HD__LIKELY(class_index && class_index < hd__arr_len(g->classes))) return HD_OK;
@@ -12820,7 +12823,7 @@ HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t 
     return HD_OK;
 }
 
-/* Sets the lengths of the columns, which follow `described` only here. */
+/* Sets the lengths of the columns, which lag behind `described` until here. */
 static void hd__graph_set_lengths(hd_graph *g) {
     hd__arr_resize(g->class_of, g->described);
     hd__arr_resize(g->size, g->described);
@@ -12843,7 +12846,7 @@ HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *g, uint32_t object, uint64_t id
     return HD_OK;
 }
 
-/* Room in the columns for so many more objects, and for the one that sealing adds most often. */
+/* Makes room in the columns for `extra` more objects, and for one more: sealing often adds one. */
 HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra, hd_error *err) {
     hd__mem *m = &g->mem;
     if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
@@ -12954,14 +12957,14 @@ HEAPDUMP_API hd_status hd_graph_commit(hd_graph *g, uint32_t objects, uint32_t r
     return HD_OK;
 }
 
-/* Notes that a reference, by its number among all, is not strong. */
+/* Marks a reference, by its number in the graph, as not strong. */
 static bool hd__graph_mark(hd_graph *g, uint32_t edge, uint32_t kind) {
     hd__weak_mark mark = { edge, kind };
     if (!g->weak) g->weak = (hd__weak *)hd__mem_calloc(&g->mem, 1, sizeof *g->weak);
     return g->weak && hd__arr_push(&g->mem, g->weak->marks, mark);
 }
 
-/* Notes the name of a reference, by its number among all. */
+/* Sets the name of a reference, by its number in the graph. */
 static bool hd__graph_put_name(hd_graph *g, uint32_t edge, uint32_t name) {
     size_t n = hd__arr_len(g->name);
     if (edge >= n) {
@@ -12973,7 +12976,7 @@ static bool hd__graph_put_name(hd_graph *g, uint32_t edge, uint32_t name) {
     return true;
 }
 
-/* The number among all of a reference. */
+/* Finds the number of a reference in the graph. */
 static hd_status hd__graph_edge(const hd_graph *g, uint32_t object, uint32_t reference, uint32_t *edge,
                                 hd_error *err) {
     uint32_t first, end = (uint32_t)hd__arr_len(g->target.low);
@@ -13045,7 +13048,7 @@ static void hd__missing_free(hd__mem *m, hd__missing *missing) {
     hd__arr_free(m, missing->at);
 }
 
-/* Numbers for what nobody described, by id, and the references and roots to them. */
+/* Numbers the objects without records, by id, and sets the references and roots to them. */
 static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     hd__mem *m = &g->mem;
     uint32_t n = (uint32_t)hd__arr_len(missing->at), number = 0;
@@ -13066,7 +13069,7 @@ static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     return ok;
 }
 
-/* An stb_ds array of a zero bit for each object. */
+/* Makes an stb_ds array with a zero bit for each object. */
 static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
     size_t words = (size_t)g->count / 64 + 1;
     if (!hd__arr_room(&g->mem, *bits, words)) return false;
@@ -13075,7 +13078,8 @@ static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
     return true;
 }
 
-/* The ephemerons of an object, whose row is `n` references from `target` on. */
+/* Pairs keys and values of an object into ephemerons. Its row is `n` references from `target` on. A key without a
+   value becomes weak, a value without a key strong. */
 static bool hd__weak_pair(hd_graph *g, uint32_t object, const uint32_t *target, uint8_t *kind, uint32_t n) {
     hd__weak_ephemeron e;
     e.object = object;
@@ -13095,8 +13099,9 @@ static bool hd__weak_pair(hd_graph *g, uint32_t object, const uint32_t *target, 
     }
 }
 
-/* The row of an object that has marks, of which *mark is the first: whole beside the others, its strong
-   references to `at` of these. Returns where they end; HD_NONE: no memory. */
+/* Moves the row of an object with marks; *mark is the first of them. The complete row goes to the weak columns, and
+   its strong references go to position `at` of the normal ones. Returns the end of these; HD_NONE when out of
+   memory. */
 static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint32_t end, size_t *mark,
                              uint32_t at) {
     hd__weak *w = g->weak;
@@ -13127,7 +13132,7 @@ static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint3
     return at;
 }
 
-/* Ephemerons by key, and who has to do with any. */
+/* Sorts ephemerons by key, and marks the objects that belong to any. */
 static bool hd__weak_join(hd_graph *g) {
     hd__weak *w = g->weak;
     hd__mem *m = &g->mem;
@@ -13146,7 +13151,7 @@ static bool hd__weak_join(hd_graph *g) {
     return ok;
 }
 
-/* Moves the rows that have marks out of the others, which close up. Marks are in order. */
+/* Moves rows with marks to the weak columns, and closes the gaps. Marks must be sorted. */
 static bool hd__weak_close(hd_graph *g) {
     hd__weak *w = g->weak;
     hd__mem *m = &g->mem;
@@ -13209,8 +13214,8 @@ static bool hd__graph_sort_lists(hd_graph *g) {
     return true;
 }
 
-/* Makes the graph whole: columns of the objects without records, the end of the last row, rows with weak
-   references apart, and nothing to spare. */
+/* Completes the graph: adds columns for objects without records and the end of the last row, moves weak references,
+   and trims arrays. */
 static bool hd__graph_close(hd_graph *g) {
     hd__mem *m = &g->mem;
     size_t extra = hd__arr_len(g->extra.low);
@@ -13235,8 +13240,8 @@ static bool hd__graph_close(hd_graph *g) {
     return true;
 }
 
-/* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
-   overlap with those of the others. `number` may be where the low halves of the ids stand. */
+/* Looks up the objects with these ids, a block at a time, so that the cache misses of the look-ups overlap. `number`
+   may be the array of the low halves of the ids. */
 #define HD__GRAPH_LOOKUPS 64u
 static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n,
                               uint32_t *number) {
@@ -13253,12 +13258,12 @@ static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from
                                            : hd__id_index_in(x, hd__ids_get(ids, from + i), range[i]);
 }
 
-/* References by the shelf of the index that they are looked up in. A shelf fits into a cache, the index of a
-   large graph whose ids are in no order does not. */
+/* References, sorted by the shelf of the index in which they are looked up. A shelf is a part of the index that fits
+   in a cache. The whole index of a large graph with unordered ids does not. */
 typedef struct hd__shelf_set {
     const hd__id_index *index;
-    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; then their numbers */
-    size_t at[514];              /* by shelf: where its next one stands */
+    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; later the objects' numbers */
+    size_t at[514];              /* by shelf: position of its next reference */
     unsigned shift;              /* from ranges to shelves */
 } hd__shelf_set;
 #define HD__SHELF_FROM (1u << 18) /* objects */
@@ -13268,7 +13273,7 @@ HD__INLINE size_t hd__shelf_of(const hd__shelf_set *p, uint64_t id) {
     return range == UINT64_MAX ? 0 : (size_t)(range >> p->shift);
 }
 
-/* Finds all references. False: there are too few for it to pay, or no memory. */
+/* Looks up all references. False if there are too few for it to pay, or no memory. */
 static bool hd__shelf_find(hd__mem *m, hd__shelf_set *p, const hd_graph *g) {
     const hd__ids *ids = &g->target;
     size_t n = hd__arr_len(ids->low), shelves = sizeof p->at / sizeof *p->at - 1;
@@ -13291,7 +13296,7 @@ static bool hd__shelf_find(hd__mem *m, hd__shelf_set *p, const hd_graph *g) {
     return true;
 }
 
-/* References and roots from ids to numbers. */
+/* Replaces ids in references and roots by numbers. */
 static hd_status hd__graph_look_up(hd_graph *g, hd__missing *missing, const hd_options *options, hd_error *err) {
     hd__mem *m = &g->mem;
     hd__ids *ids = &g->target;
@@ -13333,7 +13338,7 @@ static hd_status hd__graph_resolve(hd_graph *g, const hd_options *options, hd_er
     return status;
 }
 
-/* Numbers from first_id to numbers from 0. Those that no object has become that of an object behind the last. */
+/* Converts numbers from first_id to numbers from 0. Numbers beyond all objects become one object after the last. */
 static hd_status hd__graph_renumber(hd_graph *g, hd_error *err) {
     uint32_t *target = g->target.low, count = g->described, first = (uint32_t)g->first_id;
     size_t n = hd__arr_len(target);
@@ -13351,7 +13356,7 @@ static hd_status hd__graph_renumber(hd_graph *g, hd_error *err) {
     return !missing || hd__ids_push(&g->mem, &g->extra, g->first_id - 1) ? HD_OK : hd__mem_fail(&g->mem, err);
 }
 
-/* Whether what was written from outside is sound: where references begin, and their names. */
+/* Checks columns that the caller has written: the starts of rows, and names of references. */
 static hd_status hd__graph_check(const hd_graph *g, hd_error *err) {
     uint32_t references = (uint32_t)hd__arr_len(g->target.low), at = 0, names = (uint32_t)hd__arr_len(g->names);
     bool wrong = (g->described ? g->first[0] : references) != 0;
@@ -13379,13 +13384,13 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_
 }
 
 /* ============================================================================ >>graph.merge
-   One graph of several. Objects and classes of each get numbers in the new graph first, references and roots
-   are then told by these. Hashing finds what is there already: near-linear. */
+   One graph made of several. First the objects and classes of each get numbers in the new graph. Then references and
+   roots are converted to these numbers. Hashing finds objects that exist already, so the time is near-linear. */
 
 typedef struct hd__union_part {
     const hd_graph *g;
-    uint32_t *class_number, *number; /* in the new graph: of classes, of objects with records */
-    uint32_t names;              /* number in the new graph of the first name */
+    uint32_t *class_number, *number; /* numbers in the new graph: of classes, of objects with records */
+    uint32_t names;              /* number of its first name in the new graph */
 } hd__union_part;
 
 typedef struct hd__union_source {
@@ -13396,15 +13401,15 @@ typedef struct hd__union {
     hd__union_part *parts;
     size_t count;
     const hd_options *options;
-    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
+    hd_graph *to;                /* all memory is counted here, so that one limit holds */
     hd__arena arena;
-    hd__union_source *source;    /* by object of the new graph: where it is from. stb_ds array */
+    hd__union_source *source;    /* by object of the new graph: its origin. stb_ds array */
     hd__missing missing;
     hd__set classes, objects, ids, roots;
     uint64_t seed;
 } hd__union;
 
-/* A hash of what tells objects apart. */
+/* A hash of everything that distinguishes objects. */
 static uint64_t hd__union_hash(const hd__union *x, const hd_graph *g, uint32_t object) {
     hd_object o = hd_graph_object(g, object);
     hd_str name = g->classes[o.class_index].name;
@@ -13427,7 +13432,7 @@ static bool hd__union_alike(const hd_graph *g, uint32_t object, const hd_graph *
     return true;
 }
 
-/* The number of a class in the new graph. */
+/* Finds or adds a class in the new graph. */
 static hd_status hd__union_class(hd__union *x, const hd_class *c, uint32_t *number, hd_error *err) {
     uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
     hd_class *same = x->to->classes;
@@ -13455,7 +13460,7 @@ static hd_status hd__union_classes(hd__union *x, hd__union_part *p, hd_error *er
     return HD_OK;
 }
 
-/* The first object of the new graph with an id; HD_NONE: there is none. */
+/* The first object of the new graph with this id; HD_NONE if it is missing. */
 static uint32_t hd__union_find(const hd__union *x, uint64_t id) {
     uint64_t hash = hd__hash_u64(x->seed, id);
     uint32_t n;
@@ -13463,7 +13468,7 @@ static uint32_t hd__union_find(const hd__union *x, uint64_t id) {
     return n;
 }
 
-/* Adds objects of one graph that are not there yet, without references. */
+/* Adds the new objects of one graph, without references. */
 static hd_status hd__union_objects(hd__union *x, hd__union_part *p, hd_error *err) {
     hd__mem *m = &x->to->mem;
     hd__union_source from;
@@ -13486,7 +13491,7 @@ static hd_status hd__union_objects(hd__union *x, hd__union_part *p, hd_error *er
     return HD_OK;
 }
 
-/* What an object of a graph is in the new one; HD_NONE: described nowhere. */
+/* The number of an object in the new graph; HD_NONE if no graph describes it. */
 static uint32_t hd__union_number(const hd__union *x, const hd__union_part *p, uint32_t object) {
     return object < p->g->described ? p->number[object] : hd__union_find(x, hd__graph_id(p->g, object));
 }
@@ -13513,7 +13518,7 @@ static hd_status hd__union_references(hd__union *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Adds a root that is not there yet. Those to objects that nobody describes have numbers once all are known. */
+/* Adds a root unless it is there. Roots to objects without records get their numbers at the end. */
 static hd_status hd__union_root(hd__union *x, const hd__union_part *p, hd_root r, hd_error *err) {
     hd_graph *to = x->to;
     uint32_t n = (uint32_t)hd__arr_len(to->roots), same;
