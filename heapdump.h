@@ -13591,19 +13591,21 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
 }
 
 /* ============================================================================ >>graph.reach
-   What the roots hold: reachability, retained sizes, referrers, paths. */
+   Reachability from roots, retained sizes, referrers, paths. Weak references are never followed. Reachability and
+   retained sizes take one or two walks over the graph, retained sizes of classes a walk for every 63 of them, and
+   paths two walks for each length. */
 
 static bool hd__reach_root_holds(const hd_root *root) { return !(root->flags & HD_ROOT_WEAK); }
 
-/* The object that holds those of all other roots; HD_NONE: none does. */
+/* The object that holds the objects of all other roots; HD_NONE if there is no such object. */
 static uint32_t hd__reach_root_of_all(const hd_graph *g) {
     size_t i = 0;
     while (i < hd__arr_len(g->roots) && !hd__reach_root_holds(&g->roots[i])) i++;
     return g->one_root && i < hd__arr_len(g->roots) ? g->roots[i].object : HD_NONE;
 }
 
-/* Brings near what a queue of objects will need: first their rows' offsets, then the rows, then what is
-   known of the objects these lead to. */
+/* Prefetches for a queue of objects: first the offsets of their rows, then the rows, then the marks of the objects
+   that they refer to. */
 HD__INLINE void hd__reach_prefetch(const hd_graph *g, const uint32_t *queue, uint32_t at, uint32_t end,
                                    const void *known, size_t element) {
     const uint32_t *target = g->target.low;
@@ -13614,11 +13616,11 @@ HD__INLINE void hd__reach_prefetch(const hd_graph *g, const uint32_t *queue, uin
         HD__PREFETCH((const char *)known + target[e] * element);
 }
 
-/* Goes through the ephemerons that an object is, or is the key of. */
+/* Iterates over the ephemerons that have this object as themselves or as their key. */
 typedef struct hd__joins {
     const hd__weak *weak;
     uint32_t object;
-    size_t own, keyed;           /* where the next ones stand, by object and by key */
+    size_t own, keyed;           /* positions of the next ones, by object and by key */
 } hd__joins;
 
 static hd__joins hd__joins_of(const hd__weak *w, uint32_t object) {
@@ -13629,7 +13631,7 @@ static hd__joins hd__joins_of(const hd__weak *w, uint32_t object) {
     return j;
 }
 
-/* The next one; NULL: there are no more. */
+/* The next one; NULL at the end. */
 static const hd__weak_ephemeron *hd__joins_next(hd__joins *j) {
     const hd__weak *w = j->weak;
     size_t n = hd__arr_len(w->ephemerons);
@@ -13643,8 +13645,8 @@ enum {
     HD__REACH_LEFT_OUT = 2
 };
 
-/* Marks the values that an object holds together with what is marked already, as its ephemerons or as their
-   key; of two that make one alive, the later one finds the other. Returns the end of the queue. */
+/* Marks the values of ephemerons that an object completes, as the ephemeron or as its key. Both must be marked, so
+   the later of the two finds the other. Returns the end of the queue. */
 HD__NOINLINE static uint32_t hd__reach_joins(const hd_graph *g, uint32_t object, uint8_t *mark,
                                              uint32_t *queue, uint32_t end) {
     hd__joins j = hd__joins_of(g->weak, object);
@@ -13656,7 +13658,8 @@ HD__NOINLINE static uint32_t hd__reach_joins(const hd_graph *g, uint32_t object,
     return end;
 }
 
-/* Marks what the roots hold when none of `without` is there: *mark has a byte an object, HD__REACH_MARKED or not. */
+/* Marks all objects that the roots hold if the objects `without` did not exist. *mark has a byte per object:
+   HD__REACH_MARKED or another value. */
 static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, const uint32_t *without,
                                size_t count, const hd_options *options, uint8_t **marks, hd_total *total,
                                hd_error *err) {
@@ -13689,18 +13692,18 @@ static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, 
     return HD_OK;
 }
 
-/* Rows as dominators and ways follow them: the strong references of an object and, behind them, the values
-   that it holds alive as a key. */
+/* Rows as dominators and paths follow them: the strong references of an object and, after them, the values that it
+   keeps alive as a key. */
 typedef struct hd__holding {
-    const uint32_t *first, *target; /* the graph's own, or the arena's */
-    const uint32_t *through;     /* by value, in the order of the rows: the ephemeron it is the value of */
-    uint32_t all, roots;         /* of hd__holding_rooted: the object that holds all other roots, or HD_NONE; these */
+    const uint32_t *first, *target; /* the graph's own, or in the arena */
+    const uint32_t *through;     /* by value, in the order of the rows: its ephemeron */
+    uint32_t all, roots;         /* see hd__reach_root_of_all; number of those other roots */
     hd__arena arena;
 } hd__holding;
 
 static void hd__holding_close(hd__mem *m, hd__holding *h) { hd__arena_free(m, &h->arena); }
 
-/* The graph's own rows: no ephemeron is alive. */
+/* The graph's own rows, if no ephemeron is alive. */
 HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
     hd__holding h = HD_ZERO;
     h.first = g->first;
@@ -13708,7 +13711,7 @@ HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
     return h;
 }
 
-/* Rows with the `live` ephemerons for which both the object and the key are marked. */
+/* Makes rows with the `live` ephemerons: their object and their key are both marked. */
 static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, const uint8_t *mark,
                              uint32_t live) {
     const hd__weak *w = g->weak;
@@ -13734,7 +13737,7 @@ static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, cons
     return true;
 }
 
-/* Rows with the weak references too. */
+/* Makes rows that include the weak references. */
 static bool hd__holding_whole(hd__mem *m, const hd_graph *g, hd__holding *h) {
     uint32_t at = 0, *first, *target;
     h->first = first = hd__arena_array(uint32_t, m, &h->arena, (size_t)g->count + 1);
@@ -13750,7 +13753,7 @@ static bool hd__holding_whole(hd__mem *m, const hd_graph *g, hd__holding *h) {
     return true;
 }
 
-/* What a writer says whose format knows strong references alone. */
+/* The warning of a writer for a format with strong references only. */
 static void hd__holding_tell(const hd_graph *g, const hd_options *options) {
     if (g->weak && g->weak->count)
         hd__report_warning(options, HD_UNSUPPORTED,
@@ -13820,13 +13823,13 @@ static bool hd__holding_extend(hd__mem *m, const hd_graph *g, hd__holding *h, ui
     return true;
 }
 
-/* Rows for writers. `all_rows`: also what has no record gets a row. */
+/* Makes rows for writers. `all_rows`: objects without records get rows too. */
 static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, bool all_rows, const hd_options *options,
                                     hd__holding *h, hd_error *err) {
     uint32_t moved;
     HD__TRY(hd__holding_open(m, g, options, h, err));
     h->all = hd__reach_root_of_all(g);
-    if (h->all >= g->described) h->all = HD_NONE; /* without a record it has no row */
+    if (h->all >= g->described) h->all = HD_NONE; /* an object without a record has no row */
     for (size_t i = 0; i < hd__arr_len(g->roots); i++)
         h->roots += hd__reach_root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i]);
     moved = all_rows ? 0 : h->first[g->count] - h->first[g->described];
@@ -13863,16 +13866,16 @@ HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *g, const uint32_t *obje
     return HD_OK;
 }
 
-/* Many classes at a time: a bit for each says that an object is reachable without it, bit 0 that it is
-   reachable at all. Bits spread until nothing changes; an object waits in the queue once, whatever has come
-   to it by then. */
+/* Retained sizes of many classes in one walk. Each object has a bit for each class, set if the object is reachable
+   without that class; bit 0 is set if it is reachable at all. Bits spread until nothing changes. An object is in the
+   queue at most once, however many bits reach it meanwhile. */
 typedef struct hd__removal {
     const hd_graph *g;
     const hd_options *options;
-    uint64_t *reached;           /* by object */
-    uint64_t *gone;              /* by class: its own bit */
+    uint64_t *reached;           /* by object: its bits */
+    uint64_t *gone;              /* by class: the bit of that class */
     uint32_t *queue;             /* a ring */
-    uint8_t *waits;              /* by object: is in the queue */
+    uint8_t *waits;              /* by object: whether it is in the queue */
     uint32_t begin, length;
 } hd__removal;
 
@@ -13894,7 +13897,7 @@ static void hd__removal_joins(hd__removal *r, uint32_t object) {
         hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
 }
 
-/* Walks once for the bits of all objects, of which `all` are in use. */
+/* Spreads the bits `all` through the graph, in one walk. */
 static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     const hd_graph *g = r->g;
     const uint32_t *target = g->target.low;
@@ -13919,7 +13922,7 @@ static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     return HD_OK;
 }
 
-/* What up to 63 classes retain, in one walk. */
+/* Computes the retained sizes of up to 63 classes, in one walk. */
 static hd_status hd__removal_total(hd__removal *r, const uint32_t *classes, uint32_t n, hd_total *totals,
                                    hd_error *err) {
     const hd_graph *g = r->g;
@@ -13933,7 +13936,7 @@ static hd_status hd__removal_total(hd__removal *r, const uint32_t *classes, uint
     HD__TRY(hd__removal_run(r, all, err));
     for (uint32_t o = 0; o < g->count; o++) {
         uint64_t lost = all & ~r->reached[o];
-        if (lost & 1) continue;  /* garbage */
+        if (lost & 1) continue;  /* unreachable anyway */
         for (uint32_t i = 0; lost >>= 1; i++) {
             if (!(lost & 1)) continue;
             totals[i].bytes += hd__graph_size(g, o);
@@ -13973,10 +13976,10 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32
     return status;
 }
 
-/* Ways. --------------------------------------------------------------------------------------- */
+/* Paths. -------------------------------------------------------------------------------------- */
 
-/* Turns the rows of n objects round: those that lead to o become from[first[o]] .. from[first[o + 1] - 1],
-   ascending. `first` holds n + 2 zeros. */
+/* Transposes the rows of n objects: the objects that refer to o become from[first[o]] .. from[first[o + 1] - 1],
+   ascending. `first` must have n + 2 zeros. */
 static hd_status hd__holding_turn(const hd__holding *h, uint32_t n, const hd_options *options, uint32_t *first,
                                   uint32_t *from, hd_error *err) {
     const uint32_t *target = h->target;
@@ -14020,10 +14023,10 @@ HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *o
 
 HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
 
-/* Ways of one length are found together: from the object back to the nearest roots that are left, breadth
-   first, which tells how far from it each object is; then from these roots in turn down the distances, depth
-   first. What was tried in vain is not tried again before the next length, and what lies on a way never:
-   the first way found is each time the first among the shortest. */
+/* Paths of the same length are found together. A breadth-first search goes from the object back to the nearest
+   remaining roots, and stores each object's distance. Then a depth-first search goes from these roots, one after the
+   other, down the distances. An object that was tried in vain is not tried again for this length. An object on a path
+   that was found is never used again. So each path is the first among the shortest that remain. */
 #define HD__PATH_LENGTHS 64u
 
 typedef struct hd__path_search {
@@ -14031,20 +14034,20 @@ typedef struct hd__path_search {
     const hd_path_starts *starts; /* NULL: roots */
     const hd_options *options;
     hd_paths *out;
-    hd__mem *mem;                /* of `out` */
+    hd__mem *mem;                /* memory of `out` */
     hd__arena arena;
     hd__holding rows;
     uint32_t object;
-    uint32_t *first, *referrer;  /* the rows turned round */
-    uint32_t *distance;          /* by object: HD_NONE: too far, or tried in vain */
-    uint32_t *queue, *next;      /* objects; while going down: the way, and by place on it the next of its row */
+    uint32_t *first, *referrer;  /* the transposed rows */
+    uint32_t *distance;          /* by object; HD_NONE: too far, or tried in vain */
+    uint32_t *queue, *next;      /* objects; going down: the path, and by position on it the next reference to try */
     uint8_t *state;              /* by object: HD__PATH_ bits */
     hd_path *paths;              /* stb_ds array */
 } hd__path_search;
 
 enum {
     HD__PATH_ROOT = 1,
-    HD__PATH_USED = 2            /* on a way that was found */
+    HD__PATH_USED = 2            /* on a path that was found */
 };
 
 static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
@@ -14064,13 +14067,14 @@ static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
     return hd__holding_turn(&s->rows, n, s->options, s->first, s->referrer, err);
 }
 
-/* The object that a way starts from, HD_NONE: a weak root. */
+/* The object where a path starts; HD_NONE for a weak root. */
 static uint32_t hd__path_search_start(const hd__path_search *s, uint32_t i) {
     if (s->starts) return s->starts->objects[i];
     return hd__reach_root_holds(&s->g->roots[i]) ? s->g->roots[i].object : HD_NONE;
 }
 
-/* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
+/* Computes distances to the object, up to the nearest roots. *steps is their distance, or HD_NONE if no root is
+   left. */
 static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_error *err) {
     uint32_t end = 0, n = s->g->count;
     *steps = HD_NONE;
@@ -14091,7 +14095,7 @@ static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_er
     return HD_OK;
 }
 
-/* The first way from a root down the distances into `queue`. False: there is none any more. */
+/* Finds the first path from a root down the distances, into `queue`. False if there are no more. */
 static bool hd__path_search_down(hd__path_search *s, uint32_t root) {
     uint32_t depth = 0;
     s->queue[0] = root;
@@ -14113,7 +14117,7 @@ static bool hd__path_search_down(hd__path_search *s, uint32_t root) {
     return true;
 }
 
-/* What leads from an object to the next: by reference, else by the ephemeron it is the key of. */
+/* Finds the link from an object to the next: a reference, or else the ephemeron with the object as its key. */
 static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint32_t to, uint32_t *reference,
                           uint32_t *ephemeron) {
     const uint8_t *kinds;
@@ -14129,7 +14133,7 @@ static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint
         ++*reference;
 }
 
-/* The way in `queue` as a path of the result. */
+/* Adds the path in `queue` to the result. */
 static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t length, hd_error *err) {
     uint32_t *objects = hd__owned_array(uint32_t, s->out, 3 * (size_t)length);
     uint32_t *references, *ephemerons;
@@ -14149,7 +14153,7 @@ static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t
     return hd__arr_push(s->mem, s->paths, path) ? HD_OK : hd__mem_fail(s->mem, err);
 }
 
-/* Ways from a group of starts. */
+/* Finds paths from a group of starts. */
 static hd_status hd__path_search_group(hd__path_search *s, uint32_t from, uint32_t to, uint32_t most, hd_error *err) {
     uint32_t start;
     s->queue[0] = s->object;
@@ -14224,41 +14228,42 @@ HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *g, const hd_path_star
 HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
 
 /* ======================================================================= >>graph.dominators
-   What each object holds alone: the dominator tree. */
+   Immediate dominators, and the dominator tree as a breakdown. The time is O(n log n) for n objects and references.
+   While it runs, it takes 40 bytes per object, and 4 per reference to a smaller number (below), without recursion. */
 
-/* Dominators: semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order, 0 standing
-   for all roots together. What leads down in that order settles while it is walked; the other
-   references are counted, and then put in the order of where they lead. A semidominator is the smallest
-   number among those of the objects on the ways back up (hd__dom_eval, with path compression); the
-   dominator is then the nearest ancestor that is not above it. ------------------------------------- */
+/* Semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order; 0 stands for all roots together.
+   References to larger numbers are evaluated during this walk. References to smaller numbers are counted, and then
+   sorted by target. The semidominator of an object is the smallest number from which a path through larger numbers
+   leads to it. hd__dom_eval finds it, with path compression. The dominator is the nearest ancestor with a number up
+   to the semidominator. ------------------ */
 
-/* An object during the walk: all that a reference to it needs stands in one cache line. */
+/* An object during the walk: everything that a reference to it needs is in one cache line. */
 typedef struct hd__dom_node {
-    uint32_t first;              /* its row */
-    uint32_t number;             /* 0: not seen yet */
-    uint32_t semi;               /* smallest number above that refers to it */
+    uint32_t first;              /* start of its row */
+    uint32_t number;             /* 0: not visited yet */
+    uint32_t semi;               /* smallest number that refers to it, if below its own */
     uint32_t incoming;           /* references from larger numbers */
 } hd__dom_node;
 
-/* A numbered object: during the walk the rest of its row, then the forest of eval. */
+/* A numbered object. During the walk: the rest of its row. Later: the forest of hd__dom_eval. */
 typedef struct hd__dom_link {
-    uint32_t up;                 /* cursor; then an ancestor */
-    uint32_t best;               /* end; then the smallest semi from here to below that ancestor */
+    uint32_t up;                 /* current reference; later an ancestor */
+    uint32_t best;               /* end of the row; later the smallest semi from here to below that ancestor */
 } hd__dom_link;
 
 typedef struct hd__dom {
     const hd_graph *g;
     const hd_options *options;
-    hd__mem *mem;                /* of the result */
-    hd__arena arena, walk;       /* walk: what is not needed once dominators are known */
+    hd__mem *mem;                /* memory of the result */
+    hd__arena arena, walk;       /* walk: freed once the dominators are known */
     hd__holding rows;
     hd__dom_node *node;
     hd__dom_link *link;
     uint32_t *object, *parent;   /* by number; parent becomes the dominator */
     uint32_t *semi, *start, *from, *stack;
-    uint64_t *bytes;             /* retained; by number, as are the next two */
+    uint64_t *bytes;             /* retained size; by number, like the next two */
     uint32_t *below, *next;      /* size of the subtree; position of its next child */
-    uint32_t count;              /* numbers given: 1 .. count */
+    uint32_t count;              /* numbers in use: 1 .. count */
 } hd__dom;
 
 /* Gives an object the next number, as child of `parent`. */
@@ -14278,7 +14283,7 @@ HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) 
     return number;
 }
 
-/* What can be reached from a root that is not numbered yet; number `above` holds it. */
+/* Numbers the objects that are reachable from a root and not numbered yet. Number `above` holds the root. */
 static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, uint32_t above, hd_error *err) {
     const uint32_t *target = d->rows.target;
     uint32_t v = hd__dom_enter(d, root, above);
@@ -14329,11 +14334,11 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Puts the references that lead to smaller numbers in the order of these. */
+/* Sorts the references to smaller numbers by target. */
 static hd_status hd__dom_turn(hd__dom *d, hd_error *err) {
     const uint32_t *first = d->rows.first, *target = d->rows.target;
     uint32_t *number = (uint32_t *)(void *)d->node;
-    for (uint32_t o = 0; o < d->g->count; o++) number[o] = d->node[o].number; /* closer together */
+    for (uint32_t o = 0; o < d->g->count; o++) number[o] = d->node[o].number; /* more compact */
     for (uint32_t v = 1; v <= d->count; v++) {
         uint32_t o = d->object[v];
         HD__TRY(hd__report_tick(d->options, v, d->g->count, err));
@@ -14352,8 +14357,8 @@ static hd_status hd__dom_turn(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Columns by number instead of by object, and references from larger numbers by where they lead. After this what
-   leads to w is from[start[w - 1]] .. from[start[w] - 1]. */
+/* Converts columns from order of objects to order of numbers, and sorts references from larger numbers by target.
+   Afterwards the numbers that refer to w are from[start[w - 1]] .. from[start[w] - 1]. */
 static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
     uint32_t at = 0;
     d->start[0] = d->semi[0] = d->parent[0] = 0;
@@ -14368,11 +14373,11 @@ static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
     d->from = hd__arena_array(uint32_t, d->mem, &d->walk, at);
     if (!d->from) return hd__mem_fail(d->mem, err);
     HD__TRY(hd__dom_turn(d, err));
-    d->stack = (uint32_t *)(void *)d->node; /* nodes are done with */
+    d->stack = (uint32_t *)(void *)d->node; /* nodes are no longer needed */
     return HD_OK;
 }
 
-/* The smallest semi on the way from v up to the last number that is more than w. */
+/* The smallest semi on the path from v up to the last number above w. */
 HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
     hd__dom_link *link = d->link, above;
     uint32_t depth = 0;
@@ -14387,11 +14392,11 @@ HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
     return above.best;
 }
 
-/* Dominators from semidominators: up the tree so far to the first number that is no more. Each number has
-   a second ancestor further up (Myers' skew-binary jumps, by depth), so that a long way takes a logarithm of
-   steps. */
+/* Computes dominators from semidominators: climb from the parent to the first ancestor with a number up to `semi`.
+   Each number has a second ancestor further up (Myers' skew-binary jumps, by depth), so that a long climb takes a
+   logarithm of steps. */
 static void hd__dom_nearest(hd__dom *d) {
-    hd__dom_link *link = d->link; /* from here on: up jumps, best is the depth */
+    hd__dom_link *link = d->link; /* from here on: `up` is the jump, `best` the depth */
     link[0].up = link[0].best = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
         uint32_t up = d->parent[w], semi = d->semi[w], jump, leap;
@@ -14420,7 +14425,7 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Sums up the tree. */
+/* Adds up sizes in the tree. */
 static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)d->count + 1;
@@ -14441,7 +14446,7 @@ static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Brings the tree from numbers to objects. */
+/* Converts the tree from numbers to objects. */
 static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
     uint32_t n = d->g->count;
     uint32_t *parent = hd__owned_array(uint32_t, out, n);
@@ -14510,7 +14515,7 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
 
 HEAPDUMP_API void hd_dominators_free(hd_dominators *d) { hd__owned_free(d); }
 
-/* Whether object a is to be told after b: the order of a heap whose first is the next to go. */
+/* Whether object a comes after b in the result. The heap's first object is thus the next to be replaced. */
 static bool hd__dom_retains_less(const void *owner, uint32_t a, uint32_t b) {
     const hd_dominators *d = (const hd_dominators *)owner;
     return d->retained[a] != d->retained[b] ? d->retained[a] < d->retained[b] : a > b;
@@ -14523,7 +14528,7 @@ HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, 
         if (d->position[o] != HD_NONE) objects[found++] = o;
     for (uint32_t i = n / 2; i-- > 0;) hd__sort_sift(objects, n, i, hd__dom_retains_less, d);
     for (; o < d->count && n; o++) {
-        if (HD__LIKELY(d->retained[o] <= d->retained[objects[0]])) continue; /* of equals the first ones stay */
+        if (HD__LIKELY(d->retained[o] <= d->retained[objects[0]])) continue; /* of equal ones the first stay */
         objects[0] = o;
         hd__sort_sift(objects, n, 0, hd__dom_retains_less, d);
     }
@@ -14536,13 +14541,13 @@ HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, 
     return n;
 }
 
-/* The dominator tree, cut off: entries are broken down one after the other, each with its objects in a
-   range of one array. ---------------------------------------------------------------------------- */
+/* The condensed dominator tree. Entries are broken down one after the other; the objects of each are a range of one
+   array. ----------------------------------------------------------------------------------------- */
 
 typedef struct hd__dom_group {
     uint32_t row;
     uint32_t label;              /* HD_NONE for the total */
-    uint32_t low, high;          /* its objects in `member` */
+    uint32_t low, high;          /* range of its objects in `member` */
 } hd__dom_group;
 
 typedef struct hd__dom_tree {
@@ -14553,15 +14558,15 @@ typedef struct hd__dom_tree {
     hd__arena arena;
     uint64_t max_records, total, done;
     hd__strings names;
-    uint32_t *label;             /* by class: number of its name */
-    uint32_t *slot;              /* by label: its candidate, HD_NONE between calls */
+    uint32_t *label;             /* by class: number of the class's name */
+    uint32_t *slot;              /* by label: its candidate; HD_NONE between calls */
     uint32_t *member;
     uint32_t members;
-    uint32_t *missing;           /* by position: objects before it that no record describes; NULL: none */
-    hd__cutoff_candidate *candidates; /* stb_ds arrays, as are all below */
-    uint32_t *sorted, *chain;    /* chain: objects of the group's own class right below it */
+    uint32_t *missing;           /* by position: number of earlier objects without records; NULL: all have records */
+    hd__cutoff_candidate *candidates; /* stb_ds arrays, like all below */
+    uint32_t *sorted, *chain;    /* chain: objects right below the group with the group's own class */
     hd__dom_group *groups;
-    uint32_t *parent;            /* nodes; each has one entry of the same number */
+    uint32_t *parent;            /* by node; node i is also entry i */
     hd_str *node_name;
     uint64_t *bytes, *blocks;
 } hd__dom_tree;
@@ -14576,7 +14581,7 @@ static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, ui
     return HD_OK;
 }
 
-/* How many objects from a position on have records. */
+/* The number of objects with records in a range of positions. */
 static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint32_t count) {
     return t->missing ? count - (t->missing[position + count] - t->missing[position]) : count;
 }
@@ -14592,7 +14597,7 @@ static bool hd__dom_find_missing(hd__dom_tree *t) {
     return true;
 }
 
-/* One object below a group: into its candidate, or into the chain. */
+/* Adds an object right below a group to its candidate, or to the chain. */
 static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t child) {
     uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
     if (label == group->label && !t->options->every_link) return hd__arr_push(&t->mem, t->chain, child);
@@ -14608,7 +14613,7 @@ static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t 
     return true;
 }
 
-/* The next object of a group, chain included. */
+/* The next object of a group, including the chain. */
 static bool hd__dom_member(const hd__dom_tree *t, const hd__dom_group *group, uint32_t i, uint32_t *object) {
     uint32_t n = group->high - group->low;
     if (i >= n + hd__arr_len(t->chain)) return false;
@@ -14616,7 +14621,7 @@ static bool hd__dom_member(const hd__dom_tree *t, const hd__dom_group *group, ui
     return true;
 }
 
-/* The range of positions below an object; below all roots when there is none. */
+/* The range of positions below an object, or, for HD_NONE, of all objects. */
 static uint32_t hd__dom_below(const hd_dominators *d, uint32_t object, uint32_t *end) {
     *end = object == HD_NONE ? d->reached : d->position[object] + d->below[object];
     return object == HD_NONE ? 0 : d->position[object] + 1;
@@ -14640,7 +14645,7 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
     return HD_OK;
 }
 
-/* Breaks a group down: lists the candidates that pass, each with its objects. */
+/* Breaks a group down: lists the candidates that pass the cut-off, with their objects. */
 static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *err) {
     uint32_t n, object, end;
     hd__arr_resize(t->candidates, 0);
@@ -14662,7 +14667,7 @@ static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *e
         below.low = t->members;
         below.high = t->members += c->cells;
         stbds_arrput(t->groups, below);
-        c->cells = below.low;    /* from here on: where the next of its objects goes */
+        c->cells = below.low;    /* from here on: position for its next object */
     }
     for (uint32_t i = 0; hd__dom_member(t, &group, i, &object); i++)
         for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
@@ -14688,7 +14693,7 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     }
     HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, hd__dom_described(t, 0, t->d->reached), err));
     t->members = 1;
-    t->member[0] = HD_NONE;      /* all roots together */
+    t->member[0] = HD_NONE;      /* represents all roots */
     if (!hd__arr_push(&t->mem, t->groups, all)) return hd__mem_fail(&t->mem, err);
     while (hd__arr_len(t->groups)) {
         hd__dom_group group = stbds_arrpop(t->groups);
@@ -14697,7 +14702,7 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     return HD_OK;
 }
 
-/* The entries as rows of a breakdown. */
+/* Makes a breakdown of the entries. */
 static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error *err) {
     uint32_t n = (uint32_t)hd__arr_len(t->bytes);
     hd_axis axis = { "dominator", n, t->parent, NULL, t->node_name };
@@ -14736,14 +14741,15 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
 }
 
 /* ========================================================================== >>graph.classes
-   Graphs class by class: histograms, and what changed from one graph to another. */
+   Graphs by class: histograms, differences between two graphs, objects matched by id. Each costs one pass over the
+   objects, and memory per class. Matching also needs a number per object. */
 
 static int hd__class_compare(hd_str name, hd_str scope, hd_str other_name, hd_str other_scope) {
     int order = hd_str_compare(name, other_name);
     return order ? order : hd_str_compare(scope, other_scope);
 }
 
-/* Rows of all classes, by number; what a histogram has of them is sorted as numbers. */
+/* Rows of all classes, by number, so that a histogram can sort numbers. */
 typedef struct hd__class_rows {
     const hd_graph *g;
     hd_class_row *rows;
@@ -14760,7 +14766,7 @@ static bool hd__class_before(const void *owner, uint32_t a, uint32_t b) {
     return order ? order < 0 : a < b;
 }
 
-/* Counts objects. `open` holds a zero for each class. */
+/* Counts objects. `open` must have a zero for each class. */
 static void hd__class_count(const hd_graph *g, const hd_dominators *d, hd_class_row *rows, uint32_t *open) {
     for (uint32_t o = 0; o < g->described; o++) {
         hd_class_row *row = &rows[g->class_of[o]];
@@ -14774,7 +14780,7 @@ static void hd__class_count(const hd_graph *g, const hd_dominators *d, hd_class_
     }
     for (uint32_t p = 0; d && p < d->reached; p++) {
         uint32_t o = d->order[p], c = g->class_of[o];
-        if (p < open[c]) continue; /* below another of its class */
+        if (p < open[c]) continue; /* below another object of the class */
         open[c] = p + d->below[o];
         rows[c].retained += d->retained[o];
     }
@@ -14829,11 +14835,11 @@ typedef struct hd__change_list {
     hd__mem *mem;
     hd__arena arena;
     hd_class_change *rows;       /* stb_ds array */
-    hd__set set;                 /* of the rows, by name and scope */
+    hd__set set;                 /* the rows by name and scope */
     uint64_t seed;
 } hd__change_list;
 
-/* The row of a class, made when it is not there; HD_NONE: no memory. */
+/* The row of a class, made if it is missing; HD_NONE when out of memory. */
 static uint32_t hd__change_row(hd__change_list *c, const hd_class *of) {
     uint64_t hash = hd__hash_bytes(c->seed, of->name.data, of->name.len);
     uint32_t i, n = (uint32_t)hd__arr_len(c->rows);
@@ -14846,7 +14852,7 @@ static uint32_t hd__change_row(hd__change_list *c, const hd_class *of) {
     return hd__arr_push(c->mem, c->rows, change) && hd__set_add(c->mem, &c->set, hash, n) ? n : HD_NONE;
 }
 
-/* The rows of all classes of a graph, by number; NULL: no memory. */
+/* The rows of all classes of a graph, by number; NULL when out of memory. */
 static uint32_t *hd__change_rows(hd__change_list *c, const hd_graph *g) {
     size_t classes = hd__arr_len(g->classes);
     uint32_t *row = hd__arena_array(uint32_t, c->mem, &c->arena, classes);
@@ -14855,7 +14861,7 @@ static uint32_t *hd__change_rows(hd__change_list *c, const hd_graph *g) {
     return row;
 }
 
-/* Adds the objects of one side that are reached. */
+/* Adds the reached objects of one side. */
 static bool hd__change_side(hd__change_list *c, const hd_graph *g, const uint8_t *reached, int side) {
     uint32_t *row = hd__change_rows(c, g);
     if (!row) return false;
@@ -14896,24 +14902,24 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
 
-/* Two objects of one id: one object, one that has another name now, or two. */
+/* Two objects with the same id are one object, one object with a new name, or two objects. */
 typedef enum hd__same_kind { HD__SAME_OBJECT, HD__SAME_RENAMED, HD__SAME_NOT } hd__same_kind;
 
-/* What they are by more than their class; `same_class` says whether that is one. */
+/* Compares two objects by more than their class; `same_class` is true if they have the same class. */
 typedef hd__same_kind hd__same_fn(const void *user, uint32_t before, uint32_t after, bool same_class);
 
-/* Objects of two graphs by id. */
+/* Objects of two graphs, matched by id. */
 typedef struct hd__same {
     const hd_graph *side[2];
-    const uint8_t *const *reached; /* NULL: all count */
+    const uint8_t *const *reached; /* NULL: every object counts */
     hd__same_fn *judge;          /* NULL: the class decides */
     const void *user;
     uint32_t *row[2];            /* by class */
-    hd_identity_row *rows;       /* stb_ds array: first as many as there are in `changes` */
+    hd_identity_row *rows;       /* stb_ds array: at first one for each class of both */
     uint32_t *other[2];          /* by object: its number on the other side */
 } hd__same;
 
-/* HD_NONE for each object of a graph; NULL: no memory. */
+/* A column of HD_NONE for the objects of a graph; NULL when out of memory. */
 static uint32_t *hd__same_none(hd_identity_change *t, const hd_graph *g) {
     uint32_t *column = hd__owned_array(uint32_t, t, g->count);
     if (column) memset(column, 0xff, g->count * sizeof *column);
@@ -14934,7 +14940,7 @@ static bool hd__same_open(hd__same *x, hd__change_list *c, hd_identity_change *t
     return true;
 }
 
-/* What is reached counts only if it is given for both. */
+/* Marks of reached objects are used only if both sides have them. */
 static const uint8_t *const *hd__change_both_reached(const uint8_t *const reached[2]) {
     return reached && reached[0] && reached[1] ? reached : NULL;
 }
@@ -14943,7 +14949,7 @@ static bool hd__same_counts(const hd__same *x, int side, uint32_t object) {
     return !x->reached || x->reached[side][object];
 }
 
-/* The number after of an object before, whether it is reached or not; HD_NONE: it is not the same, or gone. */
+/* The number in `after` of an object in `before`, reached or not; HD_NONE if it is gone or not the same. */
 static uint32_t hd__same_find(const hd__same *x, hd_identity_change *t, uint32_t object) {
     uint32_t now = hd__graph_described(x->side[1], hd__graph_id(x->side[0], object));
     hd__same_kind same;
@@ -14956,7 +14962,7 @@ static uint32_t hd__same_find(const hd__same *x, hd_identity_change *t, uint32_t
     return same == HD__SAME_NOT ? HD_NONE : now;
 }
 
-/* Adds objects up by class; those of the side before find theirs after. */
+/* Adds up objects by class. Each object before is matched with its object after. */
 static hd_status hd__same_run(hd__same *x, hd_identity_change *t, const hd_options *options, hd_error *err) {
     const hd_graph *before = x->side[0], *after = x->side[1];
     for (uint32_t o = 0; o < before->described; o++) {
@@ -14995,7 +15001,7 @@ static bool hd__same_before(const void *owner, uint32_t a, uint32_t b) {
     return (order ? order : hd__class_compare(r->library_uri, r->library, s->library_uri, s->library)) < 0;
 }
 
-/* Leaves rows that have objects, with the names of their classes. */
+/* Keeps the rows with objects, and names their classes. */
 static void hd__same_rows(hd__same *x, const hd__change_list *c, hd_identity_change *t) {
     size_t kept = 0;
     for (size_t i = 0; i < hd__arr_len(x->rows); i++) {
@@ -15010,7 +15016,7 @@ static void hd__same_rows(hd__same *x, const hd__change_list *c, hd_identity_cha
     hd__arr_resize(x->rows, kept);
 }
 
-/* Compares the sides of `x`, which has nothing else yet but how to judge. */
+/* Compares the two graphs of `x`, in which only the graphs, `reached` and `judge` are set. */
 static hd_status hd__same_compare(hd__same *x, const hd_options *options, hd_identity_change **out, hd_error *err) {
     hd_identity_change *result;
     hd__change_list c = HD_ZERO;
@@ -15044,8 +15050,8 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
 #endif /* HEAPDUMP_NO_GRAPH */
 
 /* ================================================================================ >>places
-   Frames found by their names, mappings by what is the same wherever they are loaded; strings are kept once. Some 100
-   bytes a frame, and its name. */
+   Code locations of frames, found by the frame's name. Two mappings are equal if they map the same part of the same
+   file, at any address. Each string is kept once. Costs some 100 bytes per frame, plus its name. */
 
 struct hd_places {
     hd__mem mem;
@@ -15072,7 +15078,7 @@ HEAPDUMP_API void hd_places_free(hd_places *p) {
     hd__object_delete(p);
 }
 
-/* Makes a text its own. */
+/* Replaces a text by a copy in the object's memory. */
 static bool hd__places_keep(hd_places *p, hd_str *text) {
     uint32_t number = hd__strings_add(&p->mem, &p->arena, &p->texts, *text);
     if (number == HD_NONE) return false;
@@ -15137,15 +15143,15 @@ HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *p, size_t index) {
 }
 
 /* ============================================================================= >>dump.model
-   All that a dump owns counts as its memory: its own arrays, and what a format makes with the allocator that
-   its `read` is told. Texts of labels are kept once. */
+   The contents of a file: heaps, scalars, document. Everything that a dump owns counts as its memory: its own arrays,
+   and the memory that a format's `read` takes from the allocator in its options. Texts of labels are kept once. */
 
-/* NULL before all. */
+/* Compares texts; NULL comes first. */
 static int hd__dump_compare_texts(const char *a, const char *b) {
     return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* An input whose first bytes were looked at already. A failure behind these is for the reader to meet and tell. */
+/* An input with its first bytes read ahead. A failure after them is reported when the reader gets there. */
 typedef struct hd__peek_input {
     hd_in in;
     bool failed;
@@ -15164,7 +15170,7 @@ static int64_t hd__peek_read(void *user, void *buffer, size_t capacity) {
     return (int64_t)n;
 }
 
-/* Peeks at `most` bytes, as far as the input goes. */
+/* Reads ahead until `most` bytes are there, or the input ends. */
 static bool hd__peek_more(hd__peek_input *p, size_t most) {
     while (p->in.read && p->size < most && !p->failed) {
         int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, most - p->size);
@@ -15185,7 +15191,7 @@ static bool hd__peek(hd__peek_input *p, hd_in in) {
     return true;
 }
 
-/* Where a text begins, behind a byte order mark and white space. */
+/* Where a text begins, after a byte order mark and white space. */
 static size_t hd__peek_text_from(const uint8_t *p, size_t size) {
     size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0;
     while (i < size && hd__json_is_space(p[i])) i++;
@@ -15197,23 +15203,23 @@ struct hd_dump {
     hd__arena arena;
     hd__strings texts;
     const hd_format *format;
-    const hd_format *owner;      /* whose document it is: as a rule the format's */
+    const hd_format *owner;      /* the format of the document: usually `format` */
     void *document;
     uint64_t max_records;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
     hd_reporter reporter;
-    void (*warning)(void *user, const hd_error *warning); /* the caller's */
+    void (*warning)(void *user, const hd_error *warning); /* the caller's function */
     void *warning_user;
-    hd_window window;            /* open while it is read */
-    const hd__packed *packed;    /* while it is read: what its input comes out of; NULL: it is plain */
+    hd_window window;            /* open during reading */
+    const hd__packed *packed;    /* during reading: the packed input; NULL: it is not packed */
 };
 
 static void *hd__dump_allocate(void *user, void *block, size_t old_size, size_t size) {
     return hd__mem_realloc((hd__mem *)user, block, old_size, size);
 }
 
-/* Warnings come with the name of the format. */
+/* Adds the name of the format to a warning. */
 static void hd__dump_warning(void *user, const hd_error *warning) {
     const hd_dump *d = (const hd_dump *)user;
     hd_error named = *warning;
@@ -15221,7 +15227,7 @@ static void hd__dump_warning(void *user, const hd_error *warning) {
     d->warning(d->warning_user, &named);
 }
 
-/* What a call that is part of reading a dump is told: to take its memory from the dump, and whom to warn. */
+/* Options for calls that are part of reading a dump: they take memory from the dump, and warn through it. */
 static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
     hd_options within = hd__options_rest(options, &d->mem);
     within.allocator.allocate = hd__dump_allocate;
@@ -15270,7 +15276,7 @@ HEAPDUMP_API hd_window *hd_dump_window(hd_dump *d, hd_in in) {
 
 HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *d) { return d ? &d->reporter : NULL; }
 
-/* Makes a text the dump's own; NULL stays NULL. */
+/* Replaces a text by the dump's own copy; NULL stays NULL. */
 static bool hd__dump_text(hd_dump *d, const char **text) {
     uint32_t number;
     if (!*text) return true;
@@ -15280,7 +15286,7 @@ static bool hd__dump_text(hd_dump *d, const char **text) {
     return true;
 }
 
-/* Adds a heap whose texts the document has. */
+/* Adds a heap with texts that belong to the document. */
 static hd_status hd__dump_put_heap(hd_dump *d, hd_heap *heap, hd_error *err) {
     hd_status status = HD_OK;
     if (hd__arr_len(d->heaps) >= d->max_records)
@@ -15290,7 +15296,7 @@ static hd_status hd__dump_put_heap(hd_dump *d, hd_heap *heap, hd_error *err) {
     return status;
 }
 
-/* Makes labels the dump's own. */
+/* Replaces labels by the dump's own copies. */
 static bool hd__dump_labels(hd_dump *d, hd_heap *heap) {
     hd_label *own;
     if (!heap->label_count) {
@@ -15320,7 +15326,7 @@ HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_erro
     return hd__mem_fail(&d->mem, err);
 }
 
-/* Adds a scalar whose texts the document has. */
+/* Adds a scalar with texts that belong to the document. */
 static hd_status hd__dump_put_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
     if (hd__arr_len(d->scalars) >= d->max_records)
         return hd__fail(err, HD_LIMIT, "more scalars than max_records of %u", d->max_records);
