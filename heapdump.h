@@ -30423,7 +30423,7 @@ static bool hd__index_access_name(hd__index_access_in *x, uint64_t number, hd_st
     return true;
 }
 
-/* A record, and where it was accessed. False: *status, or x->wrong, says why. */
+/* Reads a record and its places. False: *status or x->wrong has the reason. */
 static bool hd__index_access_record(hd__index_access_in *x, hd_status *status) {
     hd__index_columns *d = x->in->to;
     const uint8_t *p = x->in->p + x->at;
@@ -30451,7 +30451,7 @@ static bool hd__index_access_record(hd__index_access_in *x, hd_status *status) {
     return !*status;
 }
 
-/* What follows the names. */
+/* Reads the part after the names. */
 static hd_status hd__index_access_rest(hd__index_access_in *x) {
     hd__index_columns *d = x->in->to;
     hd_status status = HD_OK;
@@ -30499,7 +30499,7 @@ static hd_status hd__index_access_all(hd__index_access_in *x) {
     return hd__index_access_rest(x);
 }
 
-/* Lenient, what is malformed leaves none of it. */
+/* Lenient mode: if any of it is malformed, all accesses are dropped. */
 static hd_status hd__index_access_read(hd__index_in *in, uint64_t at, uint64_t end) {
     hd__index_columns *d = in->to;
     hd__index_access_in x = HD_ZERO;
@@ -30520,7 +30520,7 @@ static hd_status hd__index_access_read(hd__index_in *in, uint64_t at, uint64_t e
     return hd__index_bad(in, x.at, x.wrong, x.number);
 }
 
-/* Names of an index in their order: of each record the symbol, then its files; then the cold symbols; each once. */
+/* Collects the names of an index, each once: per record the symbol, then its files; at the end the cold symbols. */
 static bool hd__index_access_gather(const hd_memprof_index *x, hd__mem *m, hd__arena *arena, hd__strings *names) {
     for (uint32_t i = 0; i < x->access_count; i++) {
         const hd_memprof_access *a = &x->access[i];
@@ -30538,8 +30538,8 @@ static void hd__index_access_put(uint8_t **to, unsigned width, uint64_t v) {
     hd__bytes_end(*to, hd__le_put(p, width, v));
 }
 
-/* Deflates names by the hook, which may return anything. *n: bytes of the stream; 0: they are stored, as are such as
-   hd__index_access_inflate would refuse. */
+/* Deflates names with the caller's hook, whose result is checked. *n is the size of the stream; 0: store the names,
+   also if hd__index_access_inflate would reject the stream. */
 static hd_status hd__index_access_deflate(const hd_options *options, uint8_t *to, size_t capacity,
                                           const uint8_t *names, size_t raw, size_t *n, hd_error *err) {
     uint32_t sum;
@@ -30557,12 +30557,13 @@ static hd_status hd__index_access_deflate(const hd_options *options, uint8_t *to
                     (uint64_t)capacity, (uint64_t)*n);
 }
 
-/* Room that deflating may take: bytes that do not deflate grow by less than a thousandth. */
+/* Space for deflating: incompressible bytes grow by less than a thousandth. */
 static uint64_t hd__index_access_bound(const hd_options *options, uint64_t raw) {
     return options && options->deflate ? raw + raw / 256 + 64 : 0;
 }
 
-/* The names, deflated or stored. There is room, also for the names behind what they are deflated to. */
+/* Writes the names, deflated or stored. `to` has enough space, also for storing the names behind the deflated
+   stream. */
 static hd_status hd__index_access_put_names(const hd_memprof_index *x, const hd__strings *names, uint64_t raw,
                                             const hd_options *options, uint8_t **to, hd_error *err) {
     size_t n = hd__arr_len(names->strings), begin, packed, bound = (size_t)hd__index_access_bound(options, raw);
@@ -30612,7 +30613,7 @@ static void hd__index_access_put_rest(const hd_memprof_index *x, const hd__strin
     }
 }
 
-/* What a file has of an index's accesses: as it was read, or made of its columns in *made. */
+/* The bytes of an index's accesses for a file: as they were read, or built in *made from the columns. */
 static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_options *options, hd__mem *m,
                                         uint8_t **made, hd_str *bytes, hd_error *err) {
     hd__arena arena = HD_ZERO;
@@ -30648,20 +30649,21 @@ static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_opti
 }
 
 /* ===================================================================== >>memprof.index.read
-   LLVM's layouts, read: a file's header, counters and names of instrumentation, which are kept as they are, and
-   the memprof section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind
-   how many they are; at the end, where each bucket begins. No byte of a table is read twice, whatever its
-   buckets say, so that time grows with the file; call stacks that share their ends unfold to no more than
-   HD__INDEX_UNFOLD times what they take there. All of the file is in memory while it is read. */
+   Reads LLVM's layouts. The header, the counters and the names of instrumentation are kept unchanged; the memprof
+   section is parsed. Its tables are LLVM's on-disk hash tables: the number of items per bucket, then the items; at
+   the end, the offsets of the buckets. No byte of a table is read twice, whatever its buckets claim, so time is
+   linear in the file. Call stacks that share their ends unfold to at most HD__INDEX_UNFOLD times their size in the
+   file. The whole file is in memory while it is read. */
 
 enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
 static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
 
-/* Parts of a section, in the order of the file, by layout. Its first words say where each part but the first
-   begins, and where its table is or, without a table, its end: with a step of 1 one word says both. */
+/* The parts of a section, in file order, by layout. The section's first words have the start of each part except the
+   first. For each part they also have the position of its table or, without a table, its end. With a step of 1, one
+   word means both. */
 typedef struct hd__index_form {
     uint8_t parts, step, part[3];
-    uint8_t width[3];            /* by part: 0, a table; else an array, of elements of that many bytes */
+    uint8_t width[3];            /* by part: 0 for a table; else the bytes per element of an array */
 } hd__index_form;
 
 static const hd__index_form hd__index_forms[] = {
@@ -30674,23 +30676,22 @@ static const hd__index_form hd__index_forms[] = {
 };
 static unsigned hd__index_words(const hd__index_form *form) { return form->step * (form->parts - 1u) + 1; }
 
-/* A memprof section: where it is, and of each part where its items begin, where they end, and the sizes that its
-   table tells. */
+/* A memprof section: its range, and for each part the range of its items and the sizes in its table. */
 typedef struct hd__index_section {
     hd__index_in *in;
     const uint8_t *p;            /* the file */
     uint64_t begin, end, width;  /* width: bytes of a block's fields */
     const hd__index_form *form;
     uint64_t payload[3], table[3], buckets[3], entries[3];
-    hd__set locations, stacks;   /* by id; in versions 0 and 1 stacks by what they are */
-    uint32_t *starts;            /* versions 3 and 4, stb_ds array: where stacks begin */
-    uint64_t accesses;           /* version 4: where they are told; 0: there are none */
-    /* the table at hand */
+    hd__set locations, stacks;   /* by id; stacks of versions 0 and 1 by content */
+    uint32_t *starts;            /* versions 3 and 4, stb_ds array: start of each stack */
+    uint64_t accesses;           /* version 4: position of accesses; 0: none */
+    /* current table */
     int k;
     uint64_t bucket, left, at, count;
 } hd__index_section;
 
-/* A part of the section, whose items begin at `begin`; at `end` there is its table, or nothing more of it. */
+/* Sets a part of the section, with items from `begin` to `end`. Its table, if any, begins at `end`. */
 static hd_status hd__index_part(hd__index_section *x, int k, uint64_t begin, uint64_t end) {
     const char *name = hd__index_table_name[k];
     unsigned width = x->form->width[k];
@@ -30710,7 +30711,7 @@ static hd_status hd__index_part(hd__index_section *x, int k, uint64_t begin, uin
     return HD_OK;
 }
 
-/* A field of every block's, by number: as many bytes as in a raw profile. */
+/* Reads the schema: the fields of all blocks, by number. They have as many bytes as in a raw profile. */
 static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
     hd_memprof_index *to = &x->in->to->shown;
     uint64_t count;
@@ -30732,7 +30733,7 @@ static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
     return HD_OK;
 }
 
-/* Version 4 tells where accesses to data are, and a summary. */
+/* Reads the position of accesses and the summary of version 4. */
 static hd_status hd__index_read_summary(hd__index_section *x, uint64_t *at) {
     hd__index_columns *d = x->in->to;
     uint64_t n;
@@ -30749,8 +30750,8 @@ static hd_status hd__index_read_summary(hd__index_section *x, uint64_t *at) {
     return HD_OK;
 }
 
-/* Reads what the section begins with. In version 0 that is an offset, which is larger than any version; in the
-   others it is the version. */
+/* Reads the start of a section. In version 0 the first word is an offset, which is larger than any version; in later
+   versions it is the version. */
 static hd_status hd__index_open(hd__index_section *x) {
     hd_memprof_layout *layout = &x->in->to->shown.layout;
     uint64_t word[5] = { 0 }, at = x->begin, first = 0;
@@ -30781,7 +30782,7 @@ static void hd__index_begin(hd__index_section *x, int k) {
     x->at = x->payload[k];
 }
 
-/* Checks what is behind the last bucket: the table, which counts as many items as there were. */
+/* Checks the end of the last bucket: the table must follow, with the right number of items. */
 static hd_status hd__index_end(hd__index_section *x) {
     if (((x->at + 7) & ~(uint64_t)7) != x->table[x->k])
         HD__TRY(hd__index_bad(x->in, x->at, "the %s table expected behind its items, found at %u",
@@ -30792,7 +30793,7 @@ static hd_status hd__index_end(hd__index_section *x) {
     return HD_OK;
 }
 
-/* The next bucket with items; x->left is 0 when there is none. */
+/* Finds the next bucket with items; x->left is 0 if there are no more. */
 static hd_status hd__index_bucket(hd__index_section *x) {
     for (; x->bucket < x->buckets[x->k] && !x->left; x->bucket++) {
         uint64_t place = x->table[x->k] + 16 + 8 * x->bucket, at = hd__le_get64(x->p + place);
@@ -30801,7 +30802,7 @@ static hd_status hd__index_bucket(hd__index_section *x) {
         if (at != x->at) {
             HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u expected at %u, found at %u",
                                   hd__index_table_name[x->k], x->bucket, x->at, at));
-            if (at < x->at) continue; /* so that no byte is read twice */
+            if (at < x->at) continue; /* no byte is read twice */
         }
         if (x->table[x->k] - x->at < 2 || at > x->table[x->k] - 2) {
             HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u is outside of it",
@@ -30817,10 +30818,10 @@ static hd_status hd__index_bucket(hd__index_section *x) {
 
 /* An item of a table. Keys are their own hashes. */
 typedef struct hd__index_item {
-    uint64_t key, at, end;       /* where its data is */
+    uint64_t key, at, end;       /* range of its data */
 } hd__index_item;
 
-/* False: there is no item at x->at. */
+/* Parses the item at x->at. False: malformed. */
 static bool hd__index_item_get(const hd__index_section *x, hd__index_item *item) {
     uint64_t lengths = x->k == HD__INDEX_STACKS ? 8 : 16, end = x->table[x->k], size;
     const uint8_t *p = x->p + x->at;
@@ -30833,7 +30834,7 @@ static bool hd__index_item_get(const hd__index_section *x, hd__index_item *item)
     return size <= end - item->at && hd__le_get64(p) == item->key;
 }
 
-/* The next item that stands where it belongs. *more false: there is none. */
+/* Reads the next item that is in its own bucket. *more: an item was found. */
 static hd_status hd__index_next(hd__index_section *x, hd__index_item *item, bool *more) {
     for (;;) {
         if (!x->left) HD__TRY(hd__index_bucket(x));
@@ -30866,8 +30867,8 @@ static hd_status hd__index_read_location(hd__index_section *x, uint64_t at) {
     return hd__arr_push(&x->in->to->mem, x->in->to->locations, l) ? HD_OK : hd__index_full(x->in);
 }
 
-/* Adds the locations that n ids at `at` stand for to the stack that is being made. *whole false (lenient): an id
-   stands for none, and nothing is added. */
+/* Adds the locations of n ids at `at` to the current stack. *whole is false if n is 0 or an id is unknown (lenient
+   mode); then nothing is added. */
 static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t n, bool *whole) {
     hd__index_columns *d = x->in->to;
     size_t from = hd__arr_len(d->location);
@@ -30886,12 +30887,12 @@ static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t 
     return HD_OK;
 }
 
-/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
+/* Limit for unfolded call stacks: frames per element of version 3's array. Real files reach about ten. */
 #define HD__INDEX_UNFOLD 256u
 #define HD__INDEX_UNFOLD_LEAST (1u << 22)
 
-/* Takes the element at *at of version 3's array of call stacks. A jump there leads to the frames that this stack
-   shares with another: then the element is the one behind the jump. False: it leads outside, or to another jump. */
+/* Reads the element at *at in version 3's array of call stacks. If it is a jump to frames shared with another stack,
+   the element at its target is read instead. False: the target is outside, or another jump. */
 HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t end, uint32_t *element) {
     if (end - *at < 4) return false;
     *element = hd__le_get32(p + *at);
@@ -30906,7 +30907,7 @@ HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t en
     return true;
 }
 
-/* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
+/* Reads the stack at x->at and moves x->at to its end. *whole is false if it is malformed (lenient mode). */
 static hd_status hd__index_radix_one(hd__index_section *x, bool *whole) {
     hd__index_columns *d = x->in->to;
     uint64_t begin = x->payload[x->k], end = x->table[x->k], at = x->at + 4, own = 0;
@@ -30926,7 +30927,7 @@ static hd_status hd__index_radix_one(hd__index_section *x, bool *whole) {
         *whole = hd__index_radix_next(x->p, &at, end, &element) && element < hd__arr_len(d->locations);
         if (!*whole) HD__TRY(hd__index_bad(x->in, before, "a call stack leads nowhere"));
         else stbds_arrput(d->location, element);
-        if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
+        if (!own && at != before + 4) own = before + 4; /* the next stack begins after the first jump */
     }
     if (!*whole) hd__arr_resize(d->location, from);
     x->at = own ? own : at;
@@ -30948,15 +30949,15 @@ static hd_status hd__index_radix(hd__index_section *x) {
     return HD_OK;
 }
 
-/* The stack that begins at a place of the array; HD_NONE: none does. */
+/* The stack that begins at a position of the array, or HD_NONE. */
 static uint32_t hd__index_start(const hd__index_section *x, uint64_t place) {
     size_t s, n = hd__arr_len(x->starts);
     HD__SORT_LOWER_BOUND(s, n, x->starts[s] < place);
     return s < n && x->starts[s] == place ? (uint32_t)s : HD_NONE;
 }
 
-/* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
-   follows cannot be found. */
+/* Reads the stack of a record at *at. *stack is HD_NONE if it is malformed (lenient mode). *at does not move if the
+   next item cannot be found. */
 static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64_t end, uint32_t *stack) {
     hd__index_columns *d = x->in->to;
     uint64_t width = d->shown.layout >= HD_MEMPROF_LLVM_3 ? 4 : 8, id;
@@ -30978,7 +30979,7 @@ static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64
     return *stack == HD_NONE ? hd__index_bad(x->in, *at - width, "call stack 0x%x is not told", id) : HD_OK;
 }
 
-/* How many of a record's blocks or call sites follow; 0 when there cannot be as many. */
+/* Reads the number of a record's blocks or call sites; 0 if they cannot all be present. */
 static hd_status hd__index_read_count(hd__index_section *x, uint64_t *at, uint64_t end, uint64_t least,
                                       const char *what, uint64_t *n) {
     *n = 0;
@@ -30991,7 +30992,7 @@ static hd_status hd__index_read_count(hd__index_section *x, uint64_t *at, uint64
     return HD_OK;
 }
 
-/* Adds a block, whose values are then to be pushed: there is room for them. */
+/* Adds a block. The caller then pushes its values, for which there is space. */
 static hd_status hd__index_add_block(hd__index_in *in, uint64_t at, uint32_t stack) {
     hd__index_columns *d = in->to;
     HD__TRY(hd__index_limit(in, at, hd__arr_len(d->block_stack) + 1, "blocks"));
@@ -31011,8 +31012,8 @@ static hd_status hd__index_read_block(hd__index_section *x, uint64_t at, uint32_
     return HD_OK;
 }
 
-/* The callees of a call site, of which `stack` is HD_NONE where it is left out. *whole false (lenient): what
-   follows cannot be found. */
+/* Reads the callees of a call site. `stack` is HD_NONE if the call site is dropped. *whole is false if the next item
+   cannot be found (lenient mode). */
 static hd_status hd__index_read_callees(hd__index_section *x, uint64_t *at, uint64_t end, uint32_t stack,
                                         bool *whole) {
     hd__index_columns *d = x->in->to;
@@ -31059,7 +31060,7 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
     return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
 }
 
-/* Tells in a header that what is at `from` or behind, but functions and section, is `by` bytes further on. */
+/* Adds `by` to the header's offsets at or after `from`, except those of functions and of the memprof section. */
 static void hd__index_move(uint8_t *header, uint64_t from, uint64_t by) {
     uint64_t version = hd__index_header_version(header);
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
@@ -31068,7 +31069,7 @@ static void hd__index_move(uint8_t *header, uint64_t from, uint64_t by) {
     }
 }
 
-/* What is wrong with an item, and a number to say; NULL: nothing. */
+/* The error in an item, and a number for its message; NULL: none. */
 static const char *hd__index_item_wrong(int k, const hd__index_item *item, bool known, uint64_t *number) {
     static const char *const twice[] = { "function 0x%x is told twice", "frame 0x%x is told twice",
                                          "call stack 0x%x is told twice" };
@@ -31079,7 +31080,7 @@ static const char *hd__index_item_wrong(int k, const hd__index_item *item, bool 
     return known ? twice[k] : NULL;
 }
 
-/* The items of a table, by id, each once. */
+/* Reads the items of a table, by id, each once. */
 static hd_status hd__index_read_table(hd__index_section *x, int k) {
     hd__index_columns *d = x->in->to;
     hd__set *sets[] = { &d->functions, &x->locations, &x->stacks };
@@ -31111,7 +31112,7 @@ static hd_status hd__index_read_table(hd__index_section *x, int k) {
     }
 }
 
-/* Version 3's frames, by number. */
+/* Reads version 3's frames, which are identified by number. */
 static hd_status hd__index_read_frames(hd__index_section *x) {
     hd__index_begin(x, HD__INDEX_FRAMES);
     for (; x->at < x->table[x->k]; x->at += HD__INDEX_FRAME) {
@@ -31121,7 +31122,7 @@ static hd_status hd__index_read_frames(hd__index_section *x) {
     return HD_OK;
 }
 
-/* Keeps the rest of a file, its header telling offsets as if the section were empty. */
+/* Keeps the rest of a file. The offsets in its header are adjusted as if the section were empty. */
 static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *p, uint64_t size, uint64_t begin,
                                uint64_t end) {
     uint64_t total = begin + (size - end);
@@ -31138,7 +31139,7 @@ static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *
     return true;
 }
 
-/* Checks that the parts of the section lie one after another, and fill it. */
+/* Checks that the parts of the section are adjacent and fill it. */
 static hd_status hd__index_parts(hd__index_section *x) {
     uint64_t at = x->payload[x->form->part[0]];
     for (unsigned i = 0; i < x->form->parts; i++) {
@@ -31194,39 +31195,40 @@ static hd_status hd__index_read(hd__index_in *in) {
 }
 
 /* ==================================================================== >>memprof.index.build
-   Making an index as llvm-profdata does, in the order of its tables: of a raw profile, or of an index in the RFC's
-   layout what LLVM has beyond that, blocks also where calls were inlined to, and call sites. The frames of one
-   address are one after another in a stack, up to the first that is not inlined. Costs time and memory as the
-   frames of all stacks do. Symbolizing is left to >>memprof.frames. */
+   Builds an index like llvm-profdata does, with tables in the same order. The source is a raw profile, or an index in
+   the RFC's layout. The latter lacks two things that LLVM has: blocks in the functions that a call was inlined into,
+   and call sites. The frames of one address are adjacent in a stack, up to the first that is not inlined. Time and
+   memory are linear in the frames of all stacks. >>memprof.frames does the symbolizing. */
 
 typedef struct hd__index_pair {
-    uint32_t function, number;   /* a block, or the first frame of an address: a call site */
+    uint32_t function, number;   /* block, or first frame of an address (a call site) */
 } hd__index_pair;
 
 typedef struct hd__index_building {
-    hd__index_columns *to;       /* whose memory all of it takes */
-    const hd_memprof_raw *raw;   /* what it is made of; NULL: `from` */
-    hd_memprof *doc;             /* whose columns these are, to be freed on the way; may be NULL */
-    hd_memprof_symbols *symbols; /* of `raw` */
+    hd__index_columns *to;       /* result; its memory is used for everything */
+    const hd_memprof_raw *raw;   /* source; NULL: the source is `from` */
+    hd_memprof *doc;             /* owner of `raw`, freed on the way; may be NULL */
+    hd_memprof_symbols *symbols; /* symbols of `raw` */
     const hd_memprof_index *from;
     uint32_t block_count, stack_count, frame_count;
-    const uint32_t *first, *frame; /* of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1], numbers */
-    const uint32_t *number;      /* location of each frame */
-    hd__arena arena;             /* has the columns up to `stack`: */
-    uint8_t *inlined;            /* by frame: whether it is, into the next one */
-    uint32_t *record;            /* by location: number of its function's record plus one; 0: none yet */
-    uint32_t *raw_stack;         /* by block: number of its raw stack */
-    uint8_t *told;               /* by frame. First of an address: which functions have its call site; the others:
-                                    all, as soon as the first is not 0, so that they are passed over */
-    uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
-    uint32_t *length;            /* by first frame of an address, when it has a call site: how many frames it has */
-    uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
+    const uint32_t *first, *frame; /* frames of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
+    const uint32_t *number;      /* location by frame */
+    hd__arena arena;             /* holds the following columns up to `stack` */
+    uint8_t *inlined;            /* by frame: inlined into the next frame */
+    uint32_t *record;            /* by location: record of its function, plus 1; 0: none yet */
+    uint32_t *raw_stack;         /* raw stack by block */
+    uint8_t *told;               /* by frame. First frame of an address: HD__INDEX_TOLD_, the functions that already
+                                    have its call site. Others: HD__INDEX_TOLD_ALL once the first is set, so that they
+                                    are skipped */
+    uint32_t *site;              /* by first frame of an address: its stack, plus 1; 0: none yet */
+    uint32_t *length;            /* by first frame of an address with a call site: number of frames */
+    uint32_t *stack;             /* by raw stack: stack of its locations, plus 1; 0: none yet */
     hd__set locations, stacks;
-    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here, and raw_stack */
-    hd__index_columns *addresses; /* of `from`: their stacks are its addresses, each once */
-    hd__set runs;                /* of `addresses`: its stacks, by what they are */
-    uint32_t *firsts, *frames;   /* of `from`: what `first` and `frame` point to */
-    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
+    hd__index_pair *blocks, *sites; /* stb_ds arrays, like raw_stack and all pointers below */
+    hd__index_columns *addresses; /* for `from`: its stacks are the distinct addresses */
+    hd__set runs;                /* the stacks of `addresses`, by content */
+    uint32_t *firsts, *frames;   /* for `from`: storage of `first` and `frame` */
+    bool too_long;               /* a call has more inlined frames than LLVM's reader accepts */
 } hd__index_building;
 
 enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
@@ -31243,7 +31245,7 @@ static const hd_memprof_location *hd__index_build_at(const hd__index_building *x
     return &x->to->locations[x->number[frame]];
 }
 
-/* Pairs a number with the function that a frame is in. */
+/* Pairs a number with the function of a frame. */
 static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, uint32_t frame, uint32_t number) {
     hd__index_columns *d = x->to;
     uint32_t location = x->number[frame];
@@ -31257,8 +31259,8 @@ static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, 
     return hd__arr_push(&d->mem, *pairs, pair);
 }
 
-/* Makes a stack of the locations of n frames: those that `frames` lists, or without it those from number `frame`
-   on. Its number; HD_NONE: out of memory. */
+/* Creates a stack from the locations of n frames: those listed in `frames`, or if NULL, those from number `frame` on.
+   HD_NONE: out of memory. */
 static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *frames, uint32_t frame, uint32_t n) {
     hd__index_columns *d = x->to;
     size_t length = hd__arr_len(d->location);
@@ -31271,7 +31273,7 @@ static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *fra
     return hd__index_stack(d, &x->stacks);
 }
 
-/* A block goes to the function that allocates and to those it was inlined into. */
+/* Assigns a block to the allocating function and to the functions it was inlined into. */
 static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     if (from == to) return true;
@@ -31284,7 +31286,7 @@ static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
     return true;
 }
 
-/* Makes the frames of an address a call site of each function that they are in, once. The innermost frame of a stack
+/* Makes the frames of an address a call site of each of their functions, once. The innermost frame of a stack
    allocates: its function gets no call site for that address. */
 static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
@@ -31312,8 +31314,8 @@ static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
     return true;
 }
 
-/* Sorts pairs by the rank of their function, else as they came: `numbers` of function f are those from begin[f] to
-   begin[f + 1] - 1. */
+/* Groups pairs by the rank of their function, in stable order. Function f has numbers[begin[f]] to numbers[begin[f +
+   1] - 1]. */
 static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, uint32_t *begin, size_t n,
                             uint32_t *numbers) {
     size_t count = hd__arr_len(pairs);
@@ -31325,7 +31327,7 @@ static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, u
     begin[0] = 0;
 }
 
-/* Makes the stacks of call sites, function by function, these in the order in which they came. */
+/* Creates the stacks of call sites, function by function in the order of first use. */
 static bool hd__index_build_site_stacks(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
     size_t n = hd__arr_len(x->to->function), count = hd__arr_len(x->sites);
@@ -31346,7 +31348,7 @@ static bool hd__index_build_site_stacks(hd__index_building *x) {
     return true;
 }
 
-/* Functions in order, and what each has. */
+/* Puts functions in order, and assigns their blocks and call sites. */
 static bool hd__index_build_records(hd__index_building *x) {
     hd__index_columns *d = x->to;
     hd__mem *m = &d->mem;
@@ -31381,8 +31383,8 @@ static bool hd__index_build_records(hd__index_building *x) {
     return true;
 }
 
-/* What is around the section in a file without instrumentation: a header of version 13, the summary's
-   cut-offs, no functions; no binary ids, no names of virtual tables. */
+/* Creates the rest of a file without instrumentation: a header of version 13, cut-offs of the summary, and nothing
+   else (functions, binary ids, names of virtual tables). */
 static bool hd__index_surroundings(hd__mem *m, hd__index_columns *d) {
     static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
                                           800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
@@ -31406,7 +31408,7 @@ static void hd__index_build_fields(hd__index_columns *d, uint32_t fields) {
     d->shown.field_count = hd__index_list(fields, d->shown.field);
 }
 
-/* A row of values for each block that the index is made of, as LLVM has it in many functions. */
+/* Creates one row of values per block of the source. In LLVM's layouts many functions have the same block. */
 static bool hd__index_build_values(hd__index_building *x) {
     hd__index_columns *d = x->to;
     uint32_t count = d->shown.field_count;
@@ -31422,8 +31424,8 @@ static bool hd__index_build_values(hd__index_building *x) {
     return true;
 }
 
-/* Room for all blocks, their stacks and those of call sites, so that what grows is not copied: at most as much as the
-   frames take. */
+/* Reserves memory for all blocks, their stacks and those of call sites, so that growing copies nothing. The memory is
+   at most that of the frames. */
 static bool hd__index_build_room(hd__index_building *x) {
     hd__index_columns *d = x->to;
     size_t pairs = 0;
@@ -31460,7 +31462,7 @@ static bool hd__index_build_all(hd__index_building *x) {
     return hd__index_build_records(x) && hd__index_surroundings(m, x->to);
 }
 
-/* Frees all but the index, and that as well unless status is HD_OK. */
+/* Frees everything but the index. If status is not HD_OK, frees the index too. */
 static hd_status hd__index_build_end(hd__index_building *x, hd_status status) {
     hd__mem *m = &x->to->mem;
     hd__sets_free(m, &x->locations, &x->stacks);
@@ -31481,7 +31483,7 @@ static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_mem
            a->inlined == b->inlined;
 }
 
-/* Makes a frame a location, if it is none yet. Names and files belong to the first frame that is at one. */
+/* Adds the location of a frame unless it exists. Names and files come from the first frame at a location. */
 static bool hd__index_build_location(hd__index_building *x, const hd_memprof_frame *f, uint32_t *number) {
     hd__index_columns *d = x->to;
     hd_memprof_location l = HD_ZERO;
@@ -31504,14 +31506,15 @@ static bool hd__index_build_location(hd__index_building *x, const hd_memprof_fra
            hd__set_add(&d->mem, &x->locations, hash, *number);
 }
 
-/* The frames in the order in which llvm-profdata meets them first, as it goes through a hash table of the call
-   stacks; those that it does not meet are last. Stacks are gone through as they lie in memory. */
+/* Orders frames by the time at which llvm-profdata first meets them: it iterates over a hash table of call stacks.
+   Frames that it does not meet come last. Stacks are visited in memory order, which is faster. */
 static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, hd__sort_keyed *order) {
     hd__mem *m = &x->to->mem;
     uint32_t *stacks = hd__arena_array(uint32_t, m, &x->arena, x->stack_count);
-    uint32_t *turn = hd__arena_array(uint32_t, m, &x->arena, x->stack_count); /* by stack: when it is gone through */
-    uint32_t *first = hd__arena_array(uint32_t, m, &x->arena, frame_count); /* by frame: the first turn, and how far
-                                                                               up then */
+    uint32_t *turn = hd__arena_array(uint32_t, m, &x->arena, x->stack_count); /* by stack: position in the
+                                                                                 iteration */
+    uint32_t *first = hd__arena_array(uint32_t, m, &x->arena, frame_count); /* by frame: first position, and the depth
+                                                                               there */
     uint32_t *above = (uint32_t *)hd__arena_zeros(m, &x->arena, frame_count, sizeof *above);
     if (!stacks || !turn || !first || !above) return false;
     for (uint32_t s = 0; s < x->stack_count; s++) stacks[s] = s;
@@ -31536,7 +31539,7 @@ static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, h
     return true;
 }
 
-/* Frames as locations. */
+/* Turns frames into locations. */
 static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
     hd__mem *m = &x->to->mem;
     uint32_t n = symbols->frame_count;
@@ -31550,7 +31553,7 @@ static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_sy
     return whole;
 }
 
-/* Sets apart what is needed of blocks. */
+/* Copies the needed parts of blocks, then frees the blocks of `doc`. */
 static bool hd__index_build_blocks(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
     uint32_t n = x->block_count;
@@ -31624,7 +31627,7 @@ HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *doc, uint32_t fields,
     return status;
 }
 
-/* Cuts a stack into addresses: each has the calls up to one that is not inlined. */
+/* Splits a stack into addresses. Each ends at the first call that is not inlined. */
 static bool hd__index_unfold_stack(hd__index_building *x, uint32_t stack) {
     const hd_memprof_index *from = x->from;
     hd__index_columns *a = x->addresses;
@@ -31663,7 +31666,7 @@ static bool hd__index_unfold_all(hd__index_building *x) {
     return hd__index_build_all(x);
 }
 
-/* What LLVM's layouts have of an index in the RFC's, whose strings it shows. */
+/* Adds the parts that LLVM's layouts have to an index in the RFC's layout. The result borrows its strings. */
 static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__index_columns **out,
                                   hd_error *err) {
     hd__index_building x = HD_ZERO;
@@ -31681,19 +31684,19 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
 }
 
 /* ==================================================================== >>memprof.index.merge
-   Making an index of records that are told one by one, or of other indexes. Locations, call stacks, functions and
-   contexts, that is (function, call stack), are kept once each, by hash; the values of contexts side by side, as many
-   fields of each as there are; contexts that share them in an index share them here. In the end all is sorted by what
-   it is, so that neither the order of the inputs nor how they are grouped can be told from what is written; a builder
-   that keeps its order skips that. */
+   Builds an index from single records or from other indexes. Locations, call stacks, functions, and contexts (a
+   function and a call stack) are stored once each and found by hash. Values of contexts are rows with all known
+   fields. Contexts that share a row in an input share it here too. At the end everything is sorted by content. So the
+   output depends neither on the order of inputs nor on how they were grouped. A builder that keeps its order skips
+   the sorting. */
 
 typedef struct hd__index_made_context {
     uint32_t function, stack;
-    uint32_t row;                /* of its values, doubled; plus 1: which it shares, and takes a copy of to add to
-                                    it */
+    uint32_t row;                /* 2 * its row of values; plus 1 if the row is shared, so that adding copies it
+                                    first */
 } hd__index_made_context;
 
-/* What a call site or an access has: numbers in hd__index_made_items of the first and the last, plus one; 0: none. */
+/* List of a call site or an access: its first and last hd__index_made_item, plus 1; 0: none. */
 typedef struct hd__index_made_list {
     uint32_t first, last;
 } hd__index_made_list;
@@ -31710,9 +31713,9 @@ typedef struct hd__index_made_access {
 
 /* A callee of a call site, or a place of an access. */
 typedef struct hd__index_made_item {
-    uint64_t number;             /* a GUID, or a line */
-    hd_str file;                 /* of a line */
-    uint32_t owner, next;        /* next: of the same, plus one */
+    uint64_t number;             /* GUID or line */
+    hd_str file;                 /* file of a line */
+    uint32_t owner, next;        /* next: of the same owner, plus 1 */
 } hd__index_made_item;
 
 typedef struct hd__index_made_items {
@@ -31721,27 +31724,27 @@ typedef struct hd__index_made_items {
 } hd__index_made_items;
 
 struct hd_memprof_builder {
-    hd__index_columns *to;       /* locations, stacks, functions, strings, cold names; its memory is the builder's */
+    hd__index_columns *to;       /* locations, stacks, functions, strings, cold names; the builder uses its memory */
     hd_options options;
     uint64_t max_records;
     hd_status status;            /* of the calls so far */
     bool keep, has_blocks, has_accesses;
-    uint32_t function;           /* the record at hand */
-    uint32_t fields;             /* of the result */
-    uint32_t told;               /* bit `field` of each of which a sum of more than 64 bits was told; 1: of
-                                    accesses */
-    uint32_t row_count;          /* of values */
-    uint32_t indexed;            /* contexts that context_index has; those behind them are distinct */
+    uint32_t function;           /* current record */
+    uint32_t fields;             /* fields of the result */
+    uint32_t told;               /* bit `field`: an overflow of its sum was reported; bit 0: for accesses */
+    uint32_t row_count;          /* rows of values */
+    uint32_t indexed;            /* contexts in context_index; those after them are distinct */
     hd__set locations, stacks, context_index, site_index, access_index, cold_index;
     hd__index_made_items callees, places;
     hd__strings texts;           /* names and files, each once */
-    hd__index_made_context *contexts; /* stb_ds arrays, as are all here */
+    hd__index_made_context *contexts; /* stb_ds arrays, like all pointers below */
     hd__index_made_site *sites;
     hd__index_made_access *accesses;
-    uint32_t *location_here;     /* of the index at hand: numbers here plus one; 0: none yet */
-    hd__index_told *stack_here;  /* of the index at hand */
-    bool is_distinct;            /* so far, nothing of the index at hand was there before */
-    uint32_t *row_here;          /* of the index at hand, if blocks share rows: numbers here plus one; 0: none yet */
+    uint32_t *location_here;     /* by location of the current input: number here, plus 1; 0: none yet */
+    hd__index_told *stack_here;  /* by stack of the current input */
+    bool is_distinct;            /* no context of the current input existed before */
+    uint32_t *row_here;          /* by row of the current input, if blocks share rows: number here, plus 1; 0: none
+                                    yet */
 };
 
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
@@ -31780,7 +31783,7 @@ HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *x) {
 
 HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *x) { return x ? x->to->mem.used : 0; }
 
-/* What is around an error that is not the caller's: only freeing is left. */
+/* Records a failure. Afterwards the builder can only be freed. */
 static hd_status hd__index_made_end(hd_memprof_builder *x, hd_status status) { return x->status = status; }
 
 static hd_status hd__index_made_full(hd_memprof_builder *x, hd_error *err) {
@@ -31796,7 +31799,7 @@ static hd_status hd__index_made_ready(const hd_memprof_builder *x, hd_error *err
     return x->status ? hd__fail(err, x->status, "something before could not be added") : HD_OK;
 }
 
-/* Makes a string one that the columns own, each once. False: out of memory. */
+/* Replaces a string by a copy that the columns own, each once. False: out of memory. */
 static bool hd__index_made_text(hd__index_columns *d, hd__strings *texts, hd_str *s) {
     uint32_t number;
     if (!s->len) {
@@ -31810,8 +31813,8 @@ static bool hd__index_made_text(hd__index_columns *d, hd__strings *texts, hd_str
 
 static bool hd__index_made_copy(hd_memprof_builder *x, hd_str *s) { return hd__index_made_text(x->to, &x->texts, s); }
 
-/* Of names that several inputs give one place in the source: the first of all, so that the order of inputs does not
-   matter; any name is better than none, and of these one that comes with a file. */
+/* True if `a` is the better description of a location. Any name is preferred to none, and then one with a file.
+   Otherwise the smallest is used, so the order of inputs does not matter. */
 static bool hd__index_made_is_better(const hd_memprof_location *a, const hd_memprof_location *b) {
     int order;
     if (!a->name.len != !b->name.len) return a->name.len != 0;
@@ -31822,7 +31825,7 @@ static bool hd__index_made_is_better(const hd_memprof_location *a, const hd_memp
     return a->line != b->line ? a->line < b->line : a->discriminator < b->discriminator;
 }
 
-/* The number of a location; HD_NONE: out of memory. */
+/* Finds the number of a location, or adds it. HD_NONE: out of memory. */
 static uint32_t hd__index_made_location(hd_memprof_builder *x, const hd_memprof_location *l) {
     hd__index_columns *d = x->to;
     uint64_t hash = hd__hash_u64(hd__hash_u64(d->seed, l->function) + l->inlined,
@@ -31840,7 +31843,7 @@ static uint32_t hd__index_made_location(hd_memprof_builder *x, const hd_memprof_
     return hd__arr_push(&d->mem, d->locations, copy) && hd__set_add(&d->mem, &x->locations, hash, i) ? i : HD_NONE;
 }
 
-/* The number of a call stack; HD_NONE: out of memory. */
+/* Finds the number of a call stack, or adds it. HD_NONE: out of memory. */
 static uint32_t hd__index_made_stack(hd_memprof_builder *x, const hd_memprof_location *stack, uint32_t length) {
     hd__index_columns *d = x->to;
     if (!hd__arr_room(&d->mem, d->location, length)) return HD_NONE;
@@ -31868,7 +31871,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *x, uint64
     return HD_OK;
 }
 
-/* Blocks have a column more for each field that is new. */
+/* Adds a column to all rows for each new field. */
 static bool hd__index_made_widen(hd_memprof_builder *x, uint32_t fields) {
     hd__index_columns *d = x->to;
     size_t old = d->shown.field_count, now = old, n = x->row_count;
@@ -31884,7 +31887,7 @@ static bool hd__index_made_widen(hd_memprof_builder *x, uint32_t fields) {
     return true;
 }
 
-/* Takes note of the fields that a block has. */
+/* Updates the result's fields with those of a block. */
 static bool hd__index_made_fields(hd_memprof_builder *x, uint32_t fields) {
     bool whole = true;
     fields &= (1u << HD_MEMPROF_FIELDS) - 2;
@@ -31894,7 +31897,7 @@ static bool hd__index_made_fields(hd_memprof_builder *x, uint32_t fields) {
     return whole;
 }
 
-/* Appends a row of values. False: out of memory, or of numbers. */
+/* Appends a row of values. False: out of memory, or too many rows. */
 static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
     hd__index_columns *d = x->to;
     if (x->row_count > UINT32_MAX / 2 - 1 || !hd__arr_room(&d->mem, d->value, d->shown.field_count)) return false;
@@ -31903,7 +31906,7 @@ static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
     return true;
 }
 
-/* Tells of fields of a context whose sums do not fit. */
+/* Reports fields of a context whose sums overflow. */
 static hd_status hd__index_made_tell(hd_memprof_builder *x, uint32_t context, uint32_t fields, hd_error *err) {
     const hd__index_columns *d = x->to;
     const hd_memprof_location *l = &d->locations[d->location[d->first[x->contexts[context].stack]]];
@@ -31914,7 +31917,7 @@ static hd_status hd__index_made_tell(hd_memprof_builder *x, uint32_t context, ui
                                                        err));
 }
 
-/* Adds values to a context's. */
+/* Adds values to a context. */
 static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, const uint64_t *value, hd_error *err) {
     const hd_memprof_index *d = &x->to->shown;
     uint32_t *row = &x->contexts[context].row;
@@ -31935,7 +31938,7 @@ static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, con
     return over ? hd__index_made_tell(x, context, over, err) : HD_OK;
 }
 
-/* Has context_index have all contexts. False: out of memory. */
+/* Adds all missing contexts to context_index. False: out of memory. */
 static bool hd__index_made_catch_up(hd_memprof_builder *x) {
     hd__mem *m = &x->to->mem;
     uint32_t n = (uint32_t)hd__arr_len(x->contexts);
@@ -31948,7 +31951,7 @@ static bool hd__index_made_catch_up(hd_memprof_builder *x) {
     return true;
 }
 
-/* The context of the function at hand and a stack, HD_NONE when it is new. */
+/* The context of the current function and a stack. HD_NONE: new. */
 static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t stack) {
     uint64_t hash = hd__index_made_pair(x, x->function, stack);
     uint32_t i;
@@ -31956,8 +31959,8 @@ static uint32_t hd__index_made_context_of(const hd_memprof_builder *x, uint32_t 
     return i;
 }
 
-/* `shared`: where the number of the row plus one is kept, for blocks that share it; else NULL. is_new: there is no
-   such context yet. */
+/* Adds a block. `shared`: row number plus 1 for blocks that share a row, or NULL. is_new: the context certainly does
+   not exist yet. */
 static hd_status hd__index_made_add_block(hd_memprof_builder *x, uint32_t stack, const uint64_t *value,
                                           uint32_t *shared, bool is_new, hd_error *err) {
     uint32_t i;
@@ -31999,7 +32002,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *x, const hd_
     return hd__index_made_add_block(x, number, value, NULL, false, err);
 }
 
-/* Adds an item to the list of its owner, each once unless all are kept. False: out of memory. */
+/* Adds an item to its owner's list, each once unless all are kept. False: out of memory. */
 static bool hd__index_made_attach(hd_memprof_builder *x, hd__index_made_items *of, hd__index_made_list *list,
                                   uint32_t owner, uint64_t number, hd_str file) {
     hd__mem *m = &x->to->mem;
@@ -32050,7 +32053,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *x, const hd_m
     return hd__index_made_add_site(x, number, callees, count, err);
 }
 
-/* Accesses to data. ------------------------------------------------------------------------------- */
+/* Accesses to data. ------------------------------------------------------------------------------ */
 
 static uint64_t hd__index_made_data_hash(const hd_memprof_builder *x, bool is_literal, hd_str symbol,
                                          uint64_t literal) {
@@ -32135,9 +32138,9 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *x, ui
     return hd__index_made_cold(x, true, hd_cstr(""), literal, err);
 }
 
-/* An index. --------------------------------------------------------------------------------------- */
+/* Adding an index. ------------------------------------------------------------------------------- */
 
-/* The number here of a stack of the index; HD_NONE: out of memory. */
+/* Finds the number of a stack of the index in the builder, or adds it. HD_NONE: out of memory. */
 static uint32_t hd__index_made_stack_here(hd_memprof_builder *x, const hd_memprof_index *from, uint32_t stack) {
     hd__index_columns *d = x->to;
     uint32_t *here = &x->stack_here[stack].number, n = hd__index_depth(from, stack), *to;
@@ -32163,7 +32166,7 @@ static bool hd__index_made_shares(const hd_memprof_index *from) {
     return from->block_row && from->field_count && from->row_count < from->block_count;
 }
 
-/* What will be asked for of a block soon. */
+/* Prefetches the data of a block that is used soon. */
 HD__INLINE void hd__index_made_prefetch(const hd_memprof_builder *x, const hd_memprof_index *from, uint32_t block) {
     HD__PREFETCH(&x->stack_here[from->block_stack[block]]);
     if (from->block_row && from->field_count) HD__PREFETCH(hd__index_values(from, block));
@@ -32179,7 +32182,7 @@ static hd_status hd__index_made_add_function(hd_memprof_builder *x, const hd_mem
     HD__TRY(hd_memprof_builder_function(x, from->function[f], err));
     x->is_distinct &= hd__arr_len(x->to->function) > functions;
     for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
-        /* No block of this function had the stack so far: asked before hd__index_is_copy takes note of it. */
+        /* No earlier block of this function has the stack. Must be checked before hd__index_is_copy records it. */
         bool is_other = x->stack_here[from->block_stack[b]].function != f + 1;
         if (b + ahead < from->block_count) hd__index_made_prefetch(x, from, b + ahead);
         if (!x->keep && hd__index_is_copy(from, f, b, x->stack_here)) continue;
@@ -32213,7 +32216,7 @@ static hd_status hd__index_made_add_accesses(hd_memprof_builder *x, const hd_mem
     return HD_OK;
 }
 
-/* Adds one of LLVM's. */
+/* Adds an index in one of LLVM's layouts. */
 static hd_status hd__index_made_add_llvm(hd_memprof_builder *x, const hd_memprof_index *from, hd_error *err) {
     hd__mem *m = &x->to->mem;
     uint32_t frames = from->stack_count ? from->first[from->stack_count] : 0;
@@ -32260,16 +32263,16 @@ HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *x, const hd_me
     return hd__index_made_add_accesses(x, index, err);
 }
 
-/* The result. ------------------------------------------------------------------------------------- */
+/* Result. ---------------------------------------------------------------------------------------- */
 
 typedef struct hd__index_made_result {
     hd_memprof_builder *from;
-    hd__index_columns *to;       /* whose memory all of it takes */
+    hd__index_columns *to;       /* result; its memory is used for everything */
     hd__mem *mem;
     hd__arena arena;
-    hd__strings texts;           /* of the result */
-    uint32_t *location_rank;     /* by number in the builder: that in the result, plus one */
-    uint32_t *stack_rank, *function_rank; /* by number in the builder: that in the result */
+    hd__strings texts;           /* strings of the result */
+    uint32_t *location_rank;     /* by number in the builder: number in the result, plus 1 */
+    uint32_t *stack_rank, *function_rank; /* by number in the builder: number in the result */
 } hd__index_made_result;
 
 static bool hd__index_made_location_before(const void *owner, uint32_t a, uint32_t b) {
@@ -32302,7 +32305,7 @@ static bool hd__index_made_str_before(const void *owner, uint32_t a, uint32_t b)
     return hd_str_compare(s[a], s[b]) < 0;
 }
 
-/* Numbers 0 to n - 1, in order unless the builder keeps its own. NULL: out of memory. */
+/* Numbers 0 to n - 1, sorted unless the builder keeps its order. NULL: out of memory. */
 static uint32_t *hd__index_made_order(hd__index_made_result *r, size_t n,
                                    bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
     uint32_t *order = hd__arena_array(uint32_t, r->mem, &r->arena, 2 * n + 1);
@@ -32351,7 +32354,7 @@ static bool hd__index_made_put_stacks(hd__index_made_result *r) {
     return true;
 }
 
-/* Functions stand as in LLVM's table. */
+/* Puts functions in the order of LLVM's table. */
 static bool hd__index_made_put_functions(hd__index_made_result *r) {
     const hd__index_columns *d = r->from->to;
     hd__index_columns *to = r->to;
@@ -32366,8 +32369,8 @@ static bool hd__index_made_put_functions(hd__index_made_result *r) {
     return true;
 }
 
-/* Numbers of contexts or call sites, which have their stack behind their function, in the order of their stacks,
-   unless the builder keeps its own. NULL: out of memory. */
+/* Numbers of contexts or call sites, sorted by stack unless the builder keeps its order. Each item has its function,
+   then its stack. NULL: out of memory. */
 static uint32_t *hd__index_made_by_stack(hd__index_made_result *r, size_t n, size_t each, const void *items) {
     size_t stacks = hd__arr_len(r->to->first) - 1;
     uint32_t *order = hd__index_made_order(r, r->from->keep ? n : 0, NULL, NULL), *begin, stack;
@@ -32387,7 +32390,7 @@ static uint32_t *hd__index_made_by_stack(hd__index_made_result *r, size_t n, siz
     return order;
 }
 
-/* Groups what functions have. `numbers` are those of contexts or call sites in `order`. */
+/* Groups contexts or call sites, in `order`, by function into `numbers`. */
 static bool hd__index_made_group(hd__index_made_result *r, const uint32_t *order, size_t n, size_t each,
                                  const void *items,
                               uint32_t **begin, uint32_t *numbers) {
@@ -32408,7 +32411,7 @@ static bool hd__index_made_group(hd__index_made_result *r, const uint32_t *order
     return whole;
 }
 
-/* Values of contexts in the order of their numbers. A row that several have is there once. */
+/* Writes the values of contexts in order. A shared row is written once. */
 static bool hd__index_made_put_rows(hd__index_made_result *r, const uint32_t *numbers, size_t n,
                                     const uint32_t *column) {
     const hd_memprof_builder *x = r->from;
@@ -32555,16 +32558,16 @@ HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *x, hd_mempr
 }
 
 /* ==================================================================== >>memprof.index.write
-   LLVM's layouts, written. A section begins with where its tables are, so that all sizes are told first; then it
-   is written as it goes. Of equal indexes, equal files: ties are broken by what things are called, then by
-   number. Memory grows with items, stacks and version 3's array, not with the bytes of records. What is around
-   the section is kept as it was read (>>memprof.index.read) or was made (>>memprof.index.build). */
+   Writes LLVM's layouts. A section begins with the positions of its tables, so a first pass computes all sizes and a
+   second one writes. Equal indexes give equal files: ties are broken by id, then by number. Memory grows with items,
+   stacks and version 3's array, not with the bytes of records. The bytes around the section were kept by
+   >>memprof.index.read or created by >>memprof.index.build. */
 
-/* A table that is written: items by bucket. */
+/* A table to write: items by bucket. */
 typedef struct hd__index_plan {
     const uint64_t *keys;
-    uint32_t *order;             /* numbers of items, of each key the first */
-    uint64_t *offset, *size;     /* where each bucket begins; bytes of each item's data */
+    uint32_t *order;             /* numbers of items; only the first per key */
+    uint64_t *offset, *size;     /* start of each bucket; bytes of each item's data */
     uint32_t kept;
     uint64_t mask;
 } hd__index_plan;
@@ -32577,26 +32580,26 @@ typedef struct hd__index_out {
     uint64_t version;            /* of the header */
     hd_str before, after, access_bytes;
     uint32_t fields, field_count;
-    uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
+    uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column in the index's values */
     uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
-    hd__arena arena;             /* has the columns up to `order`, and those of plans */
+    hd__arena arena;             /* holds the columns up to `order`, and those of plans */
     uint64_t *location_id, *stack_id;
-    uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
-    uint32_t *rank;              /* by location: its number in the file */
-    uint32_t *weight;            /* by location: its place in the order of stacks */
-    uint32_t *place;             /* by stack: in version 3's array */
-    uint32_t *order;             /* stacks */
-    uint32_t *ranked;            /* locations in the order of the file, by hd__sort_numbers */
+    uint64_t *count, *sum;       /* by location: number of occurrences in stacks, and sum of their depths */
+    uint32_t *rank;              /* by location: number in the file */
+    uint32_t *weight;            /* by location: sort key of stacks */
+    uint32_t *place;             /* by stack: position in version 3's array */
+    uint32_t *order;             /* stacks in sorted order */
+    uint32_t *ranked;            /* locations in file order, from hd__sort_numbers */
     uint32_t *array, *above;     /* stb_ds arrays */
-    uint8_t *made;               /* stb_ds array: accesses to data, of columns */
+    uint8_t *made;               /* stb_ds array: accesses to data, built from columns */
     hd__index_plan plan[3];
     hd_sink sink;
-    hd_out out;                  /* where the sink leads, unless counting: */
-    bool counting;               /* the first of two passes, which writes nothing */
-    uint64_t written;            /* bytes that left the sink */
-    uint64_t word[5], accesses, end; /* what the section begins with, where accesses to data are, and its end */
-    hd_memprof_summary summary;  /* version 4's */
+    hd_out out;                  /* target of the sink, unless `counting` */
+    bool counting;               /* first pass, which writes nothing */
+    uint64_t written;            /* bytes flushed from the sink */
+    uint64_t word[5], accesses, end; /* first words of the section, position of accesses, end of the section */
+    hd_memprof_summary summary;  /* of version 4 */
 } hd__index_out;
 
 #define HD__INDEX_ABSENT 0xffu
@@ -32614,7 +32617,7 @@ static hd_status hd__index_out_write(void *user, const void *data, size_t size) 
     return o->counting ? HD_OK : hd__out_write(&o->out, data, size);
 }
 
-/* Stacks are called as the file they come from did, or else by their hashes, which the short ones get together. */
+/* Assigns ids to stacks: the ids in their source file, or else hashes. Short stacks are hashed in groups. */
 static bool hd__index_name_stacks(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t longest = HD__BLAKE3_LANES * HD__BLAKE3_SHORT, waiting = 0;
@@ -32641,8 +32644,8 @@ static bool hd__index_name_stacks(hd__index_out *o) {
     return true;
 }
 
-/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
-   version 3, which orders by them but does not tell them. */
+/* Assigns ids to stacks and locations: those in their source file, or else hashes. Version 3 uses hashes for its
+   order but does not write them. */
 static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     bool kept = x->location_id && o->layout < HD_MEMPROF_LLVM_3;
@@ -32658,8 +32661,8 @@ static bool hd__index_name(hd__index_out *o) {
     return o->layout != HD_MEMPROF_LLVM_2 || hd__index_name_stacks(o);
 }
 
-/* Numbers of distinct keys, of each the first, by bucket: in a bucket by number or, as_llvm, in the order of a table
-   that LLVM makes of them. False: out of memory. */
+/* Plans a table: the first number of each distinct key, by bucket. Within a bucket numbers ascend or, if as_llvm,
+   have the order of LLVM's own table. False: out of memory. */
 static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint64_t *keys, uint32_t n,
                                  bool as_llvm) {
     hd__sort_keyed *items = (hd__sort_keyed *)hd__mem_calloc(&o->mem, n, 2 * sizeof *items);
@@ -32672,7 +32675,7 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
             items[i].number = i;
         }
         hd__sort_keys(items, items + n, n);
-        for (uint32_t i = 0; i < n; i++) /* HD_NONE: told before */
+        for (uint32_t i = 0; i < n; i++) /* HD_NONE: duplicate */
             p->order[items[i].number] = i && items[i].key == items[i - 1].key ? HD_NONE : 0;
         for (uint32_t i = 0; i < n; i++)
             if (p->order[i] != HD_NONE) items[p->kept++].number = i;
@@ -32691,8 +32694,8 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
-    const uint64_t *ids = o->location_id; /* bytes that are put might be these pointers, for all that compilers
-                                             know */
+    const uint64_t *ids = o->location_id; /* a local copy: compilers must assume that writing bytes changes the
+                                             pointer */
     const uint32_t *location = x->location;
     uint32_t i = x->first[stack], end = x->first[stack + 1];
     while (i < end) {
@@ -32702,7 +32705,7 @@ static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     }
 }
 
-/* A stack of a record. */
+/* Writes the stack of a block or call site. */
 static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
     if (o->layout >= HD_MEMPROF_LLVM_3) hd__le_put(hd__sink_room(&o->sink, 4), 4, o->place[stack]);
     else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
@@ -32791,7 +32794,7 @@ static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
     else hd__index_put_ids(o, number);
 }
 
-/* Fetches what is needed soon: items lie in no order of memory. */
+/* Prefetches data that is used soon: items are not in memory order. */
 HD__INLINE void hd__index_plan_ahead(const hd__index_out *o, int k, uint32_t i) {
     const hd__index_plan *p = &o->plan[k];
     const hd_memprof_index *x = o->index;
@@ -32803,7 +32806,7 @@ HD__INLINE void hd__index_plan_ahead(const hd__index_out *o, int k, uint32_t i) 
     if (!o->counting) HD__PREFETCH(&x->location[x->first[p->order[i + ahead / 2]]]);
 }
 
-/* A table, which is at *table then, behind its items. */
+/* Writes the items of a table, then the table; *table is its position. */
 static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, hd_error *err) {
     const hd__index_plan *p = &o->plan[k];
     uint32_t at = 0;
@@ -32827,7 +32830,7 @@ static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, h
     return HD_OK;
 }
 
-/* Orders the frames of version 3: the most used first; of those used as often, the nearest to allocations. */
+/* Order of frames in version 3: the most frequent first, then the ones nearest to allocations. */
 static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__index_out *o = (const hd__index_out *)owner;
     if (o->count[a] != o->count[b]) return o->count[a] > o->count[b];
@@ -32835,7 +32838,7 @@ static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b)
     return o->location_id[a] < o->location_id[b];
 }
 
-/* Orders frames for sorting version 3's stacks: the most used last. */
+/* Order of frames for sorting version 3's stacks: the most frequent last. */
 static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__index_out *o = (const hd__index_out *)owner;
     if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
@@ -32866,8 +32869,7 @@ static bool hd__index_rank(hd__index_out *o) {
     return order && o->ranked;
 }
 
-/* Appends a stack to version 3's array: its frames but for the outermost ones, `common`, that it has of the one
-   before. */
+/* Appends a stack to version 3's array, without the `common` outermost frames that the stack before also has. */
 static bool hd__index_add_radix(hd__index_out *o, uint32_t stack, uint32_t common) {
     const hd_memprof_index *x = o->index;
     uint32_t length = hd__index_depth(x, stack), at = (uint32_t)hd__arr_len(o->array), *to, *above;
@@ -32889,8 +32891,8 @@ static bool hd__index_add_radix(hd__index_out *o, uint32_t stack, uint32_t commo
     return true;
 }
 
-/* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
-   not have, its length, and, before these, how far back the one frame is that both have last. */
+/* Builds version 3's array from its end. In this order, a stack has three parts: the distance back to the last frame
+   shared with the stack before (if any), its other frames from the outermost one inwards, and its length. */
 static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
@@ -32913,8 +32915,7 @@ static bool hd__index_make_radix(hd__index_out *o) {
     return true;
 }
 
-/* Versions 0 and 1 tell stacks wherever they are used, which must not make more of a small file than real
-   ones come to. */
+/* Versions 0 and 1 repeat stacks at each use. This limits how far a small file can grow; real files stay below. */
 static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
     uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
@@ -32925,7 +32926,7 @@ static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
 }
 
-/* Version 4's, as the index has it or as it was counted. */
+/* Writes version 4's summary, from the index or as counted. */
 static void hd__index_put_summary(hd__index_out *o) {
     const hd_memprof_summary *sum = &o->summary;
     const uint64_t counted[HD__INDEX_SUMMARY] = { sum->contexts,     sum->cold,         sum->hot,
@@ -32964,7 +32965,7 @@ static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
     return HD_OK;
 }
 
-/* What is where: a pass that counts what the next one writes. */
+/* Computes all positions: a pass that counts the bytes that the second pass writes. */
 static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
     bool ok, arrays = o->layout >= HD_MEMPROF_LLVM_3;
@@ -32988,12 +32989,12 @@ static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
     return hd__index_put_section(o, err);
 }
 
-/* Whether values of fields that are written fit their widths. */
+/* Checks that values of the written fields fit their widths. */
 static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
                                         hd_error *err) {
     hd_reporter reporter = hd__report_begin(options);
     const uint64_t *values = x->value;
-    uint64_t any = 0;            /* of all that has 32 bits there */
+    uint64_t any = 0;            /* bits of all values with 32-bit fields */
     if (!values) return HD_OK;   /* blocks without fields */
     for (uint32_t rows = x->block_row ? x->row_count : x->block_count; rows--; values += x->field_count)
         for (uint32_t i = 0; i < x->field_count; i++)
@@ -33010,7 +33011,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
     return HD_OK;
 }
 
-/* Makes the schema: fields in the order of the index when they are exactly its fields, else in that of LLVM. */
+/* Chooses the schema: in the index's order if it has exactly these fields, else in LLVM's order. */
 static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
     const hd_memprof_index *x = o->index;
     const uint32_t all = HD__MEMPROF_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
@@ -33037,15 +33038,15 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
     return HD_OK;
 }
 
-/* Whether there are counters of functions before the section. */
+/* True if there are function counters before the section. */
 static bool hd__index_has_counters(hd_str before) {
     const uint8_t *p = (const uint8_t *)before.data;
     uint64_t at = hd__le_get64(p + 32);
     return at && at <= before.len && before.len - at >= 16 && hd__le_get64(p + at + 8);
 }
 
-/* The version of the header: that which is there, if it goes with the section's and the release, else the other that
-   has the same shape, unless there are counters, which are hashed otherwise. */
+/* Chooses the header version: the existing one if it suits the section's version and the release. Otherwise it
+   chooses the other one with the same shape, unless there are counters, whose hashes differ. */
 static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc *desc, hd_error *err) {
     bool first = o->layout < HD_MEMPROF_LLVM_2, last = o->layout == HD_MEMPROF_LLVM_4;
     uint64_t number = (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), want;
@@ -33069,7 +33070,7 @@ static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc 
     return HD_OK;
 }
 
-/* What is around the section, its header telling where everything will be. */
+/* Prepares the bytes around the section, with the final offsets in the header. */
 static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
                                       hd__index_columns *around, hd_error *err) {
     hd__index_header h;
@@ -33103,42 +33104,42 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
 }
 
 /* ======================================================================= >>memprof.rfc.read
-   The RFC's layout, read: all of it is checked but for entries and nodes that nothing leads to. Paths and stacks
-   share what they have in common, which those of the index do not: what they come to there is bounded by the
-   input. The RFC tells what is in a file, not in which bytes; these are ours. Numbers are little-endian, a
-   varint is one of hd__varint. A grid is rows of numbers, each column as wide as its largest needs: u32 rows,
-   u32 columns; by column u16 tag, u16 bytes, 0 to 8; then the rows, columns in that order. Columns with tags
-   that are not known are passed over, and such as are not there are 0.
+   Reads the RFC's layout. Everything is checked except entries and nodes that nothing refers to. Paths and stacks
+   share common parts in the file, but not in the index; their size there is bounded by the input. The RFC specifies
+   the contents of a file, not its bytes; the bytes are ours. Numbers are little-endian; a varint is that of
+   hd__varint. A grid is a table of numbers, each column as wide as its largest number. It has u32 rows and u32
+   columns; for each column u16 tag and u16 bytes (0 to 8); then the rows, with columns in that order. Columns with
+   unknown tags are skipped; missing columns are 0.
 
-       file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
-                    u64 offset, u64 bytes; then the sections. Other tags than these are passed over:
-       1 schemas    varint schemas, 1 to 256; by schema: varint fields, at most 256; by field: varint tag, u8
+       file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; per section: u32 tag, u32 zero,
+                    u64 offset, u64 bytes; then the sections. Other tags than these are skipped:
+       1 schemas    varint schemas, 1 to 256; per schema: varint fields, at most 256; per field: varint tag, u8
                     type, varint length and name. Types: 1 UINT8, 2 UINT16, 3 UINT32 and 4 UINT64, both as
-                    varints; what has another is a varint, and as many bytes as that says. Fields with other
-                    tags than those in hd__rfc_tags are passed over. Every schema has a StackID
-       2 functions  grid: 0 GUID, 8 bytes; 1 where in section 3 its record is. By GUID, none twice
-       3 records    by function, in that order: varint schema, varint blocks; by block its fields. A function
-                    owns what it allocates itself: the first location of the block's stack is in it
+                    varints; other types are a varint and that number of bytes. Fields with tags that are
+                    not in hd__rfc_tags are skipped. Every schema has a StackID
+       2 functions  grid: 0 GUID, 8 bytes; 1 offset of its record in section 3. By GUID, no duplicates
+       3 records    per function, in that order: varint schema, varint blocks; per block its fields. A function
+                    owns its own allocations: the first location of the block's stack is in it
        4 entries    grid: 0 a call in the source, 8 bytes: discriminator in bits 0 to 15, line in bits 16 to
-                    39, node of section 5 plus one, 0 for none, in bits 40 to 63
-       5 paths      grid: 0 id of a name, 1 number plus one of the directory that it is in, 0: in none. Nodes of
-                    directories come first; a path is a node and what it is in, with slashes in between
-       6 strings    by string: varint length, the string. An id is where that begins. Names in paths, functions'
-       7 stacks     grid: 0 number of an entry, 1 parent plus one: as paths are, of calls; the caller is the
-                    parent. A StackID is the number plus one of the innermost call
-       32 locations grid, a row for each of the entries': 0 GUID of the function, 1 id plus one of its name, 2
-                    line offset, 3 column, 4 bit 0: inlined; 5, 6, 7: the bits of line, discriminator and node
-                    from where those of the entry end
+                    39, node of section 5 plus one (0 for none) in bits 40 to 63
+       5 paths      grid: 0 id of a name, 1 number plus one of its parent directory, 0: none. Nodes of
+                    directories come first; a path is the path of the parent, a slash, and the name
+       6 strings    per string: varint length, the string. An id is its offset. Names in paths, functions'
+       7 stacks     grid: 0 number of an entry, 1 parent plus one: a forest of calls like paths; the caller is
+                    the parent. A StackID is the number plus one of the innermost call
+       32 locations grid, one row per entry: 0 GUID of the function, 1 id plus one of its name, 2 line offset,
+                    3 column, 4 bit 0: inlined; 5, 6, 7: the high bits of line, discriminator and node that do
+                    not fit into the entry
 
-   A total is told as an average, rounded down, and the rest: total = average x AllocCount + rest. Without
-   AllocCount it is told as it is. Written are those fields that are asked for, each in the narrowest type but
-   UINT16; entries, nodes and strings as blocks first need them, which makes equal profiles equal files. */
+   A total is stored as an average, rounded down, and a remainder: total = average x AllocCount + remainder. Without
+   AllocCount it is stored directly. The writer stores the requested fields, each in the narrowest type except UINT16.
+   Entries, nodes and strings are written in the order of first use by blocks, so equal profiles give equal files. */
 
 static const uint8_t hd__rfc_magic[8] = { 0x89, 'm', 'e', 'm', 'r', 'f', 'c', 0x0a };
 
 #define HD__RFC_VERSION 1u
-#define HD__RFC_MOST 256u        /* sections, schemas, fields of each */
-#define HD__RFC_COLUMNS 8u       /* of grids, at most */
+#define HD__RFC_MOST 256u        /* sections, schemas, and fields per schema */
+#define HD__RFC_COLUMNS 8u       /* maximum columns of a grid */
 
 enum {
     HD__RFC_SCHEMAS, HD__RFC_FUNCTIONS, HD__RFC_RECORDS, HD__RFC_ENTRIES, HD__RFC_PATHS, HD__RFC_STRINGS,
@@ -33147,20 +33148,20 @@ enum {
 typedef struct hd__rfc_shape {
     uint8_t tag;
     const char *name;
-    uint8_t columns, first;      /* of a grid: known columns, and bytes that its first has at least */
+    uint8_t columns, first;      /* of a grid: number of known columns, minimum bytes of the first column */
 } hd__rfc_shape;
 
 static const hd__rfc_shape hd__rfc_sections[HD__RFC_SECTIONS] = {
     { 1, "schemas", 0, 0 }, { 2, "functions", 2, 8 }, { 3, "records", 0, 0 }, { 4, "entries", 1, 8 },
     { 5, "paths", 2, 1 },   { 6, "strings", 0, 0 },   { 7, "stacks", 2, 1 },  { 32, "locations", 8, 1 } };
-/* Columns of the locations. */
+/* Columns of `locations`. */
 enum {
     HD__RFC_GUID, HD__RFC_NAME, HD__RFC_LINE_OFFSET, HD__RFC_COLUMN, HD__RFC_FLAGS, HD__RFC_LINE_HIGH,
     HD__RFC_DISCRIMINATOR_HIGH, HD__RFC_PATH_HIGH
 };
 
-/* What a tag is to a block: the RFC's to 15; 32 + f, LLVM's field f where the RFC has none; 64 + t, what the
-   average with tag t leaves of the total. */
+/* The meaning of a tag for a block. Up to 15: the RFC's tags. 32 + f: LLVM's field f, which the RFC lacks. 64 + t:
+   the remainder of the total whose average has tag t. */
 enum { HD__RFC_NOTHING, HD__RFC_STACK, HD__RFC_VALUE, HD__RFC_AVERAGE, HD__RFC_REST };
 typedef struct hd__rfc_tag {
     const char *name;
@@ -33188,7 +33189,7 @@ static const hd__rfc_tag hd__rfc_tags[16] = {
 #define HD__RFC_OURS 32u
 #define HD__RFC_RESTS 64u
 
-/* The RFC's tag of a field: the average's for a total; 0: none. */
+/* The RFC's tag of a field (for a total, of its average), or 0. */
 static uint32_t hd__rfc_tag_of(uint32_t field) {
     uint32_t tag = 15;
     while (tag > 1 && hd__rfc_tags[tag].field != field) tag--;
@@ -33222,22 +33223,22 @@ typedef struct hd__rfc_field {
 typedef struct hd__rfc_grid {
     const uint8_t *rows;
     uint64_t offset;             /* of rows, in the file */
-    uint32_t count, row;         /* rows; bytes of each */
+    uint32_t count, row;         /* number of rows; bytes per row */
     uint32_t at[HD__RFC_COLUMNS], width[HD__RFC_COLUMNS]; /* by tag */
 } hd__rfc_grid;
 
-/* A file that is read. */
+/* A file being read. */
 typedef struct hd__rfc_in {
     hd__index_in *in;
     uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
-    uint32_t there;              /* bits of sections */
-    hd__rfc_grid grid[HD__RFC_SECTIONS]; /* those that are none stay empty */
+    uint32_t there;              /* bits of sections found */
+    hd__rfc_grid grid[HD__RFC_SECTIONS]; /* empty for sections that are not grids */
     hd_str strings;
-    hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
-    uint32_t *schema;            /* and where each begins */
-    hd_str *path;                /* by node plus one; NULL: no entry has needed it yet */
-    uint32_t *stack;             /* by node plus one: its number in the index plus one */
-    uint64_t spread;             /* what may still be added */
+    hd__rfc_field *fields;       /* stb_ds arrays: fields of all schemas */
+    uint32_t *schema;            /* start of each schema in `fields` */
+    hd_str *path;                /* by node plus 1; NULL: not needed so far */
+    uint32_t *stack;             /* by node plus 1: its stack in the index, plus 1 */
+    uint64_t spread;             /* bytes that paths and frames may still add */
 } hd__rfc_in;
 
 static bool hd__rfc_detect(const uint8_t *p, uint64_t size) {
@@ -33290,9 +33291,9 @@ static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
     return HD_OK;
 }
 
-/* Tables, which are read where they lie. */
+/* Tables, which are read in place. */
 
-/* The string that begins at an id of a table of strings. False: none does. */
+/* Reads the string that begins at an id of a string table. False: malformed. */
 static bool hd__rfc_text(hd_str table, uint64_t id, hd_str *text) {
     const uint8_t *p, *end;
     uint64_t n;
@@ -33308,12 +33309,12 @@ HD__INLINE uint64_t hd__rfc_grid_get(const hd__rfc_grid *g, uint32_t row, uint32
     return hd__le_get(g->rows + (size_t)row * g->row + g->at[column], g->width[column]);
 }
 
-/* Where a row of a grid is in the file. */
+/* The file offset of a row. */
 static uint64_t hd__rfc_row(const hd__rfc_in *x, uint32_t s, uint32_t row) {
     return x->grid[s].offset + (uint64_t)row * x->grid[s].row;
 }
 
-/* A section as a grid; lenient, of as many rows as there are, maybe none. */
+/* Opens a section as a grid. In lenient mode it may have fewer rows than announced, or none. */
 static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     hd__index_in *in = x->in;
     const hd__rfc_shape *shape = &hd__rfc_sections[s];
@@ -33354,8 +33355,8 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     return hd__index_limit(in, begin, g->count, shape->name);
 }
 
-/* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
-   number plus one. False: the parent is not before it. */
+/* One step towards the root of a forest, from node number *node - 1: *item is its value, and *node becomes its
+   parent's number plus 1. False: the parent does not come before it. */
 HD__INLINE bool hd__rfc_grid_step(const hd__rfc_grid *g, uint32_t *node, uint64_t *item) {
     uint32_t row = *node - 1;
     uint64_t parent = hd__rfc_grid_get(g, row, 1);
@@ -33364,10 +33365,10 @@ HD__INLINE bool hd__rfc_grid_step(const hd__rfc_grid *g, uint32_t *node, uint64_
     return parent <= row;
 }
 
-#define HD__RFC_PATH 65536u      /* bytes of a path, at most */
+#define HD__RFC_PATH 65536u      /* maximum bytes of a path */
 
-/* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
-   wrong with node number *node - 1. */
+/* Computes the length of a path. If `end` is not NULL, also writes the path, up to `end`. Returns the error in node
+   number *node - 1, or NULL. */
 static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *end, size_t *length) {
     size_t n = 0;
     for (uint32_t at = *node; at;) {
@@ -33390,8 +33391,8 @@ static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *
 
 /* Schemas. */
 
-/* Reads the schema at *at, and moves *at behind it. Its fields are added to x->fields; *known has the bits of LLVM's
-   fields that follow from them. *wrong: what is wrong at *at; NULL: nothing. */
+/* Reads the schema at *at and moves *at to its end. Its fields are added to x->fields; *known has the bits of LLVM's
+   fields that they provide. *wrong: the error at *at, or NULL. */
 static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const uint8_t *end, uint32_t *known,
                                      const char **wrong) {
     uint32_t seen[5] = { 0, 0, 0, 0, 0 };
@@ -33425,8 +33426,8 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
     return HD_OK;
 }
 
-/* Schemas, up to one that is malformed. The index has the fields that all of them have, in the first one's
-   order. */
+/* Reads schemas up to the first malformed one. The index has the fields common to all, in the order of the first
+   schema. */
 static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
     const uint8_t *at = x->in->p + x->at[HD__RFC_SCHEMAS], *end = at + x->bytes[HD__RFC_SCHEMAS];
     hd_memprof_index *to = &x->in->to->shown;
@@ -33460,7 +33461,7 @@ static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
 
 /* Locations. */
 
-#define HD__RFC_SPREAD 256u      /* bytes of paths, and of numbers of frames, by byte of the input */
+#define HD__RFC_SPREAD 256u      /* bytes of paths and of frame numbers, per byte of the input */
 #define HD__RFC_SPREAD_LEAST (1u << 24)
 
 static uint64_t hd__rfc_spread(const hd__rfc_in *x, uint32_t each) {
@@ -33473,7 +33474,7 @@ static hd_status hd__rfc_too_much(const hd__rfc_in *x, uint64_t at, const char *
                        x->in->size);
 }
 
-/* The path of a node, a number plus one, made when it is asked for first. */
+/* Finds the path of a node (a number plus 1), built on first use. */
 static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
     hd__index_columns *to = x->in->to;
     uint32_t at = node;
@@ -33498,7 +33499,7 @@ static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
     return HD_OK;
 }
 
-/* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
+/* Reads an entry except its file; *path is the file's node plus 1. Returns the error, or NULL. */
 static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memprof_location *l, uint64_t *path) {
     uint64_t packed = hd__rfc_grid_get(&x->grid[HD__RFC_ENTRIES], entry, 0), v[HD__RFC_COLUMNS] = HD_ZERO;
     memset(l, 0, sizeof *l);
@@ -33553,7 +33554,7 @@ static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
 
 /* Records. */
 
-/* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
+/* Finds the stack of a block, which begins at `at`. *number is HD_NONE if lenient reading drops the block. */
 static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uint32_t *number) {
     hd__index_in *in = x->in;
     const hd__rfc_grid *stacks = &x->grid[HD__RFC_STACKS];
@@ -33587,8 +33588,7 @@ static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uin
     return HD_OK;
 }
 
-/* The block at *at: its values by field of LLVM's, and its StackID. What is wrong with it; NULL: nothing, and
-   *at is behind it. */
+/* Reads the block at *at: values by LLVM field, and the StackID. Moves *at to its end. Returns the error, or NULL. */
 static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, const uint8_t **at,
                                  const uint8_t *end, uint64_t values[HD_MEMPROF_FIELDS], uint64_t *stack) {
     static const uint8_t totals[] = { HD_MEMPROF_TOTAL_ACCESS_COUNT, HD_MEMPROF_TOTAL_SIZE,
