@@ -33629,7 +33629,7 @@ static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, co
     return NULL;
 }
 
-/* Adds a block with its values, unless its stack begins in a function that is known to be another one. */
+/* Adds a block with its values. Its stack must begin in the function `guid`, or in an unknown function. */
 static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, const uint64_t *values,
                                     uint64_t at) {
     hd__index_columns *c = x->in->to;
@@ -33645,7 +33645,7 @@ static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, c
     return HD_OK;
 }
 
-/* The record at *at; *at is then how far it was understood. */
+/* Reads the record at *at, and moves *at to the last position that was understood. */
 static hd_status hd__rfc_read_record(hd__rfc_in *x, uint64_t guid, const uint8_t **at) {
     const uint8_t *file = x->in->p, *end = file + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
     uint64_t schema, blocks, schemas = hd__arr_len(x->schema) - 1;
@@ -33720,11 +33720,11 @@ static hd_status hd__rfc_read(hd__index_in *in) {
     return status;
 }
 
-/* What a memprof section begins with that has a whole file of the RFC's layout behind: a version that no LLVM has.
-   LLVM 19 takes 24 and more for an offset, as of version 0, and follows it. */
+/* First word of a memprof section that contains a file in the RFC's layout: a version that LLVM does not use. LLVM 19
+   would take 24 or more as an offset of version 0 and follow it. */
 #define HD__RFC_BESIDE UINT64_C(23)
 
-/* Finds the memprof section of a file that has the RFC's layout beside counters. */
+/* Finds the memprof section of a file with counters and the RFC's layout. */
 static bool hd__rfc_find_beside(const uint8_t *p, uint64_t size, hd__index_header *h) {
     return hd__memprof_index_detect(p, (size_t)size) && !hd__index_header_get(p, size, h, NULL) && h->there &&
            h->version >= HD__INDEX_BEFORE && h->end - h->begin >= 8 && hd__le_get64(p + h->begin) == HD__RFC_BESIDE;
@@ -33773,49 +33773,49 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
 }
 
 /* ====================================================================== >>memprof.rfc.write
-   The RFC's layout (>>memprof.rfc.read), written. Blocks that LLVM repeats in functions that a call was inlined
-   into are told once. All of the file is made in memory before the first byte of it is written; numbers of
-   nodes, strings and entries come from the order in which blocks need them, never from a hash. */
+   Writes the RFC's layout (>>memprof.rfc.read). LLVM repeats blocks in functions that a call was inlined into; they
+   are written once. The whole file is built in memory before it is written. Numbers of nodes, strings and entries
+   follow the order in which blocks use them, never a hash. */
 
-/* A field as it is written. */
+/* A field in the output. */
 typedef struct hd__rfc_cell {
     uint8_t tag, type;
     hd__rfc_tag is;
-    uint32_t from, count;        /* columns of the index, HD_NONE: none. count: AllocCount's */
+    uint32_t from, count;        /* columns of the index (count: AllocCount), HD_NONE: missing */
 } hd__rfc_cell;
 
-/* Nodes, each once: what it stands for and, in the upper half, its parent's number plus one. */
+/* Distinct nodes: the lower half is the value, the upper half the parent's number plus 1. */
 typedef struct hd__rfc_forest {
     uint64_t *nodes;             /* stb_ds array */
     hd__set numbers;
 } hd__rfc_forest;
 
-/* A function that is written. */
+/* A function in the output. */
 typedef struct hd__rfc_function {
-    uint64_t guid, record;       /* record: where its record begins in its section */
-    uint32_t first;              /* its first block in hd__rfc_out.blocks */
+    uint64_t guid, record;       /* record: offset of its record in the section */
+    uint32_t first;              /* first block in hd__rfc_out.blocks */
 } hd__rfc_function;
 
-/* A location that is written. */
+/* A location in the output. */
 typedef struct hd__rfc_entry {
-    uint32_t location;           /* its number in the index */
-    uint32_t path, name;         /* a node's number plus one; a string's id plus one */
+    uint32_t location;           /* number in the index */
+    uint32_t path, name;         /* a node's number plus 1; a string's id plus 1 */
 } hd__rfc_entry;
 
 typedef struct hd__rfc_out {
     const hd_memprof_index *index;
-    const hd__index_out *around; /* counters to write it beside; NULL: none */
+    const hd__index_out *around; /* counters to write in the same file, or NULL */
     const hd_options *options;
     hd__mem mem;
     uint64_t max_records, seed;
     hd_error *err;
-    hd__arena arena;             /* has `entry` and `told`: */
-    uint32_t *entry;             /* by location: its number here plus one */
+    hd__arena arena;             /* holds `entry` and `told` */
+    uint32_t *entry;             /* by location: its entry, plus 1 */
     hd__index_told *told;        /* by stack; numbers are those of nodes */
-    hd__rfc_function *functions; /* by GUID, and one behind the last; stb_ds arrays, as are all here */
-    uint32_t *blocks;            /* numbers of those that are written */
+    hd__rfc_function *functions; /* by GUID, and one after the last; stb_ds arrays, like all pointers below */
+    uint32_t *blocks;            /* numbers of the blocks to write */
     hd__rfc_entry *entries;
-    uint8_t *texts;              /* strings, each once; an id is where one begins */
+    uint8_t *texts;              /* distinct strings; an id is an offset */
     hd__set text_ids;
     hd__rfc_forest paths, stacks;
     uint32_t column_count;       /* of the schema */
@@ -33834,12 +33834,13 @@ static bool hd__rfc_out_add(hd__rfc_out *o, uint64_t guid, size_t first) {
     return hd__arr_push(&o->mem, o->functions, f);
 }
 
-/* Blocks and the functions that allocate them, by GUID. LLVM's functions that have none are left out. */
+/* Collects blocks and the functions that allocate them, by GUID. LLVM's functions without allocations are left
+   out. */
 static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
     const bool is_rfc = x->layout == HD_MEMPROF_RFC;
     size_t most = (size_t)x->function_count + x->block_count, n = 0;
-    /* HD_NONE: the function itself */
+    /* number HD_NONE: the function itself */
     hd__sort_keyed *items = (hd__sort_keyed *)hd__mem_calloc(&o->mem, most, 2 * sizeof *items);
     bool whole;
     o->told = (hd__index_told *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->told);
@@ -33862,7 +33863,7 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     return whole && hd__rfc_out_add(o, 0, hd__arr_len(o->blocks)) ? HD_OK : hd__rfc_out_full(o);
 }
 
-/* The id of a string, which is copied when it is new. */
+/* Finds the id of a string, or adds a copy. */
 static hd_status hd__rfc_out_text(hd__rfc_out *o, hd_str text, uint32_t *id) {
     hd_str table = hd__bytes_str(o->texts, hd__arr_len(o->texts)), known;
     uint64_t hash = hd__hash_bytes(o->seed, text.data, text.len);
@@ -33882,7 +33883,7 @@ static hd_status hd__rfc_out_text(hd__rfc_out *o, hd_str text, uint32_t *id) {
     return HD_OK;
 }
 
-/* Goes from *node, a number plus one, on to its child that stands for `item`. */
+/* Moves *node, a number plus 1, to its child with the value `item`; adds the child if it is new. */
 static hd_status hd__rfc_out_child(hd__rfc_out *o, hd__rfc_forest *f, uint32_t item, uint32_t *node) {
     uint64_t key = (uint64_t)*node << 32 | item;
     uint32_t i = hd__set_find_number(&f->numbers, o->seed, f->nodes, key);
@@ -33896,8 +33897,8 @@ static hd_status hd__rfc_out_child(hd__rfc_out *o, hd__rfc_forest *f, uint32_t i
     return HD_OK;
 }
 
-/* The number plus one of a path's node. Names are what is between slashes, found or not, so that "/a", "a//b",
-   "./a/" and "" come back as they were. */
+/* Finds the node of a path, plus 1. Names are the parts between slashes, even empty ones. So "/a", "a//b", "./a/" and
+   "" are restored exactly. */
 static hd_status hd__rfc_out_path(hd__rfc_out *o, hd_str path, uint32_t *node) {
     if (path.len > HD__RFC_PATH)
         return hd__fail(o->err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
@@ -33915,7 +33916,7 @@ static hd_status hd__rfc_out_path(hd__rfc_out *o, hd_str path, uint32_t *node) {
     }
 }
 
-/* The number of a location's entry, made when it is asked for first. */
+/* Finds the entry of a location, or adds it. */
 static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *entry) {
     const hd_memprof_location *l = &o->index->locations[location];
     hd__rfc_entry e = { 0, 0, 0 };
@@ -33933,7 +33934,7 @@ static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *
     return HD_OK;
 }
 
-/* Makes nodes of the stacks of all blocks, in the order of blocks, from the outermost call inwards. */
+/* Creates nodes for the stacks of all blocks, in the order of blocks, from the outermost call inwards. */
 static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
     o->entry = (uint32_t *)hd__arena_zeros(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
@@ -33987,7 +33988,7 @@ static void hd__rfc_out_field(hd__rfc_out *o, uint32_t field, uint32_t fields) {
     } else hd__rfc_out_column(o, total || !tag ? HD__RFC_OURS + field : tag);
 }
 
-/* Makes the schema: the StackID, the index's fields in its order, then fields that the index does not have. */
+/* Creates the schema: StackID, the index's fields in its order, then fields missing from the index. */
 static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
     uint32_t left = fields;
     hd__rfc_out_column(o, 1);
@@ -34000,7 +34001,7 @@ static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
         if (left >> field & 1) hd__rfc_out_field(o, field, fields);
 }
 
-/* What the table of sections takes, filled in later, begins the file. */
+/* Size of the header and the table of sections, which is filled in later. */
 #define HD__RFC_HEAD (16u + 24u * HD__RFC_SECTIONS)
 
 static bool hd__rfc_put_schemas(hd__rfc_out *o) {
@@ -34048,7 +34049,7 @@ static hd_status hd__rfc_put_records(hd__rfc_out *o) {
     return HD_OK;
 }
 
-/* What a grid has where. */
+/* The value of a grid's cell. */
 HD__INLINE uint64_t hd__rfc_grid_cell(const hd__rfc_out *o, uint32_t s, uint32_t row, uint32_t column) {
     const hd__rfc_entry *e = s == HD__RFC_ENTRIES || s == HD__RFC_LOCATIONS ? &o->entries[row] : NULL;
     const hd_memprof_location *l = e ? &o->index->locations[e->location] : NULL;
@@ -34068,7 +34069,7 @@ HD__INLINE uint64_t hd__rfc_grid_cell(const hd__rfc_out *o, uint32_t s, uint32_t
     }
 }
 
-/* Appends a grid. Columns that are 0 throughout are left out, but for the first. */
+/* Appends a grid. Columns with only zeros are left out, except the first. */
 static bool hd__rfc_put_grid(hd__rfc_out *o, uint32_t s) {
     size_t count = s == HD__RFC_FUNCTIONS ? hd__arr_len(o->functions) - 1
                    : s == HD__RFC_PATHS   ? hd__arr_len(o->paths.nodes)
@@ -34111,7 +34112,7 @@ static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
     return HD_OK;
 }
 
-/* Writes the file beside counters: what is around the section is told where everything will be. */
+/* Writes the file inside the file with counters, whose header gets the final offsets. */
 static hd_status hd__rfc_put_beside(hd__rfc_out *o, hd_out out) {
     static const uint8_t zeros[8] = { 0 };
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS], version[8];
@@ -34160,7 +34161,7 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
     return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
 }
 
-/* `around`: what it is written beside; NULL: it stands alone. */
+/* Writes an index. `around`: the file with counters that contains it; NULL: none. */
 static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, const hd__index_out *around,
                                const hd_options *options, hd_out out, hd_error *err) {
     hd__rfc_out o = HD_ZERO;
@@ -34178,7 +34179,8 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     return status;
 }
 
-/* The RFC's layout: beside the counters of a base, or those that were read around the index, or alone. */
+/* Writes the RFC's layout: inside a file with the counters of a base or of the index's own file, or else without
+   counters. */
 static hd_status hd__rfc_write_around(hd__index_out *o, const hd_memprof_index_desc *desc, hd_out out,
                                       hd_error *err) {
     hd__index_columns around = HD_ZERO;
@@ -34222,7 +34224,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
         o.index = &unfolded->shown;
         o.mem.taken += unfolded->mem.used;
     }
-    status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
+    status = hd__index_fields(&o, desc->fields, err); /* unfolded indexes have LLVM's order */
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_plan_section(&o, err);
     if (!status) status = hd__index_put_file(&o, out, err);
@@ -34234,10 +34236,9 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
 }
 
 /* =========================================================================== >>memprof.rows
-   MemProf in the registry: what its files are as heap dumps, and what to do with the texts that LLVM prints of
-   them, which are not read. */
+   MemProf in the registry: its files as heap dumps, and advice for LLVM's text output, which cannot be read. */
 
-/* The heap of a profile, by its number in the file. */
+/* Adds the heap of a profile; `number` is its position in the file. */
 static hd_status hd__memprof_add_heap(hd_dump *dump, const hd_memprof_raw *raw, const hd_memprof_view *view,
                                       size_t number, const hd_options *options, hd_error *err) {
     char id[24];
@@ -34283,7 +34284,7 @@ static int hd__memprof_index_certainty(const uint8_t *p, size_t size) {
     return hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size) ? 100 : 0;
 }
 
-/* Makes an index the document, and adds its one heap when blocks have sizes, and these a sum. */
+/* Makes an index the dump's document. Adds its one heap if blocks have sizes and their sum does not overflow. */
 static hd_status hd__memprof_index_give(hd_dump *dump, hd_memprof_index *doc, const hd_options *options,
                                         hd_error *err) {
     hd_memprof_namer namer = HD_ZERO;
@@ -34338,8 +34339,8 @@ HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index
     return status;
 }
 
-/* What to do with texts that tell of memprof profiles, and are not read: the MemProf runtime's, and the YAML that
-   llvm-profdata prints and merges. NULL: it is none. */
+/* Advice for text output of MemProf, which cannot be read: reports of the runtime, and YAML that llvm-profdata prints
+   and merges. NULL: other text. */
 static const char *hd__memprof_advice(const uint8_t *p, size_t size) {
     static const char report[] = "a text report of the MemProf runtime, which is not read: record again with "
                                  "MEMPROF_OPTIONS=print_text=0, and take the raw profile that this writes";
@@ -34382,40 +34383,39 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 
 #ifndef HEAPDUMP_NO_FOLDED
 /* ================================================================================= >>folded
-   Folded stacks: the text that flamegraph.pl and its like draw. A line is a call stack, outermost frame first, a
-   space or tab and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind
-   live, with one axis, and blocks that are not told. Decimals ("512.5") are added up exactly and rounded once, so
-   that the total is rounded, too. Leading lines like "# mode: memory" are comments. A file is known by a ";" or by
-   two such lines; hd_options.format reads a single line without ";", which might be any text. What the text has no
-   place for is given up in writing: types, blocks, errors of estimates, and labels. Lines come in the order of a
-   sorted profile.
+   Folded stacks: the text format of flamegraph.pl and similar tools. A line has a call stack, outermost frame first,
+   a space or tab, and bytes: "main;load;parse 512". Lines of equal stacks are added up. Reading gives one heap of
+   kind live with one axis and unknown block counts. Decimals ("512.5") are added up exactly and rounded once, so the
+   total is the rounded exact total. Leading lines like "# mode: memory" are comments. Detection needs a ";" or two
+   valid lines. A single line without ";" could be any text; hd_options.format reads it. Writing loses types, blocks,
+   errors of estimates, and labels. Lines are in the order of a sorted profile.
 
-   Several heaps become one list, each below a frame of its own, "(malloc, app, pid 7, dump 0x1)"; they are not
-   added up, as most are of one memory at two times. Of a breakdown, what an entry holds beyond its listed children,
-   <self> or <other>, is its frame's own.
-   No name may hold what ends it, or look like a second number: ";" becomes ":", a control character, a byte order
-   mark, the "#" of a comment and what zstd or xz begin with "?", and in "worker 7" the space "_". "[unknown]" is a
-   name that is blank, and, alone, what has no call stack. Stacks of 0 bytes are read but not written: beside these
-   flamegraph.pl draws others too small.
+   Several heaps become one list, each below a frame such as "(malloc, app, pid 7, dump 0x1)". They are not added up,
+   since most are one memory at two times. In a breakdown, the <self> or <other> of an entry becomes the own size of
+   its frame.
+   Characters that would end a name, or make it look like a second number, are replaced. ";" becomes ":". Control
+   characters, a byte order mark, the "#" of a comment and the magic of zstd or xz become "?". In "worker 7" the space
+   becomes "_". A blank name becomes "[unknown]"; so does the stack of bytes without any. Stacks of 0 bytes are read
+   but not written: with them flamegraph.pl draws the others too small.
 
-   Reading costs a lookup for each frame; memory is the profile's and the longest line. Writing sorts a profile
-   made of what it writes, and prints each path in full: a chain of calls that all have bytes comes to its square.
-   So the length is known before anything is written, and has a bound; memory never is more than for one path. */
+   Reading costs a lookup per frame; memory is the profile's and the longest line. Writing sorts a profile made of the
+   output, and prints each path in full. A chain of calls that all have bytes gives output quadratic in its length. So
+   the length is computed and limited before writing. Memory is that of one path. */
 
 #define HD__FOLDED_UNKNOWN "[unknown]"
-#define HD__FOLDED_MOST ((uint64_t)1 << 32) /* bytes of a text */
+#define HD__FOLDED_MOST ((uint64_t)1 << 32) /* maximum bytes of the text */
 
-#define HD__FOLDED_ONE UINT64_C(1000000000000000000) /* a byte, in parts of it: 18 decimals */
+#define HD__FOLDED_ONE UINT64_C(1000000000000000000) /* one byte, in units of 10^-18 */
 
 HD__INLINE bool hd__folded_digit(uint8_t c) { return (unsigned)(c - '0') < 10; }
 
-/* Behind the last space or tab; `from` when there is none. */
+/* The position after the last space or tab, or `from`. */
 static const uint8_t *hd__folded_last(const uint8_t *from, const uint8_t *to) {
     while (to > from && to[-1] != ' ' && to[-1] != '\t') to--;
     return to;
 }
 
-/* Tells whether this is a number to flamegraph.pl: "12", "12.", "12.5". */
+/* True if flamegraph.pl reads this as a number: "12", "12.", "12.5". */
 static bool hd__folded_number(const uint8_t *p, const uint8_t *end) {
     const uint8_t *first = p;
     while (p < end && hd__folded_digit(*p)) p++;
@@ -34430,7 +34430,7 @@ static bool hd__folded_blank(const uint8_t *p, const uint8_t *end) {
     return p == end;
 }
 
-/* Tells whether a whole line is a stack and a number, or nothing. */
+/* True if a whole line is a stack and a number, or empty. */
 static bool hd__folded_fits(const uint8_t *p, const uint8_t *end) {
     const uint8_t *number;
     if (end > p && end[-1] == '\r') end--;
@@ -34438,23 +34438,23 @@ static bool hd__folded_fits(const uint8_t *p, const uint8_t *end) {
     return p == end || (number > p && hd__folded_number(number, end));
 }
 
-/* Tells whether a line before the first stack is a comment: "# austin: 3.0.0", but not "# a;f 7", which fits. */
+/* True if a line before the first stack is a comment: "# austin: 3.0.0", but not "# a;f 7", which is a stack. */
 static bool hd__folded_comment(const uint8_t *p, const uint8_t *end) {
     if (p == end || *p != '#' || (end - p > 1 && p[1] != ' ' && p[1] != '\t' && p[1] != '\r')) return false;
     return !memchr(p, ';', (size_t)(end - p)) || !hd__folded_fits(p, end);
 }
 
-/* Reading. ------------------------------------------------------------------------------------ */
+/* Reading. --------------------------------------------------------------------------------------- */
 
 typedef struct hd__folded_in {
     hd_lines lines;
     hd_profile *profile;
-    uint64_t *parts;             /* an array, by node: less than HD__FOLDED_ONE */
-    bool begun;                  /* behind the comments */
-    const uint8_t *from, *to;    /* the line at hand, without its end */
+    uint64_t *parts;             /* stb_ds array: fractions of a byte by node, below HD__FOLDED_ONE */
+    bool begun;                  /* comments are over */
+    const uint8_t *from, *to;    /* current line, without its end */
 } hd__folded_in;
 
-/* Reports what is wrong at a place of the line at hand. HD_OK: the line is left out. */
+/* Reports an error at a position in the current line. HD_OK: skip the line. */
 HD__NOINLINE static hd_status hd__folded_bad(hd__folded_in *x, hd_status status, const uint8_t *at,
                                              const char *expected, hd_error *err) {
     hd_error found;
@@ -34463,8 +34463,7 @@ HD__NOINLINE static hd_status hd__folded_bad(hd__folded_in *x, hd_status status,
     return hd_report(x->lines.reporter, &found, err);
 }
 
-/* Finds the number at the end of the line. *at: where the number is, behind the space; NULL: the line is left
-   out. */
+/* Finds the number at the end of the line. *at is its position, or NULL: skip the line. */
 static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t *bytes, uint64_t *part,
                                   hd_error *err) {
     const uint8_t *number = hd__folded_last(x->from, x->to), *before, *p = number;
@@ -34488,7 +34487,7 @@ static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t
     return HD_OK;
 }
 
-/* Adds a part of a byte to those of a node: of a whole one it takes the byte off. */
+/* Adds a fraction of a byte to a node. When the fractions reach a whole byte, it moves to *bytes. */
 static hd_status hd__folded_part(hd__folded_in *x, uint32_t node, uint64_t part, uint64_t *bytes, hd_error *err) {
     hd__mem *m = &x->profile->mem;
     if (!part) return HD_OK;
@@ -34497,11 +34496,12 @@ static hd_status hd__folded_part(hd__folded_in *x, uint32_t node, uint64_t part,
     x->parts[node] += part;
     if (x->parts[node] < HD__FOLDED_ONE) return HD_OK;
     x->parts[node] -= HD__FOLDED_ONE;
-    ++*bytes;                    /* UINT64_MAX and one: caught by the sum */
+    ++*bytes;                    /* overflow is caught by the sum */
     return HD_OK;
 }
 
-/* Rounds what is left of decimals: what one stack is rounded by counts for the next, so that the total is right. */
+/* Rounds the remaining fractions. The rounding error of one stack carries over to the next, so that the total is
+   right. */
 static hd_status hd__folded_round(hd__folded_in *x, hd_error *err) {
     int64_t rest = 0;
     for (uint32_t i = 0; i < hd__arr_len(x->parts); i++) {
@@ -34520,7 +34520,7 @@ static hd_status hd__folded_round(hd__folded_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Adds the stack that ends at `end`. Blank frames count when another one follows. */
+/* Adds the stack that ends at `end`. Blank frames count only if another frame follows. */
 static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t bytes, uint64_t part,
                                   hd_error *err) {
     static const char unknown[] = HD__FOLDED_UNKNOWN;
@@ -34565,15 +34565,15 @@ static hd_status hd__folded_read(hd__folded_in *x, hd_error *err) {
     }
 }
 
-/* Writing. ------------------------------------------------------------------------------------ */
+/* Writing. --------------------------------------------------------------------------------------- */
 
 typedef struct hd__folded_out {
     hd_options options;
-    hd_profile *profile;         /* what is written; the rest is memory of it */
-    uint8_t *text;               /* an array: a name made fit, the path at hand */
+    hd_profile *profile;         /* the output; its memory is used for everything */
+    uint8_t *text;               /* array: an adjusted name, or the current path */
 } hd__folded_out;
 
-/* The child called so, the name being made fit. */
+/* Finds or adds a child by its adjusted name. */
 static hd_status hd__folded_child(hd__folded_out *o, uint32_t parent, hd_str name, uint32_t *node, hd_error *err) {
     const uint8_t *from = (const uint8_t *)name.data, *last;
     uint8_t *p;
@@ -34593,7 +34593,7 @@ static hd_status hd__folded_child(hd__folded_out *o, uint32_t parent, hd_str nam
     return hd_profile_node(o->profile, HD_AXIS_BACKTRACE, parent, hd__bytes_str(p, name.len), node, err);
 }
 
-/* Adds a profile, below a node of what is written. */
+/* Adds a profile below a node of the output. */
 static hd_status hd__folded_take(hd__folded_out *o, const hd_profile *profile, uint32_t top, hd_error *err) {
     hd_axis axis = hd_profile_axis(profile, HD_AXIS_BACKTRACE);
     hd_rows rows = hd_profile_cells(profile);
@@ -34620,7 +34620,7 @@ static hd_status hd__folded_take(hd__folded_out *o, const hd_profile *profile, u
     return status;
 }
 
-/* Adds the frame that tells a heap from the others. */
+/* Adds the frame that identifies a heap among several. */
 static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32_t *node, hd_error *err) {
     hd_buffer text = HD_ZERO;
     hd_sink s;
@@ -34636,7 +34636,7 @@ static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32
     return status;
 }
 
-/* Adds a heap; `number` says which, for messages. */
+/* Adds a heap; `number` is for messages. */
 static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_t number, bool alone, hd_error *err) {
     hd_options within;
     hd_profile *made;
@@ -34654,7 +34654,7 @@ static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_
     return status;
 }
 
-/* How long the path of each node is; refuses what comes to more than a text may have. */
+/* Computes the length of each node's path. Fails if the text would be too long. */
 static hd_status hd__folded_measure(hd_axis axis, hd_rows rows, uint64_t *length, hd_error *err) {
     uint64_t size = 0;
     char digits[20];
@@ -34670,7 +34670,7 @@ static hd_status hd__folded_measure(hd_axis axis, hd_rows rows, uint64_t *length
     return HD_OK;
 }
 
-/* Prints a line for each cell. Nodes are in preorder: the path of each begins as its parent's does. */
+/* Prints a line for each cell. Nodes are in preorder: a path begins with its parent's path. */
 static hd_status hd__folded_lines(hd__folded_out *o, hd_axis axis, const uint64_t *length, hd_sink *s,
                                   hd_error *err) {
     hd_rows rows = hd_profile_cells(o->profile);
@@ -34724,17 +34724,16 @@ static hd_status hd__folded_write(const hd_heap *heaps, size_t count, const hd_o
     return status;
 }
 
-/* The row of the registry. --------------------------------------------------------------------- */
+/* Row of the registry. --------------------------------------------------------------------------- */
 
-/* Tells whether a text begins like JSON, as names in brackets do, and then goes on as none can: "[vdso]",
-   "{lambda". */
+/* True if a text begins with a bracket like JSON, but continues as JSON cannot: "[vdso]", "{lambda". */
 static bool hd__folded_no_json(const uint8_t *p, const uint8_t *end) {
     if (end - p < 2 || !p[1]) return false;
     return (*p == '[' && !strchr("[]{\"-0123456789tfn \t\r\n", p[1])) || (*p == '{' && !strchr("\"} \t\r\n", p[1]));
 }
 
-/* Every line that is whole must fit, and one have several frames, or be one of two at least; one that is cut off is
-   enough when it has several frames. Many other texts begin like this. */
+/* All complete lines must be valid. One of them must have several frames, or there must be at least two. A cut line
+   counts if it has several frames. Many other texts begin like this, so the certainty is low. */
 static int hd__folded_detect(const uint8_t *p, size_t size) {
     const uint8_t *end = p + size, *stop;
     size_t lines = 0;
@@ -34787,9 +34786,9 @@ HD__FORMAT_BEGIN const hd_format hd_format_folded = { "folded", "folded stacks",
 
 #ifndef HEAPDUMP_NO_V8
 /* ================================================================================ >>v8.read
-   Numbers of nodes and edges go straight into columns. A record that stands as those before it, with its numbers
-   in view, is read eight digits at a time; any other one byte by byte, which also finds what is wrong. All that
-   is no such number is kept as it is, names too. What it means is left to >>v8.document. */
+   Reads nodes and edges directly into columns. A record in the same layout as those before, completely in the window,
+   is read eight digits at a time. Other records are read byte by byte, which also finds errors. Everything else is
+   kept as text, names included. >>v8.document interprets it. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__V8_WORDS
@@ -34797,16 +34796,16 @@ HD__FORMAT_BEGIN const hd_format hd_format_folded = { "folded", "folded stacks",
 
 #define HD__V8_FIELDS 32u
 #define HD__V8_EDGE_TYPES 255u
-#define HD__V8_STEP 64u          /* nodes from one known place among the edges to the next */
+#define HD__V8_STEP 64u          /* nodes between two known positions among the edges */
 
-/* Fields that there are columns for; nodes have all, edges the first three. */
+/* Fields with columns of their own. Nodes have all of them, edges the first three. */
 enum {
     HD__V8_TYPE, HD__V8_NAME, HD__V8_ID, HD__V8_SIZE, HD__V8_COUNT, HD__V8_NODE_ROLES,
     HD__V8_TO = HD__V8_ID, HD__V8_EDGE_ROLES
 };
 
-/* Where white space, and a comma, may stand in an array: before the first record, between two, within one,
-   behind the last. */
+/* Positions of white space and commas in an array: before the first record, between records, within a record, after
+   the last. */
 enum { HD__V8_FIRST, HD__V8_BETWEEN, HD__V8_WITHIN, HD__V8_LAST, HD__V8_GAPS };
 
 typedef struct hd__v8_gap {
@@ -34817,12 +34816,12 @@ typedef struct hd__v8_gap {
 
 /* One of the two arrays of numbers. */
 typedef struct hd__v8_table {
-    uint8_t role[HD__V8_NODE_ROLES]; /* by role: the field */
-    uint8_t rest[HD__V8_FIELDS]; /* fields that have no role, */
-    uint32_t rests;              /* so many */
-    hd__ids column[HD__V8_FIELDS]; /* of those; zero from its end on */
-    hd_str *fields, *types;      /* names. stb_ds arrays, as all that follows */
-    hd__v8_gap gap[HD__V8_GAPS]; /* as the first of its kind is */
+    uint8_t role[HD__V8_NODE_ROLES]; /* the field of each role */
+    uint8_t rest[HD__V8_FIELDS]; /* fields without a role */
+    uint32_t rests;              /* number of these */
+    hd__ids column[HD__V8_FIELDS]; /* values of these; zero beyond its end */
+    hd_str *fields, *types;      /* names. stb_ds arrays, like all pointers below */
+    hd__v8_gap gap[HD__V8_GAPS]; /* the first gap of each kind */
 } hd__v8_table;
 
 typedef struct hd__v8_span {
@@ -34834,27 +34833,27 @@ typedef struct hd__v8_far {
 } hd__v8_far;
 
 struct hd_v8 {
-    hd__mem mem;                 /* of this struct; all else is the graph's */
-    hd_graph *graph;             /* its names are all strings */
-    uint8_t *text;               /* the file, but for its nodes and edges */
-    size_t nodes_at, edges_at;   /* in the text */
-    hd__v8_span *members;        /* key and value in turn */
+    hd__mem mem;                 /* memory of this struct; the graph has its own for the rest */
+    hd_graph *graph;             /* its names are all strings of the file */
+    uint8_t *text;               /* the file without nodes and edges */
+    size_t nodes_at, edges_at;   /* positions in `text` */
+    hd__v8_span *members;        /* keys and values in turn */
     hd__v8_table nodes, edges;
-    uint32_t *name;              /* by node: number of a string */
+    uint32_t *name;              /* by node: string number */
     uint8_t *node_type, *edge_type;
-    hd__ids node_type_high;      /* of types from 256 on: all but the lowest byte; zero from its end on */
-    uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
-    hd__v8_far *stray;             /* places that the graph has no room for, by edge */
-    uint8_t *link;               /* by node: hd_v8_link; NULL: the file says nothing about any node */
-    uint64_t taken[2];           /* bytes of nodes and edges that are not in the text */
+    hd__ids node_type_high;      /* upper bits of types from 256 on; zero beyond its end */
+    uint32_t *edge_at;           /* first edge of every HD__V8_STEPth node */
+    hd__v8_far *stray;             /* array indexes too large for the graph, by edge */
+    uint8_t *link;               /* by node: hd_v8_link; NULL: the file has no such data */
+    uint64_t taken[2];           /* bytes of nodes and edges, which `text` lacks */
     uint64_t warnings;
-    uint32_t lost;               /* the string that stands for names that are lost; HD_NONE: none is */
+    uint32_t lost;               /* string that replaces lost names; HD_NONE: no name was lost */
 };
 
-/* What a type of edge means. */
+/* The meaning of an edge type, as bits. */
 enum { HD__V8_PLACE = 1, HD__V8_WEAK = 2, HD__V8_SHORTCUT = 4, HD__V8_ELEMENT = 8, HD__V8_INTERNAL = 16 };
 
-/* What was seen of a file. */
+/* Parts of a file read so far. */
 enum { HD__V8_HEADER = 1, HD__V8_NODES = 2, HD__V8_EDGES = 4, HD__V8_STRINGS = 8 };
 
 typedef struct hd__v8_in {
@@ -34864,29 +34863,30 @@ typedef struct hd__v8_in {
     hd_window w;
     hd_reporter report;
     hd_graph_columns columns;
-    uint64_t objects, references; /* read so wide */
-    uint64_t held;               /* edges that the nodes say they have */
-    uint64_t told[3];            /* counts that the header tells; HD_UNKNOWN: it does not */
-    uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
-    unsigned twos;               /* which are so many */
+    uint64_t objects, references; /* read so far */
+    uint64_t held;               /* edges announced by the nodes */
+    uint64_t told[3];            /* counts in the header; HD_UNKNOWN: missing */
+    uint64_t inverse;            /* modular inverse of the odd part of the number of node fields */
+    unsigned twos;               /* its factors of 2 */
     uint32_t seen, edge_types;
-    uint32_t node_types;         /* that fit their column */
-    bool repaired;               /* what was read is not what will be written */
-    hd_error damage;             /* the first that was found; HD_OK: none */
-    uint64_t lost_edges, all_edges, lost_names[2]; /* names of nodes, of edges */
-    uint32_t lost_members;       /* bits: of hd__v8_others */
-    hd__v8_span key;             /* in the text: of the member at hand; empty: between two */
+    uint32_t node_types;         /* types that fit into the column */
+    bool repaired;               /* the output will differ from the input */
+    hd_error damage;             /* first error; HD_OK: none */
+    uint64_t lost_edges, all_edges, lost_names[2]; /* lost_names: of nodes, of edges */
+    uint32_t lost_members;       /* bits of hd__v8_others */
+    hd__v8_span key;             /* in the text: the current member; empty between members */
     uint64_t strings_offset;     /* in the file */
-    hd__v8_span strings, meta;   /* in the text, as are */
-    hd__v8_span counts[3];       /* numbers of nodes, edges, functions in the header; empty: not told */
-    hd__ids id_high;             /* by node: what its id has above 32 bits; zero from its end on */
-    uint8_t meaning[HD__V8_EDGE_TYPES + 1]; /* by type of edge */
-    uint32_t index[HD__V8_EDGE_TYPES + 1]; /* HD__GRAPH_UNNAMED where what it is called by is a place */
-    hd__graph_big_object *big;   /* sizes that no column holds */
+    hd__v8_span strings, meta;   /* in the text */
+    hd__v8_span counts[3];       /* in the text: counts of nodes, edges, functions in the header; empty: missing */
+    hd__ids id_high;             /* by node: upper 32 bits of its id; zero beyond its end */
+    uint8_t meaning[HD__V8_EDGE_TYPES + 1]; /* by edge type */
+    uint32_t index[HD__V8_EDGE_TYPES + 1]; /* by edge type: HD__GRAPH_UNNAMED if edges have array indexes instead of
+                                              names */
+    hd__graph_big_object *big;   /* sizes too large for the column */
     hd__arena scratch;
     hd__strings labels;          /* of classes: number n is class n + 1 */
-    const uint8_t *given;        /* of the window: the end of what a value's parser has been given */
-    uint64_t record_at;          /* where the record at hand stands; HD_UNKNOWN: next in the window */
+    const uint8_t *given;        /* in the window: end of the bytes given to a value's parser */
+    uint64_t record_at;          /* file offset of the current record; HD_UNKNOWN: next in the window */
 } hd__v8_in;
 
 static hd_status hd__v8_full(hd__v8_in *x) { return hd__mem_fail(x->mem, &x->report.error); }
@@ -34899,7 +34899,8 @@ HD__NOINLINE static hd_status hd__v8_bad(hd__v8_in *x, const char *expected) {
     return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, end of input found", expected);
 }
 
-/* After the error was filled: HD_OK when the piece is to be left out. The first one is told with all that is lost. */
+/* Handles the error in the reporter. HD_OK: skip the piece. The first error is reported at the end, with everything
+   that was lost. */
 static hd_status hd__v8_leave_out(hd__v8_in *x) {
     const hd_error *e = &x->report.error;
     if (!x->report.options.lenient || (e->status != HD_MALFORMED && e->status != HD_OVERFLOW)) return e->status;
@@ -34908,9 +34909,9 @@ static hd_status hd__v8_leave_out(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* Text: what is kept as it is. ------------------------------------------------------------------ */
+/* Text: the parts kept unchanged. ---------------------------------------------------------------- */
 
-/* Shows more, and tells progress. */
+/* Makes more of the file visible, and reports progress. */
 HD__NOINLINE static hd_status hd__v8_fill(hd__v8_in *x, size_t want) {
     hd_error *e = &x->report.error;
     HD__TRY(hd_window_fill(&x->w, want, e));
@@ -34930,7 +34931,7 @@ static hd_status hd__v8_keep(hd__v8_in *x, size_t n) {
     return HD_OK;
 }
 
-/* The next byte that is not white space, which is kept. */
+/* Keeps white space, and returns the next other byte. */
 static hd_status hd__v8_next(hd__v8_in *x, int *c) {
     HD__TRY(hd__v8_peek(x, c));
     while (*c >= 0 && hd__json_is_space((uint8_t)*c)) {
@@ -34940,14 +34941,14 @@ static hd_status hd__v8_next(hd__v8_in *x, int *c) {
     return HD_OK;
 }
 
-/* Keeps the byte that has to come next. */
+/* Keeps the byte that must come next. */
 static hd_status hd__v8_want(hd__v8_in *x, char wanted, const char *expected) {
     int c;
     HD__TRY(hd__v8_next(x, &c));
     return c == wanted ? hd__v8_keep(x, 1) : hd__v8_bad(x, expected);
 }
 
-/* Gives what parses a value the bytes in view, and keeps them. */
+/* Gives the visible bytes to a value's parser, and keeps them. */
 static int64_t hd__v8_give(void *user, void *buffer, size_t capacity) {
     hd__v8_in *x = (hd__v8_in *)user;
     hd_window *w = &x->w;
@@ -34963,7 +34964,7 @@ static int64_t hd__v8_give(void *user, void *buffer, size_t capacity) {
     return (int64_t)n;
 }
 
-/* Keeps a value. What its parser was given and had no use for is taken back. */
+/* Keeps a value. Bytes that its parser received but did not use are taken back. */
 static hd_status hd__v8_keep_value(hd__v8_in *x, hd__v8_span *span) {
     hd_error found, *e = &x->report.error;
     uint64_t base = hd_window_offset(&x->w);
@@ -34989,9 +34990,9 @@ static hd_status hd__v8_keep_value(hd__v8_in *x, hd__v8_span *span) {
     return p.status ? e->status : HD_OK;
 }
 
-/* The header: what fields there are, and how many of each. --------------------------------------- */
+/* Header: fields and counts. --------------------------------------------------------------------- */
 
-/* Strings of the array just opened, others being passed over. */
+/* Reads the strings of the open array; other values are skipped. */
 static bool hd__v8_list(hd__v8_in *x, hd__pull *p, hd_str **names) {
     hd__token token;
     while ((token = hd__pull_next(p)) != HD__TOKEN_CLOSE) {
@@ -35003,7 +35004,7 @@ static bool hd__v8_list(hd__v8_in *x, hd__pull *p, hd_str **names) {
     return true;
 }
 
-/* The first list within a list: the types, where other fields have words for what they are. */
+/* Reads the first list inside a list: the names of types. Other fields have a word instead of a list. */
 static bool hd__v8_types(hd__v8_in *x, hd__pull *p, hd_str **names) {
     hd__token token;
     while ((token = hd__pull_next(p)) != HD__TOKEN_CLOSE)
@@ -35030,7 +35031,7 @@ static bool hd__v8_meta(hd__v8_in *x, hd__pull *p, hd__token token) {
     return token == HD__TOKEN_CLOSE;
 }
 
-/* Numbers that the header tells. */
+/* Counts in the header. */
 static const char *const hd__v8_counts[] = { "node_count", "edge_count", "trace_function_count" };
 
 static uint32_t hd__v8_which_count(hd_str key) {
@@ -35050,7 +35051,7 @@ static uint64_t hd__v8_count(hd__pull *p) {
     return count;
 }
 
-/* Finds the fields that there are columns for. */
+/* Finds the fields with columns of their own. */
 static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *const *roles, uint32_t count,
                                    const char *what, uint64_t offset) {
     hd_error *e = &x->report.error;
@@ -35074,7 +35075,7 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
     return HD_OK;
 }
 
-/* V8 had nodes of two types more before it named these: Node 6 to 10 write twelve names. */
+/* Node 6 to 10 write twelve type names, but V8 already used two more types. This adds their names. */
 static hd_status hd__v8_name_types(hd__v8_in *x) {
     static const char *const named[] = { "hidden", "array", "string", "object", "code", "closure", "regexp", "number",
                                          "native", "synthetic", "concatenated string", "sliced string",
@@ -35097,7 +35098,7 @@ static uint8_t hd__v8_meaning(hd_str type) {
                                       : 0;
 }
 
-/* What types of edges mean, and by what numbers of nodes are multiplied. */
+/* Sets the meanings of edge types, and the inverse of the number of node fields. */
 static void hd__v8_set_meanings(hd__v8_in *x) {
     uint64_t odd = hd__arr_len(x->doc->nodes.fields), inverse;
     x->edge_types = (uint32_t)hd__arr_len(x->doc->edges.types);
@@ -35107,7 +35108,7 @@ static void hd__v8_set_meanings(hd__v8_in *x) {
         x->index[i] = x->meaning[i] & HD__V8_PLACE ? HD__GRAPH_UNNAMED : 0;
     }
     for (; !(odd & 1); odd >>= 1) x->twos++;
-    inverse = odd;               /* right in its last three bits; each step doubles these */
+    inverse = odd;               /* correct in the last three bits; each step doubles them */
     for (int i = 0; i < 5; i++) inverse *= 2 - odd * inverse;
     x->inverse = inverse;
 }
@@ -35155,20 +35156,20 @@ static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) 
     return HD_OK;
 }
 
-/* Numbers. ------------------------------------------------------------------------------------- */
+/* Numbers. --------------------------------------------------------------------------------------- */
 
 #if defined(HD__V8_WORDS)
-/* Eight digits, the first one in the lowest byte; their values, not their letters. */
+/* Converts eight digits, the first in the lowest byte. The bytes are values of digits, not characters. */
 HD__INLINE uint64_t hd__v8_digits(uint64_t w) {
     w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffu;
     w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffu;
     return (uint32_t)(w * 10000 + (w >> 32));
 }
 
-/* The high bit of each byte that is no digit; those above the lowest one mean nothing. */
+/* Sets the high bit of each byte that is no digit. Only the lowest such bit is valid. */
 HD__INLINE uint64_t hd__v8_other(uint64_t w) { return ((w + 0x7676767676767676u) | w) & 0x8080808080808080u; }
 
-/* A number of 8 to 15 digits, the first eight in w. */
+/* Reads a number of 8 to 15 digits; w has the first eight. */
 HD__NOINLINE static const uint8_t *hd__v8_long(const uint8_t *p, uint64_t w, uint64_t *value, uint64_t *bad) {
     static const uint32_t tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
     uint64_t low, other;
@@ -35183,8 +35184,7 @@ HD__NOINLINE static const uint8_t *hd__v8_long(const uint8_t *p, uint64_t w, uin
     return p + 8 + bits / 8;
 }
 
-/* Passes over a number; `bad` becomes something else than 0 when it has none, too many or superfluous digits. Looks
-   at 16 bytes. */
+/* Reads a number. `bad` becomes nonzero if it has no digits, too many, or a leading zero. Reads 16 bytes. */
 HD__INLINE const uint8_t *hd__v8_number(const uint8_t *p, uint64_t *value, uint64_t *bad) {
     uint64_t w, other;
     unsigned bits;
@@ -35208,9 +35208,9 @@ static const uint8_t *hd__v8_number(const uint8_t *p, uint64_t *value, uint64_t 
 }
 #endif
 
-#define HD__V8_RECORD(fields) (17 * (size_t)(fields) + 32) /* bytes that reading one may look at */
+#define HD__V8_RECORD(fields) (17 * (size_t)(fields) + 32) /* bytes that reading a record may touch */
 
-/* Passes over a record that stands as those before it, the gap in front of it included; NULL: it does not. */
+/* Reads a record in the same layout as those before, including the gap before it. NULL: the layout differs. */
 HD__NOINLINE static const uint8_t *hd__v8_any_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
                                                      uint64_t *values) {
     uint64_t bad = (uint64_t)(p[0] ^ (uint8_t)between->text[0]);
@@ -35225,7 +35225,7 @@ HD__NOINLINE static const uint8_t *hd__v8_any_record(const uint8_t *p, uint32_t 
 }
 
 #if defined(HD__V8_WORDS) && defined(HD__SSE2) && defined(__x86_64__)
-/* What 32 bytes are, a bit each, from bit `at` on. */
+/* Classifies 32 bytes, as bits from bit `at` on. */
 typedef struct hd__v8_bytes {
     uint64_t breaks, commas, zeros; /* breaks: no digits */
 } hd__v8_bytes;
@@ -35245,7 +35245,7 @@ HD__INLINE void hd__v8_look(hd__v8_bytes *b, const uint8_t *p, unsigned at) {
     b->zeros |= hd__v8_mask(_mm_cmpeq_epi8(low, zero), _mm_cmpeq_epi8(high, zero)) << at;
 }
 
-/* Two numbers of 8 digits, the first one in the lowest byte; zero bytes count as zeros. */
+/* Converts two numbers of 8 digits, the first digit in the lowest byte. Zero bytes count as digit 0. */
 HD__INLINE __m128i hd__v8_two(uint64_t first, uint64_t second) {
     __m128i v = _mm_unpacklo_epi64(_mm_cvtsi64_si128((long long)first), _mm_cvtsi64_si128((long long)second));
     v = _mm_and_si128(v, _mm_set1_epi8(15));
@@ -35256,7 +35256,7 @@ HD__INLINE __m128i hd__v8_two(uint64_t first, uint64_t second) {
     return _mm_unpacklo_epi32(v, _mm_setzero_si128());
 }
 
-/* The next number of a record: its bytes, the last digit in the highest one. Where there is none, *at becomes 64. */
+/* The bytes of the next number, with its last digit in the highest byte. *at becomes 64 if there is none. */
 HD__INLINE uint64_t hd__v8_word(const uint8_t *p, uint64_t *breaks, unsigned *at, unsigned *over) {
     unsigned end = (unsigned)__builtin_ctzll(*breaks | (uint64_t)1 << 63), length = end - *at;
     uint64_t w;
@@ -35267,8 +35267,8 @@ HD__INLINE uint64_t hd__v8_word(const uint8_t *p, uint64_t *breaks, unsigned *at
     return w << (64 - 8 * length) % 64;
 }
 
-/* A record whose numbers have up to 8 digits each and stand within 32 bytes, or 64: where all of them end is found at
-   once, so that none waits for that before it. Any other record takes the long way. */
+/* Reads a record of numbers of up to 8 digits within 32 bytes, or 64. The ends of all numbers are found at once, so
+   no number waits for the one before. Other records take the slow path. */
 HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
                                         uint64_t *values) {
     const uint8_t *from = p + between->length;
@@ -35284,7 +35284,7 @@ HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const
         if (f + 1 < fields) second = hd__v8_word(from, &left, &at, &over);
         _mm_storeu_si128((__m128i *)(void *)&values[f], hd__v8_two(first, second));
     }
-    within = ((uint64_t)2 << (at - 1)) - 1; /* up to what follows the last number */
+    within = ((uint64_t)2 << (at - 1)) - 1; /* up to the byte after the last number */
     starts = b.breaks << 1 | 1;
     bad |= ((starts & (b.breaks | (b.zeros & ~(b.breaks >> 1)))) | ((b.breaks ^ b.commas) & within >> 1)) & within;
     bad |= over >> 31 | at >> 6;
@@ -35299,7 +35299,7 @@ static bool hd__v8_stands(const hd__v8_table *t) {
     return between->known && between->length <= 2 && within->length == 1;
 }
 
-/* Passes over white space, and the comma that may be in it; *c: what comes then. */
+/* Skips white space with at most one comma; *c is the next byte. */
 static hd_status hd__v8_pass_gap(hd__v8_in *x, bool may, hd__v8_gap *gap, bool *comma, int *c) {
     gap->length = 0;
     gap->known = true;
@@ -35309,7 +35309,7 @@ static hd_status hd__v8_pass_gap(hd__v8_in *x, bool may, hd__v8_gap *gap, bool *
         if (*c == ',' && (!may || *comma)) return hd__v8_bad(x, "a number");
         *comma |= *c == ',';
         if (gap->length < sizeof gap->text) gap->text[gap->length++] = (char)*c;
-        else gap->known = false; /* longer than is kept */
+        else gap->known = false; /* too long to keep */
     }
 }
 
@@ -35328,12 +35328,12 @@ static hd_status hd__v8_slow_number(hd__v8_in *x, uint64_t *value) {
         v = 10 * v + (uint64_t)(c - '0');
     }
     if (!digits) return hd__v8_bad(x, "a number");
-    if (c < 0) return hd__v8_bad(x, "',' or ']'"); /* else a number that is cut off were another one */
+    if (c < 0) return hd__v8_bad(x, "',' or ']'"); /* a cut number would look like a complete one */
     *value = v;
     return HD_OK;
 }
 
-/* The next record, however it stands. *more is false where the array ends. */
+/* Reads the next record in any layout. *more is false at the end of the array. */
 static hd_status hd__v8_slow_record(hd__v8_in *x, hd__v8_table *t, bool first, const char *what, uint64_t *values,
                                     bool *more) {
     uint32_t fields = (uint32_t)hd__arr_len(t->fields);
@@ -35355,7 +35355,7 @@ static hd_status hd__v8_slow_record(hd__v8_in *x, hd__v8_table *t, bool first, c
     return HD_OK;
 }
 
-/* A value of a field that has no column of its own. */
+/* Stores the value of a field without a column of its own. */
 HD__NOINLINE static bool hd__v8_keep_rest(hd__v8_in *x, hd__ids *column, uint64_t record, uint64_t value) {
     size_t n = hd__arr_len(column->low), extra = (size_t)record - n;
     if (!hd__ids_room(x->mem, column, extra + 1)) return false;
@@ -35366,17 +35366,17 @@ HD__NOINLINE static bool hd__v8_keep_rest(hd__v8_in *x, hd__ids *column, uint64_
     return hd__ids_push(x->mem, column, value);
 }
 
-/* Where the record at hand stands in the file. */
+/* The file offset of the current record. */
 static uint64_t hd__v8_record_at(const hd__v8_in *x, const hd__v8_table *t) {
     return x->record_at != HD_UNKNOWN ? x->record_at : hd_window_offset(&x->w) + t->gap[HD__V8_BETWEEN].length;
 }
 
-/* Nodes. ---------------------------------------------------------------------------------------- */
+/* Nodes. ----------------------------------------------------------------------------------------- */
 
-/* How many more records to make room for: those announced, as wide as the bytes known of can hold them. */
+/* Number of records to reserve memory for: those announced, but no more than the known bytes can hold. */
 static uint64_t hd__v8_expect(const hd__v8_in *x, uint64_t done, uint64_t told, size_t fields) {
     uint64_t here = hd_window_left(&x->w) / (2 * fields) + 1;
-    if (here < done) here = done; /* of an input whose size is not known */
+    if (here < done) here = done; /* input of unknown size */
     if (told != HD_UNKNOWN && told > done && told - done < here) here = told - done;
     if (here > x->g->max_records - done) here = x->g->max_records - done;
     return here;
@@ -35397,7 +35397,7 @@ HD__NOINLINE static hd_status hd__v8_grow_nodes(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* Reports a number that cannot be right. Leniently the node stays, as an object whose name is lost. */
+/* Reports an impossible number. In lenient mode the node stays, as an object with a lost name. */
 HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t count) {
     hd_error *e = &x->report.error;
     uint64_t types = hd__arr_len(x->doc->nodes.types), at = hd__v8_record_at(x, &x->doc->nodes);
@@ -35417,7 +35417,7 @@ HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, ui
     return HD_OK;
 }
 
-/* A node with a number that its column cannot hold: right, but wide, or wrong. */
+/* Handles a node with a number too large for its column: it is valid but large, or wrong. */
 HD__NOINLINE static hd_status hd__v8_odd_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t id,
                                               uint64_t count) {
     hd_v8 *doc = x->doc;
@@ -35454,7 +35454,7 @@ HD__INLINE hd_status hd__v8_take_node(hd__v8_in *x, const uint64_t *values) {
     return HD_OK;
 }
 
-/* Takes nodes as long as they stand as those before. */
+/* Reads nodes as long as the layout stays the same. */
 static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
     const hd__v8_table *t = &x->doc->nodes;
     hd_window *w = &x->w;
@@ -35475,7 +35475,7 @@ static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
     return HD_OK;
 }
 
-/* Compares the number of nodes or edges with what the header tells. */
+/* Compares the number of nodes or edges with the header. */
 static hd_status hd__v8_check_count(hd__v8_in *x, int which, uint64_t found) {
     if (x->told[which] == found || x->told[which] == HD_UNKNOWN) return HD_OK;
     hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "%s is %u, but there are %u",
@@ -35496,7 +35496,7 @@ static hd_status hd__v8_read_nodes(hd__v8_in *x) {
     }
 }
 
-/* Edges. ---------------------------------------------------------------------------------------- */
+/* Edges. ----------------------------------------------------------------------------------------- */
 
 HD__NOINLINE static hd_status hd__v8_grow_edges(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
@@ -35508,7 +35508,7 @@ HD__NOINLINE static hd_status hd__v8_grow_edges(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* An edge that is no use, or whose place is far out. The former leads nowhere. */
+/* Handles an unusual edge: invalid (it then leads to HD_NONE), or with a large array index. */
 HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint64_t name, uint64_t to,
                                               uint64_t *number) {
     hd_error *e = &x->report.error;
@@ -35534,7 +35534,7 @@ HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint6
     return hd__v8_leave_out(x);
 }
 
-/* `usual`: fields are type, name or index, and node. */
+/* `usual`: the fields are type, name or index, and node. */
 HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values, bool usual) {
     hd_v8 *doc = x->doc;
     const hd__v8_table *t = &doc->edges;
@@ -35581,7 +35581,7 @@ HD__INLINE hd_status hd__v8_fast_edges_of(hd__v8_in *x, uint64_t *values, bool u
     return HD_OK;
 }
 
-/* Takes edges as long as they stand as those before. */
+/* Reads edges as long as the layout stays the same. */
 static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
     const hd__v8_table *t = &x->doc->edges;
     bool usual = hd__arr_len(t->fields) == 3 && t->role[HD__V8_TYPE] == HD__V8_TYPE &&
@@ -35609,9 +35609,9 @@ static hd_status hd__v8_read_edges(hd__v8_in *x) {
     }
 }
 
-/* Links. ------------------------------------------------------------------------------------------ */
+/* Links. ----------------------------------------------------------------------------------------- */
 
-/* Number of a node's type. */
+/* The number of a node's type. */
 HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
     uint32_t type = doc->node_type[node];
     if (HD__UNLIKELY(node < hd__arr_len(doc->node_type_high.low)))
@@ -35619,7 +35619,8 @@ HD__INLINE uint32_t hd__v8_type_of(const hd_v8 *doc, uint64_t node) {
     return type;
 }
 
-/* Native nodes that those of a state lead to get that state, unless they have one. `queue` has room for all nodes. */
+/* Spreads a state from native nodes to the native nodes that they refer to, unless those have a state. `queue` has
+   space for all nodes. */
 static void hd__v8_spread_link(const hd__v8_in *x, const uint8_t *native, uint32_t *queue, uint8_t state) {
     hd_v8 *doc = x->doc;
     uint64_t at = 0, end = 0;
@@ -35637,7 +35638,7 @@ static void hd__v8_spread_link(const hd__v8_in *x, const uint8_t *native, uint32
     }
 }
 
-/* Which nodes are attached to a page's document, and which are detached. */
+/* Finds the nodes that are attached to a page's document or detached from it. */
 static hd_status hd__v8_find_links(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     const hd__ids *column = NULL;
@@ -35659,14 +35660,14 @@ static hd_status hd__v8_find_links(hd__v8_in *x) {
 }
 
 /* ============================================================================ >>v8.document
-   Makes what was read whole, once all is there: strings become names, nodes get classes, and edges that hold
-   nothing are told. What of a file could not be read, leniently, goes out of the columns first, and the text is
-   made anew. A walk from node 0 finds what else has to be a root. */
+   Completes a snapshot after all parts are read: strings become names, nodes get classes, and edges that retain
+   nothing become weak. In lenient mode, unreadable parts are first removed from the columns, and the text is rebuilt.
+   A walk from node 0 finds the other roots. */
 
-/* Members that files have beside nodes and edges, in their order; the first two belong together. */
+/* Members after nodes and edges, in file order. The first two belong together. */
 static const char *const hd__v8_others[] = { "trace_function_infos", "trace_tree", "samples", "locations" };
 
-/* A text made anew. */
+/* A rebuilt text. */
 typedef struct hd__v8_text {
     hd__v8_in *x;
     uint8_t *text;               /* stb_ds arrays */
@@ -35705,7 +35706,7 @@ static void hd__v8_close_member(hd__v8_text *t, size_t from) {
     t->full |= !hd__arr_push(t->x->mem, t->members, value);
 }
 
-/* Where the strings end that a file which is cut off has whole. */
+/* Finds the end of the last complete string in a cut file. */
 static size_t hd__v8_whole_strings(hd__v8_text *t, bool *any) {
     hd__v8_in *x = t->x;
     hd__v8_span s = x->strings;
@@ -35727,14 +35728,14 @@ static size_t hd__v8_whole_strings(hd__v8_text *t, bool *any) {
     return end;
 }
 
-/* A number of the header, whose place is another now. */
+/* Writes a count of the header, and updates its position. */
 static void hd__v8_say_count(hd__v8_text *t, uint64_t count, hd__v8_span *span) {
     span->from = hd__arr_len(t->text);
     hd__v8_say_number(t, count);
     span->to = hd__arr_len(t->text);
 }
 
-/* The header, with the numbers that are right now. */
+/* Writes the header with corrected counts. */
 static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span) {
     hd__v8_in *x = t->x;
     uint64_t right[3] = { x->objects, x->references, x->told[2] };
@@ -35769,7 +35770,7 @@ static bool hd__v8_has_member(const hd_v8 *doc, const char *name) {
     return i < hd__arr_len(doc->members);
 }
 
-/* A member of the old text, or an empty one; numbers of nodes and edges go where *at tells. */
+/* Writes a member of the old text, or an empty one. *at becomes the position for nodes or edges. */
 static void hd__v8_say_member(hd__v8_text *t, hd_str name, hd__v8_span span) {
     hd_v8 *doc = t->x->doc;
     size_t *at = hd__text_is(name, "nodes") ? &doc->nodes_at : hd__text_is(name, "edges") ? &doc->edges_at : NULL,
@@ -35804,8 +35805,7 @@ static void hd__v8_say_strings(hd__v8_text *t) {
     x->strings.to = hd__arr_len(t->text);
 }
 
-/* The text of a file that has what is left of this one: members that are whole, empty ones for what is not there, and
-   strings last. */
+/* Rebuilds the text from the remaining parts: complete members, empty ones for missing members, and strings last. */
 static hd_status hd__v8_rewrite(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd__v8_text t = { x, NULL, NULL, false };
@@ -35827,13 +35827,13 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     return t.full ? hd__v8_full(x) : HD_OK;
 }
 
-/* The member that is being read; empty: between two. */
+/* The current member's key; empty between members. */
 static hd_str hd__v8_key_at_hand(const hd__v8_in *x) {
     if (x->key.to == x->key.from) return hd_cstr("");
     return hd__bytes_str(x->doc->text + x->key.from + 1, x->key.to - x->key.from - 2);
 }
 
-/* Says of a file that is cut off where: within a member, or after one. */
+/* Describes the position where a cut file ends: within a member, or after one. */
 static void hd__v8_find_end(hd__v8_in *x) {
     static const char *const what[] = { "nodes", "edges" };
     hd_error *e = &x->report.error;
@@ -35851,8 +35851,8 @@ static void hd__v8_find_end(hd__v8_in *x) {
                         x->told[i]);
 }
 
-/* Notes the members that are lost where reading ended too early: the one at hand, and those that come before the
-   strings, the last member. */
+/* Marks lost members if reading ended early: the current one, and all that come before the strings, which are
+   last. */
 static void hd__v8_find_loss(hd__v8_in *x) {
     hd_str at = hd__v8_key_at_hand(x);
     bool early = !(x->seen & HD__V8_STRINGS);
@@ -35861,7 +35861,7 @@ static void hd__v8_find_loss(hd__v8_in *x) {
             x->lost_members |= 1u << i;
 }
 
-/* The names that are lost, and members, as a list. */
+/* Lists lost names and members. */
 static hd_str hd__v8_losses(const hd__v8_in *x, char *text, size_t size) {
     static const char *const what[] = { "node", "edge" };
     size_t n = 0;
@@ -35878,7 +35878,7 @@ static hd_str hd__v8_losses(const hd__v8_in *x, char *text, size_t size) {
     return hd__bytes_str((const uint8_t *)text, n);
 }
 
-/* One warning for all that is damaged. */
+/* Reports all damage in one warning. */
 static hd_status hd__v8_tell_damage(hd__v8_in *x) {
     const hd_error *d = &x->damage;
     char text[sizeof d->message];
@@ -35891,7 +35891,7 @@ static hd_status hd__v8_tell_damage(hd__v8_in *x) {
     return hd__report_error(&x->report, NULL);
 }
 
-/* Takes edges that lead nowhere out, and ends rows where the edges do. */
+/* Removes invalid edges, and ends each node's row at its last edge. */
 static void hd__v8_close_up(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd_graph_columns *c = &x->columns;
@@ -35929,7 +35929,7 @@ static void hd__v8_close_up(hd__v8_in *x) {
     x->lost_edges = x->all_edges - at;
 }
 
-/* Strings become the graph's names: where they stand in the text, or copies of those with escapes. */
+/* Turns strings into the graph's names. Strings with escapes are copied; others point into the text. */
 static hd_status hd__v8_take_strings(hd__v8_in *x) {
     hd_graph *g = x->g;
     const uint8_t *text = x->doc->text + x->strings.from;
@@ -35952,7 +35952,7 @@ static hd_status hd__v8_take_strings(hd__v8_in *x) {
     return p.status;
 }
 
-/* Finds all strings; of damaged ones those that are whole. */
+/* Finds all strings; in a damaged file, all complete ones. */
 static hd_status hd__v8_find_strings(hd__v8_in *x) {
     hd_status status = hd__v8_take_strings(x);
     if (status != HD_MALFORMED) return status;
@@ -35962,12 +35962,12 @@ static hd_status hd__v8_find_strings(hd__v8_in *x) {
     return hd__v8_take_strings(x);
 }
 
-/* Whether all names are among the strings. Those that are not become one that says so, behind the others. */
+/* Checks that all names are valid string numbers. Invalid ones get a special string after the others. */
 static hd_status hd__v8_check_names(hd__v8_in *x) {
     uint64_t count = hd__arr_len(x->g->names), n;
     for (int edges = 0; edges < 2; edges++) {
         uint32_t *name = edges ? x->g->name : x->doc->name;
-        uint32_t least = edges ? HD__GRAPH_UNNAMED : UINT32_MAX; /* what is no string from here on */
+        uint32_t least = edges ? HD__GRAPH_UNNAMED : UINT32_MAX; /* first number that is not a string */
         n = edges ? x->references : x->objects;
         for (uint64_t i = 0; i < n; i++) {
             if (HD__LIKELY(name[i] < count || (edges && name[i] >= least))) continue;
@@ -35986,7 +35986,7 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
     return hd__v8_take_strings(x);
 }
 
-/* The class of a name, made when it is not there. */
+/* Finds the class of a name, or adds it. */
 static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *class_index) {
     uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
     hd_class desc = { (uint64_t)label + 1, name, { "", 0 }, !lost };
@@ -35996,8 +35996,8 @@ static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *cl
     return hd_graph_add_class(x->g, &desc, NULL, &x->report.error);
 }
 
-/* Elements of a page are of one class, whatever attributes they have: "<div id=x>" is a "<div>". Made in the room of
-   so many bytes. */
+/* All elements of a page with one tag have one class, whatever their attributes: "<div id=x>" becomes "<div>". The
+   result is built in `room`, of `size` bytes, if it fits. */
 static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
     size_t from = name.len > 10 && !memcmp(name.data, "Detached <", 10) ? 10 : 1, end = from;
     if (!name.len || (from == 1 && *name.data != '<')) return name;
@@ -36008,7 +36008,7 @@ static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
     return hd__bytes_str((uint8_t *)room, end + 1);
 }
 
-/* The name of the class of nodes of a type that are not told apart by their names; no data: out of memory. */
+/* The class name for types whose nodes all share one class. No data: out of memory. */
 static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
     hd_str label = { NULL, type.len + 2 };
     char *text;
@@ -36025,7 +36025,7 @@ static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
 
 static bool hd__v8_is_detached(hd_str name) { return name.len > 9 && !memcmp(name.data, "Detached ", 9); }
 
-/* The class of a node that is told apart by its name. */
+/* The class of a node whose name decides it. */
 static hd_status hd__v8_named_class(hd__v8_in *x, uint32_t string, bool detached, uint32_t *class_index) {
     hd_str name = x->g->names[string];
     char room[256], *text;
@@ -36049,7 +36049,8 @@ static hd_status hd__v8_classify(hd__v8_in *x) {
     size_t types = hd__arr_len(doc->nodes.types), strings = hd__arr_len(x->g->names);
     uint32_t *of_type = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, types);
     uint32_t *of_name[2] = { hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings), NULL };
-    uint8_t *named = hd__arena_array(uint8_t, x->mem, &x->scratch, types); /* 2: also told apart are detached ones */
+    uint8_t *named = hd__arena_array(uint8_t, x->mem, &x->scratch, types); /* 1: by name; 2: by name and
+                                                                              detachedness */
     if (doc->link) of_name[1] = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings);
     if (!of_type || !of_name[0] || !named || (doc->link && !of_name[1])) return hd__v8_full(x);
     for (size_t t = 0; t < types; t++)
@@ -36066,14 +36067,14 @@ static hd_status hd__v8_classify(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* What holds what. -------------------------------------------------------------------------------- */
+/* Retaining edges. ------------------------------------------------------------------------------- */
 
 typedef struct hd__v8_holds {
     const uint32_t *first, *target;
-    uint64_t *loose;             /* a bit by edge: holds nothing */
+    uint64_t *loose;             /* by edge, one bit: retains nothing */
     uint64_t *owned;             /* by node: a page owns it */
-    uint64_t *pairs;             /* by string: the name of a WeakMap's pair; NULL: there are none */
-    uint64_t *reached, *has;     /* by node: is reached, has an edge from what node 0 does not reach */
+    uint64_t *pairs;             /* by string: name of a WeakMap pair; NULL: no pairs */
+    uint64_t *reached, *has;     /* by node: reached; target of an edge from a node that node 0 does not reach */
     uint32_t *queue;
     uint32_t nodes, edges;
 } hd__v8_holds;
@@ -36082,8 +36083,8 @@ static uint32_t hd__v8_end(const hd__v8_holds *h, uint32_t node) {
     return node + 1 < h->nodes ? h->first[node + 1] : h->edges;
 }
 
-/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0, also if it
-   has more than 64 bits. */
+/* The id of the table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3. 0:
+   another name, or more than 64 bits. */
 static uint64_t hd__v8_table_of(hd_str name) {
     static const char part[] = " / part of key (", arrow[] = ") -> value (", in[] = ") pair in WeakMap (table @";
     uint64_t table = 0;
@@ -36127,7 +36128,7 @@ static bool hd__v8_holds_open(hd__v8_in *x, hd__v8_holds *h) {
     return true;
 }
 
-/* Brings near what a queue of nodes will need: where their edges begin, and these with their types. */
+/* Prefetches the edges of nodes later in the queue, with their types. */
 HD__INLINE void hd__v8_prefetch(const hd__v8_holds *h, const uint8_t *types, uint32_t at, uint32_t end) {
     uint32_t e;
     if (end - at <= 24) return;
@@ -36137,7 +36138,8 @@ HD__INLINE void hd__v8_prefetch(const hd__v8_holds *h, const uint8_t *types, uin
     HD__PREFETCH(&types[e]);
 }
 
-/* Marks what a page owns: what node 0 has shortcuts to, trees of documents, and all that these lead to. */
+/* Marks everything that a page owns: nodes that node 0 has shortcuts to, document trees, and all nodes reachable from
+   these. */
 static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
     const hd_v8 *doc = x->doc;
     uint32_t end = 0;
@@ -36160,7 +36162,7 @@ static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
     }
 }
 
-/* Marks edges that hold nothing. */
+/* Marks edges that retain nothing. */
 static bool hd__v8_find_loose(hd__v8_in *x, hd__v8_holds *h) {
     const hd_v8 *doc = x->doc;
     const uint32_t *name = x->g->name;
@@ -36181,7 +36183,7 @@ static bool hd__v8_find_loose(hd__v8_in *x, hd__v8_holds *h) {
     return true;
 }
 
-/* Marks a node, if it is not yet, and all that it holds. */
+/* Marks a node as reached, and everything that it retains. */
 static void hd__v8_reach(hd__v8_holds *h, const uint8_t *types, uint32_t node) {
     uint32_t end = 0;
     if (hd__graph_bit(h->reached, node)) return;
@@ -36197,7 +36199,8 @@ static void hd__v8_reach(hd__v8_holds *h, const uint8_t *types, uint32_t node) {
     }
 }
 
-/* Roots: node 0, then what it does not reach: nodes that no edge holds, and at last each that is left. */
+/* Adds roots: node 0, then nodes that it does not reach: first those without an incoming edge, then each that is
+   still unreached. */
 static hd_status hd__v8_add_roots(hd__v8_in *x, hd__v8_holds *h) {
     hd_root root = { 0, HD_ROOT_INTERNAL, 0, HD_NONE };
     if (h->nodes) hd__v8_reach(h, x->doc->edge_type, 0);
@@ -36227,7 +36230,7 @@ static hd_status hd__v8_seal(hd__v8_in *x) {
     return hd_graph_seal(x->g, &x->report.options, &x->report.error);
 }
 
-/* Hands the columns to the graph, with sizes that these cannot hold. */
+/* Commits the columns to the graph, and adds sizes and ids that they cannot hold. */
 static hd_status hd__v8_commit(hd__v8_in *x) {
     hd_error *e = &x->report.error;
     HD__TRY(hd_graph_commit(x->g, (uint32_t)x->objects, (uint32_t)x->references, e));
@@ -36266,9 +36269,9 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
     return HD_OK;
 }
 
-/* The file. ------------------------------------------------------------------------------------- */
+/* File. ------------------------------------------------------------------------------------------ */
 
-/* Why a member cannot stand here; NULL: it can. */
+/* The reason why a member is invalid at this position, or NULL. */
 static const char *hd__v8_misplaced(const hd__v8_in *x, uint32_t what) {
     static const uint32_t before[] = { 0, HD__V8_HEADER, HD__V8_NODES };
     if (x->seen & what) return "no member twice";
@@ -36428,7 +36431,7 @@ HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object) {
            hd__v8_is_detached(hd_v8_name(doc, object)) ? HD_V8_DETACHED : HD_V8_UNLINKED;
 }
 
-/* A field of a record that has no column of its own. */
+/* The value of a field without a column of its own. */
 static uint64_t hd__v8_get_rest(const hd__v8_table *t, uint32_t field, uint64_t record) {
     const hd__ids *column = &t->column[field];
     return record < hd__arr_len(column->low) ? hd__ids_get(column, (size_t)record) : 0;
@@ -36441,7 +36444,7 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
     return 0;
 }
 
-/* The edge of a reference; HD_UNKNOWN: there is none. */
+/* The edge of a reference; HD_UNKNOWN: none. */
 static uint64_t hd__v8_edge_of(const hd_v8 *doc, uint32_t object, uint32_t reference) {
     const uint8_t *kinds;
     uint32_t n, from = object - object % HD__V8_STEP;
@@ -36482,7 +36485,7 @@ static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, c
     return kinds ? g->weak->name + (row - g->weak->target) : g->name + (row - g->target.low);
 }
 
-/* What the file says of itself: the numbers of "snapshot", and how long what the graph has no column for is. */
+/* Reports facts about the file: the numbers in "snapshot", and the sizes of members without graph columns. */
 static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
     static const char *const members[] = { "trace_function_infos", "trace_tree", "samples", "locations", "scopes" };
     const hd_v8 *doc = (const hd_v8 *)document;
@@ -36509,26 +36512,26 @@ static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, 
 }
 
 /* ============================================================================ >>v8.distance
-   A walk breadth first from the roots of the program or page, then from all others: linear in the edges. It allocates
-   its queue and nothing an edge. */
+   Distances from the roots, by breadth-first search: first from the roots of the program or page, then from all
+   others. Time is linear in the edges. Memory is a queue of nodes; nothing is allocated per edge. */
 
-/* Nodes whose edges are not all followed. */
+/* Kinds of nodes; not all edges of the last two are followed. */
 enum { HD__V8_ANY, HD__V8_CONTEXT, HD__V8_DESCRIPTORS };
 
-/* A walk breadth first. Of the two edges of a WeakMap's pair only the second one met leads on, so that a value is as
-   far as the farther of its table and its key. */
+/* A breadth-first search. A WeakMap pair has two edges, and only the second one found is followed. So the distance of
+   a value is that of the farther of its table and its key. */
 typedef struct hd__v8_walk {
     const hd_v8 *doc;
     const hd_options *options;
     hd__mem mem;
     hd__arena arena;
-    hd__strings parts;           /* names of pairs but for their first numbers */
-    uint32_t *part_of;           /* by string: number of its part, HD_NONE: none; NULL: there are no pairs */
-    uint64_t *pending;           /* by part: one edge was met */
-    uint32_t *first, *queue, *distance; /* first: by node, number of its first edge */
+    hd__strings parts;           /* names of pairs without their first number */
+    uint32_t *part_of;           /* by string: its part, or HD_NONE; NULL: no pairs */
+    uint64_t *pending;           /* by part: one of its edges was found */
+    uint32_t *first, *queue, *distance; /* first: first edge by node */
     uint32_t end;
     uint8_t meaning[HD__V8_EDGE_TYPES];
-    uint8_t *type;               /* of nodes: what their names may tell */
+    uint8_t *type;               /* of nodes: kind (HD__V8_ANY ...) that their names may have */
 } hd__v8_walk;
 
 static bool hd__v8_walk_pairs(hd__v8_walk *w) {
@@ -36559,7 +36562,7 @@ static bool hd__v8_walk_open(hd__v8_walk *w) {
         w->first[o] = edges;
         hd__graph_row(doc->graph, o, &count, &kinds);
     }
-    if (n) hd__graph_row(doc->graph, 0, &count, &kinds); /* node 0 may lead to a node more than once */
+    if (n) hd__graph_row(doc->graph, 0, &count, &kinds); /* node 0 may refer to a node more than once */
     w->queue = hd__arena_array(uint32_t, &w->mem, &w->arena, (size_t)n + count);
     for (size_t i = 0; i < hd__arr_len(doc->edges.types); i++) w->meaning[i] = hd__v8_meaning(doc->edges.types[i]);
     w->type = hd__arena_array(uint8_t, &w->mem, &w->arena, hd__arr_len(doc->nodes.types));
@@ -36570,7 +36573,7 @@ static bool hd__v8_walk_open(hd__v8_walk *w) {
     return w->first && w->queue && w->type && hd__v8_walk_pairs(w);
 }
 
-/* Whether such a number, or text that begins with one, is that of a descriptor's key or value; -1 is none. */
+/* True if an index belongs to a descriptor's key or value, not to its details. -1: not an index. */
 static bool hd__v8_leads_on(int64_t index) { return index < 2 || index % 3 != 1; }
 
 static int64_t hd__v8_leading(hd_str name) {
@@ -36580,7 +36583,7 @@ static int64_t hd__v8_leading(hd_str name) {
     return value;
 }
 
-/* Whether an edge of a node, of such a meaning and name, makes what it leads to near. */
+/* True if the walk follows an edge with this meaning and name, from a node of this kind. */
 static bool hd__v8_follows(hd__v8_walk *w, int node, uint32_t meaning, uint32_t name) {
     const hd_str *names = w->doc->graph->names;
     if (meaning & HD__V8_WEAK) return false;
@@ -36602,7 +36605,7 @@ static hd_status hd__v8_walk_on(hd__v8_walk *w, hd_error *err) {
         const uint32_t *row = hd__graph_row(doc->graph, o, &n, &kinds);
         const uint32_t *name = n ? hd__v8_names_of(doc->graph, row, kinds) : NULL;
         int type = w->type[hd__v8_type_of(doc, o)];
-        bool all;                /* names and types of its edges are of no matter */
+        bool all;                /* names and types of its edges do not matter */
         if (type && !hd__text_is(doc->graph->names[doc->name[o]], named[type])) type = HD__V8_ANY;
         all = type == HD__V8_ANY && !kinds && !w->part_of;
         HD__TRY(hd__report_tick(w->options, at, doc->graph->described, err));
@@ -36616,7 +36619,7 @@ static hd_status hd__v8_walk_on(hd__v8_walk *w, hd_error *err) {
     return HD_OK;
 }
 
-/* First from what node 0 leads to and is the program's or page's, then from node 0. */
+/* Walks first from nodes of the program or page that node 0 refers to, then from node 0. */
 static hd_status hd__v8_walk_run(hd__v8_walk *w, hd_error *err) {
     const hd_v8 *doc = w->doc;
     const uint8_t *kinds;
@@ -36655,10 +36658,10 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 }
 
 /* ============================================================================== >>v8.values
-   Reads values out of names. V8 writes a number as a node with an edge "value" to a string node that spells it, the
-   length of a string or array as an edge "length" to such a number. A look at an object costs its edges. */
+   Finds values in names. V8 writes a number as a node whose edge "value" leads to a string node with its digits. The
+   length of a string or array is an edge "length" to such a number. Finding a value costs the edges of the object. */
 
-/* Reads a number with strtod, which expects the locale's point. */
+/* Parses a number with strtod, which expects the locale's decimal point. */
 static bool hd__v8_real(hd_str text, hd_value *value) {
     const struct lconv *locale = localeconv();
     const char *point = locale && locale->decimal_point ? locale->decimal_point : ".";
@@ -36679,7 +36682,7 @@ static bool hd__v8_real(hd_str text, hd_value *value) {
     return true;
 }
 
-/* Reads a number as JavaScript prints it. False: the text is not a number. */
+/* Parses a number in JavaScript's notation. False: not a number. */
 static bool hd__v8_spelled(hd_str text, hd_value *value) {
     static const char *const named[] = { "NaN", "Infinity", "-Infinity" };
     static const uint64_t bits[] = { UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000),
@@ -36702,7 +36705,7 @@ static bool hd__v8_spelled(hd_str text, hd_value *value) {
     return true;
 }
 
-/* The target of the first edge of that name, or HD_NONE. */
+/* The target of the first edge with this name, or HD_NONE. */
 static uint32_t hd__v8_follow(const hd_v8 *doc, uint32_t object, const char *edge) {
     const hd_graph *g = doc->graph;
     const uint8_t *kinds;
@@ -36713,7 +36716,7 @@ static uint32_t hd__v8_follow(const hd_v8 *doc, uint32_t object, const char *edg
     return HD_NONE;
 }
 
-/* The value of a node of type number: its name, or else its string. False: V8 did not write it. */
+/* The value of a number node: its name, or the string at its edge "value". False: not written by V8. */
 static bool hd__v8_number_of(const hd_v8 *doc, uint32_t object, hd_value *value) {
     uint32_t digits;
     if (!hd__text_is(hd_v8_type(doc, object), "number")) return false;
@@ -36722,7 +36725,7 @@ static bool hd__v8_number_of(const hd_v8 *doc, uint32_t object, hd_value *value)
     return digits != HD_NONE && hd__v8_spelled(hd_v8_name(doc, digits), value);
 }
 
-/* The number behind the edge "length"; HD_UNKNOWN: not known. */
+/* The number at the edge "length", or HD_UNKNOWN. */
 static uint64_t hd__v8_length_of(const hd_v8 *doc, uint32_t object) {
     uint32_t length = hd__v8_follow(doc, object, "length");
     hd_value value;
@@ -36730,7 +36733,7 @@ static uint64_t hd__v8_length_of(const hd_v8 *doc, uint32_t object) {
     return value.kind == HD_VALUE_INTEGER && value.number <= INT64_MAX ? value.number : HD_UNKNOWN;
 }
 
-/* Values that V8 has one object of each for, in nodes that are hidden or native. */
+/* Values with one object each in V8, in hidden or native nodes. */
 static bool hd__v8_constant(hd_str type, hd_str name, hd_value *value) {
     if (!hd__text_is(type, "hidden") && !hd__text_is(type, "native")) return false;
     if (hd__text_is(name, "null")) value->kind = HD_VALUE_NULL;
@@ -36774,18 +36777,18 @@ HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
 }
 
 /* ============================================================================= >>v8.origins
-   The document keeps these members as text; hd_v8_origins_read parses them: lists of numbers whose fields `meta`
-   names, and the tree of call stacks, which is nested arrays. A location takes 16 bytes (32 with the name of its
-   script), a function 16, a stack frame 16. Scripts have names in three places: in traced functions, at the node that
-   a location leads to, and at the node that the function of a closure leads to. If a file was damaged, reading it
-   said so: missing nodes and strings are no second finding. */
+   The document keeps these members as text; hd_v8_origins_read parses them. They are lists of numbers, whose fields
+   `meta` names, and the tree of call stacks, which is nested arrays. A location takes 16 bytes (32 with the name of
+   its script), a function 16, a stack frame 16. Names of scripts are in three places: in traced functions, at the
+   node that a location refers to, and at the node that a closure's function refers to. If a damaged file was reported
+   when it was read, missing nodes and strings are not reported again. */
 
-/* A member, the list of `meta` with its fields, and those that are of use. */
+/* A member, the list in `meta` with its fields, and the fields that we use. */
 enum { HD__V8_LOCATIONS, HD__V8_FUNCTIONS, HD__V8_TRACES, HD__V8_LAYOUTS };
 
 typedef struct hd__v8_layout {
     const char *member, *fields, *roles[5];
-    uint32_t needed;             /* roles that have to be there: the first ones */
+    uint32_t needed;             /* required roles: the first ones */
 } hd__v8_layout;
 
 enum { HD__V8_AT_OBJECT, HD__V8_AT_SCRIPT, HD__V8_AT_LINE, HD__V8_AT_COLUMN, HD__V8_AT_NODE };
@@ -36804,11 +36807,11 @@ typedef struct hd__v8_located {
 } hd__v8_located;
 
 typedef struct hd__v8_function {
-    uint32_t name, script, line, column; /* name: number of a string */
+    uint32_t name, script, line, column; /* name: string number */
 } hd__v8_function;
 
 typedef struct hd__v8_trace {
-    uint32_t id, function, caller; /* caller: number of a trace, HD_NONE: none */
+    uint32_t id, function, caller; /* caller: a trace, or HD_NONE */
 } hd__v8_trace;
 
 typedef struct hd__v8_script {
@@ -36819,15 +36822,15 @@ typedef struct hd__v8_script {
 struct hd_v8_origins {
     hd__mem mem;
     const hd_v8 *doc;
-    hd__v8_located *located;     /* by object. stb_ds arrays, as all that follows */
+    hd__v8_located *located;     /* by object. stb_ds arrays, like all pointers below */
     hd__v8_function *functions;
     hd__v8_trace *traces;
-    hd__v8_script *scripts;      /* by id, those that have names */
-    uint32_t *by_id;             /* traces */
+    hd__v8_script *scripts;      /* by id; only scripts with names */
+    uint32_t *by_id;             /* numbers of traces */
 };
 
 typedef struct hd__v8_level {
-    uint32_t caller, trace;      /* of this list, and the record at hand */
+    uint32_t caller, trace;      /* caller of this list; current record */
     uint32_t at;                 /* of its fields, the next */
 } hd__v8_level;
 
