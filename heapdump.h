@@ -36831,20 +36831,20 @@ struct hd_v8_origins {
 
 typedef struct hd__v8_level {
     uint32_t caller, trace;      /* caller of this list; current record */
-    uint32_t at;                 /* of its fields, the next */
+    uint32_t at;                 /* next field of the record */
 } hd__v8_level;
 
 typedef struct hd__v8_origin {
     hd_v8_origins *o;
     hd_reporter report;
     hd__pull p;
-    uint64_t left;               /* records that limits allow */
-    uint32_t fields[HD__V8_LAYOUTS]; /* 0: the member has no meaning */
-    uint8_t role[HD__V8_LAYOUTS][5]; /* the field; HD__V8_FIELDS: there is none */
+    uint64_t left;               /* records left before the limit */
+    uint32_t fields[HD__V8_LAYOUTS]; /* 0: the member is not used */
+    uint8_t role[HD__V8_LAYOUTS][5]; /* the field of each role; HD__V8_FIELDS: missing */
     hd__v8_level *levels;        /* of the tree, stb_ds array */
 } hd__v8_origin;
 
-/* Fails where the reader is. */
+/* Fails at the reader's position. */
 static hd_status hd__v8_wrong(hd__v8_origin *x, const char *member, const char *expected) {
     hd_error *e = &x->report.error;
     if (x->p.status) return x->p.status;
@@ -36853,7 +36853,7 @@ static hd_status hd__v8_wrong(hd__v8_origin *x, const char *member, const char *
 
 static hd_status hd__v8_origin_full(hd__v8_origin *x) { return hd__mem_fail(&x->o->mem, &x->report.error); }
 
-/* Opens a member. False: it is empty, or not there. */
+/* Opens a member. False: empty or missing. */
 static bool hd__v8_open_list(hd__v8_origin *x, const char *member) {
     hd_str text = hd_v8_member(x->o->doc, member);
     if (text.len <= 2) return false;
@@ -36863,14 +36863,14 @@ static bool hd__v8_open_list(hd__v8_origin *x, const char *member) {
     return true;
 }
 
-/* Where in the file a place in a member is: nodes and edges are not in the text. */
+/* Converts a position in a member to a file offset: `text` lacks nodes and edges. */
 static uint64_t hd__v8_file_offset(const hd_v8 *doc, const char *member, uint64_t offset) {
     hd_str text = hd_v8_member(doc, member);
     uint64_t at = (uint64_t)((const uint8_t *)text.data - doc->text) + offset;
     return at + (at > doc->nodes_at ? doc->taken[0] : 0) + (at > doc->edges_at ? doc->taken[1] : 0);
 }
 
-/* Ends a member. What could be read of a malformed one stays, leniently. */
+/* Ends a member. In lenient mode, the readable part of a malformed member stays. */
 static hd_status hd__v8_close_list(hd__v8_origin *x, const char *member, hd_status status) {
     hd__pull_close(&x->p);
     if (!status) return HD_OK;
@@ -36879,7 +36879,7 @@ static hd_status hd__v8_close_list(hd__v8_origin *x, const char *member, hd_stat
     return hd__report_error(&x->report, NULL);
 }
 
-/* A number of 32 bits. */
+/* Parses a number of 32 bits. */
 static hd_status hd__v8_origin_number(hd__v8_origin *x, const char *member, hd__token token, uint32_t *value) {
     uint64_t n = token == HD__TOKEN_NUMBER ? hd__v8_count(&x->p) : HD_UNKNOWN;
     if (n > UINT32_MAX) return hd__v8_wrong(x, member, "a number of 32 bits");
@@ -36894,9 +36894,9 @@ static hd_status hd__v8_take_origin(hd__v8_origin *x) {
     return HD_OK;
 }
 
-/* What fields records have. -------------------------------------------------------------------------- */
+/* Fields of records. ----------------------------------------------------------------------------- */
 
-/* The list of fields just opened. */
+/* Reads the open list of fields. */
 static hd_status hd__v8_read_fields(hd__v8_origin *x, uint32_t which) {
     const hd__v8_layout *l = &hd__v8_layouts[which];
     hd__token token;
@@ -36931,7 +36931,7 @@ static hd_status hd__v8_read_layouts(hd__v8_origin *x) {
     return hd__v8_close_list(x, "snapshot", status ? status : x->p.status);
 }
 
-/* Lists. --------------------------------------------------------------------------------------------- */
+/* Lists. ----------------------------------------------------------------------------------------- */
 
 static hd_status hd__v8_add_script(hd__v8_origin *x, uint32_t id, hd_str name) {
     static const char prefix[] = "system / Script / ";
@@ -36943,8 +36943,8 @@ static hd_status hd__v8_add_script(hd__v8_origin *x, uint32_t id, hd_str name) {
     return !script.name.len || hd__arr_push(&x->o->mem, x->o->scripts, script) ? HD_OK : hd__v8_origin_full(x);
 }
 
-/* The node that an edge of one of these names leads to, HD_NONE: none among the first ones, which are few in files of
-   V8 and may be many in others. */
+/* The target of an edge with one of these names, or HD_NONE. Only the first HD__V8_LOOK edges are checked: V8 writes
+   few edges here, but other files may have many. */
 static uint32_t hd__v8_edge_to(const hd_v8 *doc, uint32_t object, const char *name, const char *other) {
     enum { HD__V8_LOOK = 64 };
     const uint8_t *kinds;
@@ -36958,7 +36958,7 @@ static uint32_t hd__v8_edge_to(const hd_v8 *doc, uint32_t object, const char *na
     return HD_NONE;
 }
 
-/* The node of a closure's script, HD_NONE: not known. */
+/* The node of a closure's script, or HD_NONE. */
 static uint32_t hd__v8_script_of(const hd_v8 *doc, uint32_t closure) {
     uint32_t shared, script;
     if (!hd__text_is(hd_v8_type(doc, closure), "closure")) return HD_NONE;
@@ -37016,9 +37016,9 @@ static hd_status hd__v8_read_list(hd__v8_origin *x, uint32_t which,
     return hd__v8_close_list(x, member, status);
 }
 
-/* The tree. ------------------------------------------------------------------------------------------ */
+/* Tree. ------------------------------------------------------------------------------------------ */
 
-/* A field of the record at hand; *level has to be found anew after. */
+/* Reads a field of the current record. Afterwards the caller must look up its level again. */
 static hd_status hd__v8_take_trace_field(hd__v8_origin *x, hd__token token, hd__v8_level *level) {
     static const char tree[] = "trace_tree";
     const uint8_t *role = x->role[HD__V8_TRACES];
@@ -37045,7 +37045,7 @@ static hd_status hd__v8_take_trace_field(hd__v8_origin *x, hd__token token, hd__
     return HD_OK;
 }
 
-/* Arrays in arrays, each a list of what the function of the record around it called. */
+/* Reads nested arrays. Each lists the functions called by the function of the record around it. */
 static hd_status hd__v8_read_tree(hd__v8_origin *x) {
     const char *member = hd__v8_layouts[HD__V8_TRACES].member;
     hd__v8_level top = { HD_NONE, HD_NONE, 0 };
@@ -37063,7 +37063,7 @@ static hd_status hd__v8_read_tree(hd__v8_origin *x) {
     return hd__v8_close_list(x, member, status);
 }
 
-/* Answers. ------------------------------------------------------------------------------------------- */
+/* Queries. --------------------------------------------------------------------------------------- */
 
 static bool hd__v8_located_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__v8_located *l = (const hd__v8_located *)owner;
@@ -37110,7 +37110,7 @@ HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *op
     if (!status) status = hd__v8_read_list(&x, HD__V8_LOCATIONS, hd__v8_take_location);
     warned = x.report.warning_count;
     if (!status) status = hd__v8_read_list(&x, HD__V8_FUNCTIONS, hd__v8_take_function);
-    /* The tree has numbers of functions. */
+    /* The tree refers to functions by number. */
     if (!status && warned == x.report.warning_count) status = hd__v8_read_tree(&x);
     if (!status) status = hd__v8_sort_origins(&x);
     hd__arr_free(&x.o->mem, x.levels);
@@ -37139,7 +37139,7 @@ HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *o, uint32_t object, hd_v8_
     const hd__v8_located *l;
     HD__SORT_LOWER_BOUND(i, n, o->located[i].object <= object);
     if (!i || o->located[i - 1].object != object) return false;
-    l = &o->located[i - 1];      /* of several the last one, as in DevTools */
+    l = &o->located[i - 1];      /* the last of several, as in DevTools */
     place->function = hd_cstr("");
     place->script = hd__v8_script_name(o, l->script);
     place->script_id = l->script;
@@ -37172,9 +37172,9 @@ HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *o, uint32_t object, hd_v8
 }
 
 /* =============================================================================== >>v8.write
-   Writes a document as its text with the numbers between, in the gaps that these had; any other graph in the
-   layout of Node 20, whose strings are fixed ones, then the graph's classes, names and fields in their order. Output
-   stops at its first failure; nothing grows. */
+   Writes a document as its text with the numbers in between, in their original gaps. Other graphs are written in the
+   layout of Node 20. The strings are then a few fixed ones, followed by the graph's classes, names and fields in
+   order. Output stops at its first failure; nothing grows. */
 
 static void hd__v8_put_gap(hd_sink *s, const hd__v8_gap *gap, const char *otherwise) {
     if (gap->known) hd_sink_put(s, gap->text, gap->length);
@@ -37250,9 +37250,9 @@ HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, 
     return hd_sink_end(&s, "the snapshot", err);
 }
 
-/* Any graph. ------------------------------------------------------------------------------------ */
+/* Other graphs. ---------------------------------------------------------------------------------- */
 
-/* Numbers of types and strings in what is written of a graph, and its header: Node's own. */
+/* Numbers of types and strings in the output for other graphs, and its header, which is Node's. */
 enum { HD__V8_HIDDEN_NODE = 0, HD__V8_OBJECT_NODE = 3, HD__V8_SYNTHETIC_NODE = 9 };
 enum { HD__V8_ELEMENT_EDGE = 1, HD__V8_PROPERTY_EDGE = 2, HD__V8_INTERNAL_EDGE = 3, HD__V8_WEAK_EDGE = 6 };
 enum { HD__V8_NO_STRING, HD__V8_EMPTY_STRING, HD__V8_ROOTS_STRING, HD__V8_VALUE_STRING, HD__V8_STRINGS_FIXED };
@@ -37279,16 +37279,16 @@ static const char *const hd__v8_parts[] = {
 };
 
 typedef struct hd__v8_graph_out {
-    hd_json json;                /* of which the strings are written; the rest goes to its sink */
+    hd_json json;                /* writes strings; numbers go directly to its sink */
     const hd_graph *g;
     const hd_options *options;
     hd__holding rows;
     hd__arena arena;
-    const uint32_t *node;        /* by object: its node, HD_NONE: left out; NULL: no object is */
-    uint32_t nodes;              /* in all */
-    bool own_ids;                /* the graph's would not do */
-    uint64_t node_id[HD__V8_NODES_FIXED]; /* of the nodes that are added */
-    bool first;                  /* no record of this array was written yet */
+    const uint32_t *node;        /* by object: its node, or HD_NONE if left out; NULL: no object is left out */
+    uint32_t nodes;              /* total */
+    bool own_ids;                /* new ids replace the graph's, which are unusable */
+    uint64_t node_id[HD__V8_NODES_FIXED]; /* of the added nodes */
+    bool first;                  /* next record is the first of its array */
 } hd__v8_graph_out;
 
 static void hd__v8_put(hd__v8_graph_out *o, const uint64_t *values, int count) {
@@ -37313,7 +37313,7 @@ static void hd__v8_put_edge(hd__v8_graph_out *o, uint64_t type, uint64_t name, u
     hd__v8_put(o, values, 3);
 }
 
-/* Ids that are no others', and exact as numbers of JavaScript. */
+/* True if the graph's ids are unique and exact as JavaScript numbers. */
 static bool hd__v8_ids_will_do(const hd_graph *g) {
     if (hd_graph_duplicate(g) != HD_NONE) return false;
     for (uint32_t o = 0; o < g->count; o++) {
@@ -37324,7 +37324,7 @@ static bool hd__v8_ids_will_do(const hd_graph *g) {
     return true;
 }
 
-/* Ids for the nodes that are added: V8's own, or the next that no object has. */
+/* Chooses ids for the added nodes: V8's own, or the next unused ones. */
 static void hd__v8_find_ids(hd__v8_graph_out *o) {
     uint64_t id = 1;
     o->own_ids = !hd__v8_ids_will_do(o->g);
@@ -37334,17 +37334,17 @@ static void hd__v8_find_ids(hd__v8_graph_out *o) {
     }
 }
 
-/* The node of an object; HD_NONE: it is left out. */
+/* The node of an object; HD_NONE: left out. */
 static uint32_t hd__v8_node_of(const hd__v8_graph_out *o, uint32_t object) {
     return o->node ? o->node[object] : object + HD__V8_NODES_FIXED;
 }
 
-/* How many values hang from an object as a key, and roots from the object that is taken to hold them. */
+/* Number of references added to an object: values of ephemerons with this key, and roots that it is taken to hold. */
 static uint32_t hd__v8_values_of(const hd__v8_graph_out *o, uint32_t object) {
     return o->rows.first[object + 1] - o->rows.first[object] - (o->g->first[object + 1] - o->g->first[object]);
 }
 
-/* How many edges an object gets. */
+/* Number of edges of an object. */
 static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
     const uint8_t *kinds;
     uint32_t n, more = hd__v8_values_of(o, object);
@@ -37357,9 +37357,9 @@ static uint64_t hd__v8_edges_of(const hd__v8_graph_out *o, uint32_t object) {
     return edges;
 }
 
-/* Numbers the nodes of objects that a root holds, and reports the garbage left out. All nodes of a snapshot are
-   alive: a garbage node would take retained size from live ones. The object without a record of a numbered graph
-   is left out too: it is a sentinel. */
+/* Numbers the nodes of objects held by a root, and reports the garbage left out. All nodes of a snapshot are live, so
+   garbage nodes would take retained size from live ones. In a numbered graph, the object without a record is a
+   sentinel and also left out. */
 static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error *err) {
     const hd_graph *g = o->g;
     hd_total live = { 0, 0 };
@@ -37380,7 +37380,7 @@ static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error 
     return HD_OK;
 }
 
-/* The string that a reference is called; HD_NONE: it has no name. */
+/* The string with the name of a reference; HD_NONE: no name. */
 static uint64_t hd__v8_string_of(const hd_graph *g, uint32_t object, uint32_t reference, uint32_t name) {
     uint64_t key = (uint64_t)g->class_of[object] << 32 | reference, classes = hd__arr_len(g->classes);
     size_t i, n = hd__arr_len(g->fields);
@@ -37414,7 +37414,7 @@ static void hd__v8_put_references(hd__v8_graph_out *o, uint32_t object) {
     }
 }
 
-/* Whether "(GC roots)" gets an edge for a root. */
+/* True if "(GC roots)" gets an edge for this root. */
 static bool hd__v8_lists(const hd__v8_graph_out *o, const hd_root *root) {
     return hd__holding_lists(&o->rows, root) && hd__v8_node_of(o, root->object) != HD_NONE;
 }
@@ -37496,16 +37496,16 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     return status;
 }
 
-/* The row of the registry. --------------------------------------------------------------------- */
+/* Row of the registry. --------------------------------------------------------------------------- */
 
-/* Passes over white space and a word; NULL: something else is there. */
+/* Skips white space and a word. NULL: something else is there. */
 static const uint8_t *hd__v8_pass(const uint8_t *p, const uint8_t *end, const char *word) {
     size_t n = strlen(word);
     while (p && p < end && hd__json_is_space(*p)) p++;
     return p && (size_t)(end - p) >= n && !memcmp(p, word, n) ? p + n : NULL;
 }
 
-/* A trace may begin with the brace, too. Old versions told a title before "meta". */
+/* A trace may also begin with a brace. Old versions write a title before "meta". */
 static int hd__v8_detect(const uint8_t *p, size_t size) {
     const uint8_t *end = p + size;
     p = hd__v8_pass(p, end, "{");
@@ -37530,13 +37530,14 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
 }
 
 /* =============================================================================== >>v8.match
-   Ids say which node is which; types and names say whether ids can say it. Compares two texts a common id. */
+   Compares two snapshots. Ids match nodes; types and names decide whether a match is plausible. Each common id costs
+   two comparisons of text. */
 
 static const hd_class *hd__v8_class_of(const hd_v8 *doc, uint32_t node) {
     return &doc->graph->classes[doc->graph->class_of[node]];
 }
 
-/* A class as it was before its element was taken out of the page. */
+/* The class name of an element before it was detached from the page. */
 static hd_str hd__v8_attached(hd_str name) {
     static const char detached[] = "Detached ";
     size_t n = sizeof detached - 1;
@@ -37545,11 +37546,11 @@ static hd_str hd__v8_attached(hd_str name) {
                                                            : name;
 }
 
-/* Two snapshots whose nodes are compared. */
+/* Two snapshots being compared. */
 typedef struct hd__v8_pair {
     const hd_v8 *doc[2];
-    uint32_t *type[2];           /* by node type: a number that types of one name share */
-    uint8_t *by_class;           /* by node type before: class names say what a node is */
+    uint32_t *type[2];           /* by node type: a number shared by types of the same name */
+    uint8_t *by_class;           /* by type in the first snapshot: the class name identifies a node */
     hd__strings names;
     hd__arena arena;
 } hd__v8_pair;
@@ -37576,8 +37577,8 @@ static bool hd__v8_pair_open(hd__v8_pair *x, hd__mem *m, const hd_v8 *before, co
     return x->by_class != NULL;
 }
 
-/* Objects and elements have classes of their own; the rest is called by its type there, so its name says more. A name
-   that a damaged file has lost says nothing. */
+/* Objects and elements have classes of their own. Other nodes have their type as class, so their names say more. A
+   name lost in a damaged file says nothing. */
 static hd__same_kind hd__v8_judge(const void *user, uint32_t before, uint32_t after, bool same_class) {
     const hd__v8_pair *x = (const hd__v8_pair *)user;
     const hd_v8 *const *doc = x->doc;
@@ -37614,36 +37615,36 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
 
 #ifndef HEAPDUMP_NO_PPROF
 /* =============================================================================== >>pprof.read
-   What a profile says but for its samples. Fields come in any order, so the bytes are kept, all but samples becomes
-   columns, and samples are walked through then (>>pprof.resolve). Sample types of memory are the heaps to be, and
-   what a location stands for is put into names, which can come to more than the bytes that tell of it: that has a
-   bound. Wants some 10 times a location's bytes, less of others. The document is the file's bytes. */
+   Reads a profile except for its samples. Fields may come in any order. So the bytes are kept, everything but samples
+   becomes columns, and samples are read afterwards (>>pprof.resolve). Sample types of memory become heaps. Locations
+   become frame names, which may be much longer than the bytes that describe them; their size is limited. Memory:
+   about 10 times the bytes of a location, and less for the rest. The document is the bytes of the file. */
 
 enum { HD__PPROF_VARINT = 0, HD__PPROF_BYTES = 2 };
-#define HD__PPROF_UNFOLD 64u     /* bytes of names, and nodes, for each byte of the file: times more are refused */
-#define HD__PPROF_TYPES 64u      /* sample types, at most */
+#define HD__PPROF_UNFOLD 64u     /* limit for bytes of names, and for nodes, per byte of the file */
+#define HD__PPROF_TYPES 64u      /* maximum number of sample types */
 #define HD__PPROF_KNOWN 256u
-#define HD__PPROF_MOST 0x7fffffffu /* bytes of a message that protocol buffers read */
-#define HD__PPROF_CLOCK ((uint64_t)1 << 49) /* microseconds: less is no time of day, but since something began */
+#define HD__PPROF_MOST 0x7fffffffu /* maximum bytes of a message in protocol buffers */
+#define HD__PPROF_CLOCK ((uint64_t)1 << 49) /* microseconds: smaller times are relative to some start */
 
 typedef struct hd__pprof {
     hd__mem mem;
     hd_buffer bytes;
-    hd__arena arena;             /* names that are put together, axes */
-    hd__strings names;           /* those of frames first */
-    hd_mapping *mappings;        /* stb_ds arrays, with texts in `bytes` */
-    hd_place *places;            /* by number of a frame's name; mappings by number in this file */
-    bool whole;                  /* nothing was left out */
+    hd__arena arena;             /* joined names, axes */
+    hd__strings names;           /* names of frames come first */
+    hd_mapping *mappings;        /* stb_ds arrays; texts are in `bytes` */
+    hd_place *places;            /* by number of a frame's name; mapping numbers are those of this file */
+    bool whole;                  /* nothing was dropped */
 } hd__pprof;
 
 /* A field of a message. */
 typedef struct hd__pprof_field {
     uint64_t number, value;
     uint32_t wire;
-    const uint8_t *data, *end;   /* of wire type 2 */
+    const uint8_t *data, *end;   /* wire type 2 */
 } hd__pprof_field;
 
-/* Where a message is, for complaints, and its numbers of strings and of other messages. */
+/* A message: its position, for errors, and the numbers of its strings and submessages. */
 typedef struct hd__pprof_type {
     const uint8_t *at;
     uint64_t type, unit;
@@ -37652,13 +37653,13 @@ typedef struct hd__pprof_type {
 typedef struct hd__pprof_mapping {
     const uint8_t *at;
     uint64_t start, limit, offset, file, build_id;
-    uint32_t known;              /* what is, a bit each */
+    uint32_t known;              /* bits of what is known */
 } hd__pprof_mapping;
 
 typedef struct hd__pprof_location {
     uint64_t mapping, address;
     const uint8_t *data, *end;
-    uint32_t first, count;       /* of x->frames */
+    uint32_t first, count;       /* range in x->frames */
 } hd__pprof_location;
 
 typedef struct hd__pprof_function {
@@ -37666,29 +37667,29 @@ typedef struct hd__pprof_function {
     uint64_t name, system_name, file, start_line;
 } hd__pprof_function;
 
-/* Numbers of messages by their ids, of which the first mostly are 1, 2, 3, ... */
+/* Finds messages by id. The first ids are mostly 1, 2, 3, ... */
 typedef struct hd__pprof_ids {
     uint64_t *id;                /* stb_ds array */
-    uint64_t dense;              /* so many are */
-    hd__set set;                 /* of the others */
+    uint64_t dense;              /* number of leading ids 1, 2, 3, ... */
+    hd__set set;                 /* the other ids */
 } hd__pprof_ids;
 
-/* From a node over one frame, or all of a location that has several, to a node: a slot of a table, in one line of the
-   processor's cache. */
+/* A step from a node over one frame, or over all frames of a location with several. It is stored in a slot of a hash
+   table, so that looking it up touches one cache line. */
 typedef struct hd__pprof_step {
-    uint64_t key;                /* the node, and what is stepped over plus one; 0: a slot that is free */
+    uint64_t key;                /* the node, and the step plus 1; 0: free slot */
     uint32_t to;
 } hd__pprof_step;
 
-/* A tree while it is made: node 0 is the root. */
+/* A tree under construction: node 0 is the root. */
 typedef struct hd__pprof_tree {
-    uint32_t *parent, *name;     /* stb_ds arrays; names are numbers of strings of the document */
-    hd__set set;                 /* of labels; the backtrace's nodes are found by steps */
+    uint32_t *parent, *name;     /* stb_ds arrays; names are string numbers of the document */
+    hd__set set;                 /* for labels; nodes of the backtrace are found by steps */
 } hd__pprof_tree;
 
-/* A heap to be, by columns of the rows. */
+/* A future heap: its columns in the rows. */
 typedef struct hd__pprof_heap {
-    uint32_t bytes, blocks;      /* HD_NONE: not told */
+    uint32_t bytes, blocks;      /* HD_NONE: missing */
     uint64_t unit;
     hd_heap_kind kind;
     const char *allocator;
@@ -37703,49 +37704,47 @@ typedef struct hd__pprof_in {
     hd_error *err;
     const uint8_t *data, *end;
     uint64_t most, seed, samples;
-    uint64_t names_left, nodes_left; /* what may still unfold */
+    uint64_t names_left, nodes_left; /* limits still left */
     hd_str *strings;             /* stb_ds arrays */
     hd__pprof_type *types;
     hd__pprof_mapping *mappings;
     hd__pprof_location *locations;
     hd__pprof_function *functions;
     uint64_t *comments;
-    hd__pprof_ids ids[3];        /* of mappings, locations, functions */
+    hd__pprof_ids ids[3];        /* mappings, locations, functions */
     hd__pprof_type period_type;
     uint64_t period, time, duration, drop_frames, keep_frames, shown;
-    uint32_t column[HD__PPROF_TYPES], columns; /* of each sample type; HD_NONE: it is not of a heap */
+    uint32_t column[HD__PPROF_TYPES], columns; /* column of each sample type; HD_NONE: not used by a heap */
     hd__pprof_heap heaps[HD__PPROF_TYPES];
     uint32_t heap_count;
-    uint32_t *frames;            /* of locations: names, outermost first */
-    uint32_t *over;              /* of each location, what is stepped over: twice the name of its one frame, or twice
-                                    its number plus one */
-    hd__pprof_step *steps;       /* slots, by hash; their number is a power of two */
+    uint32_t *frames;            /* of locations: name numbers, outermost first */
+    uint32_t *over;              /* step of each location: 2 * the name of its only frame, or 2 * its number + 1 */
+    hd__pprof_step *steps;       /* hash table; the number of slots is a power of two */
     size_t step_slots, step_count;
-    hd__set rows;                /* with labels */
-    uint32_t *plain_rows;        /* of each node that had one, the row without labels; HD_NONE: none */
+    hd__set rows;                /* rows with labels */
+    uint32_t *plain_rows;        /* by node: its row without labels, or HD_NONE */
     hd__pprof_tree tree[HD_MAX_AXES];
     const char *axis_name[HD_MAX_AXES];
     uint32_t axes;
-    uint32_t *row_nodes;         /* HD_MAX_AXES of each row */
-    uint64_t *sums, totals[HD__PPROF_TYPES]; /* `columns` of each row */
-    double *variances;           /* of each row and heap; none where nothing was sampled */
+    uint32_t *row_nodes;         /* HD_MAX_AXES per row */
+    uint64_t *sums, totals[HD__PPROF_TYPES]; /* `columns` per row */
+    double *variances;           /* per row and heap; empty if nothing was sampled */
     uint64_t sample_bytes, known_size[HD__PPROF_KNOWN];
     double known_spread[HD__PPROF_KNOWN]; /* hd__pprof_spread of these sizes */
-    uint32_t *stack, *path;      /* of the sample at hand, what is stepped over; nodes of the one before: leaf
-                                    first */
+    uint32_t *stack, *path;      /* steps of the current sample (leaf first); nodes of the sample before */
     uint32_t *stack_before;
     uint64_t *values;
-    const uint8_t **labels;      /* beginnings and ends */
+    const uint8_t **labels;      /* starts and ends */
     uint8_t *text;
     bool label_told, axis_told;
 } hd__pprof_in;
 
-/* Complains of what is at a place; HD_OK: leave it out. */
+/* Reports an error at a position. HD_OK: skip it. */
 #define hd__pprof_bad(x, status, at, ...) \
     hd__report_bad((x)->reporter, (x)->err, (status), (uint64_t)((at) - (x)->data), __VA_ARGS__)
 #define hd__pprof_malformed(x, at, ...) hd__pprof_bad((x), HD_MALFORMED, (at), __VA_ARGS__)
 
-/* The next field of a message that ends at `end`; false: there is none, or it does not end there. */
+/* Reads the next field of a message. False: malformed, or beyond `end`. */
 HD__INLINE bool hd__pprof_next(const uint8_t **at, const uint8_t *end, hd__pprof_field *f) {
     const uint8_t *p = *at;
     uint64_t tag;
@@ -37773,8 +37772,8 @@ HD__INLINE bool hd__pprof_next(const uint8_t **at, const uint8_t *end, hd__pprof
     return true;
 }
 
-/* Numbers by field of a message whose fields are numbers: those up to `count`, into values[number]. What is
-   another message may be told to have another wire type by `messages`, a bit each. */
+/* Reads the numeric fields 1 to `count` of a message into values[number]. `messages` has a bit for each field that is
+   a submessage, with wire type 2. */
 static bool hd__pprof_numbers(const uint8_t *at, const uint8_t *end, uint64_t *values, uint32_t count,
                               uint32_t messages) {
     hd__pprof_field f;
@@ -37794,9 +37793,9 @@ static hd_status hd__pprof_message(hd__pprof_in *x, const uint8_t *at, const cha
 
 static hd_status hd__pprof_memory(hd__pprof_in *x) { return hd__mem_fail(x->m, x->err); }
 
-/* Ids. ---------------------------------------------------------------------------------------- */
+/* Ids. ------------------------------------------------------------------------------------------- */
 
-/* The number of the message with this id; HD_NONE: there is none. */
+/* The number of the message with this id; HD_NONE: none. */
 HD__INLINE uint32_t hd__pprof_number(const hd__pprof_in *x, const hd__pprof_ids *ids, uint64_t id) {
     uint32_t i;
     if (HD__LIKELY(id - 1 < ids->dense)) return (uint32_t)id - 1;
@@ -37805,7 +37804,7 @@ HD__INLINE uint32_t hd__pprof_number(const hd__pprof_in *x, const hd__pprof_ids 
     return i;
 }
 
-/* Whether the id of a new message is fit for one. */
+/* Registers the id of a new message; *fit is false if it is 0 or a duplicate. */
 static hd_status hd__pprof_id(hd__pprof_in *x, hd__pprof_ids *ids, uint64_t id, const uint8_t *at,
                               const char *what, bool *fit) {
     uint32_t n = (uint32_t)hd__arr_len(ids->id);
@@ -37821,7 +37820,7 @@ static hd_status hd__pprof_id(hd__pprof_in *x, hd__pprof_ids *ids, uint64_t id, 
     return HD_OK;
 }
 
-/* Messages but samples. ------------------------------------------------------------------------ */
+/* Messages except samples. ----------------------------------------------------------------------- */
 
 enum { HD__PPROF_MAPPING, HD__PPROF_LOCATION, HD__PPROF_FUNCTION };
 
@@ -37896,7 +37895,7 @@ static hd_status hd__pprof_add_comments(hd__pprof_in *x, const hd__pprof_field *
     return HD_OK;
 }
 
-/* A field of the profile that is no sample, in the wire type that it has to have. */
+/* Reads a field of the profile that is no sample; its wire type was checked. */
 static hd_status hd__pprof_add(hd__pprof_in *x, const hd__pprof_field *f) {
     switch (f->number) {
     case 1: return hd__pprof_add_type(x, f, NULL);
@@ -37917,7 +37916,7 @@ static hd_status hd__pprof_add(hd__pprof_in *x, const hd__pprof_field *f) {
     }
 }
 
-/* The wire type of a field of the profile, as a bit: more than one may do. */
+/* Allowed wire types of a profile's field, as bits. */
 static uint32_t hd__pprof_wires(uint64_t number) {
     const uint32_t varint = 1u << HD__PPROF_VARINT, bytes = 1u << HD__PPROF_BYTES;
     if (!number || number > 14) return 0x3f;
@@ -37925,7 +37924,7 @@ static uint32_t hd__pprof_wires(uint64_t number) {
     return number == 13 ? varint | bytes : varint;
 }
 
-/* All but the samples; x->end becomes where the profile ends. */
+/* Reads everything except samples. x->end becomes the end of the profile. */
 static hd_status hd__pprof_scan(hd__pprof_in *x) {
     const uint8_t *at = x->data;
     while (at < x->end) {
@@ -37947,14 +37946,14 @@ static hd_status hd__pprof_scan(hd__pprof_in *x) {
     return hd__pprof_malformed(x, x->end, "a profile's table of strings expected, none found");
 }
 
-/* The string of a number; empty, and *found false, when there is none. */
+/* The string with this number. If it does not exist, the result is empty and *found becomes false. */
 static hd_str hd__pprof_string(const hd__pprof_in *x, uint64_t number, bool *found) {
     if (number < hd__arr_len(x->strings)) return x->strings[number];
     if (number) *found = false;
     return hd_cstr("");
 }
 
-/* A string that is not there is malformed wherever it stands. */
+/* Checks a string number, used anywhere. */
 static hd_status hd__pprof_check(hd__pprof_in *x, uint64_t number, const uint8_t *at, const char *what) {
     if (HD__LIKELY(number < hd__arr_len(x->strings)) || !number) return HD_OK;
     return hd__pprof_malformed(x, at, "one of %u strings expected of a %s, number %u found",
@@ -37984,10 +37983,9 @@ static hd_status hd__pprof_check_strings(hd__pprof_in *x) {
     return hd__pprof_check(x, x->period_type.unit, x->period_type.at, "period's type");
 }
 
-/* What a sample type says. --------------------------------------------------------------------- */
+/* Sample types. ---------------------------------------------------------------------------------- */
 
-/* Bytes in a unit, by any of the names that pprof knows: upper or lower case, singular or plural. 0: not of
-   memory. */
+/* Bytes per unit, by any of pprof's names: upper or lower case, singular or plural. 0: not a unit of memory. */
 static uint64_t hd__pprof_unit(hd_str unit) {
     static const char *const names[][3] = { { "byte", "b", "b" },        { "kilobyte", "kbyte", "kb" },
                                             { "megabyte", "mbyte", "mb" }, { "gigabyte", "gbyte", "gb" },
@@ -38008,7 +38006,7 @@ static uint64_t hd__pprof_unit(hd_str unit) {
 
 static bool hd__pprof_separates(char c) { return c == '_' || c == '-' || c == ' '; }
 
-/* Whether a name is this word, or ends with it: *rest is what is in front. */
+/* True if a name is this word or ends with it; *rest is the part before it. */
 static bool hd__pprof_ends(hd_str name, const char *word, hd_str *rest) {
     size_t n = strlen(word);
     if (name.len < n || (n && memcmp(name.data + name.len - n, word, n))) return false;
@@ -38018,11 +38016,11 @@ static bool hd__pprof_ends(hd_str name, const char *word, hd_str *rest) {
     return true;
 }
 
-static const char *const hd__pprof_pairs[][2] = { /* of bytes, and of blocks */
+static const char *const hd__pprof_pairs[][2] = { /* types of bytes and of blocks */
     { "space", "objects" }, { "size", "count" }, { "bytes", "objects" }, { "bytes", "count" } };
 enum { HD__PPROF_PAIRS = sizeof hd__pprof_pairs / sizeof *hd__pprof_pairs };
 
-/* Words for kinds of heaps; the first of each is the one that is written. */
+/* Words for kinds of heaps. The first word of each kind is written. */
 static const struct {
     const char *word;
     hd_heap_kind kind;
@@ -38031,8 +38029,8 @@ static const struct {
                         { "Total", HD_HEAP_TOTAL },         { "max", HD_HEAP_PEAK } };
 enum { HD__PPROF_KINDS = sizeof hd__pprof_kinds / sizeof *hd__pprof_kinds };
 
-/* What a heap is, by the name of its bytes: "inuse_space" is live, and so is what no word tells of; of
-   "malloc_alloc_space" *allocator is "malloc", which may be empty. */
+/* The kind of a heap, from the name of its bytes. "inuse_space" is live, and so are names without a known word.
+   *allocator is the part before the word, which may be empty: "malloc" in "malloc_alloc_space". */
 static hd_heap_kind hd__pprof_kind(hd_str name, hd_str *allocator) {
     hd_str stem = name, rest;
     *allocator = hd_cstr("");
@@ -38051,7 +38049,7 @@ static hd_heap_kind hd__pprof_kind(hd_str name, hd_str *allocator) {
     return HD_HEAP_LIVE;
 }
 
-/* Whether one type counts the blocks of another's bytes. */
+/* True if one type counts the blocks of the other's bytes. */
 static bool hd__pprof_is_pair(hd_str bytes, hd_str blocks) {
     for (unsigned i = 0; i < HD__PPROF_PAIRS; i++) {
         hd_str of_bytes, of_blocks;
@@ -38062,14 +38060,14 @@ static bool hd__pprof_is_pair(hd_str bytes, hd_str blocks) {
     return false;
 }
 
-/* Heaps to be. --------------------------------------------------------------------------------- */
+/* Heaps. ----------------------------------------------------------------------------------------- */
 
 static hd_str hd__pprof_type_name(const hd__pprof_in *x, size_t i) {
     bool found = true;
     return hd__pprof_string(x, x->types[i].type, &found);
 }
 
-/* An allocator's name that no other heap of the kind has: else that of the type, else with a number. */
+/* A unique name for a heap's allocator within its kind: `name`, else the type's name, else that with a number. */
 static const char *hd__pprof_heap_name(hd__pprof_in *x, hd_heap_kind kind, hd_str name, hd_str type) {
     const char *text = hd__arena_str(x->m, &x->doc->arena, name);
     for (uint32_t h = 0, n = 1; text && h < x->heap_count; h++) {
@@ -38078,13 +38076,13 @@ static const char *hd__pprof_heap_name(hd__pprof_in *x, hd_heap_kind kind, hd_st
         if (!hd__bytes_print(x->m, &x->text, n > 1 ? "%S %u" : "%S", type.len ? type : hd_cstr("heap"), (uint64_t)n))
             return NULL;
         text = hd__arena_str(x->m, &x->doc->arena, hd__bytes_text(x->text));
-        h = HD_NONE;             /* from the first heap on */
+        h = HD_NONE;             /* compare with all heaps again */
         n++;
     }
     return text;
 }
 
-/* A heap whose bytes are those of a sample type. */
+/* Adds a heap for a sample type of bytes. */
 static hd_status hd__pprof_add_heap(hd__pprof_in *x, uint32_t type, uint64_t unit, hd_str allocator) {
     hd__pprof_heap *heap = &x->heaps[x->heap_count];
     hd_str name = hd__pprof_type_name(x, type), type_name = name, own;
@@ -38102,7 +38100,7 @@ static hd_status hd__pprof_add_heap(hd__pprof_in *x, uint32_t type, uint64_t uni
     return heap->allocator ? HD_OK : hd__pprof_memory(x);
 }
 
-/* What this library writes into comments: "pid: 12". Its data is NULL if there is no such comment. */
+/* The value of a comment that this library writes, such as "pid: 12". Its data is NULL if the comment is missing. */
 static hd_str hd__pprof_comment(const hd__pprof_in *x, const char *key) {
     size_t n = strlen(key);
     bool found = true;
@@ -38116,7 +38114,7 @@ static hd_str hd__pprof_comment(const hd__pprof_in *x, const char *key) {
     return hd__bytes_str(NULL, 0);
 }
 
-/* Heaps of the sample types that are of memory, and a column for each number that these need. */
+/* Creates heaps for the sample types of memory, and a column for each number that they use. */
 static hd_status hd__pprof_find_heaps(hd__pprof_in *x) {
     size_t n = hd__arr_len(x->types);
     hd_str other = hd_cstr(""), allocator = hd__pprof_comment(x, "allocator"), unit = other;
@@ -38147,14 +38145,14 @@ static hd_status hd__pprof_find_heaps(hd__pprof_in *x) {
     return HD_OK;
 }
 
-/* Frames. ------------------------------------------------------------------------------------- */
+/* Frames. ---------------------------------------------------------------------------------------- */
 
 static hd_status hd__pprof_unfolds(hd__pprof_in *x) {
     return hd__fail(x->err, HD_LIMIT, "names unfold to more than %u times the profile's bytes",
                     (uint64_t)HD__PPROF_UNFOLD);
 }
 
-/* The number of a name. */
+/* Finds or adds a name. */
 static hd_status hd__pprof_name(hd__pprof_in *x, hd_str name, uint32_t *number) {
     if (name.len >= x->names_left) return hd__pprof_unfolds(x);
     x->names_left -= name.len + 1;
@@ -38162,7 +38160,7 @@ static hd_status hd__pprof_name(hd__pprof_in *x, hd_str name, uint32_t *number) 
     return *number == HD_NONE ? hd__pprof_memory(x) : HD_OK;
 }
 
-/* Mappings for those who ask for places. */
+/* Keeps the mappings, for hd_places. */
 static hd_status hd__pprof_keep_mappings(hd__pprof_in *x) {
     bool found = true;
     for (size_t i = 0; i < hd__arr_len(x->mappings); i++) {
@@ -38178,14 +38176,14 @@ static hd_status hd__pprof_keep_mappings(hd__pprof_in *x) {
     return HD_OK;
 }
 
-/* The base name of a location's object file; empty: not known. */
+/* The base name of a location's object file; empty: unknown. */
 static hd_str hd__pprof_object(const hd__pprof_in *x, const hd__pprof_location *l) {
     uint32_t i = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
     bool found = true;
     return i == HD_NONE ? hd_cstr("") : hd__text_basename(hd__pprof_string(x, x->mappings[i].file, &found));
 }
 
-/* What a location that has no function is called: "libc.so.6+0x1f", or its address. */
+/* The name of a location without a function: "libc.so.6+0x1f", or its address. */
 static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_location *l) {
     uint32_t i = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
     const hd__pprof_mapping *mapping = i == HD_NONE ? NULL : &x->mappings[i];
@@ -38197,7 +38195,7 @@ static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_locatio
     return hd__bytes_print(x->m, &x->text, name.len ? "%S+0x%x" : "%S0x%x", name, at) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* "function (file.c:12) [object]", or what is known of it. */
+/* The name of a frame, "function (file.c:12) [object]", with the known parts. */
 static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
                                       uint64_t line, hd_str *out) {
     hd_str name = hd_cstr(""), file = name, object = name;
@@ -38210,7 +38208,7 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
     }
     *out = name;
     if (name.len) object = hd__pprof_object(x, l);
-    for (size_t k = 0; k < object.len; k++) /* "[vdso]" is no name of a file */
+    for (size_t k = 0; k < object.len; k++) /* "[vdso]" is not a file name */
         if (object.data[k] == '[' || object.data[k] == ']') object.len = 0;
     if (!file.len && !line && !object.len && name.len) return HD_OK;
     if (name.len + file.len + object.len >= x->names_left) return hd__pprof_unfolds(x);
@@ -38222,7 +38220,7 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
     return HD_OK;
 }
 
-/* What a frame of a new name is beside that. */
+/* Stores the place of a frame with a new name. */
 static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
                                      const uint64_t *line) {
     bool found = true;
@@ -38240,7 +38238,7 @@ static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *
     return hd__arr_push(x->m, x->doc->places, place) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* A frame of a location, by the numbers of its line. */
+/* Adds a frame of a location; `line` has the fields of its line. */
 static hd_status hd__pprof_add_frame(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
                                      const uint64_t *line) {
     uint32_t number;
@@ -38253,7 +38251,7 @@ static hd_status hd__pprof_add_frame(hd__pprof_in *x, const hd__pprof_location *
     return hd__arr_push(x->m, x->frames, number) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* The frames of a location, outermost first. */
+/* Adds the frames of a location, outermost first. */
 static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     const uint8_t *at = l->data;
     hd__pprof_field f;
@@ -38286,11 +38284,11 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
 }
 
 /* ============================================================================ >>pprof.resolve
-   Samples made into heaps over trees that all of them share. A step of a stack is looked up once per number in the
-   file: from a node over a frame, which is how nodes are found, or over the frames of a location where calls were
-   inlined, which are stepped over one by one when that is new, up to a bound. */
+   Turns samples into heaps over shared trees. Each location of a stack is one hash lookup: a step from a node over
+   one frame, or over all frames of a location with inlined calls. A new step over several frames is built frame by
+   frame, up to a limit. Nodes of the backtrace are found by steps only. */
 
-/* Trees. -------------------------------------------------------------------------------------- */
+/* Trees. ----------------------------------------------------------------------------------------- */
 
 static uint64_t hd__pprof_hash(const hd__pprof_in *x, uint32_t a, uint32_t b) {
     return hd__hash_u64(x->seed, (uint64_t)a << 32 | b);
@@ -38313,7 +38311,7 @@ static hd_status hd__pprof_new_node(hd__pprof_in *x, hd__pprof_tree *t, uint32_t
     return HD_OK;
 }
 
-/* The child of a label's node by the number of its name, made when it is new. */
+/* Finds or adds a child of a label's node, by the number of its name. */
 static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t parent, uint32_t name, uint32_t *node) {
     uint64_t hash = hd__pprof_hash(x, parent, name);
     uint32_t i;
@@ -38323,15 +38321,15 @@ static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t pa
     return hd__set_add(x->m, &t->set, hash, *node) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* The slot of a step, or the free one where it goes. */
+/* The slot of a step, or the free slot for it. */
 HD__INLINE hd__pprof_step *hd__pprof_slot(const hd__pprof_in *x, uint64_t key) {
     size_t i = hd__set_home(x->step_slots, hd__hash_u64(x->seed, key));
     while (x->steps[i].key && x->steps[i].key != key) i = (i + 1) & (x->step_slots - 1);
     return &x->steps[i];
 }
 
-/* Makes room for another step: at least half of the slots are free. At first there are as many as take between once
-   and twice the bytes of the profile, which mostly is enough. */
+/* Reserves space for another step: at least half of the slots stay free. The first table takes one to two times the
+   bytes of the profile, which is usually enough. */
 static bool hd__pprof_step_room(hd__pprof_in *x) {
     hd__pprof_step *old = x->steps;
     size_t n = x->step_slots, more = n ? 2 * n : 64;
@@ -38360,7 +38358,7 @@ static hd_status hd__pprof_add_step(hd__pprof_in *x, uint32_t from, uint32_t ove
     return HD_OK;
 }
 
-/* The node over one frame, made when it is new. */
+/* Finds or adds the node over one frame. */
 static hd_status hd__pprof_over_frame(hd__pprof_in *x, uint32_t from, uint32_t name, uint32_t *to) {
     const hd__pprof_step *step = hd__pprof_slot(x, (uint64_t)from << 32 | (2 * name + 1));
     if (step->key) {
@@ -38371,7 +38369,7 @@ static hd_status hd__pprof_over_frame(hd__pprof_in *x, uint32_t from, uint32_t n
     return hd__pprof_add_step(x, from, 2 * name, *to);
 }
 
-/* A step that is new. */
+/* Builds a new step. */
 HD__NOINLINE static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
     const hd__pprof_location *l;
     uint32_t node = from;
@@ -38390,7 +38388,7 @@ HD__INLINE hd_status hd__pprof_take(hd__pprof_in *x, uint32_t from, uint32_t ove
     return HD_OK;
 }
 
-/* Where the stack at hand ends. What it has in common with the one before is not walked again. */
+/* Finds the leaf of the current stack. Frames shared with the stack before are not walked again. */
 static hd_status hd__pprof_leaf(hd__pprof_in *x, uint32_t *leaf) {
     size_t n = hd__arr_len(x->stack), before = hd__arr_len(x->stack_before), same = 0;
     uint32_t *swap = x->stack_before, node = 0;
@@ -38399,7 +38397,7 @@ static hd_status hd__pprof_leaf(hd__pprof_in *x, uint32_t *leaf) {
     if (!hd__arr_room(x->m, x->path, n > hd__arr_len(x->path) ? n - hd__arr_len(x->path) : 0))
         return hd__pprof_memory(x);
     hd__arr_resize(x->path, same);
-    hd__arr_resize(x->stack_before, 0); /* should the walk fail */
+    hd__arr_resize(x->stack_before, 0); /* in case the walk fails */
     for (; same < n; same++) {
         HD__TRY(hd__pprof_take(x, node, x->stack[n - 1 - same], &node));
         stbds_arrput(x->path, node);
@@ -38410,9 +38408,9 @@ static hd_status hd__pprof_leaf(hd__pprof_in *x, uint32_t *leaf) {
     return HD_OK;
 }
 
-/* Samples. ------------------------------------------------------------------------------------ */
+/* Samples. --------------------------------------------------------------------------------------- */
 
-/* The axis of a label's key; 0: it is left out. */
+/* Finds or adds the axis of a label's key. 0: the label is dropped. */
 static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
     const char *nul = key.len ? (const char *)memchr(key.data, 0, key.len) : key.data;
     if (nul) key.len = (size_t)(nul - key.data);
@@ -38438,8 +38436,8 @@ static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
     return x->axis_name[*axis] && hd__pprof_root(x, *axis) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* A label makes its axis's node one further down: several of one key are a path. A number "bytes" without a unit
-   is what blocks have on average, which amounts tell. */
+/* Moves down one node on the label's axis: several labels with one key form a path. A number "bytes" without a unit
+   is the average block size, which amounts already have; it is skipped. */
 static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8_t *end, uint32_t *nodes) {
     uint64_t v[5];
     hd_str key, text, unit;
@@ -38457,7 +38455,7 @@ static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8
     if (!axis) return HD_OK;
     if (!v[2]) {
         bool negative = v[3] >> 63;
-        if (hd_str_equal(unit, key)) unit.len = 0; /* "access_hint" in "access_hint" */
+        if (hd_str_equal(unit, key)) unit.len = 0; /* "access_hint" with unit "access_hint" */
         hd__arr_resize(x->text, 0);
         if (!hd__bytes_print(x->m, &x->text, "%s%u%s%S", negative ? "-" : "", negative ? 0 - v[3] : v[3],
                              unit.len ? " " : "", unit))
@@ -38468,7 +38466,8 @@ static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8
     return hd__pprof_child(x, &x->tree[axis], nodes[axis], name, &nodes[axis]);
 }
 
-/* The variance of an estimate for each of its bytes, when blocks have this size. Few sizes are many samples'. */
+/* The variance per byte of an estimate for blocks of this size. Cached, since many samples have the same few
+   sizes. */
 static double hd__pprof_spread(hd__pprof_in *x, uint64_t size) {
     size_t slot = (size_t)(size * 0x9e3779b97f4a7c15u >> 56);
     if (!size) size = 1;
@@ -38480,7 +38479,7 @@ static double hd__pprof_spread(hd__pprof_in *x, uint64_t size) {
     return x->known_spread[slot];
 }
 
-/* An empty row at these nodes. Of axes that come later, it has the roots. */
+/* Adds an empty row at these nodes. On axes added later it is at the root. */
 static hd_status hd__pprof_new_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
     *row = (uint32_t)(hd__arr_len(x->row_nodes) / HD_MAX_AXES);
     if (*row >= x->most) return hd__fail(x->err, HD_LIMIT, "more cells than max_records of %u", x->most);
@@ -38493,7 +38492,7 @@ static hd_status hd__pprof_new_row(hd__pprof_in *x, const uint32_t *nodes, uint3
     return HD_OK;
 }
 
-/* The row at a node without labels, made when it is new. */
+/* Finds or adds the row without labels at a node. */
 static hd_status hd__pprof_plain_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
     size_t n = hd__arr_len(x->plain_rows);
     if (nodes[0] < n && x->plain_rows[nodes[0]] != HD_NONE) {
@@ -38509,7 +38508,7 @@ static hd_status hd__pprof_plain_row(hd__pprof_in *x, const uint32_t *nodes, uin
     return HD_OK;
 }
 
-/* The row at these nodes, made when it is new. */
+/* Finds or adds the row at these nodes. */
 static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
     uint64_t hash = hd__hash_u64(x->seed, nodes[0]);
     uint32_t any = 0;
@@ -38524,8 +38523,8 @@ static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t 
     return hd__set_add(x->m, &x->rows, hash, *row) ? HD_OK : hd__pprof_memory(x);
 }
 
-/* A profile that is the difference of two may have negative values. Such a heap goes without the sample, its other
-   heaps have it. */
+/* Handles negative values, which differences of profiles have. The heap with the negative value loses the sample;
+   other heaps keep it. */
 static hd_status hd__pprof_negative(hd__pprof_in *x, const uint8_t *at, uint64_t *amounts, size_t type) {
     for (uint32_t h = 0; h < x->heap_count; h++) {
         const hd__pprof_heap *heap = &x->heaps[h];
@@ -38537,7 +38536,7 @@ static hd_status hd__pprof_negative(hd__pprof_in *x, const uint8_t *at, uint64_t
                                hd__pprof_type_name(x, type), 0 - x->values[type]);
 }
 
-/* Values as bytes and blocks, in place, by column; *good is false of a sample that is left out. */
+/* Turns values into bytes and blocks, by column. *good is false if the sample must be dropped. */
 static hd_status hd__pprof_amounts(hd__pprof_in *x, const uint8_t *at, uint64_t *amounts, bool *good) {
     *good = false;
     for (size_t i = 0; i < hd__arr_len(x->types); i++) {
@@ -38558,7 +38557,7 @@ static hd_status hd__pprof_amounts(hd__pprof_in *x, const uint8_t *at, uint64_t 
     return HD_OK;
 }
 
-/* Locations of a stack. HD_INVALID: there is none with the id `missing`. */
+/* Adds the locations of a stack. HD_INVALID: the id `missing` does not exist. */
 static hd_status hd__pprof_add_stack(hd__pprof_in *x, const hd__pprof_field *f, uint64_t *missing) {
     const uint8_t *at = f->data, *end = f->end;
     size_t n = f->wire == HD__PPROF_BYTES ? (size_t)f->value : 1;
@@ -38592,7 +38591,7 @@ static hd_status hd__pprof_add_values(hd__pprof_in *x, const hd__pprof_field *f)
     return HD_OK;
 }
 
-/* What a sample says, into the stack, values and labels at hand. */
+/* Parses a sample into the current stack, values and labels. */
 static hd_status hd__pprof_parse_sample(hd__pprof_in *x, const uint8_t *at, const uint8_t *end, bool *good) {
     const uint8_t *from = at;
     uint64_t missing = 0;
@@ -38662,9 +38661,9 @@ static hd_status hd__pprof_samples(hd__pprof_in *x) {
     return HD_OK;
 }
 
-/* Heaps. -------------------------------------------------------------------------------------- */
+/* Heaps. ----------------------------------------------------------------------------------------- */
 
-/* "backtrace", "type", then by name: the numbers of axes in that order. */
+/* Sorts axes: "backtrace", "type", then by name. */
 static void hd__pprof_order_axes(const hd__pprof_in *x, uint32_t order[HD_MAX_AXES]) {
     order[0] = 0;
     for (uint32_t a = 1; a < x->axes; a++) {
@@ -38675,7 +38674,7 @@ static void hd__pprof_order_axes(const hd__pprof_in *x, uint32_t order[HD_MAX_AX
     }
 }
 
-/* An axis, in the document's memory. */
+/* Copies an axis to the document's memory. */
 static hd_status hd__pprof_fix_axis(hd__pprof_in *x, const hd__pprof_tree *t, const char *name, hd_axis *axis) {
     size_t n = hd__arr_len(t->parent);
     uint32_t *parent = hd__arena_array(uint32_t, x->m, &x->doc->arena, n);
@@ -38692,7 +38691,7 @@ static hd_status hd__pprof_fix_axis(hd__pprof_in *x, const hd__pprof_tree *t, co
     return HD_OK;
 }
 
-/* The rows of one heap as cells over axes that all share. */
+/* Fills a profile with the rows of one heap; all heaps share the axes. */
 static hd_status hd__pprof_fill(const hd__pprof_in *x, uint32_t h, const uint32_t *order, hd_profile *p) {
     const hd__pprof_heap *from = &x->heaps[h];
     size_t rows = hd__arr_len(x->row_nodes) / HD_MAX_AXES, n = 0;
@@ -38724,8 +38723,8 @@ static uint64_t hd__pprof_decimal(hd_str s) {
     return s.len && hd__text_number(&at, at + s.len, 10, &n) ? n : 0;
 }
 
-/* What all heaps of the file are called: by the comments that this library writes, or the first mapping, which is
-   the program's. An empty comment means that no process is known. */
+/* The label of all heaps in the file, from the comments that this library writes. Without a process comment, the
+   process is the first mapping, which is the program. An empty comment means that the process is unknown. */
 static bool hd__pprof_label_heap(hd__pprof_in *x, hd_heap *heap) {
     hd_str process = hd__pprof_comment(x, "process"), dump = hd__pprof_comment(x, "dump");
     bool found = true;
@@ -38779,7 +38778,7 @@ static void hd__pprof_close(hd__pprof_in *x) {
     hd__set_free(m, &x->doc->names.index);
 }
 
-/* The sampling interval in bytes; 0: every block was recorded, or the period is not of memory. */
+/* The sampling interval in bytes. 0: every block was recorded, or the period is not in units of memory. */
 static uint64_t hd__pprof_period(const hd__pprof_in *x) {
     bool found = true;
     hd_u128 bytes = hd__u128_product(x->period, hd__pprof_unit(hd__pprof_string(x, x->period_type.unit, &found)));
@@ -38820,7 +38819,7 @@ static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.data = doc->bytes.data;
     x.end = x.data + doc->bytes.size;
     x.most = hd__limits_records(&options->limits);
-    if (x.most > HD__PPROF_MOST) x.most = HD__PPROF_MOST; /* a step has a bit beside a number */
+    if (x.most > HD__PPROF_MOST) x.most = HD__PPROF_MOST; /* a step is a number and one more bit */
     x.seed = doc->names.seed = hd__hash_seed();
     status = hd__pprof_parse(&x);
     doc->whole = !status && !x.reporter->warning_count;
@@ -38837,9 +38836,9 @@ static void hd__pprof_free(void *document) {
     hd__object_delete(doc);
 }
 
-/* What else it says. --------------------------------------------------------------------------- */
+/* Facts. ----------------------------------------------------------------------------------------- */
 
-/* Scans the bytes of a document again, all but samples: what was wrong was told when it was read. */
+/* Scans the document's bytes again, except samples. Errors were reported when the file was read. */
 static hd_status hd__pprof_again(hd__pprof_in *x, const hd__pprof *doc, hd__pprof *none, hd_reporter *quiet,
                                  hd_error *err) {
     memset(x, 0, sizeof *x);
@@ -38856,7 +38855,7 @@ static hd_status hd__pprof_again(hd__pprof_in *x, const hd__pprof *doc, hd__ppro
     x->end = x->data + doc->bytes.size;
     x->most = hd__limits_records(&quiet->options.limits);
     x->seed = hd__hash_seed();
-    x->names_left = UINT64_MAX;  /* it was enough when it was read */
+    x->names_left = UINT64_MAX;  /* no limit: it was checked when the file was read */
     return hd__pprof_scan(x);
 }
 
@@ -38873,7 +38872,7 @@ static hd_status hd__pprof_tell_number(const char *name, uint64_t value, const c
     return value ? each(user, &fact) : HD_OK;
 }
 
-/* "0x400000-0x55b000 at 0x0 of /srv/app/server, build id ab12" */
+/* Reports a mapping: "0x400000-0x55b000 at 0x0 of /srv/app/server, build id ab12". */
 static hd_status hd__pprof_tell_mapping(hd__pprof_in *x, const hd__pprof_mapping *m, hd_fact_fn each, void *user) {
     bool found = true;
     hd_str id = hd__pprof_string(x, m->build_id, &found);
@@ -38919,7 +38918,7 @@ static hd_status hd__pprof_info(const void *document, hd_fact_fn each, void *use
     return status;
 }
 
-/* The address of a frame is told where its mapping was first; one that is none in it stays a name. */
+/* Adds places. Addresses are converted to the mapping as it was first added; an address outside stays a name. */
 static hd_status hd__pprof_add_places(const hd__pprof *doc, hd_places *places, uint32_t *numbers, hd_error *err) {
     for (size_t i = 0; i < hd__arr_len(doc->mappings); i++)
         HD__TRY(hd_places_map(places, &doc->mappings[i], &numbers[i], err));
@@ -38948,57 +38947,58 @@ static hd_status hd__pprof_places(const void *document, hd_places *places, hd_er
 }
 
 /* ============================================================================== >>pprof.write
-   Heaps of one dump of a process, each as sample types of its own, over stacks that they share: their rows are
-   united as merging does it, in canonical order. Each frame is a location of its own, as speedscope and others show
-   only one frame of each; frames of one name are one location. A breakdown becomes the leaves of its tree, which add
-   up to the total: what is not listed is in frames called "<other>". Memory is some three times that of the cells. */
+   Writes heaps of one dump of one process. Each heap has its own sample types; the stacks are shared. Rows are united
+   as in merging, in canonical order. Each frame is a location of its own, because speedscope and other tools show
+   only one frame per location. Frames with the same name are one location. A breakdown becomes the leaves of its
+   tree, which add up to the total; unlisted bytes are in frames called "<other>". Memory is about three times that of
+   the cells. */
 
 typedef struct hd__pprof_frame {
-    uint32_t name, symbol, file; /* strings; the first two 0: an address is all there is */
-    uint32_t mapping;            /* its id; 0: none */
+    uint32_t name, symbol, file; /* strings; without the first two, only the address is known */
+    uint32_t mapping;            /* id; 0: none */
     uint64_t line, column, start_line, address;
 } hd__pprof_frame;
 
-/* While a profile is written. */
+/* State while a profile is written. */
 typedef struct hd__pprof_out {
     hd__mem mem;
     hd__arena arena;
     const hd_heap *heaps;
     size_t count;
     const hd_options *options;
-    hd_profile *united;          /* its cells are the rows, all empty */
-    hd_profile **made;           /* of breakdowns, else NULL: by heap */
+    hd_profile *united;          /* its cells are the rows, with empty amounts */
+    hd_profile **made;           /* by heap: profile made from a breakdown, else NULL */
     uint64_t *unlisted;          /* bytes, by heap */
     hd_breakdown *view;          /* by heap */
-    uint32_t **row;              /* by heap and row: the united one */
-    uint32_t frames;             /* the axis of frames */
-    hd_axis axis[HD_MAX_AXES];   /* in canonical order, with the rows */
+    uint32_t **row;              /* by heap and row: the united row */
+    uint32_t frames;             /* number of the axis of frames */
+    hd_axis axis[HD_MAX_AXES];   /* in canonical order, like `rows` */
     hd_rows rows;
-    uint32_t *place;             /* of rows in the order they are written in */
-    uint32_t *order;             /* of heaps, as types */
-    uint64_t *values;            /* `columns` by united row: blocks if they are known, bytes, of each heap */
+    uint32_t *place;             /* rows in output order */
+    uint32_t *order;             /* heaps in output order */
+    uint64_t *values;            /* by united row, `columns` each: blocks (if known) and bytes of each heap */
     uint32_t columns;
-    bool *counted;               /* by heap */
+    bool *counted;               /* by heap: blocks are known */
     hd__strings strings;
-    hd__strings names;           /* of frames: a location each */
-    hd__strings objects;         /* of frames */
-    uint32_t *object_id;         /* stb_ds array: their mappings */
-    uint32_t object_count;       /* of them, those that are no mapping of the places */
-    hd__pprof_frame *locations;  /* stb_ds array: by name */
+    hd__strings names;           /* names of frames, one location each */
+    hd__strings objects;         /* object files of frames */
+    uint32_t *object_id;         /* stb_ds array: mapping ids by object */
+    uint32_t object_count;       /* objects without a mapping in the places */
+    hd__pprof_frame *locations;  /* stb_ds array, by name */
     uint32_t *location;          /* by node */
     uint8_t *message, *part;     /* stb_ds arrays */
     uint32_t *path;              /* stb_ds array */
     hd_sink sink;
 } hd__pprof_out;
 
-/* Breakdowns as cells. ------------------------------------------------------------------------- */
+/* Breakdowns as cells. --------------------------------------------------------------------------- */
 
-/* A walk over the rows of a tree: those that none is below become cells. */
+/* A walk over the rows of a tree: rows without children become cells. */
 typedef struct hd__pprof_leaves {
     hd__mem *m;
     hd_profile *into;
-    uint32_t *map[HD_MAX_AXES];  /* stb_ds arrays: by node, its node in the profile; "<self>" is the one above */
-    uint32_t *above;             /* stb_ds array: by depth, entries */
+    uint32_t *map[HD_MAX_AXES];  /* stb_ds arrays: node in the profile, by node; for "<self>" its parent's */
+    uint32_t *above;             /* stb_ds array: entries by depth */
     const hd_breakdown *breakdown;
     uint32_t depth;
     uint32_t nodes[HD_MAX_AXES]; /* of the row before */
@@ -39008,7 +39008,7 @@ typedef struct hd__pprof_leaves {
     hd_error *err;
 } hd__pprof_leaves;
 
-/* The nodes of a breakdown, in the profile. */
+/* Maps the nodes of a breakdown to the profile. */
 static hd_status hd__pprof_map(hd__pprof_leaves *x, const hd_breakdown *b) {
     x->breakdown = b;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
@@ -39052,7 +39052,7 @@ static hd_status hd__pprof_leaf_row(void *user, const hd_tree_row *row) {
     return HD_OK;
 }
 
-/* A profile that adds up to the breakdown's total. */
+/* Creates a profile that adds up to the breakdown's total. */
 static hd_status hd__pprof_cells(hd__pprof_out *o, size_t heap, hd_error *err) {
     const hd_breakdown *b = o->heaps[heap].breakdown;
     const char *names[HD_MAX_AXES];
@@ -39075,11 +39075,11 @@ static hd_status hd__pprof_cells(hd__pprof_out *o, size_t heap, hd_error *err) {
     return status;
 }
 
-/* What heaps are called. ----------------------------------------------------------------------- */
+/* Names of heaps. -------------------------------------------------------------------------------- */
 
 static const char *hd__pprof_allocator(const hd_heap *heap) { return heap->allocator ? heap->allocator : ""; }
 
-/* Whether an allocator is called as reading calls one after its type. */
+/* True if the allocator's name is a type's name, as reading names heaps. */
 static bool hd__pprof_is_type(const hd_heap *heap, unsigned *pair) {
     hd_str name = hd_cstr(hd__pprof_allocator(heap)), stem, prefix;
     for (*pair = 0; *pair < HD__PPROF_PAIRS; ++*pair)
@@ -39088,7 +39088,7 @@ static bool hd__pprof_is_type(const hd_heap *heap, unsigned *pair) {
     return false;
 }
 
-/* One process, one dump, and heaps that can be told apart. */
+/* Checks that all heaps are of one process and one dump, and have distinct labels. */
 static hd_status hd__pprof_check_heaps(const hd__pprof_out *o, hd_error *err) {
     const hd_heap *first = o->heaps;
     if (!o->count) return hd__fail(err, HD_INVALID, "at least one heap expected of a pprof profile");
@@ -39110,14 +39110,14 @@ static hd_status hd__pprof_check_heaps(const hd__pprof_out *o, hd_error *err) {
     return HD_OK;
 }
 
-/* The number of a string in the file. */
+/* Finds or adds a string of the file. */
 static hd_status hd__pprof_put_string(hd__pprof_out *o, hd_str s, uint32_t *number, hd_error *err) {
     *number = hd__strings_add(&o->mem, &o->arena, &o->strings, s);
     return *number == HD_NONE ? hd__mem_fail(&o->mem, err) : HD_OK;
 }
 
-/* The type of a heap's bytes, or of its blocks: its allocator's name, if that is one, else "inuse_space", behind the
-   allocator where the heaps have several. */
+/* The type name of a heap's bytes or blocks. It is the allocator's name if that is a type name; else "inuse_space" or
+   similar, after the allocator's name if the heaps have several allocators. */
 static hd_status hd__pprof_type_string(hd__pprof_out *o, const hd_heap *heap, bool blocks, uint32_t *number,
                                        hd_error *err) {
     hd_str name = hd_cstr(hd__pprof_allocator(heap)), stem = name;
@@ -39126,7 +39126,7 @@ static hd_status hd__pprof_type_string(hd__pprof_out *o, const hd_heap *heap, bo
     hd__arr_resize(o->part, 0);
     if (hd__pprof_is_type(heap, &pair)) {
         hd__pprof_ends(name, hd__pprof_pairs[pair][0], &stem);
-        if (stem.len) stem.len++; /* what separates */
+        if (stem.len) stem.len++; /* the separator */
         if (!hd__bytes_append(&o->mem, &o->part, stem)) return hd__mem_fail(&o->mem, err);
     } else {
         for (size_t i = 0; i < o->count; i++)
@@ -39142,7 +39142,7 @@ static hd_status hd__pprof_type_string(hd__pprof_out *o, const hd_heap *heap, bo
     return hd__pprof_put_string(o, hd__bytes_text(o->part), number, err);
 }
 
-/* What is live comes last, and so is shown first. */
+/* Live heaps come last: pprof shows the last type first. */
 static void hd__pprof_order_heaps(hd__pprof_out *o) {
     static const hd_heap_kind kinds[] = { HD_HEAP_TEMPORARY, HD_HEAP_TOTAL, HD_HEAP_PEAK, HD_HEAP_LIVE };
     uint32_t n = 0;
@@ -39151,9 +39151,9 @@ static void hd__pprof_order_heaps(hd__pprof_out *o) {
             if (o->heaps[i].kind == kinds[k]) o->order[n++] = i;
 }
 
-/* Rows. --------------------------------------------------------------------------------------- */
+/* Rows. ------------------------------------------------------------------------------------------ */
 
-/* The rows of all heaps in one profile. */
+/* Unites the rows of all heaps in one profile. */
 static hd_status hd__pprof_unite(hd__pprof_out *o, hd_error *err) {
     const char *names[HD_MAX_AXES];
     uint32_t axes = 0;
@@ -39176,7 +39176,7 @@ static hd_status hd__pprof_unite(hd__pprof_out *o, hd_error *err) {
     return HD_OK;
 }
 
-/* The rows in canonical order, with what each heap has there. */
+/* Sorts the rows in canonical order, and collects each heap's values. */
 static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
     hd_breakdown all = hd__profile_view(o->united);
     size_t n = all.entries.count, column = 0;
@@ -39208,11 +39208,11 @@ static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
     return HD_OK;
 }
 
-/* Frames. ------------------------------------------------------------------------------------- */
+/* Frames. ---------------------------------------------------------------------------------------- */
 
 static hd_str hd__pprof_known(hd_str name) { return name.len ? name : hd_cstr("[unknown]"); }
 
-/* The id of a mapping for an object: one of the places' whose file is called so, or else a new one. */
+/* Finds the mapping id of an object: a mapping of the places with this file name, or else a new id. */
 static hd_status hd__pprof_put_object(hd__pprof_out *o, hd_str object, uint32_t *id, hd_error *err) {
     const hd_places *places = o->options ? o->options->places : NULL;
     size_t n = hd_places_mapping_count(places);
@@ -39234,7 +39234,7 @@ static hd_status hd__pprof_put_object(hd__pprof_out *o, hd_str object, uint32_t 
     return HD_OK;
 }
 
-/* A frame by its name, in parts, and where it is if that is known. */
+/* Adds a frame by its name, split into parts, with its place if known. */
 static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *err) {
     hd__pprof_frame frame = HD_ZERO;
     hd_frame_parts parts;
@@ -39245,7 +39245,7 @@ static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *er
     frame.line = parts.line;
     if (!place.is_address) {
         HD__TRY(hd__pprof_put_string(o, name, &frame.name, err));
-        if (place.symbol.len || !name.len || name.data[0] != '<') /* pprof cuts "<other>" out of these */
+        if (place.symbol.len || !name.len || name.data[0] != '<') /* pprof removes "<other>" from these */
             HD__TRY(hd__pprof_put_string(o, place.symbol.len ? place.symbol : name, &frame.symbol, err));
     }
     HD__TRY(hd__pprof_put_string(o, parts.file, &frame.file, err));
@@ -39255,7 +39255,7 @@ static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *er
     return hd__arr_push(&o->mem, o->locations, frame) ? HD_OK : hd__mem_fail(&o->mem, err);
 }
 
-/* Locations of all frames, each a function's line. */
+/* Creates the locations of all frames; each has one line of one function. */
 static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
     const hd_axis *axis = &o->axis[o->frames];
     o->location = hd__arena_array(uint32_t, &o->mem, &o->arena, axis->node_count);
@@ -39269,9 +39269,9 @@ static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
     return HD_OK;
 }
 
-/* Frames to drop. ----------------------------------------------------------------------------- */
+/* Frames to drop. -------------------------------------------------------------------------------- */
 
-/* A function as pprof compares it with drop_frames: without its parameters. */
+/* A function name as pprof compares it with drop_frames: without parameters. */
 static hd_str hd__pprof_plain(hd_str name) {
     static const char anonymous[] = "(anonymous namespace)";
     if (name.len && *name.data == '.') name.data++, name.len--;
@@ -39289,8 +39289,7 @@ static hd_str hd__pprof_plain(hd_str name) {
     return name;
 }
 
-/* Cuts out of a text, of which it returns the new size, what stands between brackets; nothing if they do not
-   match. */
+/* Removes bracketed parts from a text and returns its new size. If brackets do not match, nothing is removed. */
 static size_t hd__pprof_unbracket(uint8_t *text, size_t size, char open, char close) {
     size_t depth = 0, n = 0;
     for (size_t i = 0; i < size; i++) {
@@ -39306,7 +39305,7 @@ static size_t hd__pprof_unbracket(uint8_t *text, size_t size, char open, char cl
     return n;
 }
 
-/* The same of a name of C++ that pprof shortens first: without what templates are made for. In o->message. */
+/* The same for a C++ name in pprof's shortened form, without template arguments. The result is in o->message. */
 static bool hd__pprof_short(hd__pprof_out *o, hd_str name, hd_str *out) {
     size_t n = name.len;
     hd__arr_resize(o->message, 0);
@@ -39318,7 +39317,7 @@ static bool hd__pprof_short(hd__pprof_out *o, hd_str name, hd_str *out) {
     return true;
 }
 
-/* Whether a frame is an allocator's or a runtime's. */
+/* True if a frame belongs to an allocator or a runtime. */
 static bool hd__pprof_hides(const hd__pprof_out *o, hd_str frame) {
     static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
                                          "posix_memalign", "valloc", "pvalloc", "operator new", "operator new[]" };
@@ -39330,10 +39329,10 @@ static bool hd__pprof_hides(const hd__pprof_out *o, hd_str frame) {
 }
 
 enum { HD__PPROF_HIDDEN = 1, HD__PPROF_INNER = 2, HD__PPROF_OUTER = 4, HD__PPROF_DROP = 1, HD__PPROF_KEEP = 2 };
-#define HD__PPROF_PATTERN 65536u /* bytes of drop_frames, at most */
+#define HD__PPROF_PATTERN 65536u /* maximum bytes of drop_frames */
 
-/* By node of the frames: hidden, as `hides` tells of its location; and so are all that it calls; and so are all that
-   lead to it, where pprof drops nothing. */
+/* Marks nodes of frames. HIDDEN: `hides` says so for its location. INNER: and for everything that it calls. OUTER:
+   and for all its callers; there pprof drops nothing. */
 static void hd__pprof_mark_nodes(const hd__pprof_out *o, const hd_axis *axis, const uint8_t *hides, uint8_t *marks) {
     for (uint32_t i = 1; i < axis->node_count; i++) {
         uint32_t parent = axis->parent[i];
@@ -39345,8 +39344,8 @@ static void hd__pprof_mark_nodes(const hd__pprof_out *o, const hd_axis *axis, co
         if (!(marks[i] & HD__PPROF_INNER)) marks[axis->parent[i]] &= (uint8_t)~HD__PPROF_INNER;
 }
 
-/* Appends a name to o->part so that a regular expression matches it and nothing else. One that is no UTF-8, which
-   such have to be, or that makes the pattern too long, is left out. */
+/* Appends a regular expression that matches only this name to o->part. A name that is not UTF-8, which pprof
+   requires, or would make the pattern too long, is left out. */
 static bool hd__pprof_put_pattern(hd__pprof_out *o, hd_str name) {
     const uint8_t *p = (const uint8_t *)name.data;
     if (!name.len || hd__arr_len(o->part) + 2 * name.len + 1 > HD__PPROF_PATTERN) return true;
@@ -39361,7 +39360,7 @@ static bool hd__pprof_put_pattern(hd__pprof_out *o, hd_str name) {
     return true;
 }
 
-/* Whether each location is hidden, and the two numbers of what its function is called to pprof. */
+/* Finds which locations are hidden, and the two numbers of their function's names in pprof. */
 static bool hd__pprof_key(hd__pprof_out *o, hd__strings *keys, uint8_t *hides, uint32_t *key) {
     for (uint32_t i = 0; i < hd__arr_len(o->locations); i++) {
         hd_str name = o->strings.strings[o->locations[i].name], text = hd__pprof_plain(name);
@@ -39375,8 +39374,8 @@ static bool hd__pprof_key(hd__pprof_out *o, hd__strings *keys, uint8_t *hides, u
     return true;
 }
 
-/* The string of drop_frames; 0: there are none. A function that calls others anywhere is not dropped, since pprof
-   drops what it calls, too. */
+/* The string for drop_frames; 0: none. A function that calls a visible function anywhere is not dropped, since pprof
+   would drop its callees too. */
 static hd_status hd__pprof_put_drops(hd__pprof_out *o, uint32_t *number, hd_error *err) {
     const hd_axis *axis = &o->axis[o->frames];
     size_t n = hd__arr_len(o->locations);
@@ -39402,7 +39401,7 @@ static hd_status hd__pprof_put_drops(hd__pprof_out *o, uint32_t *number, hd_erro
     return hd__arr_len(o->part) ? hd__pprof_put_string(o, hd__bytes_text(o->part), number, err) : HD_OK;
 }
 
-/* Messages. ----------------------------------------------------------------------------------- */
+/* Messages. -------------------------------------------------------------------------------------- */
 
 static bool hd__pprof_put(hd__mem *m, uint8_t **to, uint64_t value) {
     uint8_t *p = hd__bytes_room(m, to, HD__VARINT_MAX);
@@ -39410,7 +39409,7 @@ static bool hd__pprof_put(hd__mem *m, uint8_t **to, uint64_t value) {
     return p != NULL;
 }
 
-/* Numbers of fields from 1 on, but those that are 0, which is what none means. */
+/* Appends numeric fields from 1 on. Zeros are left out: they are the default. */
 static bool hd__pprof_put_numbers(hd__pprof_out *o, uint8_t **to, const uint64_t *values, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (values[i] && (!hd__pprof_put(&o->mem, to, (i + 1) << 3) || !hd__pprof_put(&o->mem, to, values[i])))
@@ -39419,14 +39418,14 @@ static bool hd__pprof_put_numbers(hd__pprof_out *o, uint8_t **to, const uint64_t
 }
 #define HD__PPROF_PUT(o, to, values) hd__pprof_put_numbers((o), &(o)->to, (values), sizeof(values) / sizeof *(values))
 
-/* o->part as a field of o->message. */
+/* Appends o->part as a field of o->message. */
 static bool hd__pprof_put_part(hd__pprof_out *o, uint32_t field) {
     return hd__pprof_put(&o->mem, &o->message, (uint64_t)field << 3 | HD__PPROF_BYTES) &&
            hd__pprof_put(&o->mem, &o->message, hd__arr_len(o->part)) &&
            hd__bytes_append(&o->mem, &o->message, hd__bytes_text(o->part)) && (hd__arr_resize(o->part, 0), true);
 }
 
-/* The message as a field of the profile, written out. */
+/* Writes o->message as a field of the profile. */
 static void hd__pprof_flush(hd__pprof_out *o, uint32_t field) {
     uint8_t head[2 * HD__VARINT_MAX], *p = hd__varint_put(head, (uint64_t)field << 3 | HD__PPROF_BYTES);
     p = hd__varint_put(p, hd__arr_len(o->message));
@@ -39451,7 +39450,7 @@ static hd_status hd__pprof_write_type(hd__pprof_out *o, uint32_t field, uint32_t
     return HD_OK;
 }
 
-/* The types of all heaps. *last is what is shown first. */
+/* Writes the types of all heaps. *last is the type shown first. */
 static hd_status hd__pprof_write_types(hd__pprof_out *o, uint32_t *last, hd_error *err) {
     for (size_t i = 0; i < o->count; i++) {
         const hd_heap *heap = &o->heaps[o->order[i]];
@@ -39463,7 +39462,7 @@ static hd_status hd__pprof_write_types(hd__pprof_out *o, uint32_t *last, hd_erro
     return HD_OK;
 }
 
-/* A node's path as labels of one key, outermost first. */
+/* Appends a node's path as labels with one key, outermost first. */
 static hd_status hd__pprof_put_labels(hd__pprof_out *o, const hd_axis *axis, uint32_t node, hd_error *err) {
     uint32_t key, text;
     hd__arr_resize(o->path, 0);
@@ -39498,8 +39497,8 @@ static hd_status hd__pprof_write_sample(hd__pprof_out *o, uint32_t row, hd_error
     return HD_OK;
 }
 
-/* Mappings of which the name of the object is all that is known. Functions, files and lines are there already: who
-   reads this is not to look for the program. */
+/* Writes mappings of which only the object's name is known. They are marked as having functions, files and lines, so
+   that tools do not look for the program. */
 static hd_status hd__pprof_write_objects(hd__pprof_out *o, size_t known, hd_error *err) {
     for (size_t i = 0; i < hd__arr_len(o->object_id); i++) {
         uint32_t file;
@@ -39512,7 +39511,7 @@ static hd_status hd__pprof_write_objects(hd__pprof_out *o, size_t known, hd_erro
     return HD_OK;
 }
 
-/* Mappings, whether frames are in them or not. */
+/* Writes all mappings of the places, even those without frames. */
 static hd_status hd__pprof_write_mappings(hd__pprof_out *o, hd_error *err) {
     const hd_places *places = o->options ? o->options->places : NULL;
     for (size_t i = 0; i < hd_places_mapping_count(places); i++) {
@@ -39532,8 +39531,8 @@ static bool hd__pprof_same_function(const hd__pprof_frame *a, const hd__pprof_fr
     return a->name == b->name && a->file == b->file && a->symbol == b->symbol && a->start_line == b->start_line;
 }
 
-/* The location of a frame, whose function has this number. Of a mere address no line is told, so that who has the
-   program can. */
+/* Appends the location of a frame; `function` is its function's number. A bare address gets no line, so that a tool
+   with the program can find it. */
 static bool hd__pprof_put_location(hd__pprof_out *o, uint32_t i, uint32_t function) {
     const hd__pprof_frame *frame = &o->locations[i];
     const uint64_t values[] = { (uint64_t)i + 1, frame->mapping, frame->address };
@@ -39542,7 +39541,7 @@ static bool hd__pprof_put_location(hd__pprof_out *o, uint32_t i, uint32_t functi
            (function == HD_NONE || (HD__PPROF_PUT(o, part, line) && hd__pprof_put_part(o, 4)));
 }
 
-/* Functions are numbered as they come: locations first, as they are told before. */
+/* Writes locations, then functions, which are numbered in the order of their first use. */
 static hd_status hd__pprof_write_frames(hd__pprof_out *o, hd_error *err) {
     uint32_t *first = NULL, n = 0;
     hd__set set = { NULL, 0, 0 };
@@ -39570,13 +39569,13 @@ static hd_status hd__pprof_write_frames(hd__pprof_out *o, hd_error *err) {
     return good ? HD_OK : hd__mem_fail(&o->mem, err);
 }
 
-/* Adds the bytes that paths along an axis take in all rows. */
+/* Adds the bytes of paths along an axis in all rows. */
 static hd_status hd__pprof_measure(hd__pprof_out *o, uint32_t a, uint64_t *size, hd_error *err) {
     const hd_axis *axis = &o->axis[a];
     uint64_t *length = (uint64_t *)hd__mem_calloc(&o->mem, axis->node_count, sizeof *length);
     uint8_t number[HD__VARINT_MAX];
     if (!length) return hd__mem_fail(&o->mem, err);
-    for (uint32_t i = 1; i < axis->node_count; i++)  /* a label is of six bytes and more */
+    for (uint32_t i = 1; i < axis->node_count; i++)  /* a label takes at least six bytes */
         length[i] = length[axis->parent[i]] +
                     (a == o->frames ? (uint64_t)(hd__varint_put(number, (uint64_t)o->location[i] + 1) - number) : 6);
     for (uint32_t i = 0; i < o->rows.count && *size <= HD__PPROF_MOST; i++)
@@ -39585,7 +39584,7 @@ static hd_status hd__pprof_measure(hd__pprof_out *o, uint32_t a, uint64_t *size,
     return HD_OK;
 }
 
-/* Samples repeat the callers of every frame: what comes to more than a profile may have is refused before anything is
+/* Samples repeat the callers of each frame. A profile that would be too large is refused before anything is
    written. */
 static hd_status hd__pprof_check_size(hd__pprof_out *o, hd_error *err) {
     uint64_t size = 0;
@@ -39596,7 +39595,7 @@ static hd_status hd__pprof_check_size(hd__pprof_out *o, hd_error *err) {
                     "a trace (chrome, heaps_v2) has each once", (uint64_t)HD__PPROF_MOST);
 }
 
-/* A comment, "key: text": what no field holds. The numbers are kept in o->path. */
+/* Adds a comment, "key: text", for data without a field. The string numbers are collected in o->path. */
 static hd_status hd__pprof_put_comment(hd__pprof_out *o, const char *key, hd_str text, hd_error *err) {
     uint32_t number;
     hd__arr_resize(o->part, 0);
@@ -39717,7 +39716,7 @@ static hd_status hd__pprof_save(const void *document, const hd_options *options,
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
 
-/* Whether what is seen of a message is one of these fields and wire types; counts its fields. */
+/* Checks the visible part of a message: it may have only these fields and wire types. Counts its fields. */
 static bool hd__pprof_looks(const uint8_t *p, const uint8_t *end, bool cut, uint32_t varints, uint32_t messages,
                             uint32_t *fields) {
     while (p < end) {
@@ -39733,7 +39732,8 @@ static bool hd__pprof_looks(const uint8_t *p, const uint8_t *end, bool cut, uint
     return true;
 }
 
-/* Sure of what runtimes write; else all that is seen has to be fields of a profile, messages such of theirs. */
+/* Certain for the start that runtimes write. Otherwise everything visible must be fields of a profile with valid
+   submessages. */
 static int hd__pprof_detect(const uint8_t *p, size_t size) {
     static const uint16_t varints[] = { 0, 0x06, 0x06, 0x7fe, 0x2e, 0x3e }, messages[] = { 0, 0, 0x0e, 0, 0x10, 0 };
     static const uint8_t types[] = { 4, 8, 1, 16, 2 };
@@ -39766,13 +39766,13 @@ HD__FORMAT_BEGIN const hd_format hd_format_pprof = { "pprof", "a pprof profile",
 
 #ifndef HEAPDUMP_NO_ROWS
 /* ============================================================================= >>rows.write
-   A row for each cell of a profile and each entry of a breakdown, in canonical order, so that equal heaps give equal
-   bytes. What all rows of a heap begin with is made once, and a path goes on from that of the row before: both its
-   text and what is hashed of it. All of a heap is looked at before the first byte of it is written; memory is that of
-   one row, and of the order of one heap.
+   Writes a row for each cell of a profile and each entry of a breakdown, in canonical order, so equal heaps give
+   equal bytes. The common start of a heap's rows is made once. A path is made from the path of the row before, both
+   its text and its hash. The whole heap is checked before its first byte is written. Memory is that of one row, and
+   of one heap's order.
 
-   What is written is what is read (>>rows.read): a cell that is not there, of an axis or a label that the heap does
-   not have, is empty; one that is there and says nothing is "". */
+   The output can be read back (>>rows.read): if the heap lacks an axis or label, the cell is empty; a present but
+   empty value is "". */
 
 enum {
     HD__ROWS_PROFILE, HD__ROWS_TIME, HD__ROWS_PROCESS, HD__ROWS_PID, HD__ROWS_START, HD__ROWS_DUMP,
@@ -39789,24 +39789,24 @@ static const char *const hd__rows_names[HD__ROWS_FIXED] = {
 static const char *const hd__rows_self[2] = { "self", "cumulative" };
 
 #define HD__ROWS_AXIS "axis_"
-#define HD__ROWS_COLUMNS 256u                /* labels, at most */
-#define HD__ROWS_AXES 32u                    /* columns of axes, at most: of all heaps together, a bit each */
-#define HD__ROWS_MOST ((uint64_t)1 << 32)    /* bytes of the paths of a heap */
+#define HD__ROWS_COLUMNS 256u                /* maximum number of labels */
+#define HD__ROWS_AXES 32u                    /* maximum number of axis columns in all heaps; one bit each */
+#define HD__ROWS_MOST ((uint64_t)1 << 32)    /* maximum bytes of a heap's paths */
 
-/* The column that has this name; HD__ROWS_FIXED: it is none of them. */
+/* The fixed column with this name, or HD__ROWS_FIXED. */
 static unsigned hd__rows_fixed(hd_str name) {
     unsigned i = 0;
     while (i < HD__ROWS_FIXED && !hd__text_is(name, hd__rows_names[i])) i++;
     return i;
 }
 
-/* Whether a column of that name is an axis. */
+/* True if a column of this name is an axis. */
 static bool hd__rows_is_axis(hd_str name) {
     const size_t n = sizeof HD__ROWS_AXIS - 1;
     return name.len >= n && !memcmp(name.data, HD__ROWS_AXIS, n);
 }
 
-/* The first byte that is one of three; `end` when there is none. */
+/* The first byte that is a, b or c, or `end`. */
 HD__INLINE const uint8_t *hd__rows_first(const uint8_t *p, const uint8_t *end, char a, char b, char c) {
 #if defined(HD__SSE2)
     for (; end - p >= 16; p += 16) {
@@ -39822,14 +39822,14 @@ HD__INLINE const uint8_t *hd__rows_first(const uint8_t *p, const uint8_t *end, c
     return p;
 }
 
-/* The hash of a path. -------------------------------------------------------------------------- */
+/* Hash of a path. -------------------------------------------------------------------------------- */
 
 typedef struct hd__rows_state {
     uint32_t word[4];
 } hd__rows_state;
 
-/* What is hashed, with the state behind each whole block: of a path that goes on from the last one, only what is new
-   is hashed. */
+/* The hashed text, and the state after each whole block. If a path continues the last one, only the new part is
+   hashed. */
 typedef struct hd__rows_hash {
     uint8_t *text;               /* stb_ds arrays */
     hd__rows_state *states;
