@@ -39862,26 +39862,26 @@ static bool hd__rows_hash_end(hd__mem *m, hd__rows_hash *h, uint64_t *hash) {
 
 static void hd__rows_hash_free(hd__mem *m, hd__rows_hash *h) { hd__arrs_free(m, &h->text, &h->states); }
 
-/* Cells. --------------------------------------------------------------------------------------- */
+/* Cells. ----------------------------------------------------------------------------------------- */
 
 struct hd_rows_writer {
     hd__mem mem;
     hd__arena arena;             /* names of columns */
     hd_options options;
     hd_sink sink;
-    hd_sink quote;               /* strings of JSON, on their way to the row */
+    hd_sink quote;               /* JSON strings, on their way to the row */
     hd_rows_form form;
-    bool begun, full;            /* full: there was no memory for a row */
-    hd_str *labels;              /* stb_ds arrays; in order */
-    const char *axes[HD__ROWS_AXES]; /* in the order of hd__axes_compare */
-    hd_str keys[HD__ROWS_AXES];  /* what their columns are called, as JSON has it */
+    bool begun, full;            /* full: out of memory for a row */
+    hd_str *labels;              /* stb_ds arrays; sorted */
+    const char *axes[HD__ROWS_AXES]; /* sorted by hd__axes_compare */
+    hd_str keys[HD__ROWS_AXES];  /* their column names, escaped for JSON */
     uint32_t axis_count;
     uint8_t *row, *path, *spare;
-    uint32_t *nodes;             /* up from one to the root */
+    uint32_t *nodes;             /* path from a node up to the root */
     hd__rows_hash hash;
 };
 
-/* Where the path of each node ends, in the text and in what is hashed. */
+/* End of each node's path, in the text and in the hashed bytes. */
 typedef struct hd__rows_end {
     size_t text, hash;
 } hd__rows_end;
@@ -39890,11 +39890,11 @@ typedef struct hd__rows_end {
 typedef struct hd__rows_heap {
     const hd_heap *heap;
     hd_breakdown view;
-    uint32_t column[HD__ROWS_AXES]; /* by column: its axis here; HD_NONE: it has none */
+    uint32_t column[HD__ROWS_AXES]; /* by column: the heap's axis, or HD_NONE */
     hd__rows_end *end;           /* by node of the backtrace */
-    uint32_t at;                 /* the node that the path is of */
+    uint32_t at;                 /* node of the current path */
     uint64_t hash;
-    uint32_t hashed;             /* the node that this is of; HD_NONE: none yet */
+    uint32_t hashed;             /* node that `hash` belongs to; HD_NONE: none yet */
 } hd__rows_heap;
 
 static void hd__rows_add(hd_rows_writer *w, const void *data, size_t size) {
@@ -39907,7 +39907,7 @@ static hd_status hd__rows_quoted(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-/* What stands in front of a cell. Keys of JSON have what these need escaped. */
+/* Writes the start of a cell. Keys for JSON are already escaped. */
 static void hd__rows_key(hd_rows_writer *w, hd_str key) {
     hd__rows_add(w, ",\"", w->form == HD_ROWS_JSON ? 2 : 1);
     if (w->form == HD_ROWS_CSV) return;
@@ -39915,7 +39915,7 @@ static void hd__rows_key(hd_rows_writer *w, hd_str key) {
     hd__rows_add(w, "\":", 2);
 }
 
-/* Bytes of a character that JSON can hold as it is; 0: the next byte is told as U+10FE00 and what it is. */
+/* Bytes of a character that JSON can hold unchanged. 0: the next byte must be written as U+10FE00 plus its value. */
 static unsigned hd__rows_character(const unsigned char *p, size_t left) {
     unsigned n = hd__utf8_length(p, left);
     if ((n == 3 && p[0] == 0xed && p[1] >= 0xa0) || (n == 4 && p[0] == 0xf4 && p[1] == 0x8f && (p[2] | 1) == 0xbb))
@@ -39942,7 +39942,7 @@ static void hd__rows_json_text(hd_rows_writer *w, hd_str text) {
     hd__sink_flush(&w->quote);
 }
 
-/* A text of CSV, in quotes where these are needed. */
+/* Writes a CSV text, quoted if necessary. */
 static void hd__rows_csv_text(hd_rows_writer *w, hd_str text) {
     const char *p = text.len ? text.data : "", *end = p + text.len, *quote;
     bool plain = text.len > 0;
@@ -39977,7 +39977,7 @@ static void hd__rows_number(hd_rows_writer *w, uint64_t value, bool known) {
     else hd__rows_null(w);
 }
 
-/* A text that needs no quotes in CSV. */
+/* Writes a text that needs no quotes in CSV. */
 static void hd__rows_plain(hd_rows_writer *w, hd_str text) {
     const char *quote = w->form == HD_ROWS_JSON ? "\"" : "";
     hd__rows_str(w, hd_cstr(quote));
@@ -39985,7 +39985,7 @@ static void hd__rows_plain(hd_rows_writer *w, hd_str text) {
     hd__rows_str(w, hd_cstr(quote));
 }
 
-/* 2026-11-22T08:15:02Z, with microseconds where there are any; years of five digits and more, too. */
+/* Writes 2026-11-22T08:15:02Z, with microseconds if they are not 0. Years may have more than four digits. */
 static void hd__rows_time(hd_rows_writer *w, uint64_t us) {
     uint64_t second = us / 1000000, part = us % 1000000, day = second / 86400 + 719468, era = day / 146097;
     uint64_t of_era = day % 146097, year, month, numbers[7];
@@ -40017,7 +40017,7 @@ static void hd__rows_time(hd_rows_writer *w, uint64_t us) {
     hd__rows_plain(w, hd__bytes_str((const uint8_t *)text, n));
 }
 
-/* All digits of a number of 128 bits. */
+/* Writes a number of 128 bits. */
 static void hd__rows_wide(hd_rows_writer *w, hd_u128 value) {
     char digits[40];
     size_t n = sizeof digits;
@@ -40035,7 +40035,7 @@ static void hd__rows_wide(hd_rows_writer *w, hd_u128 value) {
     hd__rows_plain(w, hd__bytes_str((const uint8_t *)digits + n, sizeof digits - n));
 }
 
-/* Columns. ------------------------------------------------------------------------------------- */
+/* Columns. --------------------------------------------------------------------------------------- */
 
 static hd_status hd__rows_label_name(const hd_rows_writer *w, hd_str name, hd_error *err) {
     if (!name.len) return hd__fail(err, HD_INVALID, "a label without a name");
@@ -40046,7 +40046,7 @@ static hd_status hd__rows_label_name(const hd_rows_writer *w, hd_str name, hd_er
     return HD_OK;
 }
 
-/* Where the label is, or belongs. */
+/* The position of a label, or where it would be inserted. */
 static size_t hd__rows_label_at(const hd_rows_writer *w, hd_str name, bool *found) {
     size_t i = 0, n = hd__arr_len(w->labels);
     while (i < n && hd_str_compare(w->labels[i], name) < 0) i++;
@@ -40056,7 +40056,7 @@ static size_t hd__rows_label_at(const hd_rows_writer *w, hd_str name, bool *foun
 
 static bool hd__rows_is_profile(const char *name) { return !strcmp(name, hd__rows_names[HD__ROWS_PROFILE]); }
 
-/* A column for an axis, if it has none yet. */
+/* Adds a column for an axis unless it exists. */
 static hd_status hd__rows_add_axis(hd_rows_writer *w, const char *name, hd_error *err) {
     uint32_t at = 0;
     while (at < w->axis_count && hd__axes_compare(w->axes[at], name) < 0) at++;
@@ -40093,7 +40093,7 @@ HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *
     return HD_OK;
 }
 
-/* The column of an axis. */
+/* Sets the column name of an axis. */
 static hd_status hd__rows_axis_key(hd_rows_writer *w, uint32_t a, hd_error *err) {
     hd_str key = hd_cstr(!strcmp(w->axes[a], "backtrace") ? hd__rows_names[HD__ROWS_STACK]
                          : !strcmp(w->axes[a], "type")    ? hd__rows_names[HD__ROWS_TYPE] : "");
@@ -40117,7 +40117,7 @@ static hd_status hd__rows_axis_key(hd_rows_writer *w, uint32_t a, hd_error *err)
     return HD_OK;
 }
 
-/* All columns are known: what they are called, in CSV as the first line. "stack" and "type" are always there. */
+/* Fixes the columns, and writes their names in CSV. "stack" and "type" always exist. */
 static hd_status hd__rows_begin_rows(hd_rows_writer *w, hd_error *err) {
     uint32_t n;
     if (w->begun) return HD_OK;
@@ -40149,9 +40149,9 @@ static hd_status hd__rows_begin_rows(hd_rows_writer *w, hd_error *err) {
     return HD_OK;
 }
 
-/* Heaps. --------------------------------------------------------------------------------------- */
+/* Heaps. ----------------------------------------------------------------------------------------- */
 
-/* The labels of a heap have columns, each one of its own. */
+/* Checks that each label of a heap has a column, and that labels have distinct names. */
 static hd_status hd__rows_check(const hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
     for (size_t i = 0; i < heap->label_count; i++) {
         const hd_label *l = &heap->labels[i];
@@ -40166,7 +40166,7 @@ static hd_status hd__rows_check(const hd_rows_writer *w, const hd_heap *heap, hd
     return HD_OK;
 }
 
-/* The axes of the heap in the order of the columns. */
+/* Maps the heap's axes to the columns; of[] has them in the order of columns. */
 static hd_status hd__rows_columns(const hd_rows_writer *w, hd__rows_heap *x, const hd_breakdown *from, uint32_t *of,
                                   hd_error *err) {
     uint32_t n = 0;
@@ -40183,7 +40183,7 @@ static hd_status hd__rows_columns(const hd_rows_writer *w, hd__rows_heap *x, con
     return hd__fail(err, HD_INVALID, "the rows that were written have no columns for all axes of the heap");
 }
 
-/* The heap in canonical order, in memory of the arena. */
+/* Puts the heap in canonical order, in the arena's memory. */
 static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
     hd_breakdown from = hd__heap_view(x->heap);
     hd_rows rows = from.entries;
@@ -40197,14 +40197,14 @@ static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__arena 
             nodes[(size_t)i * rows.axis_count + a] = hd__heap_row_nodes(&from.entries, i)[of[a]];
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         axes[a] = from.axis[of[a]];
-        if (of[a] != a) rows.slack = NULL; /* which depends on the order of axes */
+        if (of[a] != a) rows.slack = NULL; /* slack depends on the order of axes */
     }
     rows.node = nodes;
     HD__TRY(hd__axes_order(&w->mem, arena, axes, &rows, nodes, false, NULL, x->view.axis, err));
     return hd__heap_rows_order(&w->mem, arena, &rows, NULL, &x->view.entries, err);
 }
 
-/* Makes room for where paths end, and refuses what comes to more than a text may have. */
+/* Allocates the ends of paths, and fails if the paths would be too long. */
 static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
     uint64_t size = 0;
     for (uint32_t a = 0; a < x->view.entries.axis_count; a++) {
@@ -40225,7 +40225,7 @@ static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena
     return x->end ? HD_OK : hd__mem_fail(&w->mem, err);
 }
 
-/* Appends a name of a path as CSV has it. */
+/* Appends a name of a path, escaped for CSV. */
 static bool hd__rows_escaped(hd__mem *m, uint8_t **to, hd_str name) {
     const char *p = name.len ? name.data : "", *end = p + name.len, *stop;
     bool whole = name.len || hd__bytes_add(m, to, "\\e", 2);
@@ -40238,7 +40238,7 @@ static bool hd__rows_escaped(hd__mem *m, uint8_t **to, hd_str name) {
     return whole;
 }
 
-/* One more name at the end of the row, which is a path from `from` on. */
+/* Appends a name to the row; its path begins at `from`. */
 static void hd__rows_name(hd_rows_writer *w, size_t from, hd_str name) {
     if (w->form == HD_ROWS_JSON) {
         if (hd__arr_len(w->row) > from) hd__rows_add(w, ",", 1);
@@ -40249,8 +40249,8 @@ static void hd__rows_name(hd_rows_writer *w, size_t from, hd_str name) {
     if (!w->full) w->full = !hd__rows_escaped(&w->mem, &w->row, name);
 }
 
-/* Goes on to the path of a node of the backtrace: the nodes up to it are in preorder. It is made in the row's place,
-   for which both change places. */
+/* Moves on to the path of a node of the backtrace; nodes on the way are in preorder. The path is built in w->row, so
+   w->row and w->path are swapped meanwhile. */
 static void hd__rows_path(hd_rows_writer *w, hd__rows_heap *x, uint32_t node) {
     hd_axis axis = x->view.axis[x->column[0]];
     uint8_t *swap = w->row;
@@ -40271,7 +40271,7 @@ static void hd__rows_path(hd_rows_writer *w, hd__rows_heap *x, uint32_t node) {
     x->hashed = node;
 }
 
-/* The path of a node, at the end of the row. */
+/* Appends the path of a node to the row. */
 static void hd__rows_climb(hd_rows_writer *w, hd_axis axis, uint32_t node) {
     size_t from = hd__arr_len(w->row);
     hd__arr_resize(w->nodes, 0);
@@ -40279,7 +40279,7 @@ static void hd__rows_climb(hd_rows_writer *w, hd_axis axis, uint32_t node) {
     for (size_t i = hd__arr_len(w->nodes); i-- > 0 && !w->full;) hd__rows_name(w, from, axis.node_name[w->nodes[i]]);
 }
 
-/* The cell of a path: nothing where the heap has no such axis, "" at its root. */
+/* Writes the cell of a path: empty if the heap lacks the axis, "" at its root. */
 static void hd__rows_path_cell(hd_rows_writer *w, hd__rows_heap *x, uint32_t row, uint32_t c) {
     uint32_t a = x->column[c], node;
     size_t from;
@@ -40320,7 +40320,7 @@ static void hd__rows_label_cells(hd_rows_writer *w, const hd_heap *heap) {
     }
 }
 
-/* What all rows of the heap begin with. */
+/* Builds the common start of the heap's rows. */
 static void hd__rows_prefix(hd_rows_writer *w, const hd_heap *heap) {
     hd__arr_resize(w->row, 0);
     for (unsigned i = 0; i < HD__ROWS_STACK; i++) {
@@ -40342,7 +40342,7 @@ static void hd__rows_prefix(hd_rows_writer *w, const hd_heap *heap) {
     }
 }
 
-/* What a merge left open: a number by axis. */
+/* Writes the slack that a merge left: one number per axis. */
 static void hd__rows_slack(hd_rows_writer *w, const hd_rows *rows, uint32_t row) {
     bool json = w->form == HD_ROWS_JSON;
     char digits[20];
@@ -40354,7 +40354,7 @@ static void hd__rows_slack(hd_rows_writer *w, const hd_rows *rows, uint32_t row)
     if (json) hd__rows_add(w, "]", 1);
 }
 
-/* The rest of a row, of bytes and what follows; of a heap that has no cells all is empty. */
+/* Writes the rest of a row, from bytes on. Without cells, everything is empty. */
 static void hd__rows_amount(hd_rows_writer *w, const hd__rows_heap *x, uint32_t row) {
     const hd_rows *rows = &x->view.entries;
     const hd_amount *amount = rows->count ? &rows->amount[row] : NULL;
@@ -40470,58 +40470,57 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
 }
 
 /* ============================================================================= >>rows.heaps
-   Rows, of which >>rows.read has found the cells, become heaps. A path goes on from that of the row before, in the
-   same heap: its names are looked up, and hashed, from there on where it differs. A heap's axes are those that its
-   rows were seen to have; one that turns up later costs a copy. A row that is wrong leaves its heap as it was, but
-   for nodes without cells. */
+   Turns rows, whose cells >>rows.read has found, into heaps. A path continues that of the row before in the same
+   heap: names are looked up and hashed only where it differs. A heap has the axes found in its rows so far; a new
+   axis costs a copy. A wrong row leaves its heap unchanged, except for nodes without cells. */
 
-/* What a column is, beside those with a name of their own. */
+/* Columns without a fixed name. */
 enum { HD__ROWS_LABEL = HD__ROWS_FIXED, HD__ROWS_PATH };
 
-/* A column, and its cell in the row at hand. */
+/* A column, and its cell in the current row. */
 typedef struct hd__rows_column {
     hd_str name;
     unsigned what;
-    uint32_t axis;               /* of a path: its number in hd__rows_in.path */
-    bool there, copied;          /* there: not empty, and not null; copied: `at` is in scratch memory */
+    uint32_t axis;               /* for a path: its number in hd__rows_in.path */
+    bool there, copied;          /* there: neither empty nor null; copied: `at` is an offset in x->scratch */
     const uint8_t *data;
     size_t at, len;
-    uint64_t row;                /* that the cell is of */
+    uint64_t row;                /* row of the cell */
 } hd__rows_column;
 
-/* A name of a path: where it ends in the text, and in what is hashed. */
+/* A name of a path: its end in the text and in the hashed bytes. */
 typedef struct hd__rows_frame {
     size_t end, hash;
     uint32_t node;
 } hd__rows_frame;
 
-/* An axis, with the path that was looked up last. */
+/* An axis, and the last path looked up. */
 typedef struct hd__rows_walk {
     const char *axis;
     uint8_t *text;               /* stb_ds arrays */
     hd__rows_frame *frames;
 } hd__rows_walk;
 
-/* A heap: the dump's of the same number, where its label is already. */
+/* A heap; the dump's heap of the same number has its label. */
 typedef struct hd__rows_sum {
-    hd_profile *cells;           /* NULL: no row was taken yet */
+    hd_profile *cells;           /* NULL: no row so far */
     size_t key, key_end;
-    uint32_t first, last;        /* sums of this key; `last`: of the first, which one rows go to */
-    uint32_t axes;               /* a bit for each path that it has */
+    uint32_t first, last;        /* sums with this key; `last`: in the first sum, the one that rows go to */
+    uint32_t axes;               /* bit for each path that it has */
     uint8_t path[HD_MAX_AXES];   /* by axis of the cells: its path */
-    bool cumulative, unbounded;  /* unbounded: not all rows tell bounds */
+    bool cumulative, unbounded;  /* unbounded: some row has no bounds */
     uint8_t slacks;
-    uint64_t *unlisted, *slack;  /* stb_ds arrays; by entry, the latter `slacks` each */
+    uint64_t *unlisted, *slack;  /* stb_ds arrays, by entry; `slacks` numbers each in `slack` */
 } hd__rows_sum;
 
-/* An object of JSON that is looked at. */
+/* A JSON object being parsed. */
 typedef struct hd__rows_object {
-    bool found;                  /* it begins as the row before does: it is of that heap */
-    bool again;                  /* but something else in it tells of the heap */
-    bool apart;                  /* what tells of the heap is not all at its beginning */
-    size_t next;                 /* the column that is likely the next one */
-    const uint8_t *lead;         /* where what tells of the heap ends */
-    const uint8_t *before;       /* where the member at hand begins, with its comma */
+    bool found;                  /* it begins like the row before, so it is of the same heap */
+    bool again;                  /* but a later member also describes the heap */
+    bool apart;                  /* members that describe the heap are not all at the start */
+    size_t next;                 /* likely next column */
+    const uint8_t *lead;         /* end of the members that describe the heap */
+    const uint8_t *before;       /* start of the current member, with its comma */
 } hd__rows_object;
 
 typedef struct hd__rows_in {
@@ -40531,30 +40530,30 @@ typedef struct hd__rows_in {
     const hd_options *options;
     hd__mem *m;
     hd__arena arena;
-    bool json, full;             /* full: there was no memory for a row */
-    bool fits;                   /* so far, nothing is wrong with the row at hand */
+    bool json, full;             /* full: out of memory for a row */
+    bool fits;                   /* no error in the current row so far */
     hd_error *err;
     hd__rows_column *columns;    /* stb_ds arrays */
-    uint32_t of[HD__ROWS_FIXED]; /* the column of that name; HD_NONE: there is none */
+    uint32_t of[HD__ROWS_FIXED]; /* column with this fixed name; HD_NONE: none */
     hd__rows_walk path[HD__ROWS_AXES];
     uint32_t path_count, label_count;
     hd__rows_sum *sums;
-    hd__set index;               /* of sums, by their keys */
+    hd__set index;               /* finds sums by key */
     uint64_t seed, row;
     uint8_t *keys, *key, *lead, *scratch, *name;
-    uint32_t sum;                /* of the row before; HD_NONE: none */
-    uint32_t looked_up;          /* the sum that paths were looked up in */
-    uint32_t lead_columns;       /* columns that `lead` has, which tell of the heap */
-    bool leads;                  /* no others do */
-    const uint8_t *next;         /* behind the row at hand */
-    const char *expected;        /* what is wrong with its form */
+    uint32_t sum;                /* sum of the row before, or HD_NONE */
+    uint32_t looked_up;          /* sum of the last paths looked up */
+    uint32_t lead_columns;       /* columns in `lead`, which describe the heap */
+    bool leads;                  /* no other columns describe it */
+    const uint8_t *next;         /* end of the current row */
+    const char *expected;        /* error in its syntax */
     const uint8_t *found;
-    hd__rows_hash hash;          /* of the stack that was looked up last */
+    hd__rows_hash hash;          /* of the last stack looked up */
     uint64_t hashed;
     bool hash_is_known;
 } hd__rows_in;
 
-/* Reports what is wrong with the row at hand. HD_OK: it is left out. `what` may be NULL. */
+/* Reports an error in the current row. HD_OK: skip the row. `column` may be NULL, and `found` empty. */
 HD__NOINLINE static hd_status hd__rows_bad(hd__rows_in *x, hd_status status, const hd__rows_column *column,
                                            const char *expected, hd_str found) {
     uint64_t offset = hd_window_offset(x->w), line = hd_window_line(x->w, offset);
@@ -40574,15 +40573,15 @@ static hd_str hd__rows_cell(const hd__rows_in *x, const hd__rows_column *c) {
     return hd__bytes_str(!c->len ? (const uint8_t *)"" : c->copied ? x->scratch + c->at : c->data, c->len);
 }
 
-/* The cell of a column that has a name of its own; NULL: the row has none, or it is empty. */
+/* The cell of a fixed column; NULL: missing or empty. */
 static const hd__rows_column *hd__rows_named(const hd__rows_in *x, unsigned what) {
     const hd__rows_column *c = x->of[what] == HD_NONE ? NULL : &x->columns[x->of[what]];
     return c && c->row == x->row && c->there ? c : NULL;
 }
 
-/* Columns. ------------------------------------------------------------------------------------- */
+/* Columns. --------------------------------------------------------------------------------------- */
 
-/* Makes an axis of a column; *axis is its number. */
+/* Creates an axis for a column; *axis is its number. */
 static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what, uint32_t *axis) {
     const size_t n = sizeof HD__ROWS_AXIS - 1;
     hd_str called = what == HD__ROWS_STACK ? hd_cstr("backtrace") : what == HD__ROWS_TYPE ? name : hd__bytes_str(
@@ -40600,7 +40599,7 @@ static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what
     return HD_OK;
 }
 
-/* One more column. */
+/* Adds a column. */
 static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name) {
     uint64_t offset = hd_window_offset(x->w), line = hd_window_line(x->w, offset);
     hd__rows_column c = HD_ZERO;
@@ -40627,10 +40626,10 @@ static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name) {
     return HD_OK;
 }
 
-/* Whether a column tells of the heap. */
+/* True if a column describes the heap. */
 static bool hd__rows_tells(const hd__rows_column *c) { return c->what < HD__ROWS_STACK || c->what == HD__ROWS_LABEL; }
 
-/* Values. -------------------------------------------------------------------------------------- */
+/* Values. ---------------------------------------------------------------------------------------- */
 
 static bool hd__rows_u128(hd_str text, hd_u128 *value) {
     hd_u128 v = { 0, 0 };
@@ -40646,7 +40645,7 @@ static bool hd__rows_u128(hd_str text, hd_u128 *value) {
     return text.len != 0;
 }
 
-/* So many digits, or more where `more`; 0 or above: what they say, below that they are none. */
+/* Parses `width` digits, or more if `more`; -1: too few. */
 static int64_t hd__rows_digits(hd_str *text, size_t width, bool more) {
     int64_t v = 0;
     size_t n = 0;
@@ -40664,7 +40663,7 @@ static bool hd__rows_mark(hd_str *text, char mark) {
     return true;
 }
 
-/* As hd__rows_time writes it, and as SQL engines do. */
+/* Parses a time as hd__rows_time writes it, or as SQL engines do. */
 static bool hd__rows_parse_time(hd_str text, uint64_t *us) {
     static const uint8_t days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     int64_t year = 0, month = 1, day = 1, hour = -1, minute = -1, second = -1, part = 0, before;
@@ -40696,16 +40695,16 @@ static bool hd__rows_parse_time(hd_str text, uint64_t *us) {
     return !time.hi && *us >= time.lo;
 }
 
-/* Heaps. --------------------------------------------------------------------------------------- */
+/* Heaps. ----------------------------------------------------------------------------------------- */
 
-/* A number that may be missing. */
+/* Parses an optional number. */
 static hd_status hd__rows_count(hd__rows_in *x, unsigned what, uint64_t *value) {
     const hd__rows_column *c = hd__rows_named(x, what);
     if (!c || hd__text_parse_number(hd__rows_cell(x, c), 10, value)) return HD_OK;
     return hd__rows_bad(x, HD_MALFORMED, c, "a number of at most 64 bits", hd__rows_cell(x, c));
 }
 
-/* Which of some words a cell is. */
+/* Finds a cell's word in a list. */
 static hd_status hd__rows_word(hd__rows_in *x, unsigned what, const char *const *words, unsigned n,
                                const char *expected, unsigned *word) {
     const hd__rows_column *c = hd__rows_named(x, what);
@@ -40715,7 +40714,7 @@ static hd_status hd__rows_word(hd__rows_in *x, unsigned what, const char *const 
     return hd__rows_bad(x, HD_MALFORMED, c, expected, hd__rows_cell(x, c));
 }
 
-/* What the row tells of its heap, but for texts. x->fits is false where that is wrong, and told. */
+/* Parses the row's description of its heap, except for texts. x->fits becomes false after an error. */
 static hd_status hd__rows_describe(hd__rows_in *x, hd_heap *label, bool *cumulative) {
     static const char *const kinds[] = { "live", "peak", "total", "temporary" };
     const hd__rows_column *time = hd__rows_named(x, HD__ROWS_TIME);
@@ -40734,7 +40733,7 @@ static hd_status hd__rows_describe(hd__rows_in *x, hd_heap *label, bool *cumulat
     return HD_OK;
 }
 
-/* What heaps are told apart by: the numbers, then texts with their lengths, by column. */
+/* Makes the key that identifies a heap: numbers, then texts with their lengths, by column. */
 static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cumulative) {
     uint64_t numbers[6];
     numbers[0] = label->time_us;
@@ -40763,7 +40762,7 @@ static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cu
     return HD_OK;
 }
 
-/* A text of the row, in the dump; NULL: there was no memory. */
+/* Copies a text of the row to the dump. NULL: out of memory. */
 static const char *hd__rows_kept(hd__rows_in *x, const hd__rows_column *c) {
     hd_dump *d = x->dump;
     uint32_t number = hd__strings_add(&d->mem, &d->arena, &d->texts, hd__rows_cell(x, c));
@@ -40797,7 +40796,7 @@ static bool hd__rows_texts(hd__rows_in *x, hd_heap *label) {
            hd__rows_copied(x, HD__ROWS_ALLOCATOR, &label->allocator);
 }
 
-/* The heap with the key at hand, a new one if there is none. */
+/* Finds the heap with the current key, or adds it. */
 static hd_status hd__rows_sum_of(hd__rows_in *x, const hd_heap *label, bool cumulative) {
     size_t size = hd__arr_len(x->key);
     uint64_t hash = hd__hash_bytes(x->seed, x->key, size);
@@ -40822,7 +40821,7 @@ static hd_status hd__rows_sum_of(hd__rows_in *x, const hd_heap *label, bool cumu
     return hd__dump_put_heap(x->dump, &heap, x->err);
 }
 
-/* Another heap of which the same is told as of the one at hand. */
+/* Adds another heap with the same description as the current one. */
 static hd_status hd__rows_again(hd__rows_in *x) {
     hd__rows_sum s = HD_ZERO, *of = &x->sums[x->sum];
     hd_heap heap = x->dump->heaps[x->sum];
@@ -40836,7 +40835,7 @@ static hd_status hd__rows_again(hd__rows_in *x) {
     return hd__dump_put_heap(x->dump, &heap, x->err);
 }
 
-/* Finds the heap that the row at hand is of. */
+/* Finds the heap of the current row. */
 static hd_status hd__rows_find(hd__rows_in *x) {
     bool cumulative = false;
     hd_heap label;
@@ -40845,14 +40844,14 @@ static hd_status hd__rows_find(hd__rows_in *x) {
     return x->fits ? hd__rows_sum_of(x, &label, cumulative) : HD_OK;
 }
 
-/* The axis of the cells that a path is of, which they have. */
+/* The axis of a path in the cells, which must have it. */
 static uint32_t hd__rows_sum_axis(const hd__rows_sum *s, uint32_t path) {
     uint32_t a = 0;
     while (s->path[a] != path) a++;
     return a;
 }
 
-/* Gives a heap these axes, too; without any it has that of the backtrace. */
+/* Adds axes to a heap. A heap without axes gets the backtrace. */
 static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes) {
     const char *names[HD_MAX_AXES];
     uint32_t n = 0, of[HD_MAX_AXES];
@@ -40891,16 +40890,16 @@ static hd_status hd__rows_widen(hd__rows_in *x, hd__rows_sum *s, uint32_t axes) 
     return HD_OK;
 }
 
-/* Paths. --------------------------------------------------------------------------------------- */
+/* Paths. ----------------------------------------------------------------------------------------- */
 
-/* Where the name ends that begins here: at its separator, or with the path. */
+/* The end of the name at `at`: its separator, or the end of the path. */
 static size_t hd__rows_name_end(hd_str path, size_t at) {
     const uint8_t *from = (const uint8_t *)path.data, *end = from + path.len, *p = from + at;
     while ((p = hd__rows_first(p, end, ';', '\\', ';')) < end && *p == '\\') p += end - p > 1 ? 2 : 1;
     return (size_t)(p - from);
 }
 
-/* A name, its escapes undone. False: one is wrong. */
+/* Resolves the escapes of a name. False: invalid escape. */
 static bool hd__rows_unescape(hd__rows_in *x, hd_str *name) {
     const char *p = name->data, *end = p + name->len, *stop;
     if (!name->len || !memchr(p, '\\', name->len)) return true;
@@ -40919,7 +40918,7 @@ static bool hd__rows_unescape(hd__rows_in *x, hd_str *name) {
     return true;
 }
 
-/* How many bytes two texts begin with alike. */
+/* Number of equal leading bytes. */
 static size_t hd__rows_alike(const char *a, const char *b, size_t n) {
     size_t i = 0;
     for (; n - i >= 32 && !memcmp(a + i, b + i, 32); i += 32) {}
@@ -40927,7 +40926,7 @@ static size_t hd__rows_alike(const char *a, const char *b, size_t n) {
     return i;
 }
 
-/* Goes back to the names that a path has in common with the last one; where the next begins. */
+/* Returns to the last name that a path shares with the path before; returns the start of the next name. */
 static size_t hd__rows_back(hd__rows_walk *path, hd_str text) {
     size_t size = hd__arr_len(path->text), least = size < text.len ? size : text.len;
     size_t alike = hd__rows_alike((const char *)path->text, text.data, least), n = hd__arr_len(path->frames);
@@ -40939,7 +40938,7 @@ static size_t hd__rows_back(hd__rows_walk *path, hd_str text) {
     return n ? path->frames[n - 1].end + 1 : 0;
 }
 
-/* Forgets the last paths: nodes are those of another heap. */
+/* Forgets the last paths: their nodes belong to another heap. */
 static void hd__rows_forget(hd__rows_in *x) {
     for (uint32_t p = 0; p < x->path_count; p++) {
         hd__arr_resize(x->path[p].text, 0);
@@ -40950,7 +40949,7 @@ static void hd__rows_forget(hd__rows_in *x) {
     x->looked_up = HD_NONE;
 }
 
-/* The node of a path. x->fits is false where an escape is wrong. */
+/* Finds the node of a path. x->fits becomes false at an invalid escape. */
 static hd_status hd__rows_look_up(hd__rows_in *x, const hd__rows_sum *s, uint32_t p, hd_str text, bool hashed,
                                   uint32_t *node) {
     hd__rows_walk *path = &x->path[p];
@@ -40981,7 +40980,7 @@ static hd_status hd__rows_look_up(hd__rows_in *x, const hd__rows_sum *s, uint32_
     return HD_OK;
 }
 
-/* Whether the stack that was looked up last has the hash of this text. */
+/* True if this text is the hash of the last stack looked up. */
 static bool hd__rows_hash_is(hd__rows_in *x, hd_str text) {
     uint64_t found = 0;
     if (text.len != 16) return false;
@@ -40995,9 +40994,9 @@ static bool hd__rows_hash_is(hd__rows_in *x, hd_str text) {
     return x->hashed == found;
 }
 
-/* Rows. ---------------------------------------------------------------------------------------- */
+/* Rows. ------------------------------------------------------------------------------------------ */
 
-/* The bounds of a row; HD_UNKNOWN, and no slack, where it tells none. */
+/* Parses the bounds of a row. Missing bounds: HD_UNKNOWN, and no slack. */
 static hd_status hd__rows_bounds(hd__rows_in *x, uint64_t *unlisted, uint64_t slack[HD_MAX_AXES], size_t *slacks) {
     const hd__rows_column *c = hd__rows_named(x, HD__ROWS_SLACK);
     hd_str left, number;
@@ -41018,7 +41017,7 @@ static hd_status hd__rows_bounds(hd__rows_in *x, uint64_t *unlisted, uint64_t sl
     return x->fits ? HD_OK : hd__rows_bad(x, HD_MALFORMED, c, "a number for each axis", hd__rows_cell(x, c));
 }
 
-/* Keeps the bounds of the entry that was added last. Those that are not whole are left out at the end. */
+/* Keeps the bounds of the entry added last. Incomplete bounds are dropped at the end. */
 static hd_status hd__rows_bound(hd__rows_in *x, hd__rows_sum *s, uint64_t unlisted, const uint64_t *slack,
                                 size_t slacks) {
     if (unlisted == HD_UNKNOWN) s->unbounded = true;
@@ -41031,7 +41030,7 @@ static hd_status hd__rows_bound(hd__rows_in *x, hd__rows_sum *s, uint64_t unlist
     return HD_OK;
 }
 
-/* Adds an entry. A total that is there already begins another heap. */
+/* Adds an entry. A second total begins another heap. */
 static hd_status hd__rows_add_entry(hd__rows_in *x, const uint32_t *nodes, bool root, const hd_amount *amount) {
     hd__rows_sum *s = &x->sums[x->sum];
     bool there = hd__table_find(&s->cells->cells, nodes) != HD_NONE;
@@ -41050,7 +41049,7 @@ static hd_status hd__rows_add_entry(hd__rows_in *x, const uint32_t *nodes, bool 
     return hd__table_add(&s->cells->mem, &s->cells->cells, s->cells->max_records, nodes, amount, x->err);
 }
 
-/* What the row holds; *any is false where it says that its heap has no cells. */
+/* Parses the amount of a row. *any is false if the row means that its heap has no cells. */
 static hd_status hd__rows_take_amount(hd__rows_in *x, hd_amount *amount, bool *any) {
     const hd__rows_column *bytes = hd__rows_named(x, HD__ROWS_BYTES), *c = hd__rows_named(x, HD__ROWS_VARIANCE);
     *amount = hd__amount_none;
@@ -41067,13 +41066,13 @@ static hd_status hd__rows_take_amount(hd__rows_in *x, hd_amount *amount, bool *a
     return HD_OK;
 }
 
-/* Whether a row without bytes tells something else of an amount. */
+/* True if a row without bytes has other parts of an amount. */
 static bool hd__rows_tells_amount(const hd__rows_in *x) {
     return hd__rows_named(x, HD__ROWS_BLOCKS) || hd__rows_named(x, HD__ROWS_VARIANCE) ||
            hd__rows_named(x, HD__ROWS_UNLISTED) || hd__rows_named(x, HD__ROWS_SLACK);
 }
 
-/* Looks up where the row stands. *root: at the roots of all axes. */
+/* Finds the nodes of a row. *root: all of them are roots. */
 static hd_status hd__rows_nodes(hd__rows_in *x, const hd__rows_sum *s, uint32_t *nodes, bool *root) {
     const hd__rows_column *hash = hd__rows_named(x, HD__ROWS_HASH);
     for (size_t i = 0; i < hd__arr_len(x->columns) && x->fits; i++) {
@@ -41094,7 +41093,7 @@ static hd_status hd__rows_nodes(hd__rows_in *x, const hd__rows_sum *s, uint32_t 
     return HD_OK;
 }
 
-/* Adds the row at hand to its heap, or leaves it out. */
+/* Adds the current row to its heap, or skips it. */
 static hd_status hd__rows_take(hd__rows_in *x, bool found) {
     uint32_t nodes[HD_MAX_AXES] = { 0 }, axes = 0;
     bool any = false, root = true;
@@ -41104,7 +41103,7 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
     hd_status status;
     x->fits = true;
     if (!found) HD__TRY(hd__rows_find(x));
-    if (!x->fits) hd__arr_resize(x->lead, 0); /* which may be that of a row whose heap is not known */
+    if (!x->fits) hd__arr_resize(x->lead, 0); /* it may be of a row whose heap is unknown */
     if (x->fits) HD__TRY(hd__rows_take_amount(x, &amount, &any));
     if (!x->fits) return HD_OK;
     s = &x->sums[x->sum];
@@ -41112,7 +41111,7 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
         const hd__rows_column *c = &x->columns[i];
         bool there = c->row == x->row && c->there;
         if (c->axis != HD_NONE && (there || (c->what == HD__ROWS_STACK && hd__rows_named(x, HD__ROWS_HASH))))
-            axes |= 1u << c->axis; /* what has a hash has a stack: an empty one, where it is missing */
+            axes |= 1u << c->axis; /* a row with a hash has a stack: a missing stack is empty */
     }
     if (!s->cells || (axes & ~s->axes)) HD__TRY(hd__rows_widen(x, s, axes | s->axes));
     if (x->looked_up != x->sum) hd__rows_forget(x);
@@ -41130,11 +41129,11 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
 }
 
 /* ============================================================================== >>rows.read
-   One pass over the rows, for the cells of each. Those of a heap begin alike, mostly: what tells of the heap is
-   looked at where the bytes differ from those of the row before. Cells lie in the window, or, where they had to be
-   changed, in scratch memory. A row that is broken is left out up to the end of its line. */
+   One pass over the rows finds the cells of each. Rows of one heap mostly begin alike: the description of the heap is
+   parsed only if the bytes differ from the row before. Cells stay in the window, or in scratch memory if they had to
+   be changed. A malformed row is skipped to the end of its line. */
 
-/* Finds where the line at hand ends: x->next. */
+/* Finds the end of the current line: x->next. */
 static hd_status hd__rows_line(hd__rows_in *x) {
     const uint8_t *newline;
     HD__TRY(hd__lines_show(x->w, x->report, SIZE_MAX - 1, &newline, x->err));
@@ -41142,22 +41141,22 @@ static hd_status hd__rows_line(hd__rows_in *x) {
     return HD_OK;
 }
 
-/* Shows twice as much: what is looked at again from its beginning takes no more than twice its time in all. */
+/* Makes twice as many bytes visible. So parsing again from the start takes at most twice the time. */
 static hd_status hd__rows_more(hd_window *w, hd_error *err) {
     return hd_window_fill(w, 2 * (uint64_t)(w->end - w->at) + 1, err);
 }
 
-/* CSV. ----------------------------------------------------------------------------------------- */
+/* CSV. ------------------------------------------------------------------------------------------- */
 
 enum { HD__ROWS_CELL, HD__ROWS_LAST, HD__ROWS_MORE, HD__ROWS_BROKEN };
 
 typedef struct hd__rows_raw {
     const uint8_t *data;
     size_t len;
-    bool quoted, doubled;        /* doubled: it has quotes, twice each */
+    bool quoted, doubled;        /* doubled: contains doubled quotes */
 } hd__rows_raw;
 
-/* What is behind a cell: *at is behind that then. */
+/* Classifies the end of a cell, and moves *at past it. */
 static int hd__rows_behind(const uint8_t **at, const uint8_t *p, const uint8_t *end) {
     *at = p;
     if (p == end || (*p == '\r' && p + 1 == end)) return HD__ROWS_MORE;
@@ -41168,7 +41167,8 @@ static int hd__rows_behind(const uint8_t **at, const uint8_t *p, const uint8_t *
     return HD__ROWS_BROKEN;
 }
 
-/* The next cell. *at is behind its comma, or the end of the line; where it is broken; or as it was. */
+/* Finds the next cell. *at moves past its comma or the end of the line, or to the error. For HD__ROWS_MORE it does
+   not move. */
 static int hd__rows_next_cell(const uint8_t **at, const uint8_t *end, hd__rows_raw *cell) {
     const uint8_t *p = *at;
     cell->quoted = p < end && *p == '"';
@@ -41191,7 +41191,7 @@ static int hd__rows_next_cell(const uint8_t **at, const uint8_t *end, hd__rows_r
     return hd__rows_behind(at, p + 1, end);
 }
 
-/* The text of a cell, of which quotes were doubled; at the end of scratch memory. */
+/* Appends the text of a cell with doubled quotes to scratch memory. */
 static void hd__rows_undouble(hd__rows_in *x, const hd__rows_raw *raw) {
     const uint8_t *p = raw->data, *end = p + raw->len, *quote;
     for (; (quote = (const uint8_t *)memchr(p, '"', (size_t)(end - p))) != NULL; p = quote + 2)
@@ -41211,12 +41211,12 @@ static void hd__rows_set_cell(hd__rows_in *x, hd__rows_column *c, const hd__rows
     c->len = hd__arr_len(x->scratch) - c->at;
 }
 
-/* The names of the columns. */
+/* Reads the names of columns. */
 static hd_status hd__rows_header(hd__rows_in *x) {
     hd_window *w = x->w;
     const uint8_t *at = w->at;
     int got = HD__ROWS_MORE;
-    for (;;) {                   /* until all of it is in the window */
+    for (;;) {                   /* until all of it is visible */
         hd__rows_raw raw;
         at = w->at;
         if (w->end - at >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3;
@@ -41252,7 +41252,7 @@ static hd_status hd__rows_header(hd__rows_in *x) {
     return HD_OK;
 }
 
-/* Finds the cells of the row at the window's beginning, and x->next. *found: it is of the heap of the row before. */
+/* Finds the cells of the row at the window's start, and x->next. *found: it is of the same heap as the row before. */
 static int hd__rows_split(hd__rows_in *x, bool *found) {
     const uint8_t *from = x->w->at, *at = from, *end = x->w->end, *lead = NULL;
     size_t n = hd__arr_len(x->columns), c = 0, leads = hd__arr_len(x->lead);
@@ -41286,7 +41286,7 @@ static int hd__rows_split(hd__rows_in *x, bool *found) {
     return got;
 }
 
-/* Reads the row at the window's beginning. */
+/* Reads the row at the window's start. */
 static hd_status hd__rows_csv_row(hd__rows_in *x) {
     hd_window *w = x->w;
     bool found = false;
@@ -41309,14 +41309,14 @@ static hd_status hd__rows_csv_row(hd__rows_in *x) {
     return hd__rows_bad(x, HD_MALFORMED, NULL, x->expected, hd__bytes_str(w->at, shown < 40 ? shown : 40));
 }
 
-/* JSON. ---------------------------------------------------------------------------------------- */
+/* JSON. ------------------------------------------------------------------------------------------ */
 
 static const uint8_t *hd__rows_blank(const uint8_t *p, const uint8_t *end) {
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
     return p;
 }
 
-/* Four hexadecimal digits; 0xffffffff: they are none. */
+/* Parses four hexadecimal digits. HD_NONE: invalid. */
 static uint32_t hd__rows_unit(const uint8_t *p, const uint8_t *end) {
     uint32_t unit = 0;
     if (end - p < 4) return HD_NONE;
@@ -41327,7 +41327,7 @@ static uint32_t hd__rows_unit(const uint8_t *p, const uint8_t *end) {
     return unit;
 }
 
-/* What stands behind a backslash: as bytes, how many these are; 0: it is wrong. *at moves on. */
+/* Parses an escape after its backslash into bytes, and returns their number; 0: invalid. Moves *at past it. */
 static size_t hd__rows_escape(const uint8_t **at, const uint8_t *end, char bytes[4]) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char *plain = *at < end && **at ? strchr(from, **at) : NULL;
@@ -41350,7 +41350,7 @@ static size_t hd__rows_escape(const uint8_t **at, const uint8_t *end, char bytes
     return hd__utf8_put(unit, bytes);
 }
 
-/* Turns characters that stand for bytes into these; how many bytes there are then. */
+/* Turns characters that represent bytes back into bytes; returns the new size. */
 static size_t hd__rows_bytes(uint8_t *p, size_t size) {
     uint8_t *to = (uint8_t *)memchr(p, 0xf4, size), *end = p + size;
     if (!to) return size;
@@ -41363,7 +41363,7 @@ static size_t hd__rows_bytes(uint8_t *p, size_t size) {
     return (size_t)(to - p);
 }
 
-/* What a string says, at the end of an array. *at: behind its first quote, then behind its last. */
+/* Appends the text of a string to an array. *at is after its first quote, then after its last. */
 static bool hd__rows_string(hd__rows_in *x, const uint8_t **at, const uint8_t *end, uint8_t **to) {
     size_t from = hd__arr_len(*to);
     const uint8_t *p = *at;
@@ -41384,7 +41384,7 @@ static bool hd__rows_string(hd__rows_in *x, const uint8_t **at, const uint8_t *e
     return true;
 }
 
-/* An array of numbers, its bracket passed, as CSV has it. */
+/* Parses an array of numbers, after its bracket, into the form of CSV. */
 static bool hd__rows_numbers(hd__rows_in *x, const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = hd__rows_blank(*at, end), *number;
     x->expected = "an array of numbers";
@@ -41401,7 +41401,7 @@ static bool hd__rows_numbers(hd__rows_in *x, const uint8_t **at, const uint8_t *
     return p < end;
 }
 
-/* An array of names, its bracket passed. */
+/* Parses an array of names, after its bracket. */
 static bool hd__rows_names_array(hd__rows_in *x, const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = hd__rows_blank(*at, end);
     bool first = true;
@@ -41420,7 +41420,7 @@ static bool hd__rows_names_array(hd__rows_in *x, const uint8_t **at, const uint8
     return p < end;
 }
 
-/* The value of a member. */
+/* Parses the value of a member. */
 static bool hd__rows_value(hd__rows_in *x, hd__rows_column *c, const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = *at;
     size_t n = 0;
@@ -41452,7 +41452,7 @@ static bool hd__rows_value(hd__rows_in *x, hd__rows_column *c, const uint8_t **a
                                        hd__text_is(hd__rows_cell(x, c), "false"));
 }
 
-/* The column of a key, whose quote is passed; `next` is likely it. A new one is made. */
+/* Finds the column of a key, after its first quote, or adds it. `next` is the likely column. */
 static hd_status hd__rows_member(hd__rows_in *x, const uint8_t **at, const uint8_t *end, size_t next,
                                  uint32_t *column) {
     hd_str key;
@@ -41480,7 +41480,7 @@ static hd_status hd__rows_member(hd__rows_in *x, const uint8_t **at, const uint8
     return HD_OK;
 }
 
-/* One member of the object: its key, of which the quote is passed, and its value. */
+/* Parses a member of the object: the key, after its first quote, and the value. */
 static hd_status hd__rows_pair(hd__rows_in *x, const uint8_t **at, const uint8_t *end, hd__rows_object *o) {
     hd__rows_column *c;
     uint32_t column;
@@ -41505,7 +41505,7 @@ static hd_status hd__rows_pair(hd__rows_in *x, const uint8_t **at, const uint8_t
     return HD_OK;
 }
 
-/* Finds the cells of the object between these. x->fits: it is one. */
+/* Finds the cells of an object. x->fits: it is valid. */
 static hd_status hd__rows_split_object(hd__rows_in *x, const uint8_t *from, const uint8_t *end, hd__rows_object *o) {
     const uint8_t *p = hd__rows_blank(from, end);
     size_t leads = hd__arr_len(x->lead);
@@ -41542,7 +41542,7 @@ static hd_status hd__rows_split_object(hd__rows_in *x, const uint8_t *from, cons
     return HD_OK;
 }
 
-/* Reads the row at the window's beginning. */
+/* Reads the row at the window's start. */
 static hd_status hd__rows_json_row(hd__rows_in *x) {
     const uint8_t *from, *end;
     hd__rows_object o;
@@ -41552,7 +41552,7 @@ static hd_status hd__rows_json_row(hd__rows_in *x) {
     if (end > from && end[-1] == '\n') end--;
     if (hd__rows_blank(from, end) == end) return HD_OK;
     HD__TRY(hd__rows_split_object(x, from, end, &o));
-    if (o.again) {               /* what tells of the heap comes again: all of it is looked at */
+    if (o.again) {               /* a later member describes the heap too: parse everything */
         hd__arr_resize(x->lead, 0);
         HD__TRY(hd__rows_split_object(x, from, end, &o));
     }
@@ -41570,7 +41570,7 @@ static hd_status hd__rows_json_row(hd__rows_in *x) {
     return hd__rows_take(x, o.found);
 }
 
-/* Files. --------------------------------------------------------------------------------------- */
+/* Files. ----------------------------------------------------------------------------------------- */
 
 static hd_status hd__rows_all(hd__rows_in *x) {
     hd_window *w = x->w;
@@ -41587,8 +41587,8 @@ static hd_status hd__rows_all(hd__rows_in *x) {
     }
 }
 
-/* Whether bounds can be true. What is open anywhere is of some entry, and the total is exact; sums of 256 do not
-   wrap. */
+/* Checks that bounds are possible: unlisted bytes belong to some entry, and the total is exact. Below this limit,
+   sums of 256 numbers do not overflow. */
 static bool hd__rows_bounds_fit(const hd__rows_sum *s) {
     const uint32_t nodes[HD_MAX_AXES] = { 0 };
     uint32_t total = hd__table_find(&s->cells->cells, nodes);
@@ -41601,7 +41601,7 @@ static bool hd__rows_bounds_fit(const hd__rows_sum *s) {
     return fits;
 }
 
-/* Makes a breakdown of entries; none where their bounds are wrong, and that was told. */
+/* Makes a breakdown of entries. If their bounds are wrong, this is reported and there is no breakdown. */
 static hd_status hd__rows_seal(hd__rows_in *x, const hd__rows_sum *s, hd_breakdown **out) {
     hd_breakdown view = hd__profile_view(s->cells);
     size_t n = view.entries.count;
@@ -41617,7 +41617,7 @@ static hd_status hd__rows_seal(hd__rows_in *x, const hd__rows_sum *s, hd_breakdo
     return hd__breakdown_seal(hd__mem_options(x->options), view.axis, view.entries, NULL, out, x->err);
 }
 
-/* Gives the dump's heaps what their rows add up to; those that no row was taken for go. */
+/* Gives the dump's heaps the sums of their rows. Heaps without rows are removed. */
 static hd_status hd__rows_finish(hd__rows_in *x) {
     size_t n = 0;
     for (size_t i = 0; i < hd__arr_len(x->sums); i++) {
@@ -41666,9 +41666,9 @@ static hd_status hd__rows_load(hd_dump *dump, hd_in in, const hd_options *option
     return status;
 }
 
-/* The rows of the registry. -------------------------------------------------------------------- */
+/* Rows of the registry. -------------------------------------------------------------------------- */
 
-/* Names of columns that were seen in the first bytes. */
+/* Column names found in the first bytes. */
 typedef struct hd__rows_seen {
     unsigned count, known;
     bool of[HD__ROWS_FIXED], axis;
@@ -41682,7 +41682,7 @@ static void hd__rows_see(hd__rows_seen *s, hd_str name) {
     s->axis |= hd__rows_is_axis(name);
 }
 
-/* How sure these names are: of a table that is none of ours some may be the same. `whole`: there are no more. */
+/* Certainty of these names: foreign tables may have some of them too. `whole`: all names are known. */
 static int hd__rows_sure(const hd__rows_seen *s, bool whole) {
     bool first = s->of[HD__ROWS_PROFILE] && s->of[HD__ROWS_TIME], path = s->of[HD__ROWS_STACK] || s->axis;
     if (!whole) return first ? 80 : s->known > 3 && path ? 60 : 0;
@@ -41703,8 +41703,8 @@ static int hd__rows_detect(const uint8_t *p, size_t size) {
     return got == HD__ROWS_BROKEN ? 0 : hd__rows_sure(&seen, got == HD__ROWS_LAST);
 }
 
-/* Behind a string, an array of strings, or another value of a member; `end`, where that is not there. NULL: it is
-   none of a row. */
+/* Skips a string, an array of strings, or another value of a member. `end`: the value is cut. NULL: not a value of a
+   row. */
 static const uint8_t *hd__rows_skip(const uint8_t *p, const uint8_t *end) {
     bool array = p < end && *p == '[';
     for (p += array; p < end; p++) {
@@ -41761,8 +41761,9 @@ HD__FORMAT_BEGIN const hd_format hd_format_rows_json = { "rows-json", "rows of h
 #endif /* HEAPDUMP_NO_ROWS */
 
 /* =================================================================================== >>dump
-   Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
-   packed. All that a failing row had made goes with the dump. No other room names formats. */
+   Passes the first bytes of an input to each row of the registry, and reads the input with the row that is most
+   certain. Packed inputs are unpacked first. If a row fails, everything it made is freed with the dump. No other room
+   names formats. */
 
 static const hd_format *const hd__dump_formats[] = {
 #ifndef HEAPDUMP_NO_CHROME
@@ -41801,7 +41802,7 @@ static const hd_format *hd__dump_format_of(const hd_options *options, size_t ind
     return index < options->format_count ? &options->formats[index] : hd_format_at(index - options->format_count);
 }
 
-/* The first of the rows that are surest, and *most, how sure; NULL: none. */
+/* The first of the most certain rows, or NULL; *most is its certainty. */
 static const hd_format *hd__dump_surest(const hd_options *options, const uint8_t *bytes, size_t size, int *most) {
     const hd_format *format, *best = NULL;
     *most = 0;
@@ -41819,7 +41820,7 @@ static bool hd__dump_begins(const hd__peek_input *p, const char *magic) {
     return n <= p->size && !memcmp(p->bytes, magic, n);
 }
 
-/* The encoding of a text of two bytes a character, by its mark or by ASCII; NULL: it is none. */
+/* The encoding of a UTF-16 text, from its byte order mark or from ASCII characters. NULL: not UTF-16. */
 static const char *hd__peek_utf16(const hd__peek_input *p) {
     size_t size = p->size < HD_DETECT_FIRST ? p->size & ~(size_t)1 : HD_DETECT_FIRST;
     if (hd__dump_begins(p, "\xff\xfe")) return "UTF-16LE";
@@ -41836,7 +41837,7 @@ static const char *hd__peek_utf16(const hd__peek_input *p) {
     return NULL;
 }
 
-/* The row that is surest of an input; NULL: none knows it. The same bytes in other pieces make no difference. */
+/* The most certain row for an input, or NULL. The result does not depend on how the input is split into reads. */
 static const hd_format *hd__dump_detect(const hd_options *options, hd__peek_input *p) {
     size_t first = p->size < HD_DETECT_FIRST ? p->size : HD_DETECT_FIRST;
     int most;
@@ -41847,7 +41848,7 @@ static const hd_format *hd__dump_detect(const hd_options *options, hd__peek_inpu
     return p->size > first ? hd__dump_surest(options, p->bytes, p->size, &most) : best;
 }
 
-/* The row that hd_options.format names; NULL: none that reads has this name. */
+/* The row named in hd_options.format, or NULL if no row with this name can read. */
 static const hd_format *hd__dump_format_named(const hd_options *options) {
     const hd_format *format;
     for (size_t i = 0; (format = hd__dump_format_of(options, i)) != NULL; i++)
@@ -41855,9 +41856,10 @@ static const hd_format *hd__dump_format_named(const hd_options *options) {
     return NULL;
 }
 
-/* No row has the name asked for, or knows the input: what names, or titles, those that read have. */
+/* Fails if no row has the requested name, or knows the input. The message lists the names or titles of rows that can
+   read. */
 static hd_status hd__dump_no_format(const hd_options *options, hd_error *err) {
-    char words[160];             /* a message has room for no more */
+    char words[160];             /* limited by the size of a message */
     const hd_format *format;
     hd_str before, last;
     const char *more = "";
@@ -41887,7 +41889,7 @@ static hd_status hd__dump_no_format(const hd_options *options, hd_error *err) {
                        before, !before.len ? "" : *more ? ", " : " or ", last, more);
 }
 
-/* The input from its beginning. */
+/* The input from its start. */
 static hd_in hd__peek_in(hd__peek_input *p) {
     hd_in in = hd_in_callback(hd__peek_read, p);
     if (!p->in.read) return p->in;
@@ -41895,7 +41897,7 @@ static hd_in hd__peek_in(hd__peek_input *p) {
     return in;
 }
 
-/* What an input is packed with: one of the caller's unpackers, or the name alone, of what is known; else NULL. */
+/* The packing of an input: a caller's unpacker, or only the name of a known packing, or NULL. */
 static const char *hd__dump_packing(const hd__peek_input *p, const hd_options *options,
                                     const hd_unpacker **unpacker) {
     static const struct {
@@ -41912,8 +41914,8 @@ static const char *hd__dump_packing(const hd__peek_input *p, const hd_options *o
     return NULL;
 }
 
-/* A call that reads: by `format`, or else by the row that `find` finds. Without a name of `find` beyond hd_read the
-   linker leaves the registry out of programs that call hd_read_as alone. */
+/* A reading call: with `format`, or with the row that `find` returns. Only hd_read refers to a `find` function, so
+   the linker can remove the registry from programs that call only hd_read_as. */
 typedef struct hd__dump_call {
     const hd_format *format;
     hd_status (*find)(const hd_options *options, hd__peek_input *peeked, const hd__packed *packed,
@@ -41921,7 +41923,7 @@ typedef struct hd__dump_call {
     const hd_options *options;
 } hd__dump_call;
 
-/* The row that hd_options.format names, or that is surest of an input. */
+/* The row named in hd_options.format, or the most certain one for an input. */
 static hd_status hd__dump_find(const hd_options *options, hd__peek_input *peeked, const hd__packed *packed,
                                const hd_format **format, hd_error *err) {
     const char *encoding;
@@ -41936,7 +41938,7 @@ static hd_status hd__dump_find(const hd_options *options, hd__peek_input *peeked
                        encoding);
 }
 
-/* An input that is plain, of which `peeked` has the beginning. */
+/* Reads an input that is not packed; `peeked` has its start. */
 static hd_status hd__dump_read_plain(const hd__dump_call *call, hd__peek_input *peeked, hd__packed *packed,
                                      hd_dump **dump, hd_error *err) {
     const hd_options *options = call->options;
@@ -41946,7 +41948,7 @@ static hd_status hd__dump_read_plain(const hd__dump_call *call, hd__peek_input *
     hd_dump *d;
     hd_status status;
     if (call->find) HD__TRY(call->find(options, peeked, packed, &format, err));
-    if (packed) peeked->failed = false; /* what unpacks tells again, and leniently warns */
+    if (packed) peeked->failed = false; /* unpacking fails again, and warns in lenient mode */
     if (!format->read) {
         hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s files are written, and not read", format->name);
         err->format = format->name;
@@ -41966,13 +41968,13 @@ static hd_status hd__dump_read_plain(const hd__dump_call *call, hd__peek_input *
             status = hd__fail_at(err, HD_IO, packed->unpacked, 0, "");
     }
     d->packed = NULL;
-    d->mem.within = NULL;        /* the packing goes */
+    d->mem.within = NULL;        /* `packed` is freed by the caller */
     if (!status) {
         *dump = d;
         return HD_OK;
     }
     hd_dump_free(d);
-    /* NULL: it only looked like one. */
+    /* NULL: it only looked like this format */
     err->format = status == HD_UNKNOWN_FORMAT && call->find && !options->format ? NULL : format->name;
     return status;
 }
@@ -41985,7 +41987,7 @@ static hd_status hd__dump_read_packed(const hd__dump_call *call, hd__peek_input 
     const char *format;
     if (!hd__packed_open(&packed, hd__peek_in(peeked), unpacker, call->options))
         return hd__packed_no_memory(&packed, err);
-    packed.reporter.options.lenient = false; /* until there is enough to tell what it is */
+    packed.reporter.options.lenient = false; /* strict until the format is known */
     if (hd__peek(&unpacked, hd_in_callback(hd__packed_read, &packed)))
         status = hd__dump_read_plain(call, &unpacked, &packed, dump, err);
     else status = hd__fail_at(err, HD_IO, unpacked.size, 0, "");
@@ -42053,7 +42055,7 @@ HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options,
 #pragma GCC diagnostic pop
 #endif
 
-/* stb_ds's names mean the program's own again. */
+/* Restores the program's own meaning of stb_ds's names. */
 #undef stbds_string_arena
 #undef stbds_string_block
 #undef stbds_array_header
