@@ -91,7 +91,7 @@ on_memprof() {
 }
 on_writers() {
   local to trace=tests/data/trace-viewer/two-dumps.json
-  for to in $("$tool" convert --to help "$input" 2>&1 | sed -n 's/.* is written here, but //; s/;.*//; s/,//gp'); do # all, as the error lists them
+  for to in $("$tool" convert --to help "$input" 2>&1 | sed -n 's/.*: --to takes //; s/;.*//; s/,//gp'); do # all, as the error lists them
     printf '%s -o out F\n' "convert --to $to" "convert --strict --to $to"
   done
   for to in '--top 2' '--entries 3' '--output-bytes 400' '--min-share 0.3' '--invert' '--drop a' "--add-to $trace" "--strict --top 1 --add-to $trace"; do

@@ -1,7 +1,7 @@
-/* Files read by other threads while the ones before are worked on.
+/* Reads files in other threads while the caller works on earlier ones.
 
-   A dump that is handed over was read without a warning. Every other file the caller reads himself: so what is told,
-   and in what order, is the same with and without threads. Memory is bounded by how far ahead is read. */
+   A thread hands over only dumps that were read without a warning. The caller reads every other file itself, so
+   warnings and their order are the same with and without threads. SLOTS and LARGEST bound the memory. */
 
 #include "heaps.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 enum { READERS = 4, SLOTS = READERS + 1 };
-#define LARGEST ((off_t)4 << 20) /* bytes of a file that is read ahead */
+#define LARGEST ((off_t)4 << 20) /* bytes; larger files are not read ahead */
 
 typedef struct slot {
     hd_dump *dump;
@@ -20,12 +20,12 @@ typedef struct slot {
 struct ahead {
     const arguments *a;
     pthread_mutex_t lock;
-    pthread_cond_t moved, read;  /* `taken` or `ends` has changed; a slot is done */
+    pthread_cond_t moved, read;  /* moved: `taken` or `ends` changed; read: a slot is done */
     pthread_t reader[READERS];
     int readers;
-    int next, taken;             /* files: to be read, the caller's */
+    int next, taken;             /* file numbers: the next one to read, the last one that the caller took */
     bool ends;
-    slot slot[SLOTS];            /* by the file's number, modulo their count */
+    slot slot[SLOTS];            /* by file number modulo SLOTS */
 };
 
 static void is_unclean(void *user, const hd_error *warning) {
@@ -40,7 +40,7 @@ static bool goes_on(void *user, uint64_t done, uint64_t total) {
     return !r->warnings;
 }
 
-/* NULL: the caller has to read it. */
+/* Returns NULL if the caller has to read the file. */
 static hd_dump *read_clean(const arguments *a, const char *file) {
     reading r = { .file = file };
     hd_options options = reading_options(&a->input, &r);

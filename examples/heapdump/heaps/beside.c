@@ -1,4 +1,4 @@
-/* Heaps without the labels of their blocks: labels are axes for --by, and stay out of the default tree. */
+/* Heaps without the labels of their blocks: labels are axes for --by, and the default tree leaves them out. */
 
 #include "heaps.h"
 
@@ -30,7 +30,7 @@ static hd_status make_axes(const hd_axis *axes, kept_axes *k, hd_profile **out, 
     return status;
 }
 
-/* Adds the rows. Entries are cumulative: only entries at the roots of all other axes are added. */
+/* Adds the rows. Entries are cumulative, so only entries at the roots of all dropped axes are added. */
 static hd_status add_rows(const hd_rows *rows, const kept_axes *k, bool entries, hd_profile *into, hd_error *err) {
     hd_status status = HD_OK;
     for (uint32_t r = 0; r < rows->count && !status; r++) {

@@ -9,10 +9,10 @@ typedef struct limit_check {
     const char *what;            /* "growth", "total", "site" */
     const char *site;
     const hd_heap *heap;
-    double before, after, error; /* bytes; the standard error of what is compared with the limit */
+    double before, after, error; /* bytes; the standard error of the value that is compared with the limit */
     double limit;                /* bytes */
     bool has_before;
-    bool is_bound;               /* the error is the largest there can be */
+    bool is_bound;               /* the error is the largest that sampling can cause */
 } limit_check;
 
 typedef struct checks {
@@ -21,11 +21,11 @@ typedef struct checks {
     double z;
 } checks;
 
-/* False alarms of all checks of a call together. A third of what is promised, since estimates of few samples are not
-   distributed as the normal distribution has it. */
+/* The probability of a false alarm in all checks of a call together. It is a third of the promised 1 in 100, because
+   estimates from few samples do not follow the normal distribution. */
 #define FALSE_ALARMS 0.003
 
-/* How many standard errors away less than this share of a normal distribution is, on one side. */
+/* The number of standard errors beyond which a normal distribution has `share` of its mass, on one side. */
 static double quantile(double share) {
     double low = 0, high = 40;
     for (int i = 0; i < 64; i++) {
@@ -38,15 +38,15 @@ static double quantile(double share) {
 
 static double double_of(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
 
-/* The variance of an amount. Samples without block counts tell none: then it is the largest there can be, that of
-   blocks much smaller than the sampling interval. */
+/* The variance of an amount. Samples without block counts have no variance of their own. They get the largest
+   possible one, which is the variance of blocks much smaller than the sampling interval. */
 static double variance_of(const hd_heap *heap, const hd_amount *amount) {
     if (amount->blocks != HD_UNKNOWN || amount->variance.lo || amount->variance.hi)
         return double_of(amount->variance);
     return (double)amount->bytes * (double)heap->sample_bytes;
 }
 
-/* Bytes that a heap holds, and their variance. */
+/* The bytes of a heap, and their variance. */
 static double bytes_of(const hd_heap *heap, double *variance) {
     hd_rows cells;
     *variance = 0;
@@ -65,7 +65,7 @@ static limit_check *add_check(checks *c, const char *what, const hd_heap *heap) 
     return &c->list[c->count++];
 }
 
-/* `before` may be NULL: nothing was there. */
+/* `before` is NULL if the heap is new. */
 static int check_heap(const arguments *a, const chosen *y, const hd_heap *before, const hd_heap *after, checks *c) {
     double variance, variance_before = 0, bytes = bytes_of(after, &variance);
     bool is_bound = has_unknown_error(after), bound_before = before && has_unknown_error(before);
@@ -104,7 +104,7 @@ static int check_heap(const arguments *a, const chosen *y, const hd_heap *before
     return DONE;
 }
 
-/* The last heaps of each process in y, with those of x. */
+/* Checks the last heaps of each process in y against their counterparts in x. */
 static int check_all(const arguments *a, const chosen *x, const chosen *y, checks *c) {
     bool *in_x = needed(calloc(x->count + 1, 1)), *in_y = needed(calloc(y->count + 1, 1));
     bool *left = needed(calloc(y->count + 1, 1));
@@ -183,7 +183,7 @@ static void check_json(const checks *c, hd_json *j) {
     }
 }
 
-/* Both files, and what is said of them. */
+/* Checks both files and prints the verdicts. */
 static int check_files(const arguments *a, const chosen *x, const chosen *y) {
     checks c = { .count = 0 };
     size_t count = 0;
@@ -217,7 +217,7 @@ static int check_both(const arguments *a) {
 
 void check_defaults(arguments *a) {
     if (a->check.max_growth < 0 && !a->check.max_total && !a->check.site_count) a->check.max_growth = 0.05;
-    a->cut.default_share = a->check.site_count ? 0 : 1; /* of objects: the tree below the total is for sites */
+    a->cut.default_share = a->check.site_count ? 0 : 1; /* of objects: only --site needs the tree below the total */
     a->heaps.live_kind = true;
 }
 

@@ -1,10 +1,10 @@
-/* convert; and writing of heaps, which others do as well. */
+/* convert, and the writing of heaps that other commands share. */
 
 #include "heaps.h"
 
-/* What is left out. ------------------------------------------------------------------------------ */
+/* Losses of the written format. ------------------------------------------------------------------ */
 
-/* Whether a heap has axes from `first` on that tell anything apart. */
+/* True if an axis from number `first` on has more nodes than its root. */
 static bool has_axes(const hd_heap *heap, uint32_t first) {
     uint32_t count = heap->breakdown ? heap->breakdown->entries.axis_count : hd_profile_axis_count(heap->profile);
     for (uint32_t i = first; i < count; i++)
@@ -20,7 +20,7 @@ static bool has_variance(const hd_heap *heap) {
     return false;
 }
 
-/* What a heap has of that which a format may lack. */
+/* The HD_LACKS_ flags of everything that the heap has and another format may lack. */
 static uint32_t holds(const hd_heap *heap) {
     uint64_t blocks = totals_of(heap).blocks;
     return (has_axes(heap, 1) ? HD_LACKS_TYPES : 0u) | (has_axes(heap, 2) ? HD_LACKS_AXES : 0u) |
@@ -43,16 +43,16 @@ static hd_status count_fact(void *count, const hd_fact *fact) {
     return HD_OK;
 }
 
-/* How much a file says of itself that only its own format has: mappings, comments, where functions are. */
+/* The number of facts that only the file's own format can hold: mappings, comments, positions of functions. */
 static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
     size_t count = 0;
     hd_error err;
     return hd_dump_format(dump) == to || hd_dump_facts(dump, count_fact, &count, &err) ? 0 : count;
 }
 
-/* What a file has and the written one has no place for. */
+/* Parts of a file that the written format cannot hold. */
 typedef struct left_out {
-    uint32_t lost;               /* HD_LACKS_ */
+    uint32_t lost;               /* HD_LACKS_ flags */
     size_t kinds, dumps;         /* heaps of other kinds, and of earlier dumps */
     size_t scalars, facts;
 } left_out;
@@ -63,16 +63,16 @@ static const char *tell_count(const char *between, const char *text, size_t coun
     return ", ";
 }
 
-/* One line about it. */
+/* Reports the losses in one line. */
 static void tell_lost(const char *to, const left_out *l) {
     static const char *const words[] = {
-        "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
+        "types", "axes beyond the second", "cumulative sizes (unlisted bytes count to the frame above)",
         "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references",
         "further labels of heaps"
     };
     uint32_t lost = l->lost;
     const char *between = "";
-    if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
+    if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* types are the second axis */
     if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
     display(stderr, "heapdump: left out by --to %s: ", to);
     between = tell_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
@@ -80,12 +80,12 @@ static void tell_lost(const char *to, const left_out *l) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
     between = tell_count(between, "attributes of processes and allocators", l->scalars, "");
-    between = tell_count(between, "what else info tells of the file", l->facts, "");
+    between = tell_count(between, "other facts about the file that info prints", l->facts, "");
     fputc('\n', stderr);
 }
 
-/* Keeps the heaps of the last dump of each process; of one whose heaps have no dump, the last of each allocator. How
-   many are dropped. */
+/* Keeps the heaps of the last dump of each process. If the heaps of a process name no dump, keeps the last heap of
+   each allocator. Returns the number of dropped heaps. */
 static size_t keep_last_dump(chosen *c) {
     size_t n, kept = 0, before = c->count;
     bool *picked = needed(calloc(c->count + 1, 1));
@@ -104,8 +104,8 @@ static size_t keep_last_dump(chosen *c) {
     return before - kept;
 }
 
-/* The heaps that a format has a place for: of one kind the live heap, or else the peak, and so on; of one dump the
-   last one of each process. To be freed. */
+/* Copies the heaps that the format can hold. A format of one kind gets the live heaps, or else the peaks, and so on.
+   A format of one dump gets the last dump of each process. To be freed. */
 static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, left_out *l) {
     hd_heap *heaps = needed(calloc(*count + 1, sizeof *heaps));
     chosen some = { .heaps = heaps };
@@ -122,12 +122,12 @@ static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, l
 
 /* Heaps. ------------------------------------------------------------------------------------------ */
 
-/* What --to names: traces have two names, of which one is for self sizes. NULL: there is no such format. */
+/* The format that --to names. Chromium traces have two names: chrome, and heaps_v2 for self sizes. NULL: unknown. */
 static const hd_format *heaps_format(const output_options *to) {
     return to->to ? format_written(to->to).format : &hd_format_chrome;
 }
 
-/* A profile's first two axes: what the others tell apart is added up. */
+/* Reduces a profile to its first two axes. Cells that differ only on the other axes are added up. */
 static hd_status first_axes(const hd_profile *profile, hd_profile **out, hd_error *err) {
     hd_profile_desc desc = { .axis_count = 2 };
     hd_status status;
@@ -138,7 +138,7 @@ static hd_status first_axes(const hd_profile *profile, hd_profile **out, hd_erro
     return status;
 }
 
-/* A heap named, and condensed when `whole` is false; nothing of it is that of `from` but strings. */
+/* Makes a heap with frames named, condensed unless `whole` is true. It shares only strings with `from`. */
 static hd_status condense_one(const hd_heap *from, hd_cutoff cutoff, const hd_format *format, bool whole,
                               symbols *names, hd_heap *heap, hd_error *err) {
     hd_profile *profile = NULL, *less;
@@ -158,7 +158,7 @@ static hd_status condense_one(const hd_heap *from, hd_cutoff cutoff, const hd_fo
     if (status) return status;
     heap->profile = profile;
     if (whole && profile) return HD_OK;
-    if (whole && !(format->lacks & HD_LACKS_CUMULATIVE)) return hd_merge(from, 1, NULL, heap, err); /* as it is */
+    if (whole && !(format->lacks & HD_LACKS_CUMULATIVE)) return hd_merge(from, 1, NULL, heap, err); /* a copy */
     status = hd_heap_break_down(heap, &cutoff, NULL, &breakdown, err);
     hd_profile_free(profile);
     heap->profile = NULL;
@@ -166,8 +166,8 @@ static hd_status condense_one(const hd_heap *from, hd_cutoff cutoff, const hd_fo
     return status;
 }
 
-/* Gives heaps of one dump, as heaptrack's peak and end are, the last of their times: most formats have one for each.
-   False: they had. */
+/* Gives heaps of one dump the latest of their times, because most formats store one time per dump. heaptrack's peak
+   and end have different times, for example. Returns true if a time changed. */
 static bool put_at_one_time(const hd_format *format, hd_heap *heaps, size_t count) {
     bool lost = false;
     if (!format->lacks) return false;
@@ -184,8 +184,8 @@ static bool put_at_one_time(const hd_format *format, hd_heap *heaps, size_t coun
     return lost;
 }
 
-/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Freed with
-   condensed_free. */
+/* Heaps to write: frames are named, and heaps condensed for traces of cumulative sizes or if cutoffs are given. Freed
+   with condensed_free. */
 int condense(const hd_heap *from, size_t n, const output_options *to, const cut_options *cut, symbols *names,
              hd_heap **heaps, size_t *count) {
     const hd_format *format = heaps_format(to);
@@ -195,8 +195,8 @@ int condense(const hd_heap *from, size_t n, const output_options *to, const cut_
         const hd_heap *next = &from[*count];
         hd_error err;
         if (whole && !next->profile && format_is(to->to, FORMAT_SELF_SIZES)) {
-            display(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
-                    "made; --to chrome keeps them\n", next->allocator ? next->allocator : "the file");
+            display(stderr, "heapdump: the heap of %s has cumulative sizes, and heaps_v2 holds only self sizes; "
+                    "--to chrome keeps cumulative ones\n", next->allocator ? next->allocator : "the file");
             return BAD_INPUT;
         }
         if (condense_one(next, cut->cutoff, format, whole, names, &(*heaps)[*count], &err)) {
@@ -212,10 +212,10 @@ void condensed_free(hd_heap *heaps, size_t count) {
     free(heaps);
 }
 
-/* Traces hold what is told of processes and allocators beside their heaps. */
+/* Traces hold scalars of processes and allocators as well as heaps. */
 static bool takes_scalars(const output_options *to) { return heaps_format(to)->is & HD_FORMAT_TRACE; }
 
-/* The heaps as --to has it, in a trace with what is told beside them; or a trace with them added. */
+/* Writes the heaps in the format of --to, with their scalars in a trace; or adds them to the trace of --add-to. */
 int write_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_places *places, const char *path,
                 bool is_default) {
     reading r = { .file = path ? path : "output" };
@@ -239,18 +239,18 @@ int write_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_
     return status;
 }
 
-/* For what frames are beside names; NULL: the format that is written keeps nothing of that. */
+/* Collects code locations of frames. Returns NULL if the written format cannot hold them. */
 hd_places *places_create(const output_options *to) {
     return heaps_format(to)->places ? needed(hd_places_create(NULL, NULL)) : NULL;
 }
 
-/* Adds what a dump knows of frames. */
+/* Adds the code locations of a dump's frames. */
 int places_add(hd_places *places, const char *file, const hd_dump *dump) {
     hd_error err;
     return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
 }
 
-/* `scalars` and `facts` are how many values stand beside the heaps and are not written. */
+/* `scalars` and `facts` count values of the file that are not written. */
 int write_condensed(const output_options *to, const cut_options *cut, const hd_chrome_dumps *what,
                     const hd_places *places, size_t scalars, size_t facts) {
     uint32_t lacks = heaps_format(to)->lacks;
@@ -276,14 +276,14 @@ int write_condensed(const output_options *to, const cut_options *cut, const hd_c
     return status;
 }
 
-/* Whether all of a file is asked for, as it is. */
+/* Whether the options ask for the whole file, unchanged. */
 static bool is_whole(const arguments *a) {
     return !a->cut.has_cutoff && !a->heaps.keep.text && !a->heaps.drop.text && !a->heaps.root.text &&
            !a->view.invert && !a->heaps.dump && !a->heaps.allocator && !a->heaps.kind && !a->heaps.has_pid &&
            !a->out.add_to;
 }
 
-/* Writes a file in the format that it has: nothing is left out of it. */
+/* Writes a file in its own format, without loss. */
 static int write_again(const arguments *a, const hd_dump *dump) {
     output o;
     hd_error err;
@@ -296,7 +296,7 @@ int check_to(const arguments *a) {
     const hd_format *format = heaps_format(&a->out);
     if (format && format->write_graph) return usage("%s is a format of objects, not of heaps", a->out.to);
     if (!format || !format->write_heaps)
-        return usage("no format '%s' is written here, but %s", a->out.to, formats_written());
+        return usage("cannot write format '%s': --to takes %s", a->out.to, formats_written());
     if (a->out.add_to && !(format->is & HD_FORMAT_TRACE))
         return usage("heaps cannot be added to a trace as %s", a->out.to);
     if (format_is(a->out.to, FORMAT_SELF_SIZES) && a->cut.has_cutoff)
@@ -304,7 +304,7 @@ int check_to(const arguments *a) {
     return DONE;
 }
 
-/* With the scalars that belong to the chosen heaps' dumps, where the format takes them. */
+/* Writes the chosen heaps, with the scalars of their dumps if the format holds scalars. */
 static int convert_chosen(const arguments *a, const chosen *c, const hd_places *places) {
     size_t beside = scalars_beside(c->dump), count = hd_dump_scalar_count(c->dump);
     hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
@@ -325,7 +325,7 @@ static int convert_chosen(const arguments *a, const chosen *c, const hd_places *
     return status;
 }
 
-/* Writes the chosen heaps of the file as --to says. */
+/* Writes the chosen heaps of the file in the format of --to. */
 int convert_heaps(const arguments *a) {
     const hd_format *format = a->out.to ? format_named(a->out.to) : NULL;
     chosen c;
@@ -343,7 +343,7 @@ int convert_heaps(const arguments *a) {
     return status;
 }
 
-/* What the format does not hold of a graph. */
+/* Reports the parts of a graph that the format cannot hold. */
 void tell_lost_of_graph(const arguments *a, const hd_dump *dump, const hd_format *format) {
     if (hd_dump_format(dump) == format) return;
     tell_lost(a->out.to, &(left_out){ .lost = has_names(hd_dump_graph(dump)) ? format->lacks & HD_LACKS_NAMES : 0,

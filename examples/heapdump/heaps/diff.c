@@ -2,7 +2,7 @@
 
 #include "pairing_frames.h"
 
-/* JSON of a diff; `along`: NULL, or the axis whose values are among its frames. */
+/* JSON output of a diff. `along` is the axis whose values are mixed into the frames, or NULL. */
 typedef struct json_diff { hd_json *json; const char *along; } json_diff;
 
 static hd_status diff_row(void *user, const hd_diff_row *row) {
@@ -42,20 +42,20 @@ static void json_side(hd_json *j, const char *key, const hd_heap *heap, const hd
     }
 }
 
-/* Where a heap that has no counterpart was looked for. */
+/* The name of a missing counterpart: "none in FILE, dump ID". */
 static char *place_of(const chosen *c, const char *id) {
     char *text;
     if (asprintf(&text, "none in %s%s%s", c->file, id ? ", dump " : "", id ? id : "") < 0) text = needed(NULL);
     return text;
 }
 
-/* Where heaps are compared. */
+/* The output of a comparison. */
 typedef struct comparing {
     const arguments *a;
     answer to;
     screen screen;
     uint32_t rows;               /* lines for each pair; 0: any number */
-    const repeats *again[2];     /* of the pair; NULL: nothing is there */
+    const repeats *again[2];     /* of the pair; NULL: the heap is absent */
 } comparing;
 
 static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *after, hd_error *err) {
@@ -88,7 +88,7 @@ static hd_status pair_json(comparing *d, const hd_heap *before, const hd_heap *a
     return status;
 }
 
-/* NULL on one side: nothing was there. `places` are what to call the sides then. */
+/* `before` or `after` is NULL if the heap is absent on that side; `places` then names the side. */
 static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, char *const *places) {
     const arguments *a = d->a;
     hd_json *j = &d->to.json;
@@ -117,16 +117,16 @@ static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, 
     return status ? BAD_INPUT : DONE;
 }
 
-/* Marks the heaps of the dump to compare; an id that none has is an error. */
+/* Marks the heaps of the dump to compare. Fails if no heap belongs to dump `id`. */
 static int pick(const chosen *c, const char *id, bool last, bool *picked) {
     mark_picked(c, id, last, picked);
     for (size_t i = 0; i < c->count; i++)
         if (picked[i]) return DONE;
-    display(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
+    display(stderr, "heapdump: %s: no heap of dump %s\n", c->file, id);
     return BAD_INPUT;
 }
 
-/* What is compared: heaps of x with their mates, then what y alone has. NULL on one side: nothing was there. */
+/* Two heaps to compare: first each heap of x with its mate, then heaps that only y has. NULL: absent on that side. */
 typedef struct pair {
     const hd_heap *side[2];
     const repeats *again[2];
@@ -152,7 +152,7 @@ static size_t pairs_of(const arguments *a, const chosen *x, const bool *in_x, co
     return n;
 }
 
-/* Pairs in the order in which they are shown. To be freed. */
+/* Pairs in the order of display. To be freed. */
 static sized_heap *by_change(const comparing *d, const pair *pairs, size_t count, size_t *shown) {
     sized_heap *order = needed(calloc(count + 1, sizeof *order));
     for (size_t i = 0; i < count; i++) {
@@ -165,7 +165,7 @@ static sized_heap *by_change(const comparing *d, const pair *pairs, size_t count
     return order;
 }
 
-/* A pair of two files, whose functions may have names of two builds. The later file's are shown. */
+/* Compares heaps of two files, which may come from two builds. Functions get their names in the later file. */
 static int diff_renamed(comparing *d, const pair *p, char *const *places) {
     renamed_heap side[2] = { { .again = p->again[0] }, { .again = p->again[1] } };
     frame_pairs *names = frame_pairs_create(true);
@@ -207,7 +207,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     bool bad = pick(x, a->heaps.before, x != y, in_x) || pick(y, a->heaps.after, true, in_y);
     int status;
     if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
-        display(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
+        display(stderr, "heapdump: %s: expected two dumps to compare, found one\n", x->file);
         bad = true;
     }
     status = bad ? BAD_INPUT : diff_pairs(d, pairs, pairs_of(a, x, in_x, y, in_y, pairs), places);

@@ -4,14 +4,14 @@
 
 int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators) {
     reading r;
-    hd_options options = long_call(&r, "finding what holds what");
+    hd_options options = long_call(&r, "computing dominators");
     hd_error err;
     hd_status status = hd_graph_dominators(graph, &options, dominators, &err);
     progress_end();
     return status ? failed(file, &err) : DONE;
 }
 
-/* The dominator tree as a heap that all that prints or writes can take. */
+/* Turns the dominator tree into a heap, which every command can print or write. */
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap) {
     hd_dominator_options options = { .cutoff = a->cut.cutoff };
     hd_dominators *dominators;

@@ -8,7 +8,7 @@ enum { PATTERN_MOST = 8192, DEPTH_MOST = 100 };
 
 typedef struct instruction {
     enum { BYTES, SPLIT, MATCHED } what;
-    int32_t to[2];               /* SPLIT: where to go on, from here */
+    int32_t to[2];               /* SPLIT: both next instructions, relative to this one */
     uint8_t set[32];             /* BYTES: any of these, a bit each */
 } instruction;
 
@@ -192,7 +192,7 @@ static bool matches(machine *m, hd_str name, uint64_t *left) {
     return found;
 }
 
-/* As pprof compares it: without parameters. */
+/* The name without parameters, as pprof compares it. */
 static hd_str plain(hd_str name) {
     static const char anonymous[] = "(anonymous namespace)";
     if (name.len && *name.data == '.') name.data++, name.len--;
@@ -223,14 +223,14 @@ static hd_status take_fact(void *user, const hd_fact *fact) {
     return HD_OK;
 }
 
-/* Once. */
+/* Warns once. */
 static void tell_unused(const char *why) {
     static bool told;
     if (!told) display(stderr, "heapdump: warning: drop_frames of the profile %s: it hides nothing\n", why);
     told = true;
 }
 
-/* By node of the backtrace, whether it is hidden. Like pprof, never hides a frame above the first user frame. */
+/* Marks hidden nodes of the backtrace. Like pprof, never hides a frame above the first user frame. */
 static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t *dropped) {
     bool *cut = needed(calloc(axis->node_count, sizeof *cut));
     bool *inside = needed(calloc(axis->node_count, sizeof *inside));

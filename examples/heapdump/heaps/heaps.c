@@ -1,4 +1,4 @@
-/* Choosing heaps that say who allocated, and working on them. */
+/* Selects heaps of a file, names their frames and applies the options that transform heaps. */
 
 #include "heaps.h"
 
@@ -11,7 +11,7 @@ bool selected(const heap_options *h, const hd_heap *heap) {
     return !h->allocator || (heap->allocator && !strcmp(heap->allocator, h->allocator));
 }
 
-/* Whether a dump can be looked at as --by and --metric ask; otherwise tells why not. */
+/* Whether --by and --metric fit the dump; otherwise reports why not. */
 static bool can_be_seen(const arguments *a, const char *file, const hd_dump *dump) {
     const char *format = hd_dump_format(dump)->name;
     bool of_memprof = hd_dump_memprof(dump) || hd_dump_memprof_index(dump);
@@ -25,7 +25,7 @@ static bool can_be_seen(const arguments *a, const char *file, const hd_dump *dum
     }
     if (any && (of_memprof || !a->memprof.field)) return true;
     if (any || memprof_split(a)) {
-        display(stderr, "heapdump: %s (%s) is no MemProf profile: %s is not to be had\n", file, format,
+        display(stderr, "heapdump: %s (%s): not a MemProf profile; %s needs one\n", file, format,
                 any ? hd_memprof_field_name(a->memprof.field) : a->view.by);
         return false;
     }
@@ -35,14 +35,14 @@ static bool can_be_seen(const arguments *a, const char *file, const hd_dump *dum
     return false;
 }
 
-/* In place of `heap`, what an operation made of it. */
+/* Replaces `heap` by the result of an operation. */
 static void worked(hd_heap *heap, bool *made, hd_heap result) {
     if (*made) hd_heap_release(heap);
     *heap = result;
     *made = true;
 }
 
-/* Frames can be turned round in a breakdown only when its types are left out. */
+/* The frames of a breakdown can be inverted only without its types. */
 static hd_status inverted(const arguments *a, const char *file, bool once, const hd_heap *heap, hd_heap *out,
                           hd_error *err) {
     reading r = { .file = file };
@@ -70,7 +70,7 @@ static hd_rows rows_of(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
-/* Without the frames of allocators and runtimes; *hidden counts them. */
+/* Hides the frames of allocators and runtimes; *hidden counts them. */
 static hd_status hide(const hd_heap *heap, size_t *hidden, hd_heap *result, hd_error *err) {
     hidden_frames frames;
     hd_rows rows = rows_of(heap);
@@ -86,16 +86,16 @@ static bool tells_once(const arguments *a, const chosen *c) {
     return a->view.once && !a->view.json && !a->view.frames_all && !a->view.frames_hidden && !hd_dump_graph(c->dump);
 }
 
-/* Once, what operations on merged heaps do not tell. */
+/* Warns once that the view loses the bounds of merged heaps. */
 static void tell_unbounded(const char *file) {
     static bool told;
     if (!told)
-        display(stderr, "heapdump: %s: what merged heaps hold and do not list is not told of what is made of them; "
-                "whole heaps with --frames all tell it\n", file);
+        display(stderr, "heapdump: %s: this view loses the bounds of unlisted bytes in merged heaps; --frames all "
+                "without --keep, --drop, --root and --invert shows them\n", file);
     told = true;
 }
 
-/* Frames of allocators left out, and recursion told once, unless that would cost the bounds of a merged heap. */
+/* Hides allocators' frames and folds recursion. A merged heap would lose its bounds, so its recursion stays. */
 static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     bool found;
@@ -119,7 +119,7 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
     return status;
 }
 
-/* --keep, --drop and --root: those that are given. */
+/* Applies --keep, --drop and --root where given. */
 static hd_status picked(const heap_options *h, hd_heap *heap, bool *made, hd_error *err) {
     const pattern *const given[] = { &h->keep, &h->drop, &h->root };
     hd_status status = HD_OK;
@@ -135,7 +135,7 @@ static hd_status picked(const heap_options *h, hd_heap *heap, bool *made, hd_err
     return status;
 }
 
-/* --keep, --drop, --root, --frames, --invert. */
+/* Applies --keep, --drop, --root, --frames and --invert. */
 static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     bool bounded = has_bounds(heap);
@@ -164,14 +164,14 @@ void chosen_free(chosen *c) {
     if (!c->borrowed) hd_dump_free(c->dump);
 }
 
-/* Functions for frames that are addresses in objects. */
+/* Resolves frames that are addresses in objects to functions. */
 static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made, hd_error *err) {
     hd_heap result = *heap;
     symbols *names = a->naming.opened ? a->naming.opened : &c->names;
     hd_profile *profile;
     hd_status status;
     const uint32_t is = hd_dump_format(c->dump)->is;
-    /* What its runtime could not name, as in what is written. */
+    /* Frames that the writing runtime could not name are resolved here as in written files. */
     if (is & FORMAT_SOME_ADDRESSES) {
         symbols_prepare(names, hd_profile_axis(heap->profile, HD_AXIS_BACKTRACE));
         status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
@@ -188,7 +188,7 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
     return HD_OK;
 }
 
-/* Warns of objects that are newer than the dump whose frames they name. */
+/* Warns about objects that are newer than the dump whose frames they name. */
 static void tell_newer(const char *file, symbols *names) {
     struct stat dump;
     if (stat(file, &dump)) return;
@@ -197,8 +197,7 @@ static void tell_newer(const char *file, symbols *names) {
         if (!o->is_elf || o->told || (i < names->given && !o->used)) continue;
         o->told = o->changed > (int64_t)dump.st_mtim.tv_sec;
         if (o->told)
-            display(stderr,
-                    "heapdump: warning: %s is newer than %s: it may name other functions than those that ran\n",
+            display(stderr, "heapdump: warning: %s is newer than %s, so names of functions may be wrong\n",
                     o->path, file);
     }
 }
@@ -206,7 +205,7 @@ static void tell_newer(const char *file, symbols *names) {
 hd_status (*heaps_view)(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
                         hd_error *err);
 
-/* Only the last dump of each process. */
+/* Keeps only the last dump of each process. */
 static void keep_last(chosen *c) {
     bool *picked = needed(calloc(c->count + 1, 1));
     size_t n = 0;
@@ -230,7 +229,7 @@ static bool has_live(const heap_options *which, const hd_dump *dump) {
     return false;
 }
 
-/* Of objects: the tree of what dominates what. Nothing chosen is an error, told here. */
+/* Chooses heaps of a dump; a graph gives one heap, its dominator tree. Reports an error if no heap is chosen. */
 static int choose_heaps(const arguments *a, const heap_options *which, bool quiet, const char *file, hd_dump *dump,
                         chosen *c) {
     const hd_graph *graph = hd_dump_graph(dump);
@@ -282,26 +281,26 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     return status;
 }
 
-/* From a dump, which is freed with what was chosen. */
+/* Chooses heaps of a dump, which chosen_free frees, too. */
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
     c->borrowed = false;
     return choose_heaps(a, &a->heaps, a->input.quiet, file, dump, c);
 }
 
-/* Other heaps of a dump that heaps were chosen of, and which frees it. */
+/* Chooses other heaps of the dump of `from`. Only `from` frees the dump. */
 int choose_again(const arguments *a, const heap_options *which, const chosen *from, chosen *c) {
     c->borrowed = true;
     return choose_heaps(a, which, a->input.quiet, from->file, from->dump, c);
 }
 
-/* Freed with chosen_free on success alone. */
+/* On success, the caller frees *c with chosen_free. */
 int choose(const arguments *a, const char *file, chosen *c) {
     hd_dump *dump;
     int status = read_dump(file, &a->input, &dump);
     return status ? status : choose_from(a, file, dump, c);
 }
 
-/* The second time: what is wrong was told. */
+/* Reads a file for the second time: the first reading reported its warnings. */
 int choose_quietly(const arguments *a, const char *file, chosen *c) {
     input_options in = a->input;
     hd_dump *dump;
@@ -312,7 +311,7 @@ int choose_quietly(const arguments *a, const char *file, chosen *c) {
     return status ? status : choose_heaps(a, &a->heaps, true, file, dump, c);
 }
 
-/* By the names of its parts; the error when there is one. */
+/* Writes an amount under these keys; the error only if it is not 0. */
 void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
                  const hd_amount *amount) {
     uint64_t root = hd_standard_error(amount->variance);
@@ -321,14 +320,14 @@ void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *
     if (root) json_u64(j, error, root);
 }
 
-/* Whether two heaps that can be compared are parts of one sum, as rows have it: its profile and its breakdown, or
-   what was sampled at other distances. */
+/* Whether two comparable heaps are parts of one sum. Rows split a sum into a profile and a breakdown, and by
+   sampling interval. */
 static bool same_sum(const hd_heap *x, const hd_heap *y) {
     return (!x->profile != !y->profile || x->sample_bytes != y->sample_bytes) && x->time_us == y->time_us &&
            same_text(x->dump, y->dump);
 }
 
-/* Marks the heaps of the dump to work on: that of the id, else the first or last of each process. */
+/* Marks the heaps to work on: all of dump `id`, or without an id the first or last heap of each process. */
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
     size_t n;
     const hd_heap **sorted;

@@ -1,4 +1,4 @@
-/* Heaps that say who allocated: those of a file that are chosen and worked on, and those that are written. */
+/* Profiles and breakdowns of a file: selecting, transforming, showing and writing them. */
 #ifndef HEAPDUMP_HEAPS_H
 #define HEAPDUMP_HEAPS_H
 
@@ -10,13 +10,13 @@
 typedef struct chosen {
     const char *file;
     hd_dump *dump;
-    bool borrowed;               /* the dump is freed by another */
+    bool borrowed;               /* another `chosen` frees the dump */
     hd_heap *heaps;
-    bool *made;                  /* by an operation: released with the rest */
-    repeats *again;              /* by heap: frames that recursion repeats; the list is empty where all are told */
+    bool *made;                  /* by heap: made by an operation, released with the rest */
+    repeats *again;              /* by heap: folded recursive frames; the list is empty if nothing is folded */
     size_t count;
-    symbols names;               /* of frames that are addresses, where --binary gives none */
-    size_t hidden;               /* frames that are left out, of all heaps */
+    symbols names;               /* of frames that are addresses, unless --binary names them */
+    size_t hidden;               /* frames that are left out of all heaps */
     size_t earlier;              /* heaps of earlier dumps, left out */
     size_t other_kinds;          /* heaps of other kinds than live, left out */
 } chosen;
@@ -32,56 +32,56 @@ void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *
                  const hd_amount *amount);
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 
-/* ahead.c: reads files in order on other processors, while the caller works on those before. */
+/* ahead.c: reads files in order on other processors, while the caller works on earlier ones. */
 typedef struct ahead ahead;
-ahead *ahead_start(const arguments *a); /* NULL, which all take: there is no other processor, or one file */
-hd_dump *ahead_take(ahead *h, int i);   /* of each file in turn; NULL: the caller has to read it */
+ahead *ahead_start(const arguments *a); /* NULL, which all accept: only one processor or one file */
+hd_dump *ahead_take(ahead *h, int i);   /* for each file in order; NULL: the caller reads the file */
 void ahead_stop(ahead *h);
 
-/* pairing.c: by heap of x, the heap of y that it is compared with, or NO_MATE. */
+/* pairing.c: by heap of x, its counterpart in y, or NO_MATE. `left` marks picked heaps of y without counterpart. */
 enum { NO_MATE = -1 };
 void find_mates(const arguments *a, const chosen *x, const bool *in_x, const chosen *y, const bool *in_y,
                 ptrdiff_t *mate, bool *left);
 
-/* resident_parts.c: parts of a program that resident bytes are in. */
+/* resident_parts.c: parts of the resident memory of a process. */
 enum {
-    RESIDENT_BLOCKS,             /* that live and are recorded */
-    RESIDENT_ALLOCATOR,          /* the rest of maps that hold such blocks */
+    RESIDENT_BLOCKS,             /* live recorded blocks */
+    RESIDENT_ALLOCATOR,          /* the rest of mappings with such blocks */
     RESIDENT_STACKS,             /* of threads */
-    RESIDENT_FILES,              /* mapped files, programs and libraries among them, with what these begin as zeros */
-    RESIDENT_ANONYMOUS,          /* other anonymous maps: those of the program's own */
-    RESIDENT_RECORDER,           /* what recording takes */
+    RESIDENT_FILES,              /* mapped files, also programs and libraries with their zero-initialized data */
+    RESIDENT_ANONYMOUS,          /* other anonymous mappings: the program's own mmap */
+    RESIDENT_RECORDER,           /* memory of the recorder */
     RESIDENT_UNEXPLAINED,
     RESIDENT_PARTS
 };
 
-/* "live_blocks", as in the names of scalars; "live blocks (recorded)", as people read it. */
+/* "live_blocks", in the names of scalars; "live blocks (recorded)", for people. */
 extern const char *const resident_names[RESIDENT_PARTS];
 extern const char *const resident_words[RESIDENT_PARTS];
 
-/* resident_told.c: where resident bytes go, by what a file's scalars say of it. */
-/* Writes that of all that the arguments choose; of each process the last, but with --all. */
+/* resident_told.c: resident memory by part, from the scalars of a file. */
+/* Prints the parts for each process that the arguments choose: in its last dump, with --all in every dump. */
 void resident_info(FILE *out, const hd_dump *dump, const arguments *a);
-/* Whether these tell parts, not just a sum as Chromium does; and what resident_info tells of those that do. */
+/* Whether the scalars have parts (Chromium writes only a sum), and whether resident_info prints a scalar. */
 bool has_resident(const hd_dump *dump);
 bool is_resident(const hd_scalar *s);
 
-/* info.c: how many scalars say more than the sizes of heaps. */
+/* info.c: the number of scalars that do not repeat the size of a heap. */
 size_t scalars_beside(const hd_dump *dump);
 
-/* beside.c: the heap without axes that neither are stacks or types nor are asked for by --by; *made is false where it
-   has no others. */
+/* beside.c: the heap with only its stacks, its types and the axis of --by; *made is false if the heap stays as it
+   is. */
 hd_status without_labels(const arguments *a, const hd_heap *heap, hd_heap *out, bool *made, hd_error *err);
 
-/* drop_frames.c: the profile of a heap without what its dump says is to be dropped (pprof); NULL: that is nothing.
-   How many frames that is, is added to *hidden. */
+/* drop_frames.c: the profile of a heap without the frames that its dump asks to drop (pprof); NULL if it drops no
+   frame. Adds the number of dropped frames to *hidden. */
 hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *hidden, hd_profile **out,
                               hd_error *err);
-/* The profile without the nodes of its backtrace that are cut, by their numbers. Their bytes go to the parent. */
+/* The profile without the backtrace nodes that are marked in `cut`. Their bytes go to the parent. */
 hd_status without_nodes(const hd_profile *from, const bool *cut, hd_profile **out, hd_error *err);
 
-/* located.c: the profile with functions for frames of which the dump tells addresses in objects; NULL: it has
-   none. */
+/* located.c: the profile with functions for frames that the dump places at addresses in objects; NULL if no frame
+   has an address. */
 hd_status name_places(symbols *names, const hd_dump *dump, const hd_profile *profile,
                       hd_profile **out, hd_error *err);
 
@@ -103,27 +103,27 @@ int check_to(const arguments *a);
 int convert_heaps(const arguments *a);
 void tell_lost_of_graph(const arguments *a, const hd_dump *dump, const hd_format *format);
 
-/* rows.c: the format of rows that the name of a file asks for; NULL asks for CSV. */
+/* rows.c: the rows format that a file name asks for; CSV for NULL. */
 const char *rows_named_by(const char *path);
 
 /* dominated.c */
 int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators);
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);
 
-/* Of MemProf profiles, what --metric, --by and --binary ask for. Set by main, as floors above know these. */
+/* Applies --metric, --by and --binary to MemProf profiles. main sets it, since a later floor implements it. */
 extern hd_status (*heaps_view)(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
                                hd_error *err);
 
-/* merge.c: with --to, or what the name of the output says in its place. */
+/* merge.c: writes the format of --to, or else of the output's name. */
 int merge_heaps(const arguments *given);
 
 /* diff.c: `after` may be NULL, or the same as `before`. Both dumps are freed. */
 int diff_heaps(const arguments *given, hd_dump *before, hd_dump *after);
 
-/* info.c: heaps, scalars and facts of a file; members of an object that is open. */
+/* info.c: prints heaps, scalars and facts of a file; as JSON, as members of the open object. */
 int info_heaps_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a);
 int info_heaps_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a);
-/* What the format says beside heaps and objects. */
+/* Prints the facts of the format about the whole file. */
 int info_facts_text(FILE *out, const char *file, const hd_dump *dump);
 
 /* suspects.c */

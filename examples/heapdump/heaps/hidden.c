@@ -12,7 +12,7 @@ hd_status hidden_heap(showing *s, const hd_heap *heap, hd_error *err) {
     if (status) return status;
     if (!s->a->view.json) {
         display(s->to.text, "hidden frames of "), put_label_within(s->to.text, heap, NULL, 0);
-        display(s->to.text, ", with all that their stacks hold%s\n", count ? "" : ": none");
+        display(s->to.text, ", with all bytes of their stacks%s\n", count ? "" : ": none");
     }
     for (size_t i = 0; i < count; i++) {
         const hidden_row *r = &rows[i];

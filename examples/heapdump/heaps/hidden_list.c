@@ -1,12 +1,12 @@
-/* --frames hidden: which frames a view hides, and what their stacks hold. */
+/* --frames hidden: the frames that a view hides, and the bytes of their stacks. */
 
 #include "heaps.h"
 #include "hidden_list.h"
 
-/* A pattern and an object become one number, that of a node below the root of `pairs`. */
+/* A pair of pattern and object has one number: its node below the root of `pairs`. */
 typedef struct hidden_pairs {
     hd_profile *pairs;
-    hidden_row *rows;            /* by node of it */
+    hidden_row *rows;            /* by node of `pairs` */
     size_t room;
 } hidden_pairs;
 
@@ -31,7 +31,7 @@ static void add_amount(hd_amount *to, const hd_amount *amount) {
     to->blocks = to->blocks == HD_UNKNOWN || amount->blocks == HD_UNKNOWN ? HD_UNKNOWN : to->blocks + amount->blocks;
 }
 
-/* What each node holds with all below it; nodes come after the ones above. To be freed. */
+/* Cumulative amounts by node. Children have larger numbers than their parents. To be freed. */
 static hd_amount *cumulative(hd_axis axis, const hd_rows *cells) {
     hd_amount *sums = needed(calloc(axis.node_count, sizeof *sums));
     for (uint32_t i = 0; i < cells->count; i++)
@@ -40,7 +40,7 @@ static hd_amount *cumulative(hd_axis axis, const hd_rows *cells) {
     return sums;
 }
 
-/* Adds up, for each pair, the nodes that have none of that pair above them. One walk over the tree. */
+/* Adds to each pair the nodes that have no ancestor of the same pair. One walk over the tree. */
 static void add_outermost(hidden_pairs *x, hd_axis axis, const uint32_t *pair, const hd_amount *sums) {
     uint32_t n = axis.node_count, *child = needed(malloc(3 * (size_t)n * sizeof *child)), *next = child + n, at = 0;
     uint32_t *open = needed(calloc(x->room + 1, sizeof *open));
@@ -69,7 +69,7 @@ static int larger(const void *a, const void *b) {
     return order ? order : strcmp(x->object, y->object);
 }
 
-/* The rows that are there move to the front. */
+/* Moves the used rows to the front, sorts them and returns their number. */
 static size_t packed(hidden_pairs *x) {
     size_t n = 0;
     for (size_t i = 0; i < x->room; i++) {

@@ -21,13 +21,13 @@ static void info_heap(FILE *out, const hd_heap *heap) {
     display(out, "\n");
 }
 
-/* Whether a heap or a scalar is from a process and dump that was asked for. */
+/* Whether a scalar belongs to a selected process, dump and allocator. */
 static bool scalar_selected(const arguments *a, const hd_scalar *s) {
     hd_heap heap = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
     return selected(&a->heaps, &heap);
 }
 
-/* Totals of processes, and the sizes of outermost allocators; --all: everything. */
+/* Without --all, only totals of processes and sizes of outermost allocators are shown. */
 static bool scalar_shown(const arguments *a, const hd_scalar *s) {
     if (a->cut.all || !s->allocator) return true;
     return !strchr(s->allocator, '/') && !strcmp(s->name, "size");
@@ -38,10 +38,10 @@ static int by_dump(const void *a, const void *b) {
     int order = compare_numbers(x->pid, y->pid);
     if (!order) order = compare_texts(x->dump, y->dump);
     if (!order) order = compare_texts(x->allocator, y->allocator);
-    return order ? order : compare_numbers(x->kind, y->kind); /* an allocator's size is what is live */
+    return order ? order : compare_numbers(x->kind, y->kind); /* live first: it equals an allocator's size */
 }
 
-/* Whether the line of a heap says the same; heaps are sorted, of like ones the first counts. */
+/* Whether the line of a heap already shows this value. Heaps are sorted; the first of equal ones counts. */
 static bool scalar_told(const hd_heap *const *heaps, size_t n, const hd_scalar *s) {
     hd_heap key = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
     const hd_heap *at = &key;
@@ -121,7 +121,7 @@ static int info_facts(const char *file, const hd_dump *dump, hd_fact_fn each, vo
     return hd_dump_facts(dump, each, user, &err) ? failed(file, &err) : DONE;
 }
 
-/* Heaps, scalars and facts of a file. */
+/* Prints heaps, scalars and facts of a file. */
 int info_heaps_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
@@ -178,7 +178,7 @@ int info_heaps_json(hd_json *j, const char *file, const hd_dump *dump, const arg
     return status;
 }
 
-/* What the format says beside heaps and objects. */
+/* Prints the facts of the format about the whole file. */
 int info_facts_text(FILE *out, const char *file, const hd_dump *dump) {
     return info_facts(file, dump, fact_text, out);
 }

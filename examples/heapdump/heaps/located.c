@@ -8,7 +8,7 @@
 typedef struct located {
     const hd_places *places;
     symbols *names;
-    bool told;                   /* that a binary is another program */
+    bool told;                   /* a binary of another build was reported */
     char *text;                  /* of the last call */
 } located;
 
@@ -57,7 +57,7 @@ static symbols_object *object_of(located *l, hd_str name, uint64_t *address) {
     hd_mapping m;
     hd_place place;
     if (!hd_places_find(l->places, name, &place) || !place.is_address || place.mapping == HD_NONE) return NULL;
-    if (hd_frame_parse(name).file.len) return NULL; /* named so far as it can be */
+    if (hd_frame_parse(name).file.len) return NULL; /* it already has its source file */
     m = hd_places_mapping(l->places, place.mapping);
     o = object_at(l, &m);
     if (!o || place.address < m.start) return NULL;

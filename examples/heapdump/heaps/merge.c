@@ -16,8 +16,8 @@ typedef struct group {
     const group_name *name;
     hd_merger *sum;
     size_t count;
-    size_t files, last;          /* that have one; the number of the last of these */
-    /* Of live heaps, those whose file tells no total: their sum, where that means that it is the same. */
+    size_t files, last;          /* files with such a heap; the number of the last one */
+    /* Live heaps whose file has no total. `implied` sums those that equal the omitted total. */
     hd_merger *implied;
     size_t implied_count, without, last_without;
 } group;
@@ -27,10 +27,10 @@ typedef struct groups {
     group *group;
     size_t count;
     void *names;                 /* tsearch, of group_name */
-    const hd_format *common;     /* of all files; NULL: there are several */
+    const hd_format *common;     /* of all files; NULL: files of several formats */
     size_t files;                /* that were read */
-    frame_pairs *functions;      /* as the files so far call them */
-    reading merging;             /* of which progress is told */
+    frame_pairs *functions;      /* names of functions in the files so far */
+    reading merging;             /* for the progress report */
 } groups;
 
 static int by_allocator(const void *a, const void *b) {
@@ -69,7 +69,7 @@ static group *group_of(groups *m, const hd_heap *heap) {
     return &m->group[found->number];
 }
 
-/* The dump and time are those of a file, and so is the label that rows have for that. */
+/* Drops the dump, the time and the label "profile" of rows: they belong to one file, and not to a sum. */
 static hd_status add_plain(hd_merger *sum, const hd_heap *heap, hd_heap_kind kind, hd_error *err) {
     hd_label *labels = needed(calloc(heap->label_count + 1, sizeof *labels));
     hd_status status;
@@ -83,14 +83,14 @@ static hd_status add_plain(hd_merger *sum, const hd_heap *heap, hd_heap_kind kin
     return status;
 }
 
-/* Of totals and live heaps, told by pointers: 0 where they are of one process and allocator. */
+/* Compares pointers to heaps; 0: one process and allocator, whatever the kinds. */
 static int by_owner(const void *a, const void *b) {
     hd_heap x = **(const hd_heap *const *)a, y = **(const hd_heap *const *)b;
     x.kind = y.kind = HD_HEAP_TOTAL;
     return compare_heaps(&x, &y, false);
 }
 
-/* The totals that a file tells, sorted. To be freed. */
+/* The totals in a file, sorted. To be freed. */
 static const hd_heap **totals_told(const chosen *c, size_t *n) {
     bool *told = needed(calloc(c->count + 1, sizeof *told));
     const hd_heap **sorted;
@@ -100,7 +100,7 @@ static const hd_heap **totals_told(const chosen *c, size_t *n) {
     return sorted;
 }
 
-/* A group that is there; NULL: there is none yet. */
+/* Finds an existing group, or returns NULL. */
 static group *group_found(groups *m, const char *allocator, hd_heap_kind kind) {
     char none[] = "";
     group_name name = { (char *)(uintptr_t)(allocator ? allocator : none), kind, 0 };
@@ -108,13 +108,13 @@ static group *group_found(groups *m, const char *allocator, hd_heap_kind kind) {
     return found ? &m->group[(*(group_name **)found)->number] : NULL;
 }
 
-/* Whether a file of heaps has no total where that equals what is live. Of jemalloc's, no total is one not counted. */
+/* Whether a missing total equals the live heap. In jemalloc's files, a missing total was not counted. */
 static bool omits_equal_total(const hd_format *format, const hd_heap *live) {
     return format->is & FORMAT_OMITS_TOTALS && !same_text(live->allocator, "jemalloc");
 }
 
-/* Adds a heap, of which `told` are the totals of its file. A live one without a total is kept apart too: some files
-   tell the total only where it differs from what is live. */
+/* Adds a heap; `told` holds the totals of its file. A live heap without a total is also kept apart, because some
+   formats omit a total that equals the live heap. */
 static hd_status group_add(groups *m, const hd_format *format, const hd_heap **told, size_t told_count,
                            const hd_heap *heap, hd_error *err) {
     group *to = group_of(m, heap);
@@ -133,7 +133,7 @@ static hd_status group_add(groups *m, const hd_format *format, const hd_heap **t
     return status;
 }
 
-/* Adds to a total what is live of files that have none, where all are of one format that leaves out equal totals. */
+/* Adds live heaps as the omitted totals of their files, if all files have one format that omits equal totals. */
 static hd_status add_implied(groups *m, group *total, hd_error *err) {
     group *live = group_found(m, total->name->allocator, HD_HEAP_LIVE);
     hd_heap parts[2];
@@ -153,7 +153,7 @@ static hd_status add_implied(groups *m, group *total, hd_error *err) {
     return status;
 }
 
-/* The heaps of a file that are added, with functions as the first files call them. NULL: this failed. */
+/* The heaps of a file to add, with functions named as in earlier files. Reports an error and returns NULL. */
 static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, size_t *count) {
     bool *picked = needed(calloc(c->count, 1));
     const hd_heap **heaps = needed(calloc(c->count + 1, sizeof *heaps));
@@ -172,7 +172,8 @@ static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, s
     return renamed;
 }
 
-/* Adds the heaps of a file. One that does not fit the sum is left out as a bad file is; without memory nothing is. */
+/* Adds the heaps of a file. A heap that does not fit the sum is reported and left out. --strict, lack of memory and
+   limits end the merge. */
 static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad) {
     size_t count;
     renamed_heap *renamed = merged_of(a, c, m, &count);
@@ -194,7 +195,7 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad
     return status;
 }
 
-/* Adds up all files. What cannot be read or added is left out, unless --strict is given, and *bad says so. */
+/* Adds up all files. Without --strict, unreadable files are reported and left out, and *bad is set. */
 static int merge_files(const arguments *a, hd_places *places, groups *m, int *bad) {
     size_t merged = 0;
     int status = DONE;
@@ -221,7 +222,7 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
     return !status && !merged ? BAD_INPUT : status;
 }
 
-/* What a sum is of. */
+/* Reports the number of heaps in a sum. */
 static void tell_merged(const group *from, const hd_heap *heap) {
     bool live = heap->kind == HD_HEAP_LIVE;
     display(stderr, "heapdump: %s%s%s: %zu heap%s merged", heap->allocator ? heap->allocator : "-", live ? "" : ", ",
@@ -235,13 +236,14 @@ static void tell_merged(const group *from, const hd_heap *heap) {
     fputc('\n', stderr);
 }
 
-/* The sums by their names, whichever file came first. Rows tell those of profiles and of breakdowns apart. */
+/* Sums are sorted by name, so the order of files does not matter. Rows keep sums of profiles and of breakdowns
+   apart. */
 static int finish_groups(groups *m, bool parts, hd_heap *heaps, size_t *count) {
     hd_status status = HD_OK;
     hd_error err;
     for (size_t g = 0; g < m->count && !status; g++)
         if (m->group[g].name->kind == HD_HEAP_TOTAL) status = add_implied(m, &m->group[g], &err);
-    qsort(m->group, m->count, sizeof *m->group, by_name); /* group_found is of no use from here on */
+    qsort(m->group, m->count, sizeof *m->group, by_name); /* group_found does not work from here on */
     for (size_t g = 0; g < m->count && !status; g++) {
         const group *from = &m->group[g];
         hd_heap *heap = &heaps[*count];
@@ -256,7 +258,7 @@ static int finish_groups(groups *m, bool parts, hd_heap *heaps, size_t *count) {
     return status ? BAD_INPUT : DONE;
 }
 
-/* The format of the sums where nobody named one: that of all files, if the sums can be written in it without loss. */
+/* The default format of the sums: the format of all files, if it can hold the sums without loss. */
 static const char *common_format(const arguments *a, const groups *m, const hd_heap *heaps, size_t count) {
     const hd_format *format = m->common;
     if (!format || !format->write_heaps || a->cut.has_cutoff) return NULL;
@@ -271,7 +273,7 @@ static const char *common_format(const arguments *a, const groups *m, const hd_h
     return format->name;
 }
 
-/* With --to, or what the name of the output says in its place. */
+/* Writes the sums in the format of --to, or else of the output's name. */
 int merge_heaps(const arguments *a) {
     output_options out = a->out;
     groups m = { 0 };

@@ -1,11 +1,11 @@
-/* Functions for frames that are addresses, in heaps that were read. */
+/* Resolves frames that are addresses to functions, in heaps that were read. */
 
 #include "heaps.h"
 
-/* What stands for a function of the allocator. */
+/* Replaces the names of allocator functions. */
 static const char allocator_frame[] = "\x01 allocator";
 
-/* The file's name of an allocator in a library of its own. */
+/* Whether a frame is in the library of an allocator. */
 static bool is_allocator_object(hd_str frame) {
     hd_str file = frame;
     const char *slash;
@@ -38,7 +38,7 @@ static bool is_allocator_function(hd_str name) {
     return str_begins(name, "tcmalloc::");
 }
 
-/* An hd_rename_fn: symbols_rename, up to the first function of the allocator. */
+/* An hd_rename_fn: as symbols_rename, but ends at the first function of the allocator. */
 static uint32_t rename_outside(void *user, hd_str name, hd_str *path) {
     uint32_t n = symbols_rename(user, name, path);
     if (is_allocator_object(name)) return path[0] = hd_cstr(allocator_frame), 1;
@@ -47,7 +47,7 @@ static uint32_t rename_outside(void *user, hd_str name, hd_str *path) {
     return n;
 }
 
-/* A copy of a profile of backtraces alone, without the allocator's functions and what is below them. */
+/* Copies a profile without the allocator's functions and the frames below them. */
 static hd_status cut_allocator(const hd_profile *from, hd_profile **out, hd_error *err) {
     hd_axis axis = hd_profile_axis(from, HD_AXIS_BACKTRACE);
     bool *within = needed(calloc(axis.node_count, sizeof *within));
@@ -59,7 +59,7 @@ static hd_status cut_allocator(const hd_profile *from, hd_profile **out, hd_erro
     return status;
 }
 
-/* The profile of a heap with functions for addresses; without the allocator's own, unless these are to be kept. */
+/* Resolves addresses to functions. Cuts the allocator's functions, unless --keep-runtime is given. */
 hd_status name_profile(const arguments *a, symbols *names, const hd_profile *profile, hd_profile **out,
                        hd_error *err) {
     hd_rename_fn rename_fn = a->naming.keep_runtime ? symbols_rename : rename_outside;

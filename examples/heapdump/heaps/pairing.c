@@ -21,8 +21,8 @@ static int by_label(const void *a, const void *b) {
     return order ? order : x->file - y->file;
 }
 
-/* The labels that heaps of two files are told apart by: those with a value that both files have. "profile" is one
-   file's, as times are. To be freed. */
+/* The labels that distinguish heaps of two files: both files share at least one value of them. "profile" belongs to
+   one file, as times do. To be freed. */
 static label_names shared_labels(const chosen *const files[2], const bool *const in[2]) {
     label_names shared = { NULL, 0 };
     told_label *list;
@@ -47,7 +47,7 @@ static label_names shared_labels(const chosen *const files[2], const bool *const
     return shared;
 }
 
-/* 0: heaps of two files that belong together. */
+/* Returns 0 if two heaps of two files belong together. */
 static int compare_labelled(const hd_heap *x, const hd_heap *y, const label_names *labels) {
     int order = compare_heaps(x, y, true);
     for (size_t i = 0; i < labels->count && !order; i++)
@@ -67,7 +67,7 @@ static int by_allocator(const void *a, const void *b) {
     return order ? order : compare_numbers(x->kind, y->kind);
 }
 
-/* How many from `i` on are of one allocator and kind. */
+/* The number of heaps from `i` on with the same allocator and kind. */
 static size_t alike(const hd_heap **sorted, size_t i, size_t n) {
     size_t end = i + 1;
     while (end < n && !by_allocator(&sorted[i], &sorted[end])) end++;
@@ -103,9 +103,9 @@ static void pair_only_ones(const arguments *a, const chosen *x, const hd_heap **
                 process_of(told[0]), x->file, process_of(told[1]), y->file);
 }
 
-/* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are
-   marked in `left`. In one file heaps of one process belong together, which started once, of two files those of
-   one name and of the labels that both files have, in turn. */
+/* Finds the counterpart in y of each picked heap of x, by number. `left` marks the picked heaps of y without a
+   counterpart. Within one file, heaps pair by process and its start. Across files, heaps pair by the name of the
+   process and by shared labels; equal ones pair in order. */
 void find_mates(const arguments *a, const chosen *x, const bool *in_x, const chosen *y, const bool *in_y,
                 ptrdiff_t *mate, bool *left) {
     label_names labels = { NULL, 0 };

@@ -1,4 +1,4 @@
-/* Frames of two files that are the same function under names of two builds: objects, and heaps renamed. */
+/* Pairs objects and source paths of two builds, so that the same function has one name, and renames heaps. */
 
 #include "pairing_frames.h"
 
@@ -6,15 +6,15 @@ enum { OBJECTS, PATHS, PARTS };
 
 /* Names of one kind, by their number on an axis of frame_pairs.names. */
 typedef struct part_names {
-    bool *known;                 /* of files before */
-    bool *here;                  /* of the file at hand */
-    uint32_t *to;                /* what one of the file at hand is renamed to */
-    uint32_t *object;            /* of paths: that of their functions; 0: unknown, HD_NONE: several */
-    uint32_t *list, count;       /* of the file at hand */
+    bool *known;                 /* in an earlier file */
+    bool *here;                  /* in the current file */
+    uint32_t *to;                /* the new name; the same number if it stays */
+    uint32_t *object;            /* of paths: the object of their functions; 0: unknown, HD_NONE: several */
+    uint32_t *list, count;       /* names in the current file */
     uint32_t room;
 } part_names;
 
-/* The build id of an object of files before. */
+/* The build id of an object in earlier files. */
 typedef struct build {
     char *id;
     uint32_t object;
@@ -24,8 +24,8 @@ struct frame_pairs {
     hd_profile *names;
     part_names part[PARTS];
     bool compares;
-    uint32_t program;            /* the main program of files before; 0: unknown, or there are several */
-    uint32_t main;               /* the source path of its main */
+    uint32_t program;            /* the main program of earlier files; 0: unknown or several */
+    uint32_t main;               /* the source path of its main function */
     size_t files;
     build *builds;
     size_t build_count;
@@ -51,7 +51,7 @@ void frame_pairs_free(frame_pairs *p) {
     free(p);
 }
 
-/* The backtrace of a heap; false: it has none. */
+/* Gets the backtrace of a heap; false if axis 0 is another one. */
 static bool backtrace_of(const hd_heap *heap, hd_axis *axis) {
     *axis = heap->breakdown ? heap->breakdown->axis[0] : hd_profile_axis(heap->profile, 0);
     return !strcmp(axis->name, "backtrace");
@@ -63,7 +63,7 @@ static hd_str base_name(hd_str path) {
     return (hd_str){ path.data + at, path.len - at };
 }
 
-/* The number of a name; 0 of an empty one. */
+/* The number of a name; 0 if it is empty. */
 static hd_status number_of(frame_pairs *p, uint32_t part, hd_str name, uint32_t *number, hd_error *err) {
     part_names *to = &p->part[part];
     *number = 0;
@@ -82,12 +82,12 @@ static hd_status number_of(frame_pairs *p, uint32_t part, hd_str name, uint32_t 
     return HD_OK;
 }
 
-/* Marks a name as one of the file at hand; not 0. */
+/* Marks a name as present in the current file; ignores 0. */
 static void mark_here(part_names *names, uint32_t number) {
     if (number && !names->here[number]) names->here[number] = true, names->list[names->count++] = number;
 }
 
-/* What a heap's frames are named by, and the source path of main; unchanged if there is none. */
+/* Collects objects and source paths of a heap's frames. *main becomes the source path of main, if a frame has it. */
 static hd_status take_names(frame_pairs *p, const hd_heap *heap, uint32_t *main, hd_error *err) {
     hd_axis axis;
     hd_status status = HD_OK;
@@ -107,8 +107,8 @@ static hd_status take_names(frame_pairs *p, const hd_heap *heap, uint32_t *main,
     return status;
 }
 
-/* The main program of a heap: the object that its process is called by, or that of main. HD_NONE: there are
-   several. */
+/* The main program of a heap: the object with the name of its process, or else the object of main or _start.
+   HD_NONE: several. */
 static hd_status program_of(frame_pairs *p, const hd_heap *heap, uint32_t *program, hd_error *err) {
     hd_axis axis;
     hd_status status = HD_OK;
@@ -127,7 +127,7 @@ static hd_status program_of(frame_pairs *p, const hd_heap *heap, uint32_t *progr
     return status;
 }
 
-/* The only main program of a file's heaps; 0: it is unknown, or there are several. */
+/* The only main program of a file's heaps; 0: unknown or several. */
 static hd_status program_in(frame_pairs *p, const hd_heap *const *heaps, size_t count, uint32_t *program,
                             hd_error *err) {
     hd_status status = HD_OK;
@@ -148,7 +148,7 @@ static int by_id(const void *a, const void *b) {
     return order ? order : compare_numbers(((const build *)a)->object, ((const build *)b)->object);
 }
 
-/* Objects by build id, where the dump has such: pairs those of the file at hand that files before call otherwise. */
+/* Pairs objects by build id, if the dump has build ids: objects with another name in earlier files. */
 static hd_status pair_builds(frame_pairs *p, const hd_dump *dump, hd_error *err) {
     hd_places *places;
     hd_status status;
@@ -180,7 +180,7 @@ static hd_status pair_builds(frame_pairs *p, const hd_dump *dump, hd_error *err)
     return status;
 }
 
-/* Pairs the main programs; false: there is nothing to pair. */
+/* Pairs the main programs; false: no name changes. */
 static bool pair_programs(frame_pairs *p, uint32_t program) {
     part_names *objects = &p->part[OBJECTS];
     if (!program || !p->program || objects->known[program] || objects->to[program] != program) return false;
@@ -188,7 +188,8 @@ static bool pair_programs(frame_pairs *p, uint32_t program) {
     return objects->to[program] != program;
 }
 
-/* Pairs paths, of objects that are paired. Whether they are those of one program, by the path of its main. */
+/* Pairs source paths of paired objects. Returns whether both files are of one program, judged by the source path of
+   main. */
 static bool pair_sources(frame_pairs *p, uint32_t main) {
     part_names *paths = &p->part[PATHS];
     hd_axis axis = hd_profile_axis(p->names, PATHS);
@@ -209,7 +210,7 @@ static char *put(char *to, hd_str text) {
     return to + text.len;
 }
 
-/* A frame as it is called in files before. *room has room for it, and is valid until the next. */
+/* Renames a frame to its name in earlier files. *text has *room bytes and holds the result until the next call. */
 static hd_status renamed(frame_pairs *p, hd_str name, char **text, size_t *room, hd_str *out, hd_error *err) {
     hd_frame_parts f = hd_frame_parse(name);
     const hd_str old[PARTS] = { f.object, f.file };
@@ -242,8 +243,8 @@ static hd_status renamed(frame_pairs *p, hd_str name, char **text, size_t *room,
     return HD_OK;
 }
 
-/* Types, renamed: recordings call a block of no known type by the object that allocated it. `names`, by node; to be
-   freed. */
+/* Renames types: recordings name a block of unknown type after the object that allocated it. `names` is by node, to
+   be freed. */
 static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **names, hd_error *err) {
     uint32_t *number = needed(calloc(types->node_count, sizeof *number));
     hd_status status = HD_OK;
@@ -262,7 +263,7 @@ static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **na
     return status;
 }
 
-/* The nodes of an axis in a profile to fill, with frames renamed; by node, `map`. */
+/* Copies an axis into a new profile, with frames renamed. `map` gives the new node of each node. */
 static hd_status copy_axis(frame_pairs *p, hd_profile *to, uint32_t a, const hd_axis *axis, uint32_t *map,
                            hd_error *err) {
     char *text = NULL;
@@ -285,7 +286,7 @@ static int by_path(const void *a, const void *b) {
     return compare_numbers(((const repeat *)a)->path, ((const repeat *)b)->path);
 }
 
-/* The same repeats, of paths that are renamed. */
+/* Repeats of the same frames, after paths are renamed. */
 static repeats again_renamed(const repeats *again, const hd_axis *axis, const hd_axis *now, const uint32_t *map) {
     repeats own = { needed(malloc((size_t)axis->node_count * sizeof *own.list)), 0 };
     uint64_t (*path)[2] = needed(calloc(axis->node_count, sizeof *path));
@@ -301,7 +302,7 @@ static repeats again_renamed(const repeats *again, const hd_axis *axis, const hd
     return own;
 }
 
-/* A copy of a heap with its frames renamed. No two names of a heap become one, so rows stay as they are. */
+/* Copies a heap with its frames renamed. Two names of a heap never become one, so rows stay as they are. */
 static hd_status heap_renamed(frame_pairs *p, const hd_heap *heap, renamed_heap *to, hd_error *err) {
     hd_rows rows = heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
     hd_profile_desc desc = { .axis_count = rows.axis_count };
@@ -341,7 +342,7 @@ static hd_status heap_renamed(frame_pairs *p, const hd_heap *heap, renamed_heap 
     return HD_OK;
 }
 
-/* What names of the file at hand become: false if all stay. `main`: the source path of main. */
+/* Decides new names for the current file; *any: a name changes. `main` is the source path of main. */
 static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t program, uint32_t main, bool *any,
                             hd_error *err) {
     hd_status status = pair_builds(p, dump, err);
@@ -351,7 +352,7 @@ static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t progra
     if (status || !p->files) return status;
     paired = pair_programs(p, program);
     same = pair_sources(p, main) || p->compares;
-    if (paired && !same) {       /* two programs */
+    if (paired && !same) {       /* different programs */
         p->part[OBJECTS].to[program] = program;
         for (uint32_t i = 0; i < paths->count; i++) paths->to[paths->list[i]] = paths->list[i];
         pair_sources(p, main);
@@ -362,7 +363,7 @@ static hd_status pair_names(frame_pairs *p, const hd_dump *dump, uint32_t progra
     return HD_OK;
 }
 
-/* What the file at hand is called by now is what files before it are. */
+/* Makes the current file's names, as renamed, known for later files. */
 static void keep_names(frame_pairs *p, uint32_t program, uint32_t main) {
     part_names *paths = &p->part[PATHS];
     if (!p->program && program) p->program = p->part[OBJECTS].to[program], p->main = main ? paths->to[main] : 0;

@@ -1,20 +1,20 @@
-/* Source paths of two builds in different directories: those pair that are equal behind a prefix which differs.
+/* Pairs source paths of two builds in different directories: paths that are equal behind differing prefixes.
 
-   The pair of prefixes is taken that most paths have, then the next, of what is left. Paths with nothing but a base
-   name in common are two files if they are in a directory that has not moved. */
+   Each round takes the pair of prefixes with the most paths, then the next round works on the remaining paths. Paths
+   with only a base name in common are two files if they are in a directory that has not moved. */
 
 #include "pairing_frames.h"
 
 enum { PREFIXES = 8, CANDIDATES = 16, TIED = 64, BELOW = 2 };
 
-/* A path that only one of two files has. */
+/* A path in only one of two files. */
 typedef struct lone_path {
     hd_str name;
     uint32_t number;
     uint32_t object;             /* of its functions; 0: unknown, HD_NONE: several */
 } lone_path;
 
-/* A directory that both files have, with one of their files at most `below` directories inside it. */
+/* A directory in both files. The nearest shared source file is `below` directories inside it. */
 typedef struct shared_directory {
     hd_str name;                 /* with its last separator */
     uint32_t below;
@@ -25,7 +25,7 @@ typedef struct shared_directories {
     size_t count;
 } shared_directories;
 
-/* A path of one file, and one of the other that ends in the same components. */
+/* A path of one file and a path of the other that end in the same components. */
 typedef struct vote {
     hd_str from, to;             /* the prefixes, with their last separator */
     uint32_t path, mate;         /* numbers of the paths */
@@ -36,7 +36,7 @@ typedef struct votes {
     size_t count;
 } votes;
 
-/* The end of a path comes first, then separators, so that paths which end in the same components are neighbours. */
+/* Compares paths from the end, separators first: paths that end in the same components become neighbours. */
 static int rank(hd_str s, size_t back) {
     if (back >= s.len) return 0;
     return is_separator(s.data[s.len - 1 - back]) ? 1 : 2 + (unsigned char)s.data[s.len - 1 - back];
@@ -52,7 +52,7 @@ static int by_end(const void *a, const void *b) {
     return compare_ends(((const lone_path *)a)->name, ((const lone_path *)b)->name);
 }
 
-/* Bytes of the whole components that both end in. */
+/* Bytes of the components that both paths end in. */
 static size_t common_end(hd_str x, hd_str y) {
     size_t whole = 0;
     for (size_t i = 0; i <= x.len && i <= y.len; i++) {
@@ -91,7 +91,7 @@ static int by_directory(const void *a, const void *b) {
     return order ? order : compare_numbers(x->below, y->below);
 }
 
-/* The directories around paths that both files have, each once. */
+/* The directories of source files that both files have, each once. */
 static shared_directories shared_of(const hd_str *names, uint32_t count, const bool *here, const bool *known) {
     shared_directories s = { needed(malloc(((size_t)count + 1) * (BELOW + 1) * sizeof *s.list)), 0 };
     size_t n = 0;
@@ -110,7 +110,7 @@ static shared_directories shared_of(const hd_str *names, uint32_t count, const b
     return s;
 }
 
-/* Whether two prefixes are directories inside one that has not moved: it has a file of both as near as theirs. */
+/* Whether both prefixes are inside a directory that has not moved: it has a shared file at most as deep as theirs. */
 static bool is_inside_shared(const shared_directories *s, hd_str from, hd_str to) {
     size_t same = 0, end = 0;
     uint32_t depth[2] = { 0, 0 };
@@ -127,7 +127,7 @@ static bool is_inside_shared(const shared_directories *s, hd_str from, hd_str to
 
 static bool is_one_object(uint32_t x, uint32_t y) { return x == y || !x || !y || x == HD_NONE || y == HD_NONE; }
 
-/* A vote for two paths, unless they are known to be two files. */
+/* Adds a vote for two paths, unless they are known to be different files. */
 static void add_vote(votes *v, const shared_directories *shared, const lone_path *path, const lone_path *other,
                      size_t end) {
     hd_str from = before_end(path->name, end), to = before_end(other->name, end);
@@ -137,7 +137,7 @@ static void add_vote(votes *v, const shared_directories *shared, const lone_path
     v->list[v->count++] = (vote){ from, to, path->number, other->number };
 }
 
-/* Votes of one path: for those of `others`, sorted, that end in most of the same components. */
+/* Adds the votes of a path, for the paths of `others` (sorted) with the most components at the end in common. */
 static void add_votes(votes *v, const shared_directories *shared, const lone_path *path, const lone_path *others,
                       size_t n) {
     size_t from = items_before(path, others, n, sizeof *others, by_end), to, most = 0, end;
@@ -150,7 +150,8 @@ static void add_votes(votes *v, const shared_directories *shared, const lone_pat
         add_vote(v, shared, path, &others[from], most);
 }
 
-/* The pair of prefixes that most votes are for, as votes from *first on; 0: none, or others are as good. */
+/* The pair of prefixes with the most votes, which begin at *first. Returns their number; 0: no votes, or a tie
+   between pairs that share a prefix. */
 static size_t elect(const votes *v, size_t *first) {
     size_t tied[TIED], count = 0, most = 0;
     for (size_t i = 0, end; i < v->count; i = end) {
@@ -169,7 +170,7 @@ static size_t elect(const votes *v, size_t *first) {
     return 0;
 }
 
-/* Without what the prefixes cover: these directories are paired. */
+/* Removes paths below the prefix: these directories are paired. */
 static size_t without_prefix(lone_path *list, size_t n, hd_str prefix) {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)

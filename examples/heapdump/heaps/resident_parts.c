@@ -1,4 +1,4 @@
-/* The parts that resident bytes of a program are told apart in. */
+/* The names of the parts of resident memory. */
 
 #include "heaps.h"
 

@@ -1,8 +1,8 @@
-/* Where resident bytes go, as a file tells it: scalars that `heapdump record` writes. */
+/* Prints resident memory by part, from scalars that `heapdump record` writes. */
 
 #include "heaps.h"
 
-/* What a file says of one process in one dump; HD_UNKNOWN: nothing. */
+/* The scalars of one process in one dump; HD_UNKNOWN: absent. */
 typedef struct resident_said {
     const char *process, *unread;
     uint64_t all, age, part[RESIDENT_PARTS];
@@ -22,7 +22,7 @@ bool is_resident(const hd_scalar *s) {
     return is_part(s) || (!s->allocator && !strcmp(s->name, "resident_set_bytes"));
 }
 
-/* What the scalars of one dump of a process say, which stand together. */
+/* Collects the scalars of one process and dump, which are adjacent. False: they do not give resident memory. */
 static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_said *said) {
     *said = (resident_said){ .all = HD_UNKNOWN, .age = HD_UNKNOWN };
     for (size_t i = from; i < to; i++) {
@@ -39,7 +39,7 @@ static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_said *s
     return said->unread || said->all != HD_UNKNOWN;
 }
 
-/* Where the scalars of a dump of a process end that begin at i. */
+/* The end of the scalars of one process and dump that begin at i. */
 static size_t end_of(const hd_dump *dump, size_t i) {
     const hd_scalar *s = hd_dump_scalar(dump, i), *next;
     do next = hd_dump_scalar(dump, ++i);

@@ -1,17 +1,17 @@
-/* rows: heaps of files as a table for SQL engines. */
+/* rows: heaps as a table for SQL engines. */
 
 #include "heaps.h"
 
 #include <sys/stat.h>
 
-/* One of the files, which is read twice: for its columns, then for its rows. */
+/* A file. Its first reading gives the columns, its second the rows. */
 typedef struct rows_file {
-    bool bad;                    /* told, and left out */
-    bool kept;                   /* it can be read once only */
+    bool bad;                    /* reported and left out */
+    bool kept;                   /* `chosen` is in memory: the file is the only one, or can be read only once */
     chosen chosen;
 } rows_file;
 
-/* All of them. */
+/* The whole command. */
 typedef struct rows_run {
     const arguments *a;
     rows_file *files;
@@ -26,7 +26,7 @@ static bool has_label(const arguments *a, const char *name) {
     return false;
 }
 
-/* The labels of the command line, those of the heap that it does not give, and the file. To be freed. */
+/* The labels of the command line, the heap's other labels, and the file name as "profile". To be freed. */
 static hd_label *labels_of(const arguments *a, const char *file, const hd_heap *heap, size_t *count) {
     size_t n = (size_t)a->input.label_count;
     hd_label *labels = needed(calloc(n + heap->label_count + 1, sizeof *labels));
@@ -39,7 +39,7 @@ static hd_label *labels_of(const arguments *a, const char *file, const hd_heap *
     return labels;
 }
 
-/* Makes columns for the heaps of a file, or writes their rows. */
+/* Adds columns for the heaps of a file, or writes their rows. */
 static int each_heap(rows_run *r, const char *file, const hd_heap *heaps, size_t count, bool write) {
     hd_status status = HD_OK;
     hd_error err;
@@ -61,7 +61,7 @@ static bool is_read_once(const char *file) {
     return !strcmp(file, "-") || stat(file, &st) || !S_ISREG(st.st_mode);
 }
 
-/* Finds the columns of a file. One that cannot be read is left out. */
+/* Finds the columns of a file. An unreadable file is left out. */
 static int look_at(rows_run *r, int i) {
     rows_file *f = &r->files[i];
     int status = choose(r->a, r->a->input.files[i], &f->chosen);
@@ -76,7 +76,7 @@ static int look_at(rows_run *r, int i) {
     return status;
 }
 
-/* Writes the rows of a file, its frames named. */
+/* Writes the rows of a file, with frames named. */
 static int write_rows(rows_run *r, int i) {
     rows_file *f = &r->files[i];
     symbols names = { 0 };
@@ -95,7 +95,7 @@ static int write_rows(rows_run *r, int i) {
     return status;
 }
 
-/* Whether a name asks for JSON lines. */
+/* Whether the name asks for JSON lines. */
 static bool is_json_name(const char *path) {
     static const char *const ends[] = { ".jsonl", ".ndjson", ".json" };
     static const char *const packed[] = { "", ".gz", ".zst", ".xz" };
@@ -109,7 +109,7 @@ static bool is_json_name(const char *path) {
     return false;
 }
 
-/* The format of rows that a name asks for. */
+/* The rows format that a file name asks for. */
 const char *rows_named_by(const char *path) { return is_json_name(path) ? "rows-json" : "rows"; }
 
 static int write_all(rows_run *r, output *o) {
@@ -130,7 +130,7 @@ static int write_all(rows_run *r, output *o) {
     return status;
 }
 
-/* Makes columns for the labels of the command line. */
+/* Adds columns for the labels of the command line. */
 static int take_labels(const rows_run *r) {
     hd_profile *none = needed(hd_profile_create(NULL, NULL));
     hd_heap heap = { .profile = none, .labels = r->a->input.labels, .label_count = (size_t)r->a->input.label_count };

@@ -1,4 +1,4 @@
-/* What tree, top and --frames hidden share: each chosen heap of each file, and what is left out. */
+/* Shared by tree, top and --frames hidden: shows each chosen heap of each file, and counts omitted ones. */
 
 #include "heaps.h"
 #include "show.h"
@@ -7,7 +7,7 @@ hd_options show_warned(showing *s) {
     return (hd_options){ .warning = on_warning, .warning_user = &s->reading };
 }
 
-/* At most two lines. */
+/* Suggests further commands, in at most two lines. */
 static void put_what_next(showing *s, const chosen *c) {
     if (c->earlier) put_next(s->to.text, &s->screen, s->a, "what grew", "diff", c->file, NULL);
     if (hd_dump_graph(c->dump)) put_next(s->to.text, &s->screen, s->a, "the objects", "retained", c->file, NULL);
@@ -16,7 +16,7 @@ static void put_what_next(showing *s, const chosen *c) {
     else put_next(s->to.text, &s->screen, s->a, "who allocates", "top", "--self", c->file, NULL);
 }
 
-/* Heaps in the order in which they are shown. To be freed. */
+/* Heaps in the order of display. To be freed. */
 static sized_heap *in_order(const showing *s, const chosen *c, size_t *shown) {
     sized_heap *order = needed(calloc(c->count + 1, sizeof *order));
     for (size_t h = 0; h < c->count; h++) order[h] = (sized_heap){ totals_of(&c->heaps[h]).bytes, h };
@@ -52,7 +52,7 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one) {
         if (!s->a->view.frames_hidden) put_what_next(s, c);
     }
     free(order);
-    if (failed && failed != HD_IO) /* output_close tells of output */
+    if (failed && failed != HD_IO) /* output_close reports errors of the output */
         display(stderr, "heapdump: %s: %s\n", c->file, err.message);
     return !failed;
 }

@@ -78,13 +78,13 @@ cat told
 # What has no place.
 said() { "$tool" convert --to $1 -o lost $2 2> err || true; cat err; }
 check "all that there is has a place" "" "$(said chrome engine.json)"
-check "a sentence about what has not" "heapdump: left out by --to speedscope: types, cumulative sizes (what is not listed counts to the frame above), numbers of blocks" \
+check "a sentence about what has not" "heapdump: left out by --to speedscope: types, cumulative sizes (unlisted bytes count to the frame above), numbers of blocks" \
   "$(said speedscope engine.json)"
 check "kinds have a place" "" "$(said heaps_v2 memprof-19.raw)"
 check "names of references" "heapdump: left out by --to netcf: names of references" "$(said netcf small.dartheap)"
-check "what a profile says of itself" "heapdump: left out by --to heaps_v2: what else info tells of the file (9)" "$(said heaps_v2 pprof-go.pb)"
-check "what a snapshot says of itself" 1 "$(said netcf node-small.heapsnapshot | grep -c 'left out by --to netcf: .*what else info tells of the file')"
-check "a format that is none" "heapdump: no format 'elf' is written here, but $("$tool" convert --help | sed -n 's/^  --to FORMAT *//p')" "$(said elf pprof-go.pb | sed "s,; see .*,,")"
+check "what a profile says of itself" "heapdump: left out by --to heaps_v2: other facts about the file that info prints (9)" "$(said heaps_v2 pprof-go.pb)"
+check "what a snapshot says of itself" 1 "$(said netcf node-small.heapsnapshot | grep -c 'left out by --to netcf: .*other facts about the file that info prints')"
+check "a format that is none" "heapdump: cannot write format 'elf': --to takes $("$tool" convert --help | sed -n 's/^  --to FORMAT *//p')" "$(said elf pprof-go.pb | sed "s,; see .*,,")"
 check "its own format" "" "$(said netcf small.log)"
 printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
 check "attributes, and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"

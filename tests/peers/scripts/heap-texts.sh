@@ -128,7 +128,7 @@ check "--binary of no such name" "0 heapdump: $work/moved/other: no call stack l
 cp -p moved/other heaps
 check "the program, in its place again" "0 " "$(status "$tool" top --kind live gp.heap) $(cat err)"
 touch -d '+1 hour' heaps
-check "one that is newer than the profile" "0 heapdump: warning: $work/heaps is newer than gp.heap: it may name other functions than those that ran" \
+check "one that is newer than the profile" "0 heapdump: warning: $work/heaps is newer than gp.heap, so names of functions may be wrong" \
   "$(status "$tool" top --kind live gp.heap) $(cat err)"
 sed "s|$work/heaps\$|& (deleted)|" gp.heap > replaced.heap
 check "one that was replaced while it ran" "heaps 0 1" \

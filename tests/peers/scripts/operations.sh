@@ -79,7 +79,7 @@ trace 1 app 0x2 1 2 3 | sed 's/"malloc":{"nodes"/"other":{"nodes"/' > d.json
 jq -c -n --slurpfile a a.json --slurpfile d d.json '{traceEvents: ($a[0].traceEvents + $d[0].traceEvents)}' > ad.json
 check "... of one file, which dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \
   "$("$tool" diff --before 0x1 --after 0x2 ad.json | sed -n '1s/.*  \(.* -> .*\)/\1/p')"
-check "diff of one dump" "1 heapdump: a.json: one dump, and none to compare it with" "$(status "$tool" diff a.json) $(cat err)"
+check "diff of one dump" "1 heapdump: a.json: expected two dumps to compare, found one" "$(status "$tool" diff a.json) $(cat err)"
 check "diff of three" 2 "$(status "$tool" diff a.json b.json c.json)"
 
 "$tool" merge -o m.json a.json b.json c.json 2> err

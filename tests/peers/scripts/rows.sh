@@ -117,7 +117,7 @@ check "tree of as much as fits tells bounds" yes "$("$tool" tree --min-share 0.0
 check "diff tells bounds of either side" yes "$("$tool" diff sum1.csv sum2.csv | grep -q '(.*?, before +[0-9.]* [KB].*, after +[0-9.]* [KB].*)$' && echo yes)"
 check "diff as JSON, too" yes "$("$tool" diff --json sum1.csv sum2.csv | jq -r '[.. | .more_before? // empty] | if length > 0 then "yes" else "no" end')"
 check "report tells bounds" yes "$("$tool" report -o sum.html sum1.csv 2> err && grep -q '"more":[1-9]' sum.html && echo yes || cat err)"
-check "where they are lost that is said" 1 "$("$tool" tree --drop g1 sum1.csv 2>&1 > out | grep -c 'sum1.csv: what merged heaps hold and do not list')"
+check "where they are lost that is said" 1 "$("$tool" tree --drop g1 sum1.csv 2>&1 > out | grep -c 'sum1.csv: this view loses the bounds of unlisted bytes in merged heaps')"
 "$tool" rows -o sampled.csv "$data/heap-tcmalloc.txt" 2> /dev/null
 check "info tells standard errors" "$("$tool" tree --json "$data/heap-tcmalloc.txt" | jq '[.. | .rows? // empty | .[] | select(.depth == 0) | .error][0]')" "$("$tool" info --json sampled.csv | jq '[.. | .heaps? // empty | .[] | .error][0]')"
 check "... also in text" yes "$("$tool" info sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"

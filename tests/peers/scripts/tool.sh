@@ -138,7 +138,7 @@ check "... on average" "average TotalSize" "$("$tool" top --metric average --jso
 check "no such metric" 2 "$(status "$tool" tree --metric Bytes $raw)"
 check "a metric that can have no average" 1 "$(status "$tool" tree --metric average:MaxSize $raw)"
 check "by size" size "$("$tool" tree --by size --json $raw | jq -r '.heaps[0].rows[1].axis')"
-check "by lifetime of a trace" "1 heapdump: engine.json (chrome) is no MemProf profile: lifetime is not to be had" \
+check "by lifetime of a trace" "1 heapdump: engine.json (chrome): not a MemProf profile; lifetime needs one" \
   "$(status "$tool" tree --by lifetime engine.json) $(cat err)"
 check "growth between raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
   "$("$tool" diff --json $raw twice.raw | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
