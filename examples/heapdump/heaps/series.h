@@ -1,33 +1,33 @@
-/* Dumps of a process in turn, and what each function held at each: suspects_series.c and suspects_sites.c. */
+/* Dumps of a process in order, with each function's bytes in each dump: suspects_series.c and suspects_sites.c. */
 #ifndef HEAPDUMP_SERIES_H
 #define HEAPDUMP_SERIES_H
 
 #include "heaps.h"
 #include "pairing_frames.h"
 
-/* Bytes of a site in one dump. `blocks` is NAN if the dump does not count them; `old`: bytes older than a minute. */
+/* Bytes of a site in one dump. `blocks` is NAN if the dump has no block counts; `old`: bytes older than a minute. */
 typedef struct point { double bytes, blocks, variance, old; uint32_t dump; } point;
 
-/* A site's points in the order of dumps. A dump without a point holds nothing of it. */
+/* A site's points in the order of dumps. A site has 0 bytes in a dump without a point. */
 typedef struct track { point *at; uint32_t count; } track;
 
-/* The dumps of one process and allocator, in turn. Axis 0 of `names` is the tree of functions, without those that
-   allocate for others; axis 1 lists the sites. A name is a function with its file and object, without the line. */
+/* The dumps of one process and allocator, in order. Axis 0 of `names` is the tree of functions, without helpers
+   (functions that allocate for others); axis 1 lists the sites. A name has the file and object, without the line. */
 typedef struct series {
     const hd_heap **heaps;
     const chosen **from;         /* by dump: its file */
-    renamed_heap *renamed;       /* by dump: with functions as the last file calls them; NULL: there is one file */
-    const char *file;            /* of the last */
-    uint32_t count, counted;     /* counted: without a last one at which the program had cleared up */
+    renamed_heap *renamed;       /* by dump: with the last file's names for functions; NULL: only one file */
+    const char *file;            /* of the last dump */
+    uint32_t count, counted;     /* counted: without last dumps that the program took while it cleaned up */
     uint64_t *times;
     bool every_frame;            /* --frames all: helpers are sites, too */
-    bool uneven;                 /* steps differ so much in length that growth is seen by time */
+    bool uneven;                 /* steps differ so much in length that growth is judged by time */
     hd_profile *names;
     track *at;                   /* by node: its own */
     uint32_t *site;              /* by node: on axis 1 */
     char **place;                /* by node: file and line, where known */
     double *place_bytes;
-    bool *helper;                /* by node: call stacks of helpers only */
+    bool *helper;                /* by node: only call stacks of helpers */
     uint32_t nodes;
     bool own_code;               /* the last dump has bytes of the program's own functions */
     bool aged;                   /* all dumps have ages */
@@ -36,24 +36,24 @@ typedef struct series {
 
 typedef struct suspect {
     const series *s;
-    uint32_t site, node;         /* node: of its callers' the one that looks most as a leak does */
-    uint32_t with;               /* the likeliest other site of those that grew as often; 0: none did */
+    uint32_t site, node;         /* node: the call path of the site that looks most like a leak */
+    uint32_t with;               /* the likeliest other site with the same growth in blocks, or 0 */
     const char *place;           /* "dir/file.c:12"; NULL: unknown */
     trend trend;
     point first, last;
     double blocks_grown;
     track at;
-    bool helper;                 /* an object: call stacks of helpers only */
-    bool survived;               /* the program's own clearing up */
-    double score, own_score;     /* score: with those that grew as often */
+    bool helper;                 /* the site is an object: its call stacks have only helpers */
+    bool survived;               /* it was not freed when the program cleaned up */
+    double score, own_score;     /* score: with sites of the same growth in blocks */
 } suspect;
 
-/* All sites of a series, the likeliest first. */
+/* All sites of a series, the likeliest leak first. */
 typedef struct suspects {
     const series *s;
     suspect *list;
-    uint32_t count, listed;      /* listed: how many are worth a look */
-    uint32_t shown;              /* how many of these are shown */
+    uint32_t count, listed;      /* listed: number of sites worth a look */
+    uint32_t shown;              /* number of these that are shown */
 } suspects;
 
 typedef struct all_series {
@@ -62,10 +62,10 @@ typedef struct all_series {
 } all_series;
 
 /* suspects_series.c: heaps of the same process, allocator and kind, in the order of files and dumps. Time is
-   O(heaps log heaps). Totals and temporary heaps say nothing of leaks: only with any_kind. */
+   O(heaps log heaps). Totals and temporary heaps do not show leaks, so they are taken only with any_kind. */
 void series_collect(all_series *all, const chosen *files, int count, bool any_kind);
 
-/* Names functions as the last file does. */
+/* Renames functions to their names in the last file. */
 hd_status series_rename(series *s, hd_error *err);
 
 /* suspects_sites.c */
@@ -86,7 +86,7 @@ enum { MOST_CALLERS = 12 };
 uint32_t callers_of(const suspect *p, hd_str *names, double *share);
 
 /* suspects_told.c */
-/* Says that the program freed its memory. `left`: live bytes of libraries; `peak`: the peak is shown next. */
+/* Prints that the program freed its memory. `left`: live bytes of libraries; `peak`: the peak is shown next. */
 void put_freed(FILE *out, const arguments *a, double left, bool peak);
 void series_text(FILE *out, const arguments *a, const suspects *found);
 void series_json(hd_json *j, const suspects *found);

@@ -1,4 +1,4 @@
-/* suspects, of heaps that say who allocated; objects/suspects.c knows those of objects. */
+/* suspects for profiles of heaps; objects/suspects.c has the suspects of objects. */
 
 #include "series.h"
 
@@ -41,7 +41,7 @@ static int by_bytes(const void *a, const void *b) {
     return x != y ? (x < y ? 1 : -1) : by_score(a, b);
 }
 
-/* Blocks that grew, or of one dump are there; unknown ones last. */
+/* Growth in blocks, or blocks if there is one dump. Unknown counts come last. */
 static double blocks_of(const suspect *p) { return p->s->counted < 2 ? p->last.blocks : p->blocks_grown; }
 
 static int by_blocks(const void *a, const void *b) {
@@ -52,8 +52,8 @@ static int by_blocks(const void *a, const void *b) {
 
 static int by_site_name(const void *a, const void *b) { return hd_str_compare(site_name_of(a), site_name_of(b)); }
 
-/* Whether two sites make parts of one thing, as an entry with its key and value: one calls the other, or both have a
-   caller that is not the outermost function, and in each step both got as many more blocks. */
+/* Whether two sites allocate parts of one thing, as an entry with its key and value. One calls the other, or both
+   share a caller that is not the outermost function, and both gain the same number of blocks (to 1%) in each step. */
 static bool grew_as_often(const suspect *a, const suspect *b) {
     const series *s = a->s;
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
@@ -75,7 +75,7 @@ static bool grew_as_often(const suspect *a, const suspect *b) {
     return true;
 }
 
-/* Parts of one thing are as suspect as all of it: looked for among the first of sites in order. */
+/* Parts of one thing are as suspect as the whole thing. Only the first sites in order are compared. */
 static void add_parts(suspect *all, uint32_t n) {
     if (n > 4 * MOST_SUSPECTS) n = 4 * MOST_SUSPECTS;
     for (uint32_t i = 0; i < n; i++) all[i].own_score = all[i].score;
@@ -92,7 +92,7 @@ static int by_dump(const void *a, const void *b) {
     return compare_numbers(x->dump, y->dump);
 }
 
-/* The points of all nodes of each site, as one track each. */
+/* Merges the points of each site's nodes into one track. */
 static void sites_gather(const series *s, suspect *all, uint32_t sites) {
     for (uint32_t node = 1; node < s->nodes; node++) {
         track *to = &all[s->site[node]].at;
@@ -133,7 +133,7 @@ static void suspects_of(const series *s, suspects *found) {
     }
     for (uint32_t i = 1; i < sites; i++) {
         judge(&all[i]);
-        if (most[i] > all[i].score) all[i].score = most[i]; /* one of its callers alone is more suspect */
+        if (most[i] > all[i].score) all[i].score = most[i]; /* one of its call paths is more suspect */
     }
     free(most);
     all[0].score = 0;
@@ -151,7 +151,7 @@ static void suspects_free(suspects *found) {
     free(found->list);
 }
 
-/* The calls that a site's bytes come from: where each path began, and the frame that it has been followed to. */
+/* A call path to a site's bytes: where it began, and the frame that it has been followed to. */
 typedef struct path { uint32_t from, at; } path;
 
 static double path_weight(const series *s, uint32_t node) {
@@ -233,7 +233,7 @@ static void suspects_show(const arguments *a, suspects *found, size_t most) {
     found->shown = found->listed < most ? found->listed : (uint32_t)most;
 }
 
-/* Heaps without a list. */
+/* One line for the heaps that are not listed. */
 static void put_more_heaps(FILE *out, const arguments *a, size_t count, double bytes, double grown, bool grow) {
     if (!count) return;
     display(out, "%zu more heap%s%s: ", count, count == 1 ? "" : "s", grow ? " grew less, or not" : "");
@@ -267,7 +267,7 @@ static void answer_series(const arguments *a, const all_series *all, answer *r) 
     if (!a->view.json) put_more_heaps(r->text, a, hidden, bytes, grown, grow);
 }
 
-/* Whether the program freed everything: nothing grew, and the last dumps have nothing, or bytes of libraries only. */
+/* Whether the program freed everything: nothing grew, and the last dumps have no bytes but those of libraries. */
 static bool all_freed(const all_series *all) {
     for (size_t i = 0; i < all->count; i++) {
         const series *s = &all->list[i];
@@ -299,7 +299,7 @@ static void peaks_free(chosen *peaks, int count) {
     free(peaks);
 }
 
-/* The peaks of the same files, if all have them; else NULL. Dumps stay with `c`. */
+/* The peaks of the same files; NULL if a file has no peak. Dumps stay with `c`. */
 static chosen *peaks_of(const arguments *a, const chosen *c, int count) {
     heap_options which = a->heaps;
     chosen *peaks = needed(calloc((size_t)count + 1, sizeof *peaks));

@@ -1,4 +1,4 @@
-/* suspects: which heaps are dumps of the same process, allocator and kind. */
+/* suspects: finds the heaps that are dumps of the same process, allocator and kind. */
 
 #include "series.h"
 
@@ -9,7 +9,7 @@ typedef struct ref {
     uint32_t file, number, set;
 } ref;
 
-/* Heaps that belong together: of files from `first` to `last`. */
+/* Heaps that belong together, in the files from `first` to `last`. */
 typedef struct set {
     const hd_heap *heap;
     uint32_t id, first, last, number, joined;
@@ -34,7 +34,7 @@ static int by_owner(const void *a, const void *b) {
     return order ? order : by_number(a, b);
 }
 
-/* Heaps of one moment next to each other. */
+/* Orders heaps so that heaps of one moment are adjacent. */
 static int by_moment(const void *a, const void *b) {
     const ref *x = a, *y = b;
     int order = compare_numbers(x->file, y->file);
@@ -48,8 +48,8 @@ static bool same_moment(const ref *x, const ref *y) {
     return x->file == y->file && same_text(x->heap->dump, y->heap->dump) && x->heap->time_us == y->heap->time_us;
 }
 
-/* Numbers the heaps of one process from `sets` on: heaps of one moment, which differ by labels, are in different
-   sets. Returns how many sets there are then. */
+/* Numbers the sets of one process from `sets` on. Heaps of one moment differ by labels, and are in different sets.
+   Returns the number after the last set. */
 static uint32_t number_owner(ref *list, size_t n, uint32_t sets) {
     uint32_t most = 0;
     qsort(list, n, sizeof *list, by_moment);

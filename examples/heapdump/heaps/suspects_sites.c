@@ -1,4 +1,4 @@
-/* suspects: what each function held at each dump, and who allocates for others. */
+/* suspects: bytes of each function in each dump, and functions that allocate for others. */
 
 #include "series.h"
 
@@ -36,7 +36,7 @@ static void point_add(point *to, const point *more) {
     to->bytes += more->bytes, to->blocks += more->blocks, to->variance += more->variance, to->old += more->old;
 }
 
-/* The point of a dump that is the last so far. */
+/* The point of `dump`, which is the last dump so far. */
 static point *track_end(track *t, uint32_t dump) {
     if (t->count && t->at[t->count - 1].dump == dump) return &t->at[t->count - 1];
     ONE_MORE(t->at, t->count);
@@ -67,7 +67,7 @@ static void series_grow(series *s) {
     ONE_MORE(s->helper, s->nodes);
 }
 
-/* A series that is filled: the dump, and room for the name of a site. */
+/* A series that is being filled: the current dump, and a buffer for the name of a site. */
 typedef struct filling {
     series *s;
     uint32_t dump;
@@ -75,12 +75,12 @@ typedef struct filling {
     size_t room;
 } filling;
 
-/* Whether a function has no name of its own, so that its line has to tell which it is. */
+/* Whether a function has no name of its own, so that only its line identifies it. */
 static bool is_lambda(hd_str function) {
     return str_begins(function, "operator()") || str_begins(function, "{lambda") || str_begins(function, "<lambda");
 }
 
-/* The name of a site: "function (dir/file.c) [object]", without the line. Valid until the next. */
+/* The name of a site: "function (dir/file.c) [object]", without the line. Valid until the next call. */
 static hd_str site_name(filling *f, hd_str frame) {
     hd_frame_parts p = hd_frame_parse(frame);
     size_t n = 0;
@@ -98,7 +98,7 @@ static hd_str site_name(filling *f, hd_str frame) {
     return (hd_str){ f->text, n };
 }
 
-/* The node of a site below another. HD_NONE: no memory. */
+/* The node of a site below another. HD_NONE: out of memory. */
 static uint32_t node_below(series *s, uint32_t parent, hd_str name, hd_error *err) {
     uint32_t node, site;
     if (hd_profile_node(s->names, 0, parent, name, &node, err) ||
@@ -113,7 +113,7 @@ static uint32_t node_below(series *s, uint32_t parent, hd_str name, hd_error *er
     return node;
 }
 
-/* The node for a frame below one of `names`: that itself if the frame works for it, or calls itself. */
+/* The node for a frame below `parent`. A helper, or a function that calls itself, stays at `parent`. */
 static uint32_t site_node(filling *f, uint32_t parent, hd_str frame, hd_error *err) {
     hd_str name = site_name(f, frame);
     if ((!f->s->every_frame && is_helper(frame)) ||
@@ -121,7 +121,7 @@ static uint32_t site_node(filling *f, uint32_t parent, hd_str frame, hd_error *e
     return node_below(f->s, parent, name, err);
 }
 
-/* The node for call stacks of helpers only: the object of the innermost frame, or its function. */
+/* The node for call stacks with only helpers: named by the object of the innermost frame, or by its function. */
 static uint32_t helper_node(filling *f, hd_str frame, hd_error *err) {
     hd_frame_parts p = hd_frame_parse(frame);
     hd_str object = p.object.len ? p.object : module_of_address(frame);
@@ -130,7 +130,8 @@ static uint32_t helper_node(filling *f, hd_str frame, hd_error *err) {
     return node;
 }
 
-/* The place that most bytes of a site were asked for at; below zero, where only what it calls asked. */
+/* Keeps the line of a site with the most bytes. Lines that only call others come with bytes below 0, so that a line
+   which allocates wins. */
 static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
     hd_frame_parts p = hd_frame_parse(frame);
     if (!p.file.len || bytes <= s->place_bytes[node]) return;
@@ -140,7 +141,7 @@ static void keep_place(series *s, uint32_t node, hd_str frame, double bytes) {
     s->place_bytes[node] = bytes;
 }
 
-/* The nodes of a profile's axis of ages, 1 for those of a minute and more; NULL: it has no such axis. */
+/* Marks the nodes of one minute and more on a profile's axis of ages. NULL: the profile has no ages. */
 static bool *old_nodes(const hd_profile *p, uint32_t *axis) {
     bool *old;
     hd_axis ages;
@@ -155,7 +156,7 @@ static bool *old_nodes(const hd_profile *p, uint32_t *axis) {
     return old;
 }
 
-/* Adds what is old of one dump. This does not make a site more suspect: a block that grows by realloc stays young. */
+/* Adds the old bytes of one dump. Age does not raise the score: a block that grows by realloc stays young. */
 static void series_add_old(filling *f, const hd_profile *p, uint32_t axis, const uint32_t *to) {
     series *s = f->s;
     uint32_t ages;
@@ -171,7 +172,7 @@ static void series_add_old(filling *f, const hd_profile *p, uint32_t axis, const
     free(old);
 }
 
-/* The frames of a dump: the node of each, and the innermost frame of each that is no helper. */
+/* The frames of a dump: the node of each, its innermost caller (or itself) that is no helper, and all bytes below. */
 typedef struct frames {
     hd_axis names;
     uint32_t *to, *own;
@@ -212,7 +213,7 @@ static int cells_add(filling *f, frames *x, const hd_profile *p, uint32_t axis, 
     return DONE;
 }
 
-/* Adds what one dump says. */
+/* Adds the current dump. */
 static int series_add(filling *f) {
     const hd_heap *heap = f->s->renamed ? &f->s->renamed[f->dump].heap : f->s->heaps[f->dump];
     hd_profile *made = NULL;
@@ -239,7 +240,8 @@ static int series_add(filling *f) {
     return bad ? failed(f->s->file, &err) : DONE;
 }
 
-/* Whether between two dumps in turn more sites gave most of their memory back than kept it, and the heap shrank. */
+/* Whether the program cleaned up before dump t: more sites freed most of their bytes than kept them, and the heap
+   shrank by a fifth. */
 static bool cleared_up(const series *s, uint32_t t) {
     uint32_t kept = 0, gave = 0;
     for (uint32_t i = 1; i < s->nodes; i++) {
@@ -249,7 +251,7 @@ static bool cleared_up(const series *s, uint32_t t) {
     return gave > kept && s->total[t].bytes < 0.8 * s->total[t - 1].bytes;
 }
 
-/* Last dumps, two at most, at which the program was clearing up say nothing of growth. */
+/* Excludes the last dumps, at most two, that show a cleanup instead of growth. */
 static void find_end(series *s) {
     s->counted = s->count;
     while (s->counted > 2 && s->counted + 2 > s->count && cleared_up(s, s->counted - 1)) s->counted--;
@@ -260,8 +262,8 @@ static dump_value *put_value(dump_value *to, double v, uint32_t dump) {
     return to + 1;
 }
 
-/* The values of a track, and up to two zeros behind each run of points. A step back within twice its error is
-   none. */
+/* The values of a track, and up to two zeros after each run of points. A decrease within twice its standard error is
+   ignored. */
 static uint32_t track_values(const series *s, const track *t, dump_value *list) {
     point before = { .dump = UINT32_MAX };
     dump_value *to = list;
@@ -298,7 +300,7 @@ trend track_trend(const series *s, const track *t) {
 }
 
 /* Who allocates for others. -------------------------------------------------------------------- */
-
+/* A node, for sorting by its function. */
 /* A node, to be sorted by its function. */
 typedef struct call { uint32_t site, node; } call;
 
@@ -308,8 +310,8 @@ static int by_call(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* How many functions call that of some nodes, three at most. Of one caller its callers count, and so on: a wrapper
-   may have one of its own. */
+/* The number of functions that call the function of these nodes, at most three. A single caller is replaced by its
+   own callers, and so on, because a wrapper may have a wrapper. */
 static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     uint32_t *at = needed(malloc(((size_t)n + 1) * sizeof *at)), found = n ? 1 : 0;
@@ -329,7 +331,8 @@ static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t 
     return found;
 }
 
-/* Whether a function is below itself, as those are that walk trees or interpret: all of a program may be below it. */
+/* Whether a function calls itself, directly or not, as tree walks and interpreters do. All of a program may be below
+   such a function. */
 static bool is_recursive(const series *s, const uint32_t *nodes, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     for (uint32_t i = 0; i < n; i++)
@@ -338,8 +341,8 @@ static bool is_recursive(const series *s, const uint32_t *nodes, uint32_t n) {
     return false;
 }
 
-/* Whether a function allocates for others, as the wrappers of malloc that programs have: it has several callers, and
-   of the ways to it over a quarter keep what they got and get no more. What leaks then is who called it. */
+/* Whether a function allocates for others, as a program's wrappers of malloc do. It has several callers, and over a
+   quarter of the call paths to it keep their bytes without growth. Then a leak belongs to its callers. */
 static bool is_carrier(const series *s, const call *calls, uint32_t n) {
     uint32_t *nodes = needed(malloc(((size_t)n + 1) * sizeof *nodes)), ways = 0, still = 0, callers;
     for (uint32_t i = 0; i < n; i++) {
@@ -354,7 +357,7 @@ static bool is_carrier(const series *s, const call *calls, uint32_t n) {
     return callers > 2;
 }
 
-/* Gives what a function allocated for its callers to these; not to the outermost, which says nothing. */
+/* Moves the bytes of a function to its callers, but not to the outermost function, which explains nothing. */
 static bool move_up(series *s, const call *calls, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     bool moved = false;
@@ -369,7 +372,7 @@ static bool move_up(series *s, const call *calls, uint32_t n) {
     return moved;
 }
 
-/* From the innermost out, until whoever has something wanted it. */
+/* Moves bytes from the innermost functions outwards, until each function with bytes allocates for itself. */
 static void pass_over_carriers(series *s) {
     call *calls = needed(malloc((size_t)s->nodes * sizeof *calls));
     bool *carrier = needed(calloc((size_t)hd_profile_axis(s->names, 1).node_count + 1, sizeof *carrier));
@@ -388,7 +391,7 @@ static void pass_over_carriers(series *s) {
 }
 
 /* Series, filled. ------------------------------------------------------------------------------ */
-
+/* Whether the last dump has bytes of the program itself, or bytes without a call stack. */
 /* Whether the last dump has bytes of the program itself, or without a call stack. */
 static bool has_own_code(const series *s) {
     for (uint32_t i = 0; i < s->nodes; i++)

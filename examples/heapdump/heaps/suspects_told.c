@@ -1,4 +1,4 @@
-/* suspects, of heaps that say who allocated: the answer as text and as JSON. */
+/* suspects for profiles of heaps: the output as text and as JSON. */
 
 #include "series.h"
 
@@ -19,7 +19,7 @@ static hd_frame_parts site_parts(const suspect *p) {
     return parts;
 }
 
-/* Where the last part of a path begins that has so many slashes. */
+/* The position after which a path has `slashes` separators. */
 static size_t path_end(hd_str path, uint32_t slashes) {
     size_t end = path.len;
     while (end && (!is_separator(path.data[end - 1]) || slashes--)) end--;
@@ -31,8 +31,8 @@ static bool same_end(hd_str x, hd_str y, uint32_t slashes) {
     return hd_str_equal((hd_str){ x.data + i, x.len - i }, (hd_str){ y.data + k, y.len - k });
 }
 
-/* How many directories of a place distinguish its site from others that are shown; `object`: whether the object
-   does. */
+/* The number of directories that distinguish a site's place from places of other shown sites. *object: the object is
+   needed, too. */
 static uint32_t directories_of(const suspects *found, const suspect *p, bool *object) {
     hd_frame_parts own = site_parts(p);
     uint32_t most = 0;
@@ -90,11 +90,11 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     free(chain);
 }
 
-/* The standard error of its bytes, or of its growth. */
+/* The standard error of a suspect's bytes, or of its growth. */
 static void put_suspect_error(FILE *out, const arguments *a, const suspect *p) {
     bool grew = p->s->counted > 1;
     double error = sqrt(p->last.variance + (grew ? p->first.variance : 0));
-    if (grew ? error < 1 : error < 0.0005 * p->last.bytes) return; /* nothing, as it is printed */
+    if (grew ? error < 1 : error < 0.0005 * p->last.bytes) return; /* it would be printed as 0 */
     if (grew) display(out, " \xc2\xb1"), put_bytes(out, a, (uint64_t)error, 0);
     else display(out, " \xc2\xb1%5.1f%%", 100 * error / fmax(p->last.bytes, 1));
 }
@@ -107,7 +107,7 @@ static void put_blocks(FILE *out, double blocks, bool with_sign) {
     else display(out, ", %.0f block%s", blocks, plural);
 }
 
-/* Its bytes that are older than a minute. */
+/* A suspect's bytes that are older than a minute. */
 static void put_old(FILE *out, const arguments *a, const suspect *p) {
     if (!p->s->aged) return;
     display(out, ", "), put_bytes(out, a, (uint64_t)p->last.old, 0);
@@ -128,7 +128,7 @@ static void put_growth(FILE *out, const arguments *a, const suspect *p, double a
     bool rates = false;
     put_signed(out, a, p->trend.growth);
     put_suspect_error(out, a, p);
-    if (all_growth > 0 && p->trend.growth >= 0) /* what shrinks has no share */
+    if (all_growth > 0 && p->trend.growth >= 0) /* a decrease has no share */
         display(out, " (%.0f%% of all growth)", 100 * fmin(p->trend.growth / all_growth, 1));
     put_blocks(out, p->blocks_grown, true);
     if (steps > 1) rates = put_rate(out, a, p->trend.growth / steps, "; ", " a step");
@@ -139,7 +139,7 @@ static void put_growth(FILE *out, const arguments *a, const suspect *p, double a
     if (*words) display(out, "%s%s", steps > 1 ? ", " : "; ", words);
     if (p->survived) display(out, "; still there at the end");
     if (p->with) {
-        display(out, "; as often as ");
+        display(out, "; same growth in blocks as ");
         put_short(out, a, function_of(site_text(s, p->with)));
     }
 }
@@ -163,7 +163,7 @@ static void put_suspect(FILE *out, const arguments *a, const suspects *found, ui
     put_callers(out, a, p);
 }
 
-/* The part that is not shown: functions with more and with fewer bytes, and bytes without a call stack. */
+/* The part that is not shown: functions with growth and with decrease, and bytes without a call stack. */
 typedef struct rest {
     double up, down, no_stack, bytes;
     uint32_t ups, downs;
@@ -186,7 +186,7 @@ static rest rest_of(const suspects *found) {
     return r;
 }
 
-/* A part of the rest, behind a comma but for the first. */
+/* A part of the rest, with a comma before all but the first. */
 static void put_part(FILE *out, const arguments *a, bool *first, double bytes, bool with_sign) {
     display(out, *first ? " " : ", ");
     *first = false;
@@ -230,7 +230,7 @@ static void put_series_head(FILE *out, const arguments *a, const series *s) {
     if (heap->kind != HD_HEAP_LIVE) display(out, " (%s)", hd_heap_kind_name(heap->kind));
     if (s->counted < 2) {
         display(out, ": one dump, "), put_bytes(out, a, (uint64_t)s->total[0].bytes, 0);
-        display(out, "\nwhat holds most (two dumps of a process would say what grows):\n");
+        display(out, "\nlargest sites (two dumps of a process would show growth):\n");
         return;
     }
     display(out, ": %u dumps", s->counted);
@@ -265,7 +265,7 @@ void series_text(FILE *out, const arguments *a, const suspects *found) {
 
 /* JSON. ---------------------------------------------------------------------------------------- */
 
-/* A figure of each dump. */
+/* A figure in each dump. */
 static void json_points(hd_json *j, const char *key, const suspect *p, double (*figure)(const point *)) {
     json_array(j, key);
     for (uint32_t t = 0, i = 0; t < p->s->counted; t++) {

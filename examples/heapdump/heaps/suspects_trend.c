@@ -1,4 +1,4 @@
-/* How much the growth of a figure looks like a leak. */
+/* Judges how much the growth of a figure looks like a leak. */
 
 #include "heaps.h"
 
@@ -24,7 +24,7 @@ static double value_at(const dump_value *v, uint32_t n, uint32_t dump) {
     return n && v[from].dump == dump ? v[from].v : 0;
 }
 
-/* The figures of n dumps at these times. `list`: those dumps that are needed, see trend_of_values. */
+/* The values of n dumps at these times. `list` has the needed values, see trend_of_values. */
 typedef struct trend_figures {
     const dump_value *list;
     uint32_t count, n;
@@ -32,13 +32,13 @@ typedef struct trend_figures {
     bool uneven;
 } trend_figures;
 
-/* How fast a value grew from one dump to another. */
+/* The growth rate from one dump to another, by time or by step. */
 static double rate(const trend_figures *f, bool timed, uint32_t from, uint32_t to) {
     double grown = value_at(f->list, f->count, to) - value_at(f->list, f->count, from);
     return grown / (timed ? (double)(f->times[to] - f->times[from]) : (double)(to - from));
 }
 
-/* How fast it grew late, of how fast it grew before. */
+/* The late growth rate, divided by the early one; at most 1. */
 static double late_share(const trend_figures *f) {
     uint32_t n = f->n;
     double early = rate(f, f->uneven, 0, n / 2), late = rate(f, f->uneven, n / 2, n - 1);
@@ -47,7 +47,7 @@ static double late_share(const trend_figures *f) {
 }
 
 /* A leak grows in every step, about in proportion to time, and does not go back. A cache levels off: it grows slower
-   late than before. Squares, since either alone is enough to doubt. */
+   late than before. Factors are squared, because a single sign is enough to doubt. */
 trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *times, uint32_t n, bool uneven) {
     trend_figures f = { list, count, n, times, uneven };
     double first = value_at(list, count, 0), most = first, drop = 0, up = 0, before = first;
@@ -65,7 +65,7 @@ trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *ti
     t.back = drop / (drop + t.growth);
     if (n > 2) {
         t.steady = late_share(&f);
-    } else if (times[0] && times[1] > times[0] && first > 0) { /* of nothing when it began */
+    } else if (times[0] && times[1] > times[0] && first > 0) { /* the early rate is from 0 bytes at time 0 */
         double early = first / (double)times[0], late = rate(&f, true, 0, 1);
         t.steady = late < early ? sqrt(late / early) : 1;
     }
@@ -82,9 +82,9 @@ trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
     return t;
 }
 
-/* What leaks was forgotten many times; a few large blocks may wait, say in a queue of pages that is emptied later. A
-   buffer counts as many blocks as it grew by pages. The root, since bytes are what harms: in a hundred times as many
-   blocks, a tenth of them is as suspect. */
+/* A leak usually repeats. A few large blocks may just wait, say in a queue of pages that is emptied later. A buffer
+   counts one block per page of growth. The factor is a square root, because bytes do the harm: with a hundred times
+   the blocks, a tenth of the bytes is equally suspect. */
 double occasions(double growth, double blocks_grown) { return sqrt(fmax(fmax(blocks_grown, growth / 4096), 1)); }
 
 const char *trend_words(const trend *t, uint32_t steps) {

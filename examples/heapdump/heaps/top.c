@@ -1,4 +1,4 @@
-/* heapdump top: the functions with most bytes, their own and those of their callees. */
+/* heapdump top: the functions with the most bytes, with and without their callees. */
 
 #include "show.h"
 
@@ -91,7 +91,7 @@ static void put_top_row(top_list *t, const hd_top_row *row, hd_str shown) {
     free(name);
 }
 
-/* The rows, with names as frames_shown has them if they are frames. */
+/* Prints the rows. Names of frames are shortened by frames_shown. */
 static void put_top_rows(top_list *t, bool frames) {
     hd_str *names = needed(calloc(t->count + 1, sizeof *names));
     char **shown = needed(calloc(t->count + 1, sizeof *shown));

@@ -2,7 +2,7 @@
 
 #include "show.h"
 
-/* JSON of a tree; `along`: NULL, or the axis whose values are among its frames. */
+/* JSON output of a tree. `along` is the axis with values between the frames, or NULL. */
 typedef struct json_tree { hd_json *json; const char *along; } json_tree;
 
 static hd_status tree_row(void *user, const hd_tree_row *row) {
@@ -56,7 +56,7 @@ static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
 
 void tree_defaults(arguments *a) {
     a->view.hide = a->view.once = a->heaps.last_dump = a->heaps.live_kind = true;
-    a->cut.has_cutoff |= a->cut.all; /* and none is set */
+    a->cut.has_cutoff |= a->cut.all; /* --all sets no cutoff, and the default must not apply */
     a->heaps.listed = tree_options(a).cutoff;
     a->cut.default_share = a->cut.all ? 0 : 0.01;
 }

@@ -2,16 +2,16 @@
 
 #include "heaps.h"
 
-/* What is wrong with one file. Findings of its bytes have a place in the file, those of its sums name the heap. */
+/* A fault of one file. Faults of its bytes have an offset in the file, faults of its sums name the heap. */
 typedef struct finding {
     const char *kind;            /* "warning", "unreadable", "inconsistent" */
     hd_error what;
-    const hd_heap *heap;         /* whose sums; NULL: of the file, or of a scalar */
+    const hd_heap *heap;         /* the heap with wrong sums; NULL: a fault of the file or of a scalar */
 } finding;
 
 typedef struct findings {
     finding *list;
-    size_t count, most;          /* found; kept of them */
+    size_t count, most;          /* number found; number kept in `list`, at most */
     uint64_t refused;            /* pieces that a strict reader refuses */
 } findings;
 
@@ -23,7 +23,7 @@ static void found(findings *f, const char *kind, const hd_error *what, const hd_
     f->list[f->count - 1] = (finding){ kind, *what, heap };
 }
 
-/* A finding that no place of the file can be told of. */
+/* Adds a finding without a place in the file. */
 static void __attribute__((format(__printf__, 3, 4))) inconsistent(findings *f, const hd_heap *heap,
                                                                    const char *format, ...) {
     hd_error what = { .status = HD_MALFORMED, .offset = HD_UNKNOWN };
@@ -41,7 +41,7 @@ static void on_finding(void *user, const hd_error *warning) {
 
 /* Heaps. --------------------------------------------------------------------------------------- */
 
-/* Names of an entry on all axes, from the root on; what does not fit is cut off at the outer end. */
+/* Names of an entry on all axes, from the root on. A text that is too long is cut off at the outer end. */
 static const char *path_of(const hd_breakdown *b, uint32_t entry, char text[80]) {
     size_t at = 79;
     text[at] = 0;
@@ -58,7 +58,7 @@ static const char *path_of(const hd_breakdown *b, uint32_t entry, char text[80])
     return at == 79 ? "the total" : text + at;
 }
 
-/* The nearest entry above one along an axis that is listed. */
+/* The nearest listed entry above an entry, along one axis. */
 static uint32_t listed_above(const hd_breakdown *b, uint32_t entry, uint32_t axis) {
     uint32_t nodes[HD_MAX_AXES], count = b->entries.axis_count, above = HD_NONE;
     memcpy(nodes, &b->entries.node[(size_t)entry * count], count * sizeof *nodes);
@@ -69,7 +69,7 @@ static uint32_t listed_above(const hd_breakdown *b, uint32_t entry, uint32_t axi
     return above;
 }
 
-/* Entries are no larger than those above them, alone and together. */
+/* Checks that no entry is larger than the one above it, and that entries below it do not add up to more. */
 static void check_breakdown(findings *f, const hd_heap *heap) {
     const hd_breakdown *b = heap->breakdown;
     uint32_t n = b->entries.count;
@@ -92,7 +92,7 @@ static void check_breakdown(findings *f, const hd_heap *heap) {
         }
         for (uint32_t i = 0; i < n; i++)
             if (sum[i] > b->entries.amount[i].bytes && !told[i])
-                inconsistent(f, heap, "%s holds %llu bytes, but what is listed below it, by %s, comes to %llu",
+                inconsistent(f, heap, "%s holds %llu bytes, but entries below it (by %s) add up to %llu",
                              path_of(b, i, outer), (unsigned long long)b->entries.amount[i].bytes,
                              b->axis[axis].name, (unsigned long long)sum[i]);
     }
@@ -108,7 +108,8 @@ static int by_allocator(const void *a, const void *b) {
     return order ? order : compare_texts(x->allocator, y->allocator);
 }
 
-/* The allocator that one is part of: "malloc" of "malloc/arena/main", when "malloc/arena" is not told of. */
+/* The nearest allocator with a size that contains this one: "malloc" for "malloc/arena/main", if "malloc/arena" has
+   no size. */
 static const hd_scalar *part_of(const hd_scalar *const *sizes, size_t n, const hd_scalar *s, size_t *index) {
     char *name = needed(strdup(s->allocator)), *slash;
     hd_scalar key = *s;
@@ -125,7 +126,7 @@ static const hd_scalar *part_of(const hd_scalar *const *sizes, size_t n, const h
     return *place;
 }
 
-/* Sizes of allocators are no smaller than those of their parts together. */
+/* Checks that no allocator is smaller than its parts together. */
 static void check_scalars(findings *f, const hd_dump *dump) {
     size_t all = hd_dump_scalar_count(dump), n = 0, index;
     const hd_scalar **sizes = needed(malloc((all + 1) * sizeof *sizes));
@@ -141,7 +142,7 @@ static void check_scalars(findings *f, const hd_dump *dump) {
     }
     for (size_t i = 0; i < n; i++)
         if (sum[i] > sizes[i]->value)
-            inconsistent(f, NULL, "%.60s of process %llu, dump %.20s, has a size of %llu, but its parts come to %llu",
+            inconsistent(f, NULL, "%.60s of process %llu, dump %.20s, has %llu bytes, but its parts add up to %llu",
                          sizes[i]->allocator, (unsigned long long)sizes[i]->pid,
                          sizes[i]->dump ? sizes[i]->dump : "-", (unsigned long long)sizes[i]->value,
                          (unsigned long long)sum[i]);
@@ -150,8 +151,8 @@ static void check_scalars(findings *f, const hd_dump *dump) {
 
 /* Objects. ------------------------------------------------------------------------------------- */
 
-/* References of a Dart snapshot lead to object 0 where the VM has left the object out. Names that a V8 snapshot has
-   lost are a finding of its bytes already. */
+/* References of a Dart snapshot lead to object 0 if the VM left out the object. Names that a V8 snapshot lost are
+   already reported as faults of its bytes. */
 static void check_graph(findings *f, const hd_dump *dump) {
     const hd_graph *graph = hd_dump_graph(dump);
     hd_graph_summary s = hd_graph_summarize(graph);
@@ -159,17 +160,17 @@ static void check_graph(findings *f, const hd_dump *dump) {
     if (hd_graph_validate(graph, &err)) found(f, "inconsistent", &err, NULL);
     if (s.missing_objects && !hd_dump_dart(dump))
         inconsistent(f, NULL,
-                     "%llu objects are referred to, by %llu references and %llu roots, and no record describes them",
+                     "no record describes %llu objects, to which %llu references and %llu roots refer",
                      (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
                      (unsigned long long)s.missing_roots);
     if (s.missing_classes && !hd_dump_v8(dump))
-        inconsistent(f, NULL, "%llu classes are referred to, and no record describes them",
+        inconsistent(f, NULL, "no record describes %llu classes of objects",
                      (unsigned long long)s.missing_classes);
     if (s.objects && s.roots == s.weak_roots)
-        inconsistent(f, NULL, "%llu objects, and no root that holds any of them", (unsigned long long)s.objects);
+        inconsistent(f, NULL, "%llu objects, but no root holds any of them", (unsigned long long)s.objects);
 }
 
-/* Source locations and call stacks, which other commands read when they need them. */
+/* Checks source locations and call stacks, which other commands read only when needed. */
 static void check_origins(findings *f, const hd_v8 *v8, const hd_options *options) {
     hd_v8_origins *origins;
     hd_error err;
@@ -179,7 +180,7 @@ static void check_origins(findings *f, const hd_v8 *v8, const hd_options *option
 
 /* Files. --------------------------------------------------------------------------------------- */
 
-/* All that can be found. `*dump` is NULL when nothing could be read. */
+/* Collects all findings. `*dump` is NULL if nothing could be read. */
 static void examine(const arguments *a, const char *file, findings *f, hd_dump **dump) {
     reading r = { .file = input_name(file), .findings = f };
     hd_options options = reading_options(&a->input, &r);
@@ -194,7 +195,7 @@ static void examine(const arguments *a, const char *file, findings *f, hd_dump *
         return;
     }
     f->refused = hd_dump_warning_count(*dump);
-    if (f->refused > f->count)   /* a format may count what it does not tell */
+    if (f->refused > f->count)   /* a format may count pieces without a warning for each */
         inconsistent(f, NULL, "%llu malformed pieces were left out", (unsigned long long)(f->refused - f->count));
     for (size_t i = 0; i < hd_dump_heap_count(*dump); i++)
         if (hd_dump_heap(*dump, i)->breakdown) check_breakdown(f, hd_dump_heap(*dump, i));
@@ -243,7 +244,7 @@ static int validate_file(const arguments *a, const char *file, answer *r) {
         for (size_t i = 0; i < shown; i++) finding_json(&r->json, &f.list[i]);
         hd_json_end(&r->json), hd_json_end(&r->json);
     } else {
-        display(r->text, "%s: %s, ", input_name(file), format ? format : "of no known format");
+        display(r->text, "%s: %s, ", input_name(file), format ? format : "unknown format");
         if (f.count) display(r->text, "%zu finding%s", f.count, f.count == 1 ? "" : "s");
         if (f.refused) display(r->text, ", refused when read with --strict");
         if (f.count) fputc('\n', r->text);

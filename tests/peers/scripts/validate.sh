@@ -37,9 +37,9 @@ trace 20 65 1 > child.json
 check "a child larger than its parent" "inconsistent main/f holds 101 bytes, more than the 100 of main" "$(found child.json)"
 check "... in which heap" "1 7 malloc" "$("$tool" validate --json child.json | jq -r '.files[0].list[0].heap | "\(.pid) \(.dump) \(.allocator)"')"
 trace 20 33 32 > sum.json
-check "children larger together" "inconsistent main holds 100 bytes, but what is listed below it, by backtrace, comes to 101" "$(found sum.json)"
+check "children larger together" "inconsistent main holds 100 bytes, but entries below it (by backtrace) add up to 101" "$(found sum.json)"
 trace 1f 30 30 > parts.json
-check "an allocator smaller than its parts" "inconsistent malloc of process 1, dump 7, has a size of 31, but its parts come to 32" "$(found parts.json)"
+check "an allocator smaller than its parts" "inconsistent malloc of process 1, dump 7, has 31 bytes, but its parts add up to 32" "$(found parts.json)"
 
 # The place; all findings, or a hundred.
 head -c 700 "$data/small.dartheap" > cut.dartheap
