@@ -1,8 +1,8 @@
-/* memprof --effect: the hints of one run, judged by a later one of the same source. */
+/* memprof --effect: judges the hints of one run by a later run of the same source. */
 
 #include "hints.h"
 
-/* Contexts of the later run by what the compiler was told of them. */
+/* Contexts of the later run, by the hint that the compiler had for them. */
 enum { TOLD_COLD, TOLD_NOT_COLD, TOLD_HOT, TOLD_NOTHING, TOLD };
 static const char *const effect_told[] = { "cold", "not cold", "hot", "nothing" };
 
@@ -11,11 +11,11 @@ typedef struct effect_sum {
     uint64_t cold_contexts, cold_bytes; /* of these, cold in the later run */
 } effect_sum;
 
-/* A context of the later run that was told cold. */
+/* A context of the later run with the hint cold. */
 typedef struct effect_cold {
     uint32_t block;
     uint64_t bytes;
-    bool is_right;               /* and is */
+    bool is_right;               /* cold in the later run, too */
 } effect_cold;
 
 typedef struct effect {
@@ -23,12 +23,12 @@ typedef struct effect {
     hints_keys keys;
     effect_sum told[TOLD], all;
     effect_cold *cold;
-    size_t cold_count, right;    /* number of the first that is; those that are not stand before */
-    uint64_t gone_contexts, gone_bytes; /* told cold, and not met in the later run */
+    size_t cold_count, right;    /* right: the first context with a right hint; wrong ones come before it */
+    uint64_t gone_contexts, gone_bytes; /* hinted cold, but absent in the later run */
     bool has_accesses;
 } effect;
 
-/* What the compiler was told of a context of the later run. */
+/* The hint for a context of the later run. */
 static int effect_of(effect *e, uint32_t block) {
     hints_key *key = hints_told(&e->keys, &e->later.made, block);
     if (!key) return TOLD_NOTHING;
@@ -47,7 +47,7 @@ static void effect_add(effect_sum *s, const index_context *c, const uint64_t *va
     if (is_cold) s->cold_bytes = index_sum(s->cold_bytes, value[HD_MEMPROF_TOTAL_SIZE]);
 }
 
-/* Those with the most bytes first. */
+/* Contexts with a wrong hint first; then by bytes, the largest first. */
 static int effect_cold_order(const void *a, const void *b) {
     const effect_cold *x = a, *y = b;
     if (x->is_right != y->is_right) return x->is_right ? 1 : -1;
@@ -89,7 +89,7 @@ static void effect_row(FILE *out, const effect *e, const char *name, const effec
             (unsigned long long)s->cold_bytes);
 }
 
-/* Contexts that were told cold, with what calls them; all of that with --all. */
+/* Lists contexts that were hinted cold, with up to three frames; with --all, lists everything. */
 static void effect_list(FILE *out, const arguments *a, effect *e, const char *title, size_t from, size_t end) {
     index_hints *h = &e->later.made;
     size_t rest = !a->cut.all && end - from > 10 ? end - from - 10 : 0;
@@ -112,20 +112,21 @@ static void effect_list(FILE *out, const arguments *a, effect *e, const char *ti
 static void effect_text(FILE *out, const arguments *a, effect *e) {
     const effect_sum *cold = &e->told[TOLD_COLD];
     uint64_t missed = e->all.cold_bytes - cold->cold_bytes;
-    display(out, "of %llu bytes told cold, %llu (%.3g %%) were cold again; of %llu bytes that were cold, "
-            "%llu (%.3g %%) were not told\n", (unsigned long long)cold->bytes, (unsigned long long)cold->cold_bytes,
+    display(out, "%llu bytes were hinted cold, of these %llu (%.3g %%) were cold again; "
+            "%llu bytes were cold, of these %llu (%.3g %%) were not hinted cold\n",
+            (unsigned long long)cold->bytes, (unsigned long long)cold->cold_bytes,
             effect_share(cold->cold_bytes, cold->bytes), (unsigned long long)e->all.cold_bytes,
             (unsigned long long)missed, effect_share(missed, e->all.cold_bytes));
     if (e->gone_contexts)
-        display(out, "%llu contexts that were told cold, %llu bytes then, did not come again\n",
+        display(out, "%llu contexts (%llu bytes) that were hinted cold are absent from the later run\n",
                 (unsigned long long)e->gone_contexts, (unsigned long long)e->gone_bytes);
-    display(out, "%-9s %9s %14s %10s %13s %14s %14s\n", "told", "contexts", "bytes", "blocks", "lifetime (s)",
+    display(out, "%-9s %9s %14s %10s %13s %14s %14s\n", "hint", "contexts", "bytes", "blocks", "lifetime (s)",
             "accesses", "cold bytes");
     for (int t = 0; t < TOLD; t++)
         if (e->told[t].contexts) effect_row(out, e, effect_told[t], &e->told[t]);
     effect_row(out, e, "all", &e->all);
-    effect_list(out, a, e, "told cold, and not cold", 0, e->right);
-    effect_list(out, a, e, "told cold, and cold again", e->right, e->cold_count);
+    effect_list(out, a, e, "hinted cold, but not cold", 0, e->right);
+    effect_list(out, a, e, "hinted cold, and cold again", e->right, e->cold_count);
 }
 
 static void effect_sum_json(hd_json *j, const effect *e, const effect_sum *s) {
@@ -177,7 +178,7 @@ static void effect_json(hd_json *j, const arguments *a, effect *e) {
     index_limits_json(j, a, &e->before.made);
 }
 
-/* The files are the later run's; the hints are in that of --effect. */
+/* The input files are the later run; the file of --effect has the hints. */
 int hints_effect(const arguments *a) {
     effect e = { .cold = NULL };
     char *file = (char *)(uintptr_t)a->memprof.effect;

@@ -1,4 +1,4 @@
-/* memprof --hints: what the compiler calls each context. */
+/* memprof --hints: the hint that the compiler gives each context. */
 
 #include "hints.h"
 
@@ -18,8 +18,8 @@ uint32_t index_length(const index_hints *h, uint32_t block) {
     return h->raw->first[stack + 1] - h->raw->first[stack];
 }
 
-/* Places as the compiler tells them apart, which hashes all of a profile's line offset: calls beyond line 65535 of a
-   function are not those of which they have the low bits. Whether something was inlined does not count. */
+/* Orders places as the compiler distinguishes them. It hashes the whole line offset of a profile, so a call beyond
+   line 65535 of a function differs from the call with the same low 16 bits. Inlining makes no difference. */
 int index_place_order(const hd_memprof_location *x, const hd_memprof_location *y) {
     if (x->function != y->function) return x->function < y->function ? -1 : 1;
     if (x->line_offset != y->line_offset) return x->line_offset < y->line_offset ? -1 : 1;
@@ -57,7 +57,7 @@ int index_function_order(const void *a, const void *b) {
     return 0;
 }
 
-/* The functions that allocate most first, and of each the places. */
+/* Sorts by bytes of the function, then by bytes of the place, the largest first. */
 static int index_site_order(const void *a, const void *b) {
     const index_site *x = a, *y = b;
     if (x->function_bytes != y->function_bytes) return x->function_bytes > y->function_bytes ? -1 : 1;
@@ -66,7 +66,7 @@ static int index_site_order(const void *a, const void *b) {
     return index_place_order(&x->at, &y->at);
 }
 
-/* Contexts are told apart by a mark's frames, whether or not the compiler keeps it. */
+/* Gives contexts the depth and hint of their mark, whether or not the compiler keeps the mark. */
 static void index_apply_mark(index_hints *h, const index_mark *m, bool is_kept) {
     for (size_t i = m->first; i < m->end; i++) {
         index_context *c = &h->contexts[i];
@@ -81,8 +81,9 @@ static void index_put_mark(index_hints *h, size_t first, size_t end, uint32_t de
     h->marks[h->mark_count++] = (index_mark){ first, end, depth, hint, is_forced };
 }
 
-/* clang 22 marks what is cold, and of the rest what says how far callers need to be looked at: of the callers of one
-   frame, whose marks are those from `from` on and have `depth` frames or more, the longer ones, or else the first. */
+/* clang 22 keeps each cold mark. It keeps other marks only to see how many callers must be compared: marks with more
+   than `depth` frames, or else the first one with `depth` frames. The marks from `from` on belong to the callers of
+   one frame, and have at least `depth` frames. */
 static void index_filter_marks(index_hints *h, size_t from, uint32_t depth) {
     size_t kept = from;
     bool has_longer = false;
@@ -100,8 +101,8 @@ static void index_filter_marks(index_hints *h, size_t from, uint32_t depth) {
     h->mark_count = kept;
 }
 
-/* Goes along contexts `first` to `end`, which share `depth` frames, to where all have one heat, and get one mark, or
-   have several callers or none, which becomes the next level. */
+/* Follows contexts `first` to `end`, which share `depth` frames. If all get one heat, they get one mark. If their
+   callers differ, or no context has a caller left, they become the next level. */
 static void index_descend(index_hints *h, size_t first, size_t end, uint32_t depth) {
     const index_context *c = h->contexts;
     index_level level = { .first = first, .end = end, .shared = depth, .from = h->mark_count };
@@ -122,9 +123,9 @@ static void index_descend(index_hints *h, size_t first, size_t end, uint32_t dep
     h->levels[h->level_count++] = level;
 }
 
-/* Marks contexts `first` to `end`, those of one allocation, as the compiler does: as soon as those that share some
-   frames are of one heat, they get one mark. Where frames do not tell heats apart, the callee that has several
-   callers says not cold. */
+/* Marks contexts `first` to `end` of one allocation as the compiler does. Contexts that share frames get one mark as
+   soon as all have one heat. If frames do not distinguish heats, the callee with several callers gets a mark for not
+   cold. */
 static void index_mark_all(index_hints *h, size_t first, size_t end) {
     const index_context *c = h->contexts;
     h->level_count = 0;
@@ -153,8 +154,8 @@ static bool index_is_same_stack(const index_hints *h, uint32_t x, uint32_t y) {
     return i == n;
 }
 
-/* Of blocks of one call stack, clang 22 looks at the largest alone, of equally large ones at one that is not cold, or
-   else the first; clang 19 at all. */
+/* Decides the heat of each call stack. For several blocks of one call stack, clang 22 uses only the largest. Among
+   equally large ones, it uses one that is not cold, or else the first. clang 19 uses all blocks. */
 static void index_judge_stacks(index_hints *h, index_context *c, size_t count) {
     for (size_t i = 0, k, judge; i < count; i = k) {
         for (k = i + 1, judge = i; k < count && index_is_same_stack(h, c[i].block, c[k].block); k++)
@@ -165,7 +166,7 @@ static void index_judge_stacks(index_hints *h, index_context *c, size_t count) {
     }
 }
 
-/* What the compiler makes of an allocation's contexts. */
+/* Computes the hints for the contexts of an allocation. */
 static void index_decide(index_hints *h, index_site *site) {
     index_context *c = &h->contexts[site->first];
     h->mark_count = 0;
@@ -184,7 +185,7 @@ static void index_decide(index_hints *h, index_site *site) {
     }
 }
 
-/* What a release calls hot: clang 22 nothing, unless it is asked to. */
+/* The heat of a block for this release: clang 22 calls a block hot only on request. */
 static hd_memprof_heat index_heat(const index_hints *h, uint32_t block) {
     hd_memprof_heat heat = hd_memprof_block_heat(h->raw, block, &h->thresholds);
     return heat == HD_MEMPROF_HOT && !h->uses_hot ? HD_MEMPROF_NOT_COLD : heat;
@@ -223,7 +224,7 @@ static void index_hints_make(index_hints *h) {
         site->contexts += !h->contexts[i].is_more;
         site->bytes = index_sum(site->bytes, h->contexts[i].bytes);
     }
-    for (size_t i = 0, k; i < h->site_count; i = k) { /* of one function, they stand side by side */
+    for (size_t i = 0, k; i < h->site_count; i = k) { /* sites of one function are adjacent */
         uint64_t bytes = 0;
         for (k = i; k < h->site_count && !index_function_order(&h->sites[i], &h->sites[k]); k++)
             bytes = index_sum(bytes, h->sites[k].bytes);
@@ -236,7 +237,7 @@ static void index_hints_make(index_hints *h) {
     if (h->site_count) qsort(h->sites, h->site_count, sizeof *h->sites, index_site_order);
 }
 
-/* Accesses a byte and second of lifetime, and lifetime in seconds, of an allocation on average. */
+/* Accesses per byte and second of lifetime, and lifetime in seconds; averages of the allocations. */
 double index_density(const uint64_t *value) {
     double count = (double)value[HD_MEMPROF_ALLOC_COUNT];
     return count > 0 ? (double)value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] / count / 100 : 0;
@@ -255,7 +256,7 @@ void index_put_shown(FILE *out, index_hints *h, uint64_t guid) {
     put_name(out, index_text_of(&h->names, index_name_of(&h->names, guid), hd_cstr(""), 0));
 }
 
-/* 0 is what was asked for, not the library's default: as single precision, it is 0 there. */
+/* A threshold of 0 means 0, but the library takes 0 for its default. DBL_MIN is 0 there, in single precision. */
 static double index_limit(double asked) { return asked > 0 ? asked : DBL_MIN; }
 
 void index_limits(const arguments *a, double limits[3]) {
@@ -263,14 +264,14 @@ void index_limits(const arguments *a, double limits[3]) {
     for (int i = 0; i < 3; i++) limits[i] = a->memprof.limit[i] < 0 ? defaults[i] : a->memprof.limit[i];
 }
 
-/* What the compiler makes of the profiles of a command line. */
+/* Computes the hints for the profiles of a command line. */
 int hints_open(const arguments *a, index_source from, bool unites, hints *x) {
     double limits[3];
     hd_error err;
     int status;
     *x = (hints){ .source = from };
     if (a->memprof.clang && strcmp(a->memprof.clang, "19") && strcmp(a->memprof.clang, "22"))
-        return usage("hints are those of clang 19 or 22, not of '%s'", a->memprof.clang);
+        return usage("--clang takes 19 or 22, not '%s'", a->memprof.clang);
     status = index_open(a, &x->source);
     if (status) return status;
     if (unites && (status = index_unite(a, &x->source)) != DONE) {

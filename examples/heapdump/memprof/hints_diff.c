@@ -1,12 +1,12 @@
-/* memprof --hints --diff: what changes for the compiler from one profile to another. */
+/* memprof --hints --diff: changes of the hints from one profile to another. */
 
 #include "hints.h"
 
-/* An allocation in the profile before, in that after, or in both. */
+/* An allocation in one of the profiles, or in both. */
 typedef struct diff_site {
-    const index_site *before, *after; /* NULL: it is not there */
+    const index_site *before, *after; /* NULL: absent */
     uint64_t bytes;              /* the larger of both */
-    uint32_t warmer, colder;     /* contexts whose hint changed */
+    uint32_t warmer, colder;     /* contexts with a changed hint */
 } diff_site;
 
 typedef struct hint_diff {
@@ -29,7 +29,7 @@ static const index_site **diff_sorted(const index_hints *h) {
     return sorted;
 }
 
-/* Contexts of one side that the other side calls otherwise. */
+/* Counts contexts with another hint than before. */
 static void diff_contexts(const hint_diff *d, diff_site *s) {
     const index_hints *after = &d->side[1].made;
     for (size_t i = 0; i < s->after->count; i++) {
@@ -146,7 +146,7 @@ static void diff_json(hd_json *j, const arguments *a, hint_diff *d) {
     index_limits_json(j, a, &d->side[0].made);
 }
 
-/* The first file of a command line and the second, each by itself. */
+/* Compares the first and the second file of the command line. */
 int hints_diff(const arguments *a) {
     hint_diff d = { .sites = NULL };
     answer r;

@@ -2,19 +2,19 @@
 
 #include "hints.h"
 
-/* A row of the list: contexts of an allocation that are told alike. */
+/* A row of the list: contexts of an allocation with equal heat, hint and shown callers. */
 typedef struct hints_row {
     const index_context *first;
-    uint64_t value[HD_MEMPROF_FIELDS]; /* what is shown of them, added up */
-    const index_context *last;   /* of them, in their order */
+    uint64_t value[HD_MEMPROF_FIELDS]; /* sums of the shown fields */
+    const index_context *last;   /* the last of these contexts, in their order */
     uint64_t bytes;
     uint32_t contexts;
 } hints_row;
 
-/* What the rows of an allocation are of. */
+/* How the rows of an allocation are made. */
 typedef struct hints_rows {
     const index_hints *h;
-    bool all;                    /* with all callers, not just those that tell contexts apart */
+    bool all;                    /* with all callers, not only callers that distinguish contexts */
 } hints_rows;
 
 static uint32_t hints_shown(const hints_rows *x, const index_context *c) {
@@ -22,7 +22,7 @@ static uint32_t hints_shown(const hints_rows *x, const index_context *c) {
     return x->all || c->depth > n ? n : c->depth ? c->depth : 1;
 }
 
-/* 0: they are told alike. */
+/* Returns 0 if two contexts belong in one row. */
 static int hints_told_order(const hints_rows *x, const index_context *a, const index_context *b) {
     uint32_t n = hints_shown(x, a), m = hints_shown(x, b);
     int order = a->hint != b->hint ? (a->hint < b->hint ? -1 : 1) : a->heat < b->heat ? -1 : a->heat > b->heat;
@@ -43,7 +43,7 @@ static int hints_row_order(const void *a, const void *b) {
     return index_size_order(x->first, y->first);
 }
 
-/* The rows of an allocation, the largest first; how many there are. */
+/* Makes the rows of an allocation, the largest first. Returns their number. */
 static size_t hints_rows_make(const hints_rows *x, const index_site *site, hints_row *rows) {
     static const uint8_t shown[] = { HD_MEMPROF_ALLOC_COUNT, HD_MEMPROF_TOTAL_LIFETIME,
                                      HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY };
@@ -77,7 +77,7 @@ static void hints_put_row(FILE *out, index_hints *h, const hints_rows *x, const 
     display(out, "%14llu %10llu %8u %14.3f %12.3f  %s", (unsigned long long)row->bytes,
             (unsigned long long)row->value[HD_MEMPROF_ALLOC_COUNT], row->contexts, index_density(row->value),
             index_lifetime(row->value), hd_memprof_heat_name(c->hint));
-    if (c->hint != c->heat) display(out, " (%s, but not to be told apart)", hd_memprof_heat_name(c->heat));
+    if (c->hint != c->heat) display(out, " (%s, but callers do not distinguish it)", hd_memprof_heat_name(c->heat));
     for (uint32_t i = 1, times; i < shown; i += times) {
         const hd_memprof_location *l = index_location(h, c->block, i);
         for (times = 1; i + times < shown && !index_place_order(l, index_location(h, c->block, i + times));) times++;
@@ -102,11 +102,11 @@ static void hints_put_site(FILE *out, const arguments *a, index_hints *h, const 
 static void index_hints_text(FILE *out, const arguments *a, index_hints *h) {
     double limits[3];
     index_limits(a, limits);
-    display(out, "what clang %u makes of them, by %s\n", h->clang,
-            index_is_usual(a) ? "its own thresholds" : "thresholds that were given");
-    display(out, "cold: less than %g accesses a byte and second, and living for %g s or longer\n", limits[0],
+    display(out, "hints of clang %u, by %s\n", h->clang,
+            index_is_usual(a) ? "its own thresholds" : "the given thresholds");
+    display(out, "cold: fewer than %g accesses per byte and second, and a lifetime of %g s or more\n", limits[0],
             limits[1]);
-    if (h->uses_hot) display(out, "hot: more than %g accesses a byte and second\n", limits[2]);
+    if (h->uses_hot) display(out, "hot: more than %g accesses per byte and second\n", limits[2]);
     for (int heat = 0; heat <= HD_MEMPROF_HEAT_UNKNOWN; heat++)
         if (h->each[heat])
             display(out, "%14llu bytes in %u context%s: %s\n", (unsigned long long)h->bytes[heat], h->each[heat],

@@ -10,19 +10,19 @@ void index_close(index_source *s) {
     hd_dump_free(s->dump);
 }
 
-/* The version that is asked for; NULL: none. */
+/* The requested version, or NULL. */
 const char *index_version(const arguments *a) {
     return !a->memprof.version && a->memprof.like ? (strcmp(a->memprof.like, "19") ? "3" : "0") : a->memprof.version;
 }
 
-/* Whether fields beyond those that tell hot from cold are asked for. */
+/* Whether fields are requested that do not serve to distinguish hot from cold. */
 bool index_is_full(const arguments *a) {
     const char *v = index_version(a);
     if (a->memprof.hints || a->memprof.hot_cold_schema) return false;
     return a->memprof.full_schema || (v && strcmp(v, "2") && strcmp(v, "3") && strcmp(v, "4"));
 }
 
-/* An index of the raw profile of `file`, which is taken out of the document that has it, unless that is NULL. */
+/* Builds an index of the raw profile of `file`. If `doc` is not NULL, it owns the profile, and gives it up. */
 int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd_memprof *doc, bool skips_new,
                 hd_memprof_index **out) {
     symbols_counts x;
@@ -33,7 +33,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
     symbols_counts_make(&x, opened, raw);
     x.skips_new = skips_new;
     if (!x.names) {
-        usage("%s needs --binary FILE, of each module that was profiled", file);
+        usage("%s needs --binary FILE for each module that was profiled", file);
         status = WRONG_USAGE;
         if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_tell_absent(&x);
         hd_memprof_symbols_free(found);
@@ -44,7 +44,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
                      : hd_memprof_index_build(raw, &by, NULL, out, &err);
         symbols_tell(x.names);
         symbols_tell_unnamed(&x);
-        if (!failed && !symbols_given_whole(x.names)) { /* the compiler would take the profile for whole */
+        if (!failed && !symbols_given_whole(x.names)) { /* the compiler would take the profile as complete */
             hd_memprof_index_free(*out);
             *out = NULL;
             status = BAD_INPUT;
@@ -55,7 +55,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
     return status;
 }
 
-/* Whether a file is one raw profile alone, and not packed, which is taken as it is. */
+/* Whether a file is a single raw profile without packing, which can be read as it is. */
 static bool index_is_alone(const arguments *a, const char *file) {
     unsigned char header[24];
     struct stat st;
@@ -89,8 +89,8 @@ static int index_read_alone(const arguments *a, const char *file, hd_dump **out)
     return memprof_check_read(file, &(memprof_sum){ 0 });
 }
 
-/* One raw file as llvm-profdata has it: its profiles are added up by address, and call stacks that are the same only
-   when they are named stay apart. */
+/* Reads one raw file as llvm-profdata does. Its profiles are added up by address, so call stacks that become equal
+   only when they are named stay separate. */
 static int index_open_raw(const arguments *a, index_source *s) {
     reading r;
     hd_options options = memprof_options(a, &r, s->name);
@@ -118,9 +118,9 @@ static int index_open_raw(const arguments *a, index_source *s) {
     return status;
 }
 
-/* Whether a function has several blocks of one call stack. */
+/* Whether a function has several blocks of the same call stack. */
 static bool index_repeats(const hd_memprof_index *x) {
-    /* By stack: a function that has it, plus 1. */
+    /* By stack: the number of the last function that has the stack, plus 1. */
     uint32_t *last = needed(calloc((size_t)x->stack_count + 1, sizeof *last));
     bool found = false;
     for (uint32_t f = 0; f < x->function_count && !found; f++)
@@ -132,8 +132,8 @@ static bool index_repeats(const hd_memprof_index *x) {
     return found;
 }
 
-/* Adds raw profiles, `alone` or else what a merger has, to the indexed ones. Beside these they keep all fields.
-   `file`: the first of them. */
+/* Adds raw profiles to the indexed ones: the dump `alone`, or else the sum in *merger. Together with indexed profiles
+   they keep all fields. `file` is the first raw file. */
 static int index_add_raw(const arguments *a, index_source *s, memprof_sum *sum, const char *file,
                          hd_memprof_merger **merger, hd_dump *alone) {
     bool is_one = sum->raw == 1 && !sum->indexed && !(sum->later_file && sum->older_file);
@@ -159,7 +159,7 @@ static int index_add_raw(const arguments *a, index_source *s, memprof_sum *sum, 
     return status;
 }
 
-/* All files added up, raw and indexed ones: a block for each context. The source may have the first as a dump. */
+/* Adds up all files, raw and indexed, to one block per context. The source may already have the first as a dump. */
 static int index_add_up(const arguments *a, index_source *s) {
     reading r;
     hd_options options = memprof_options(a, &r, s->name);
@@ -188,9 +188,9 @@ static int index_add_up(const arguments *a, index_source *s) {
         status = failed("merging", &err);
     if (!status && sum.indexed) memprof_tell_lost(sum.fields, s->built->fields);
     if (!status && sum.functions && !a->memprof.base)
-        display(stderr, "heapdump: counters of %llu functions, beside the profiles, are left out%s\n",
+        display(stderr, "heapdump: counters of %llu functions are left out%s\n",
                 (unsigned long long)sum.functions,
-                a->memprof.yaml || yaml_is_asked(a->out.to) ? "" : ": --base FILE keeps those of one");
+                a->memprof.yaml || yaml_is_asked(a->out.to) ? "" : ": --base FILE keeps the counters of one file");
     s->indexed = sum.indexed;
     s->left_out = sum.left_out;
     s->numbers_lost = sum.numbers;
@@ -202,7 +202,7 @@ static int index_add_up(const arguments *a, index_source *s) {
     return status;
 }
 
-/* Whether the bytes of LLVM are asked for, which are those of one raw file. */
+/* Whether LLVM's bytes are requested, which are defined for one raw file. */
 static bool index_is_like(const arguments *a, const index_source *s) {
     return a->memprof.like && s->file_count == 1 && memprof_begins(a, s->files[0], true);
 }
@@ -227,7 +227,7 @@ int index_open(const arguments *a, index_source *s) {
     return status;
 }
 
-/* Another index in place of a source's, which it was made of; beside the same counters. */
+/* Replaces the index of a source by an index made from it. Counters of functions stay. */
 void index_replace(index_source *s, hd_memprof_index *made) {
     if (s->dump && index_counters(s->index)) made->before = s->index->before, made->after = s->index->after;
     s->indexed += !s->built;
@@ -236,7 +236,7 @@ void index_replace(index_source *s, hd_memprof_index *made) {
     s->index = s->built = made;
 }
 
-/* Makes one block of those of a context, which LLVM's files may have several of, by each function once. */
+/* Merges the blocks of each context. LLVM's files may have several blocks of one context in a function. */
 int index_unite(const arguments *a, index_source *s) {
     reading r;
     hd_options options = memprof_options(a, &r, s->name);
@@ -251,18 +251,18 @@ int index_unite(const arguments *a, index_source *s) {
     return DONE;
 }
 
-/* Whether options go with an indexed profile, and with each other. */
+/* Checks whether the options fit an indexed profile, and each other. */
 int index_check(const arguments *a) {
     const char *v = a->memprof.version;
     if (a->cut.has_cutoff || a->out.add_to || a->heaps.keep.text || a->heaps.drop.text || a->heaps.root.text ||
         a->view.invert || a->heaps.dump || a->heaps.allocator || a->heaps.has_pid)
-        return usage("indexed profiles are written whole, and by themselves");
+        return usage("indexed profiles are written whole: without cutoffs, filters, --invert or --add-to");
     if (v && strcmp(v, "rfc") && (*v < '0' || *v > '4' || v[1]))
         return usage("indexed profiles have versions 0, 1, 2, 3, 4 and rfc, not '%s'", v);
     if (a->memprof.like && strcmp(a->memprof.like, "19") && strcmp(a->memprof.like, "22"))
         return usage("indexed profiles are written like LLVM's of 19 or 22, not '%s'", a->memprof.like);
     if (a->memprof.like && v && !strcmp(v, "rfc"))
-        return usage("the RFC's layout is of no release: --like does not go with it");
+        return usage("no LLVM release writes the RFC's layout: --like does not go with it");
     if (a->memprof.like && v && (a->memprof.like[0] == '1' ? *v > '3' : *v < '2'))
         return usage("LLVM %s does not write version %s", a->memprof.like, v);
     if (a->memprof.full_schema && a->memprof.hot_cold_schema)
@@ -282,15 +282,15 @@ int run_index(const arguments *a) {
     return status ? status : index_finish(a, &s);
 }
 
-/* Whether a file begins as an indexed profile does, as YAML too. */
+/* Whether a file begins as an indexed profile does, also as YAML. */
 static bool index_begins(const arguments *a, const char *file) {
     uint8_t first[HD_DETECT_FIRST];
     if (a->input.format) return format_is(a->input.format, HD_FORMAT_MEMPROF_INDEX);
     return format_begins(first, input_look(file, true, first), HD_FORMAT_MEMPROF_INDEX);
 }
 
-/* Whether merging makes an indexed profile: one of the files is one, or it is asked for. Of pipes the first alone is
-   looked at: who writes another may wait until that is read. */
+/* Whether merging makes an indexed profile: if a file is one, or --to asks for it. Only the first pipe is looked at,
+   because the writer of another pipe may wait until the first is read. */
 bool index_is_merged(const arguments *a) {
     bool has_pipe = false;
     if (a->out.to || a->out.add_to) return index_is_asked(a->out.to);
@@ -306,7 +306,7 @@ bool index_is_asked(const char *to) {
     return format_is(to, HD_FORMAT_MEMPROF_INDEX) && format_is(to, HD_FORMAT_BINARY);
 }
 
-/* Refuses options of indexed profiles where another format is written, which `takes_version` of memprof-raw. */
+/* Refuses options of indexed profiles for other formats. `takes_version`: memprof-raw takes --memprof-version. */
 int index_check_none(const arguments *a, bool takes_version) {
     const char *name = a->memprof.prune             ? "prune"
                        : a->memprof.base            ? "base"
@@ -315,11 +315,11 @@ int index_check_none(const arguments *a, bool takes_version) {
                        : a->memprof.hot_cold_schema ? "hot-cold-schema"
                                             : NULL;
     if (!name && a->memprof.version && !takes_version) name = "memprof-version";
-    return name ? usage("--%s is of indexed profiles, and here none is written: --to memprof-index writes one", name)
+    return name ? usage("--%s is for indexed profiles: --to memprof-index writes one", name)
                 : DONE;
 }
 
-/* The files of a command line, of which those that cannot be read are left out, as one; which is told. */
+/* Opens all files of a command line as one source. Unreadable files are reported and left out. */
 int index_open_merged(const arguments *a, index_source *s) {
     int status;
     *s = index_source_of(a, a->input.files, a->input.file_count);

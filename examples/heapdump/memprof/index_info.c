@@ -2,10 +2,10 @@
 
 #include "memprof.h"
 
-/* What stands before the memprof section of LLVM's: the version of the whole, and how many functions have
+/* The header of LLVM's file, before the memprof section: the version of the file, and its number of functions with
    counters. */
 typedef struct index_header {
-    unsigned version;            /* 0: none, as in the RFC's */
+    unsigned version;            /* 0: no header, as in the RFC's layout */
     uint64_t functions;
 } index_header;
 
@@ -27,27 +27,27 @@ static index_header index_header_of(const hd_memprof_index *index) {
     return h;
 }
 
-/* Functions that have counters beside the section. */
+/* The number of functions with counters in the same file. */
 uint64_t index_counters(const hd_memprof_index *index) { return index_header_of(index).functions; }
 
-/* Numbers of its summary whose meaning is not known. */
+/* The number of summary values with unknown meaning. */
 uint32_t index_unknown(const hd_memprof_index *index) {
     const uint32_t known = sizeof(hd_memprof_summary) / sizeof(uint64_t);
     return index->summary_count > known ? index->summary_count - known : 0;
 }
 
 static const char *index_is_of(const index_header *h) {
-    return h->functions ? "with counters of functions beside it" : "without counters of functions";
+    return h->functions ? "with function counters" : "without function counters";
 }
 
-/* What LLVM tells of the whole: in the file from version 4 on, else counted as it would be. */
+/* LLVM's summary: from the file (version 4 and later), else computed as LLVM does. */
 static hd_memprof_summary index_summary(const hd_memprof_index *index) {
     hd_memprof_summary sum = HD_ZERO;
     if (hd_memprof_index_summary(index, NULL, &sum, NULL)) needed(NULL);
     return sum;
 }
 
-/* The summary, and what is in files of version 4 alone. */
+/* Prints the summary, and parts that only version 4 has. */
 static void index_late_text(FILE *out, const hd_memprof_index *index) {
     hd_memprof_summary sum = index_summary(index);
     uint32_t callees = index_callees(index);

@@ -1,4 +1,4 @@
-/* Names for the functions of indexed MemProf profiles, and their heap. */
+/* Names for the functions of indexed MemProf profiles, and their heaps. */
 
 #include "memprof.h"
 
@@ -20,7 +20,7 @@ static bool index_take_name(void *user, const char *name) {
     return true;
 }
 
-/* How many functions the call sites call, as far as that is told. */
+/* The number of callees of all call sites, as far as the file has callees. */
 uint32_t index_callees(const hd_memprof_index *index) {
     return index->callee_first ? index->callee_first[index->site_count] : 0;
 }
@@ -59,7 +59,7 @@ void index_names_free(index_names *n) {
 /* The name as linked, or the GUID: "0x1f". */
 hd_str index_name_of(void *user, uint64_t guid) { return index_find(user, guid)->name; }
 
-/* The name as people read it: demangled, with file and line where these are known. */
+/* The name for people: demangled, with file and line if these are known. */
 hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line_number) {
     char *linked = needed(strndup(name.data, name.len));
     char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;

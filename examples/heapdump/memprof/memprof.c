@@ -1,8 +1,8 @@
-/* MemProf profiles as heaps; their binaries; raw ones in info, merge and convert. */
+/* MemProf profiles as heaps; their binaries; raw profiles in info, merge and convert. */
 
 #include "memprof.h"
 
-/* Opens what --binary named. */
+/* Opens the binaries of --binary. */
 int memprof_open_binaries(arguments *a) {
     if (!a->naming.binary_count) return DONE;
     a->naming.opened = needed(calloc(1, sizeof *a->naming.opened));
@@ -22,7 +22,7 @@ int memprof_open_binaries(arguments *a) {
     return DONE;
 }
 
-/* By its build id one sees whether it was built again since. */
+/* The build id shows whether the binary was rebuilt since the recording. */
 static void memprof_tell_unused(const symbols_object *o) {
     char id[65];
     symbols_build_id(id, o->build_id, o->build_id_size);
@@ -31,7 +31,7 @@ static void memprof_tell_unused(const symbols_object *o) {
     fputc('\n', stderr);
 }
 
-/* Frees the binaries, and says which of them were of no use: most likely these did not run. */
+/* Frees the binaries, and reports unused ones: most likely they did not run. */
 void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->naming.opened && i < a->naming.opened->given; i++)
         if (!a->naming.opened->objects[i].used)
@@ -50,7 +50,7 @@ hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_symboliz
 
 /* Heaps. ---------------------------------------------------------------------------------------- */
 
-/* What the options ask for. */
+/* Makes the heap that the options ask for. */
 hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
                             hd_memprof_symbolizer symbolizer, hd_heap *heap, bool *made,
                             hd_error *err) {
@@ -76,7 +76,7 @@ hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
     return HD_OK;
 }
 
-/* A raw profile as the options ask for it: as it is in the dump, when that is bytes by call stack alone. */
+/* The heap of a raw profile. The dump's own heap stays if the options ask only for bytes by call stack. */
 static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
                        hd_error *err) {
     if (!a->memprof.field && !memprof_split(a) && !a->naming.opened) return HD_OK;
@@ -91,13 +91,13 @@ void memprof_build_id(char text[65], const hd_memprof_segment *s) {
 
 uint64_t index_sum(uint64_t x, uint64_t y) { return y > UINT64_MAX - x ? UINT64_MAX : x + y; }
 
-/* A hash with another id in it. */
+/* Adds an id to a hash. */
 uint64_t index_hash(uint64_t hash, uint64_t id) {
     hash = (hash ^ id) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 32;
 }
 
-/* What merging all blocks gives for a field that is a count, total, minimum or maximum; others: false. */
+/* The total over all blocks of a field that is a count, total, minimum or maximum; false for other fields. */
 static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
     const char *name = hd_memprof_field_name(field);
     bool least = !strncmp(name, "Min", 3), most = !strncmp(name, "Max", 3);
@@ -112,7 +112,7 @@ static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *t
     return true;
 }
 
-/* Shows two a line, on lines of their own. */
+/* Prints two totals per line, after a newline. */
 void memprof_totals_text(FILE *out, const hd_memprof_raw *raw) {
     uint64_t total;
     int column = 0;
@@ -191,7 +191,7 @@ void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
 
 /* merge, convert -------------------------------------------------------------------------------- */
 
-/* The files as messages call them. */
+/* The name of the files in messages. */
 const char *memprof_files_name(char **files, int count) {
     return count == 1 ? input_name(*files) : "merging";
 }
@@ -203,21 +203,21 @@ hd_options memprof_options(const arguments *a, reading *r, const char *file) {
     return options;
 }
 
-/* Whether a file begins as a raw profile does, `packed`: once it is unpacked. */
+/* Whether a file begins as a raw profile does; `packed`: after unpacking. */
 bool memprof_begins(const arguments *a, const char *file, bool packed) {
     uint8_t first[HD_DETECT_FIRST];
     if (a->input.format && !format_is(a->input.format, HD_FORMAT_MEMPROF)) return false;
     return format_begins(first, input_look(file, packed, first), HD_FORMAT_MEMPROF);
 }
 
-/* Notes which fields a file has and has not. */
+/* Notes which fields a file has, and which it lacks. */
 static void memprof_note_fields(memprof_sum *sum, const char *file, uint32_t fields) {
     sum->fields |= fields;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (!(fields >> f & 1) && !sum->lacking[f]) sum->lacking[f] = file;
 }
 
-/* `reader` (may be NULL): gave that profile last, and needs it no more. */
+/* `reader` (may be NULL) gave the profile last, and no longer needs it. */
 static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_memprof_raw *raw,
                                  hd_memprof_reader *reader, hd_error *err) {
     bool is_older = sum->older && raw->version < 3;
@@ -233,7 +233,7 @@ static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_me
     return status;
 }
 
-/* Tells why profiles of a file could not be added; where their versions are why, what adds them. */
+/* Reports why profiles of a file could not be added; if versions clash, also the command that adds them. */
 static void memprof_tell_failed(const memprof_sum *sum, const char *file, const hd_error *err) {
     complain(file, err, "");
     if (!sum->clashes) return;
@@ -241,7 +241,7 @@ static void memprof_tell_failed(const memprof_sum *sum, const char *file, const 
             "versions\n");
 }
 
-/* Tells which fields a sum lacks, because not all profiles have them; of many, which are left. */
+/* Reports fields that a sum lacks because some profiles lack them; if there are many, reports the kept fields. */
 void memprof_tell_lost(uint32_t had, uint32_t has) {
     uint32_t lost = had & ~has, shown = lost;
     uint32_t count = 0;
@@ -258,14 +258,14 @@ void memprof_tell_lost(uint32_t had, uint32_t has) {
     fputc('\n', stderr);
 }
 
-/* One of several files could not be read. */
+/* Leaves out one of several unreadable files, or fails. */
 static int memprof_leave_out(const arguments *a, memprof_sum *sum) {
     if (!sum->is_partial || a->input.strict || a->input.file_count < 2) return BAD_INPUT;
     sum->left_out++;
     return DONE;
 }
 
-/* The profiles of a file one by one, holding one at a time. */
+/* Adds the profiles of a file one by one. Only one is in memory at a time. */
 static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum) {
     reading r;
     hd_options options = memprof_options(a, &r, input_name(file));
@@ -293,11 +293,11 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     if (!unread) return DONE;
     complain(file, &err, "");
     if (memprof_leave_out(a, sum)) return BAD_INPUT;
-    if (added) display(stderr, "heapdump: %s: the profiles before that, %u, are added all the same\n", file, added);
+    if (added) display(stderr, "heapdump: %s: %u profiles before the error are added\n", file, added);
     return DONE;
 }
 
-/* Adds what a file holds that was read as a whole: it is indexed, is packed, or comes by a pipe. */
+/* Adds a file that was read as a whole, because it is indexed, packed or a pipe. */
 int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     const hd_memprof *memprof = hd_dump_memprof(dump);
     const hd_memprof_index *index = hd_dump_memprof_index(dump);
@@ -305,8 +305,8 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     hd_error err;
     file = input_name(file);
     if (!memprof && !(index && sum->builder)) {
-        display(stderr, "heapdump: %s (%s) is no %s\n", file, hd_dump_format(dump)->name,
-                index ? "raw MemProf profile: merge --to memprof-index makes one of both" : "MemProf profile");
+        display(stderr, "heapdump: %s (%s): expected a %s\n", file, hd_dump_format(dump)->name,
+                index ? "raw MemProf profile; merge --to memprof-index adds both kinds" : "MemProf profile");
         return BAD_INPUT;
     }
     sum->warnings += hd_dump_warning_count(dump);
@@ -337,7 +337,7 @@ int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     return status;
 }
 
-/* Whether there is a profile in what was read; what is malformed may have been left out as a whole, or all of its
+/* Fails if no profile could be read. Malformed profiles may have been left out as a whole, or with all of their
    blocks. */
 int memprof_check_read(const char *name, const memprof_sum *sum) {
     if ((sum->later_file || sum->older_file || sum->indexed) && (sum->has_blocks || !sum->warnings)) return DONE;
@@ -345,8 +345,8 @@ int memprof_check_read(const char *name, const memprof_sum *sum) {
     return BAD_INPUT;
 }
 
-/* All raw files added up; `first`: the first of them, when it was read before; *version (may be NULL): the latest
-   among them; *left_out: how many could not be read, NULL: all have to be. */
+/* Adds up all raw files. `first` is the first of them if it is already read. *version (may be NULL) becomes the
+   latest version. *left_out becomes the number of unreadable files; NULL: all files must be readable. */
 int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version, int *left_out) {
     hd_error err;
     reading r;
@@ -367,7 +367,7 @@ int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result
     return status;
 }
 
-/* 0: as it is, or none that there is. */
+/* The requested version of raw profiles; 0: as in the file, or an unknown version. */
 static uint32_t memprof_raw_version(const arguments *a) {
     const char *v = a->memprof.version;
     return v && *v >= '1' && *v <= '5' && !v[1] ? (uint32_t)(*v - '0') : 0;
@@ -388,7 +388,7 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
     return output_end(&o, a->out.file, output_name(a->out.file), failed, &err);
 }
 
-/* What raw files do not go with. */
+/* Refuses options that do not apply to raw profiles. */
 static int memprof_check_whole(const arguments *a) {
     if (a->memprof.version && !memprof_raw_version(a))
         return usage("raw profiles have versions 1 to 5, not '%s'", a->memprof.version);
@@ -429,7 +429,7 @@ int memprof_convert(const arguments *a) {
     if (hd_dump_memprof(dump)) {
         status = memprof_write(a, a->input.files[0], hd_dump_memprof(dump));
     } else {
-        display(stderr, "heapdump: %s (%s) is no raw MemProf profile, of which alone memprof-raw is made\n",
+        display(stderr, "heapdump: %s (%s): memprof-raw needs a raw MemProf profile\n",
                 a->input.files[0], hd_dump_format(dump)->name);
         status = BAD_INPUT;
     }
@@ -437,7 +437,7 @@ int memprof_convert(const arguments *a) {
     return status;
 }
 
-/* Of MemProf profiles, what --metric, --by and --binary ask for. */
+/* Applies --metric, --by and --binary to MemProf profiles. */
 hd_status memprof_view(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
                        hd_error *err) {
     const hd_memprof *raw = hd_dump_memprof(dump);

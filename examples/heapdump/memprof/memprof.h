@@ -1,4 +1,4 @@
-/* LLVM MemProf profiles, raw and indexed, beside what the tool does with every heap. */
+/* LLVM's MemProf profiles, raw and indexed: their own commands, and their part of the commands for all heaps. */
 #ifndef HEAPDUMP_MEMPROF_H
 #define HEAPDUMP_MEMPROF_H
 
@@ -7,63 +7,63 @@
 typedef struct index_name {
     uint64_t guid;
     hd_str name;
-    char hex[19];                /* that, when no name is known */
+    char hex[19];                /* the GUID, if the name is unknown */
 } index_name;
 
 typedef struct index_names {
     const hd_memprof_index *index;
-    index_name *names;           /* by GUID */
+    index_name *names;           /* sorted by GUID */
     size_t count;
     char *text;                  /* of the last index_text_of */
 } index_names;
 
-/* What the files are: one that is indexed, or profiles, raw and indexed, that become one index. */
+/* The input: one indexed profile, or raw and indexed profiles that are added up to one index. */
 typedef struct index_source {
     hd_dump *dump;
-    hd_memprof_index *built;     /* NULL: it is the dump's */
+    hd_memprof_index *built;     /* NULL: the index is the dump's */
     const hd_memprof_index *index;
-    int indexed;                 /* files among those it was built of */
+    int indexed;                 /* indexed files in `built` */
     char **files;
     int file_count;
-    const char *name;            /* of the file, or of what is done with several */
-    bool is_full;                /* with fields beyond those that tell hot from cold */
-    const char *lacking[HD_MEMPROF_FIELDS]; /* of several, the first that has not the field */
-    hd_memprof_layout layout;    /* to write where no other is asked for */
-    bool is_partial;             /* files that cannot be read are left out of several, unless --strict is given */
-    int left_out;                /* of these, how many are */
-    uint64_t numbers_lost;       /* of summaries, whose meaning is not known, that it cannot have any more */
+    const char *name;            /* of the file, or of the operation on several */
+    bool is_full;                /* with fields that do not serve to distinguish hot from cold */
+    const char *lacking[HD_MEMPROF_FIELDS]; /* by field: the first of several files without it */
+    hd_memprof_layout layout;    /* of the output, by default */
+    bool is_partial;             /* of several files, unreadable ones are left out, unless --strict is given */
+    int left_out;                /* number of these files */
+    uint64_t numbers_lost;       /* summary values of unknown meaning that the sum cannot have */
 } index_source;
 
-/* What a file has that was written. */
+/* The counts of a written file. */
 typedef struct index_counts {
     uint32_t functions, blocks, sites, stacks;
-    uint32_t lost_sites;         /* that the source has, and the layout does not tell */
+    uint32_t lost_sites;         /* call sites of the source that the layout cannot hold */
     bool base_lost;              /* the base had a MemProf profile of its own */
 } index_counts;
 
-/* MemProf profiles while they are added up. */
+/* A sum of MemProf profiles in the making. */
 typedef struct memprof_sum {
-    hd_memprof_merger *merger;   /* raw ones */
-    hd_memprof_merger *older;    /* those of versions 1 and 2, whose addresses do not go with later ones'; NULL: they
-                                    are in the former, or refused */
-    hd_memprof_builder *builder; /* indexed ones; NULL: they are refused */
+    hd_memprof_merger *merger;   /* of raw profiles */
+    hd_memprof_merger *older;    /* of raw versions 1 and 2, whose addresses do not fit later ones; NULL: these go
+                                    into `merger`, or are refused */
+    hd_memprof_builder *builder; /* of indexed profiles; NULL: they are refused */
     bool is_partial;             /* as in index_source */
     int left_out;
-    bool clashes;                /* raw ones of versions that do not go together are refused */
-    bool has_blocks;             /* any of them */
+    bool clashes;                /* raw versions that do not fit together were refused */
+    bool has_blocks;             /* at least one profile has blocks */
     uint64_t warnings;           /* of files that were read */
     int raw, indexed;            /* files */
-    const char *later_file, *older_file; /* the first of either merger; NULL: none */
-    uint32_t fields;             /* that any of them had */
-    const char *lacking[HD_MEMPROF_FIELDS]; /* the first that has not the field */
-    uint32_t version;            /* the latest of raw ones */
-    hd_memprof_layout layout;    /* the latest of LLVM's among indexed ones */
-    uint64_t functions;          /* counters beside indexed ones, which are left */
-    uint64_t numbers;            /* of their summaries, whose meaning is not known: they cannot be added up */
+    const char *later_file, *older_file; /* the first file in `merger`, in `older`; NULL: no file */
+    uint32_t fields;             /* of any file */
+    const char *lacking[HD_MEMPROF_FIELDS]; /* by field: the first file without it */
+    uint32_t version;            /* the latest version of raw files */
+    hd_memprof_layout layout;    /* the latest LLVM layout of indexed files */
+    uint64_t functions;          /* with counters in indexed files; the counters are left out */
+    uint64_t numbers;            /* summary values of unknown meaning, which cannot be added up */
 } memprof_sum;
 
 /* memprof.c */
-uint64_t index_sum(uint64_t x, uint64_t y); /* or the largest that there is */
+uint64_t index_sum(uint64_t x, uint64_t y); /* UINT64_MAX on overflow */
 uint64_t index_hash(uint64_t hash, uint64_t id);
 int memprof_open_binaries(arguments *a);
 void memprof_close_binaries(arguments *a, bool tell);
@@ -100,20 +100,20 @@ symbols_object *symbols_binary(symbols *s, const hd_memprof_address *a);
 hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment);
 void symbols_each_name(symbols *s, symbols_name_fn take, void *user);
 
-/* missing.c: what an hd_memprof_symbolize_fn names, and what it does not. */
+/* missing.c: counts the addresses that an hd_memprof_symbolize_fn names, and those without a name. */
 typedef struct symbols_counts {
-    symbols *names;              /* NULL: no binary is given */
+    symbols *names;              /* NULL: no --binary */
     const hd_memprof_raw *raw;
-    uint32_t *missing;           /* addresses that no binary is given for, by segment */
-    uint32_t addresses, absent, unnamed, outside; /* absent: of all segments */
-    bool skips_new;              /* operator new is part of the allocator, as it is where clang records */
+    uint32_t *missing;           /* by segment: addresses without a binary */
+    uint32_t addresses, absent, unnamed, outside; /* absent: the sum of `missing` */
+    bool skips_new;              /* operator new belongs to the allocator, as in clang's recordings */
 } symbols_counts;
 
 void symbols_counts_make(symbols_counts *x, symbols *names, const hd_memprof_raw *raw);
 void symbols_counts_free(symbols_counts *x);
-/* symbols_linked, counted; `user`: symbols_counts. */
+/* As symbols_linked, with counting; `user` is a symbols_counts. */
 uint32_t symbols_counted(void *user, const hd_memprof_address *a, hd_memprof_frame *frames, uint32_t capacity);
-/* Tells on standard error what has no name, and then what binaries to give. */
+/* Report on standard error addresses without names, and binaries that are missing. */
 void symbols_tell_unnamed(symbols_counts *x);
 void symbols_tell_absent(symbols_counts *x);
 

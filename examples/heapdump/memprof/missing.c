@@ -1,4 +1,4 @@
-/* What of MemProf profiles no binary names, and which binaries are missing. */
+/* Addresses of MemProf profiles without names, and binaries that are missing. */
 
 #include "memprof.h"
 
@@ -26,7 +26,7 @@ uint32_t symbols_counted(void *user, const hd_memprof_address *a, hd_memprof_fra
     return 0;
 }
 
-/* A library of this machine that has a build id: one of those that the tool itself runs with, libc among them. */
+/* Finds a library by build id among the libraries of this process; libc is one of them. */
 typedef struct own_library {
     const hd_memprof_segment *segment;
     const char *name;
@@ -58,14 +58,14 @@ static void tell_segment(const hd_memprof_segment *s, uint32_t missing) {
     own_library own = { .segment = s };
     char id[65];
     symbols_build_id(id, s->build_id, s->build_id_size);
-    if (*id) display(stderr, "heapdump: no --binary has build id %s, of %u address%s", id, missing, of);
-    else display(stderr, "heapdump: no --binary is what ran from %#llx to %#llx without a build id, of %u address%s",
+    if (*id) display(stderr, "heapdump: no --binary has build id %s (%u address%s)", id, missing, of);
+    else display(stderr, "heapdump: no --binary fits the module at %#llx to %#llx without build id (%u address%s)",
                  (unsigned long long)s->start, (unsigned long long)s->end, missing, of);
     if (*id && dl_iterate_phdr(own_library_look, &own)) display(stderr, ": %s", own.name);
     fputc('\n', stderr);
 }
 
-/* Segments of one file, which stand side by side, as the first of them. */
+/* Adds up adjacent segments of one file in the first of them. */
 static uint32_t unite_segments(symbols_counts *x) {
     uint32_t count = 0;
     for (uint32_t s = x->raw->segment_count; s-- > 0;) {
@@ -89,16 +89,16 @@ void symbols_tell_absent(symbols_counts *x) {
         left -= x->missing[most];
         x->missing[most] = 0;
     }
-    if (files) display(stderr, "heapdump: nor have they those of %u more files, of %u addresses\n", files, left);
+    if (files) display(stderr, "heapdump: %u more binaries are missing (%u addresses)\n", files, left);
 }
 
 void symbols_tell_unnamed(symbols_counts *x) {
     uint32_t nameless = x->absent + x->unnamed + x->outside;
     if (!nameless) return;
     display(stderr, "heapdump: %u of %u addresses have no name:", nameless, x->addresses);
-    if (x->absent)
-        display(stderr, " %u are in files that are not given%s", x->absent, x->absent < nameless ? "," : "");
-    if (x->unnamed) display(stderr, " %u have none in their binary%s", x->unnamed, x->outside ? "," : "");
+        display(stderr, " %u lack a --binary%s", x->absent, x->absent < nameless ? "," : "");
+    if (x->unnamed) display(stderr, " %u are unknown to their binary%s", x->unnamed, x->outside ? "," : "");
+    if (x->outside) display(stderr, " %u are in no module", x->outside);
     if (x->outside) display(stderr, " %u are in no module", x->outside);
     fputc('\n', stderr);
     symbols_tell_absent(x);

@@ -1,8 +1,8 @@
-/* Leaving contexts out of indexed MemProf profiles that cannot matter: --prune. */
+/* --prune: leaves out contexts of indexed MemProf profiles that cannot matter. */
 
 #include "hints.h"
 
-/* A call stack, with what its block has in the function that tells most. */
+/* A call stack, with the values of its largest block in any function. */
 typedef struct prune_context {
     uint32_t stack;
     uint64_t bytes;
@@ -13,7 +13,7 @@ typedef struct prune_sum {
     uint64_t contexts, bytes;
 } prune_sum;
 
-/* Call sites that led to contexts that are left out, and to no other, with the functions that they call. */
+/* Call sites that led only to pruned contexts, and their callees. */
 typedef struct prune_sites {
     uint32_t sites, callees;
 } prune_sites;
@@ -35,8 +35,8 @@ static int prune_size_order(const void *a, const void *b) {
     return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* What each call stack allocated, by its number: LLVM tells it alike in several functions, and others perhaps in one
-   that does not allocate it itself. A context is cold when all its blocks are. */
+/* Finds the bytes of each call stack. LLVM repeats a block in several functions, other writers may give it to a
+   function that does not allocate itself; so the largest block counts. A context is cold if all its blocks are. */
 static void prune_count(const hd_memprof_index *x, prune_context *contexts) {
     for (uint32_t s = 0; s < x->stack_count; s++) contexts[s] = (prune_context){ .stack = s, .is_cold = true };
     for (uint32_t f = 0; f < x->function_count; f++)
@@ -49,7 +49,7 @@ static void prune_count(const hd_memprof_index *x, prune_context *contexts) {
         }
 }
 
-/* Cold contexts may always go: what the compiler is not told of is not cold. */
+/* Cold contexts may always be pruned: a context without a hint is not cold. */
 static void prune_cold(const arguments *a, prune_context *contexts, uint32_t n) {
     uint64_t cold = 0;
     double left;
@@ -66,7 +66,8 @@ static void prune_cold(const arguments *a, prune_context *contexts, uint32_t n) 
     }
 }
 
-/* One that is not cold stays at a place where a cold one does: without it the compiler would take more for cold. */
+/* A context that is not cold stays if a cold one at the same place stays. Otherwise the compiler would take more
+   contexts for cold. */
 static void prune_rest(const arguments *a, const hd_memprof_index *x, prune_context *contexts, uint32_t n) {
     qsort_r(contexts, n, sizeof *contexts, prune_site_order, (void *)(uintptr_t)x);
     for (uint32_t i = 0, end; i < n; i = end) {
@@ -84,7 +85,7 @@ static int prune_stack_order(const void *a, const void *b) {
     return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* The frames of a stack, until the next call. */
+/* The frames of a stack. Valid until the next call. */
 static const hd_memprof_location *prune_stack(const hd_memprof_index *x, uint32_t stack,
                                               hd_memprof_location *frames) {
     for (uint32_t k = x->first[stack]; k < x->first[stack + 1]; k++)
@@ -92,7 +93,7 @@ static const hd_memprof_location *prune_stack(const hd_memprof_index *x, uint32_
     return frames;
 }
 
-/* By location: whether call stacks that are left out lead through it, and none that stays. */
+/* By location: whether only pruned call stacks lead through it. */
 static bool *prune_lost(const hd_memprof_index *x, const prune_context *contexts) {
     bool *lost = needed(calloc((size_t)x->location_count + 1, 1));
     for (int stays = 0; stays < 2; stays++)
@@ -139,7 +140,7 @@ static hd_status prune_calls(const hd_memprof_index *x, const bool *lost, uint32
     return status;
 }
 
-/* Copies what is left. */
+/* Copies the contexts and call sites that stay. */
 static hd_status prune_copy(const hd_memprof_index *x, const prune_context *contexts, prune_sites *out,
                             hd_memprof_builder *to, hd_error *err) {
     bool *lost = prune_lost(x, contexts);
@@ -181,7 +182,7 @@ static void prune_tell(const prune_context *contexts, uint32_t n, const prune_si
             (unsigned long long)all.bytes, all.bytes ? 100 * (double)out.bytes / (double)all.bytes : 0.0,
             (unsigned long long)cold.contexts, (unsigned long long)cold.bytes);
     if (sites->sites)
-        display(stderr, "heapdump: pruned too: %u call site%s that led to pruned contexts alone, with %u callee%s\n",
+        display(stderr, "heapdump: pruned too: %u call site%s that led only to pruned contexts, with %u callee%s\n",
                 sites->sites, sites->sites == 1 ? "" : "s", sites->callees, sites->callees == 1 ? "" : "s");
 }
 
@@ -202,14 +203,14 @@ static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_mem
     return status;
 }
 
-/* What is left of a source, instead of what it has. */
+/* Replaces the index of a source by its pruned copy. */
 int index_prune(const arguments *a, index_source *s) {
     hd_memprof_index *left = NULL;
     hd_error err;
     int status;
     if (!(s->index->fields >> HD_MEMPROF_TOTAL_SIZE & 1)) {
         const char *file = s->lacking[HD_MEMPROF_TOTAL_SIZE];
-        display(stderr, "heapdump: %s does not tell TotalSize, by which --prune goes\n", file ? file : s->name);
+        display(stderr, "heapdump: %s has no TotalSize, which --prune needs\n", file ? file : s->name);
         return BAD_INPUT;
     }
     status = index_unite(a, s);

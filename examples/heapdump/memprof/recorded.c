@@ -1,4 +1,4 @@
-/* heapdump record --format memprof-raw, memprof-rfc: MemProf profiles of what is in the region. */
+/* heapdump record --format memprof-raw, memprof-rfc: MemProf profiles made from the region. */
 
 #include "memprof.h"
 #include "../record/record.h"
@@ -43,7 +43,7 @@ static void add_context(void *user, const hd_lifetimes *of, const uint64_t *pcs,
     c->first[c->count] = c->depth;
 }
 
-/* The modules of one kind, loaded still or closed, into the columns. */
+/* Adds the modules of one kind, loaded or closed, to the columns. */
 typedef struct segments_of {
     raw_columns *c;
     bool loaded;
@@ -54,13 +54,13 @@ typedef struct address_range {
     uint64_t start, end;
 } address_range;
 
-/* Ranges that overlap are equal. */
+/* Overlapping ranges count as equal. */
 static int compare_ranges(const void *a, const void *b) {
     const address_range *x = a, *y = b;
     return x->end <= y->start ? -1 : x->start >= y->end;
 }
 
-/* What was closed stands back where something else was loaded in its place. */
+/* Leaves out a closed module if another one was loaded at its addresses. */
 static void add_segment(void *user, const hd_module *m, bool loaded) {
     segments_of *of = user;
     raw_columns *c = of->c;
@@ -85,7 +85,7 @@ static void raw_free(raw_columns *c) {
     free(c->segments), free(c->blocks), free(c->ids), free(c->pcs), free(c->first);
 }
 
-/* Fills the columns with what a process allocated until it ended. */
+/* Fills the columns with the allocations of a process until its end. */
 static hd_status raw_fill(recording *r, const process *p, raw_columns *c, hd_memprof_raw *raw, hd_error *err) {
     hd_options options = { .lenient = true };
     uint64_t bytes = region_bytes(&r->region, &options.limits), until = p->ended_us;
@@ -117,10 +117,10 @@ static int write_rfc(const recording *r, const hd_memprof_raw *raw) {
     return status;
 }
 
-/* The profiles of all processes, one after the other in a file, or added up for the RFC's. */
+/* Writes the profiles of all processes one after the other, or their sum in the RFC's layout. */
 int memprof_recorded(recording *r) {
     bool is_rfc = format_is(r->a->record.format, FORMAT_RFC);
-    hd_options options = { .lenient = true }; /* what is too large for its field is the largest */
+    hd_options options = { .lenient = true }; /* values too large for a field become its maximum */
     hd_error err;
     hd_memprof_merger *sum = is_rfc ? needed(hd_memprof_merger_create(&options, &err)) : NULL;
     hd_memprof *all = NULL;
@@ -128,12 +128,12 @@ int memprof_recorded(recording *r) {
     output o;
     int status = is_rfc ? DONE : output_open_as(&o, r->file.path, r->file.is_default);
     if (status) return status;
-    for (uint32_t i = r->count; i-- > 0 && !failed;) { /* what looks at one profile of a file takes the last */
+    for (uint32_t i = r->count; i-- > 0 && !failed;) { /* readers of one profile take the last: the first process */
         const process *p = r->processes[i];
         raw_columns c = { 0 };
         hd_memprof_raw raw;
         if (!p->state.counters.total_blocks) continue;
-        if (raw_fill(r, p, &c, &raw, &err)) { /* the others may be whole */
+        if (raw_fill(r, p, &c, &raw, &err)) { /* other processes may be intact */
             display(stderr, "heapdump: %s (%llu): %s\n", p->name, (unsigned long long)p->pid, err.message);
             status = BAD_INPUT;
         } else if (c.count)

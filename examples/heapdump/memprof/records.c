@@ -1,21 +1,21 @@
-/* memprof: the records, of raw profiles and of indexed ones. */
+/* memprof: lists the records of raw and of indexed profiles. */
 
 #include "memprof.h"
 
-/* A site of a function: a block that it allocated, or an address whose frames it calls by. */
+/* A site of a function: a block that it allocated, or an address that it calls from. */
 typedef struct memprof_site {
     hd_str function;
-    uint32_t number;             /* the block; the first of the address's frames */
+    uint32_t number;             /* the block, or the first frame of the address */
     bool is_call;
 } memprof_site;
 
 typedef struct memprof_records {
     const hd_memprof_raw *raw;
-    uint32_t version;            /* of the files: their sum may be of another */
+    uint32_t version;            /* of the files; their sum may have another one */
     hd_memprof_symbols *symbols;
     memprof_site *sites;         /* by function, allocations first */
     size_t count;
-    uint32_t blocks, functions, stacks; /* that allocate; stacks that have frames */
+    uint32_t blocks, functions, stacks; /* functions that allocate; stacks with frames */
 } memprof_records;
 
 static int memprof_site_order(const void *a, const void *b) {
@@ -31,14 +31,14 @@ static void memprof_add_site(memprof_records *r, hd_str function, uint32_t numbe
     r->sites[r->count++] = (memprof_site){ function, number, is_call };
 }
 
-/* Frames of one address stand side by side, the last of them not inlined. */
+/* Frames of one address are adjacent; the last one is not inlined. */
 static uint32_t memprof_address_end(const hd_memprof_symbols *s, uint32_t frame) {
     while (s->frames[frame].inlined) frame++;
     return frame + 1;
 }
 
-/* A record has the allocations of a function, when it or what is inlined into it asked, and the addresses
-   that it calls by. */
+/* Collects the records. The record of a function has its allocations, also those by functions inlined into it, and
+   the addresses that it calls from. */
 static void memprof_collect(memprof_records *r) {
     const hd_memprof_symbols *s = r->symbols;
     bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
@@ -208,7 +208,7 @@ static int memprof_show(const arguments *a, const memprof_records *r) {
     return answer_close(&to, DONE);
 }
 
-/* Blocks of one call stack are one record, in whatever profile or file they are. */
+/* Lists raw profiles. Blocks of one call stack are one record, across profiles and files. */
 static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_counted);
     memprof_records r = { 0 };
@@ -227,7 +227,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         memprof_collect(&r);
         status = memprof_show(a, &r);
         if (a->naming.opened)
-            display(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
+            display(stderr, "heapdump: %u addresses: the given binaries do not name %u, %u are the "
                     "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
         if (a->naming.opened) symbols_tell_absent(&counts);
     }
@@ -256,7 +256,7 @@ static hd_memprof_frame *index_frames(const hd_memprof_index *index, index_names
     return frames;
 }
 
-/* A block of an index as a raw profile has it. */
+/* A block of an index in the form of a raw profile. */
 static hd_memprof_block index_block(const hd_memprof_index *index, uint32_t block) {
     hd_memprof_block b = { .stack = index->block_stack[block] };
     for (uint32_t f = 0; f < index->field_count; f++)
@@ -285,7 +285,7 @@ static void index_callees_text(FILE *out, const hd_memprof_index *index, index_n
     display(out, "\n");
 }
 
-/* Of each call site of a function, what it calls. */
+/* The callees of each call site of a function. */
 static void index_callees_json(hd_json *j, const hd_memprof_index *index, index_names *names, uint32_t function) {
     json_array(j, "Callees");
     for (uint32_t s = index->site_first[function]; s < index->site_first[function + 1]; s++) {
@@ -451,9 +451,9 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
     return answer_close(&to, DONE);
 }
 
-/* memprof --hints: what the compiler calls each context. ---------------------------------------- */
+/* The command. ---------------------------------------------------------------------------------- */
 
-/* The records of raw profiles, of an indexed one, or what the compiler makes of either. */
+/* Lists the records of raw profiles or of an indexed one, or the compiler's hints for them. */
 int run_memprof(const arguments *a) {
     hd_dump *first;
     int status;
@@ -469,7 +469,7 @@ int run_memprof(const arguments *a) {
     status = read_dump(a->input.files[0], &a->input, &first);
     if (status) return status;
     if (!hd_dump_memprof_index(first)) status = memprof_raw_records(a, first);
-    else if (a->input.file_count > 1) status = usage("of indexed profiles memprof takes one");
+    else if (a->input.file_count > 1) status = usage("memprof takes only one indexed profile");
     else status = index_show_records(a, hd_dump_memprof_index(first));
     hd_dump_free(first);
     return status;

@@ -4,7 +4,7 @@
 
 #include <search.h>
 
-/* The k-th piece of an object that is mapped as code. */
+/* The next segment of an object, from *k on, that is mapped as code. */
 static bool symbols_code(const symbols_object *o, size_t *k, symbols_load *load) {
     while (*k < o->load_count) {
         *load = o->loads[(*k)++];
@@ -13,7 +13,7 @@ static bool symbols_code(const symbols_object *o, size_t *k, symbols_load *load)
     return false;
 }
 
-/* Whether an address is in an object, by the place and size of its segment, which has no build id. */
+/* Whether an address is in an object. The segment has no build id, so its position and size decide. */
 static bool symbols_is_at(symbols *s, symbols_object *o, const hd_memprof_address *a) {
     const hd_memprof_segment *g = a->segment;
     symbols_load h;
@@ -30,7 +30,7 @@ static bool symbols_is_at(symbols *s, symbols_object *o, const hd_memprof_addres
     return false;
 }
 
-/* An address in a file as the file counts addresses. */
+/* Converts an address to the linked address that the object file uses. */
 static uint64_t symbols_address(const symbols_object *o, const hd_memprof_address *a) {
     symbols_load h;
     if (!a->file_offset) return a->offset;
@@ -39,7 +39,7 @@ static uint64_t symbols_address(const symbols_object *o, const hd_memprof_addres
     return a->offset;
 }
 
-/* The first object that has a build id. */
+/* The first object with a build id. */
 typedef struct symbols_build {
     uint32_t size;
     unsigned char id[32];
@@ -52,7 +52,7 @@ static int symbols_build_order(const void *a, const void *b) {
     return memcmp(x->id, y->id, sizeof x->id);
 }
 
-/* The objects that came since the last call, by build id. */
+/* Indexes new objects by build id. */
 static void symbols_index_builds(symbols *s) {
     for (; s->built < s->count; s->built++) {
         symbols_object *o = &s->objects[s->built];
@@ -81,8 +81,8 @@ symbols_object *symbols_binary(symbols *s, const hd_memprof_address *a) {
     return found ? &s->objects[(*found)->object] : NULL;
 }
 
-/* The functions at an address, innermost first; NULL: its object is not given. As LLVM has it, what debug information
-   leaves out is not resolved. */
+/* The functions at an address, innermost first; NULL: its object is not given. Like LLVM, leaves addresses unresolved
+   that the debug information omits. */
 static const symbols_answer *symbols_of(symbols *s, const hd_memprof_address *a, symbols_kind kind) {
     symbols_object *o = symbols_binary(s, a);
     if (!o) return NULL;
@@ -147,7 +147,7 @@ void symbols_prepare_memprof(symbols *s, const hd_memprof_raw *raw, bool shown) 
     symbols_fetch(s);
 }
 
-/* What hd_memprof_view.segment asks for: the name of a binary that is given, or its path when another has that
+/* The hd_memprof_view.segment callback: the file name of a given binary, or its path if another binary has the same
    name. */
 hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment) {
     symbols *s = user;

@@ -1,14 +1,14 @@
-/* What the hints of one profile say of the contexts of another. */
+/* Looks up hints of one profile for the contexts of another. */
 
 #include "hints.h"
 
-/* Frames that a hint holds for: one where all contexts of the allocation are alike. */
+/* The number of frames to which a hint applies; 1 if all contexts of the allocation have one hint. */
 static uint32_t told_depth(const index_hints *h, const index_context *c) {
     uint32_t n = index_length(h, c->block);
     return c->depth > n ? n : c->depth ? c->depth : 1;
 }
 
-/* Orders two contexts by the first `depth` frames of each, which both have. */
+/* Orders two contexts by their first `depth` frames. Both must have these frames. */
 static int told_order(const index_hints *h, uint32_t x, const index_hints *of, uint32_t y, uint32_t depth) {
     int order = 0;
     for (uint32_t i = 0; i < depth && !order; i++)
@@ -26,7 +26,7 @@ static int told_key_order(const void *a, const void *b, void *user) {
     return x->context->block < y->context->block ? -1 : x->context->block > y->context->block;
 }
 
-/* One key for all contexts that share its frames; where these disagree, it says not cold. */
+/* Makes one key for all contexts that share its frames. If their hints differ, the key says not cold. */
 void hints_keys_make(hints_keys *k, const index_hints *h) {
     hints_key *last = NULL;
     *k = (hints_keys){ .h = h, .keys = needed(calloc(h->count + 1, sizeof *k->keys)),
@@ -65,8 +65,8 @@ static hints_key *told_find(const hints_keys *k, uint64_t hash, const index_hint
     return NULL;
 }
 
-/* By the most callers that say anything: a whole call stack has a hint of its own where longer ones that begin with
-   it are told apart by their callers. */
+/* Finds the hint with the most callers. A whole call stack has its own hint if longer stacks that begin with it are
+   distinguished by their callers. */
 hints_key *hints_told(const hints_keys *k, const index_hints *of, uint32_t block) {
     hints_key *found = NULL;
     uint64_t hash = 0;

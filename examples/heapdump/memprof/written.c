@@ -1,10 +1,10 @@
-/* Indexed MemProf profiles, written: what is told of that. */
+/* Writes indexed MemProf profiles, and reports losses. */
 
 #include "memprof.h"
 
 #include <sys/stat.h>
 
-/* [version 3, or 4 where it is needed, or what the file has] */
+/* The requested layout; else version 3, or 4 if needed; or the layout of the file. */
 static hd_memprof_layout index_layout(const arguments *a, const index_source *s) {
     const char *v = index_version(a);
     if (!v) return s->layout;
@@ -27,7 +27,7 @@ static int index_hash_order(const void *a, const void *b) {
 #define INDEX_HISTOGRAM \
     (HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM) | HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM_SIZE))
 
-/* The fields to write; 0: as it is. A file that was read without some does not get them. */
+/* The fields to write; 0: as in the index. False: the index lacks requested fields. */
 static bool index_fields(const arguments *a, const index_source *s, hd_memprof_layout layout,
                          uint32_t *fields) {
     const uint32_t all = INDEX_ALL, has = s->index->fields;
@@ -44,14 +44,14 @@ static bool index_fields(const arguments *a, const index_source *s, hd_memprof_l
     return !a->memprof.hot_cold_schema || *fields;
 }
 
-/* What is asked for and an index has not: the file that it is about. */
+/* The first file that lacks a requested field. */
 static const char *index_lacking(const index_source *s, uint32_t asked) {
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (asked & ~s->index->fields & HD_MEMPROF_FIELD(f) && s->lacking[f]) return s->lacking[f];
     return s->name;
 }
 
-/* Call sites by function and frames, in the order of their hashes; to be freed. */
+/* Hashes of call sites by function and frames, sorted. To be freed. */
 static uint64_t *index_sites(const hd_memprof_index *x) {
     uint64_t *ids = needed(calloc((size_t)x->location_count + 1, sizeof *ids));
     uint64_t *sites = needed(calloc((size_t)x->site_count + 1, sizeof *sites));
@@ -68,7 +68,7 @@ static uint64_t *index_sites(const hd_memprof_index *x) {
     return sites;
 }
 
-/* Call sites of one that another has not, or not as often. */
+/* The number of call sites of `x` that `of` lacks, or has less often. */
 static uint32_t index_sites_lost(const hd_memprof_index *x, const hd_memprof_index *of) {
     uint64_t *had = index_sites(x), *has = index_sites(of);
     uint32_t lost = 0, k = 0;
@@ -82,7 +82,7 @@ static uint32_t index_sites_lost(const hd_memprof_index *x, const hd_memprof_ind
     return lost;
 }
 
-/* Writes an index into memory and reads that. */
+/* Writes an index into memory and reads it again. */
 static hd_status index_again(const hd_memprof_index *x, const hd_memprof_index_desc *desc, const hd_options *options,
                              hd_buffer *bytes, hd_memprof_index **again, hd_error *err) {
     const hd_options unpacking = { .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS };
@@ -90,8 +90,8 @@ static hd_status index_again(const hd_memprof_index *x, const hd_memprof_index_d
     return status ? status : hd_memprof_index_read(hd_in_memory(bytes->data, bytes->size), &unpacking, again, err);
 }
 
-/* Writes an index in another layout family: what LLVM's and the RFC's have of it is not the same, and is counted in
-   what was written. */
+/* Writes an index in the other layout family, LLVM's or the RFC's. The families hold different parts, so the counts
+   come from the written file. */
 static hd_status index_write_across(const hd_memprof_index *x, const hd_memprof_index_desc *desc,
                                     const hd_options *options, hd_out out, index_counts *counts, hd_error *err) {
     const hd_memprof_index_desc back = { .layout = HD_MEMPROF_LLVM_4 };
@@ -114,7 +114,7 @@ static hd_status index_write_across(const hd_memprof_index *x, const hd_memprof_
     return status;
 }
 
-/* Whether a file is among those that are added up. */
+/* Whether a file is one of the input files. */
 static bool index_is_added(const arguments *a, const char *file) {
     struct stat of, st;
     for (int i = 0; !stat(file, &of) && i < a->input.file_count; i++)
@@ -122,7 +122,8 @@ static bool index_is_added(const arguments *a, const char *file) {
     return false;
 }
 
-/* Loads the profile to put it into; in *has_profile, whether that has a MemProf profile, which goes. */
+/* Loads the profile of --base. *has_profile: its MemProf profile will be lost, because it is not one of the inputs
+   as well. */
 static int index_load_base(const arguments *a, hd_buffer *base, hd_memprof_index_desc *desc, bool *has_profile) {
     static const uint8_t nothing;
     enum { FLAGS = 15, HAS_PROFILE = 0x40 }; /* the version's last byte */
@@ -141,7 +142,7 @@ static int index_load_base(const arguments *a, hd_buffer *base, hd_memprof_index
     return DONE;
 }
 
-/* What a failure is about. */
+/* The file that a failure is about. */
 static const char *index_failed(const arguments *a, const index_source *s, const char *path, hd_status failed) {
     if (failed == HD_IO) return path ? path : "standard output";
     return a->memprof.base && (failed == HD_MALFORMED || failed == HD_UNKNOWN_FORMAT || failed == HD_UNSUPPORTED)
@@ -160,7 +161,7 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
     desc.llvm = a->memprof.like ? (uint32_t)strtoul(a->memprof.like, NULL, 10) : 0;
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
         uint32_t asked = a->memprof.full_schema ? INDEX_ALL & ~INDEX_HISTOGRAM : HD_MEMPROF_HOT_COLD;
-        display(stderr, "heapdump: %s has not the fields that --%s-schema asks for\n", index_lacking(s, asked),
+        display(stderr, "heapdump: %s lacks fields that --%s-schema asks for\n", index_lacking(s, asked),
                 a->memprof.full_schema ? "full" : "hot-cold");
         return BAD_INPUT;
     }
@@ -179,11 +180,12 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
 
 void index_tell_unknown(uint64_t numbers) {
     if (!numbers) return;
-    display(stderr, "heapdump: %llu number%s of the summary, which LLVM 22 does not have, %s left out\n",
-            (unsigned long long)numbers, numbers == 1 ? "" : "s", numbers == 1 ? "is" : "are");
+    display(stderr, "heapdump: %llu value%s of the summary %s left out: LLVM 22 does not have %s\n",
+            (unsigned long long)numbers, numbers == 1 ? "" : "s", numbers == 1 ? "is" : "are",
+            numbers == 1 ? "it" : "them");
 }
 
-/* Tells what is written cannot have. */
+/* Reports parts of an index that the layout cannot hold. */
 static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
     const hd_memprof_index *index = s->index;
     static const char *const names[] = { "version 0", "version 1", "version 2", "version 3", "version 4", "the RFC" };
@@ -197,7 +199,7 @@ static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
                 "out\n", name, index->access_count, index->cold_symbol_count + index->cold_literal_count);
 }
 
-/* Tells which fields are written, where most are not and nobody said so. */
+/* Reports the written fields if most are left out by default. */
 static void index_tell_fields(const arguments *a, const index_source *s) {
     if (!s->built || s->indexed || a->memprof.hot_cold_schema || index_is_full(a)) return;
     for (uint32_t f = 0; f < s->index->field_count; f++)
@@ -206,7 +208,7 @@ static void index_tell_fields(const arguments *a, const index_source *s) {
     display(stderr, " (--full-schema keeps all)\n");
 }
 
-/* Writes it, and tells what it has and has not. */
+/* Writes the index, and reports its counts and losses. */
 int index_finish(const arguments *a, index_source *s) {
     index_counts counts = { 0 };
     int status = a->memprof.prune ? index_prune(a, s) : DONE;
@@ -215,10 +217,10 @@ int index_finish(const arguments *a, index_source *s) {
         index_tell_fields(a, s);
         index_tell_lost(s, index_layout(a, s));
         if (counts.lost_sites)
-            display(stderr, "heapdump: RFC has no call sites but those that its call stacks lead to, each once: "
+            display(stderr, "heapdump: the RFC's layout holds only call sites on its call stacks, each once: "
                     "%u are left out\n", counts.lost_sites);
         if (counts.base_lost)
-            display(stderr, "heapdump: the MemProf profile in %s is left out: as one of the files too it is kept\n",
+            display(stderr, "heapdump: the MemProf profile in %s is left out; name the file as an input to keep it\n",
                     a->memprof.base);
         display(stderr, "heapdump: %u function%s, %u block%s, %u call site%s, %u call stack%s\n", counts.functions,
                 plural(counts.functions), counts.blocks, plural(counts.blocks), counts.sites, plural(counts.sites),

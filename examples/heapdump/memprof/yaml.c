@@ -6,21 +6,21 @@ bool yaml_is_asked(const char *to) {
     return format_is(to, HD_FORMAT_MEMPROF_INDEX) && !format_is(to, HD_FORMAT_BINARY);
 }
 
-/* Whether it was read of YAML, where fields that are not told are 0. */
+/* Whether the source is YAML, where absent fields are 0. */
 bool yaml_is_source(const index_source *s) {
     return s->dump && hd_dump_format(s->dump)->is & FORMAT_OMITS_ZEROS;
 }
 
-/* Tells what of a file is not in YAML. */
+/* Reports parts of a source that YAML cannot hold. */
 static void yaml_tell_lost(const index_source *s) {
-    uint64_t functions = s->built ? 0 : index_counters(s->index); /* of several files it was told */
+    uint64_t functions = s->built ? 0 : index_counters(s->index); /* for several files, index_add_up reported it */
     if (functions)
-        display(stderr, "heapdump: YAML has no counters of functions: those of %llu are left out\n",
+        display(stderr, "heapdump: YAML has no function counters: the counters of %llu functions are left out\n",
                 (unsigned long long)functions);
     index_tell_unknown(s->numbers_lost + index_unknown(s->index));
 }
 
-/* Writes it, and tells what is left out. */
+/* Writes the YAML, and reports losses. */
 static int yaml_finish(const arguments *a, index_source *s) {
     output o;
     hd_error err;
@@ -33,7 +33,7 @@ static int yaml_finish(const arguments *a, index_source *s) {
     return status || !s->left_out ? status : BAD_INPUT;
 }
 
-/* Raw profiles added up, or one that is an index, as the options ask for it. */
+/* Writes the sum of raw profiles, or one indexed profile, as YAML. */
 int yaml_show(const arguments *a) {
     index_source s = index_source_of(a, a->input.files, a->input.file_count);
     int status = index_open(a, &s);
@@ -43,7 +43,7 @@ int yaml_show(const arguments *a) {
 static int yaml_check(const arguments *a) {
     int status = index_check(a);
     if (status || (!a->memprof.prune && !a->memprof.base)) return status;
-    return usage("--%s is of indexed profiles, not of YAML", a->memprof.prune ? "prune" : "base");
+    return usage("--%s is for indexed profiles, not for YAML", a->memprof.prune ? "prune" : "base");
 }
 
 int yaml_convert(const arguments *a) {

@@ -37,12 +37,12 @@ for release in 19 22; do
   done
 done
 "$tool" memprof --effect a.memprof $limits --binary program b.raw > text 2> err
-check "the verdict comes first" "of 25000 bytes told cold, 0 (0 %) were cold again; of 18500 bytes that were cold, 18500 (100 %) were not told" \
+check "the verdict comes first" "25000 bytes were hinted cold, of these 0 (0 %) were cold again; 18500 bytes were cold, of these 18500 (100 %) were not hinted cold" \
   "$(head -n 1 text)"
-check "what was wrong is named" 1 "$(sed -n '/told cold, and not cold/,$p' text | grep -c 'cache()')"
-check "what was right is named" "0 1" "$("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '/told cold, and not cold/,/^$/p' | wc -l) $("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '/told cold, and cold again/,$p' | grep -c 'cache()')"
+check "what was wrong is named" 1 "$(sed -n '/hinted cold, but not cold/,$p' text | grep -c 'cache()')"
+check "what was right is named" "0 1" "$("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '/hinted cold, but not cold/,/^$/p' | wc -l) $("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '/hinted cold, and cold again/,$p' | grep -c 'cache()')"
 check "... in JSON too" "true 25000" "$("$tool" memprof --effect a.memprof $limits --json --binary program a.raw 2> /dev/null | jq -r '.told_cold[] | "\(.right) \(.bytes)"')"
-check "the same run is right" "of 25000 bytes told cold, 25000 (100 %) were cold again" "$("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '1s/;.*//p')"
+check "the same run is right" "25000 bytes were hinted cold, of these 25000 (100 %) were cold again" "$("$tool" memprof --effect a.memprof $limits --binary program a.raw 2> /dev/null | sed -n '1s/;.*//p')"
 
 # What changes for the compiler from one run to the other.
 "$tool" memprof --hints --diff $limits --json --binary program a.memprof b.memprof > diff.json 2> err || fail "diff: $(tail -n 1 err)"

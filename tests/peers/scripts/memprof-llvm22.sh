@@ -46,7 +46,7 @@ check "version 4 leaves nothing out" 0 "$("$tool" convert --to memprof-index --m
 for f in counters-22-memprof-v4 counters-22-memprof-v3; do
   "$tool" convert --to memprof-yaml -o no.yaml "$data/$f.profdata" 2> err || fail "YAML of $f: $(tail -n 1 err)"
   check "$f: YAML has no counters, which is told" "$("$tool" info --json "$data/$f.profdata" | jq '.files[0].instrumented_functions')" \
-    "$(sed -n 's/.*YAML has no counters of functions: those of \([0-9]*\) are left out/\1/p' err)"
+    "$(sed -n 's/.*YAML has no function counters: the counters of \([0-9]*\) functions are left out/\1/p' err)"
 done
 python3 - "$data/memprof-22-v4.profdata" > more-summary << 'PY'
 import struct, sys
@@ -71,11 +71,11 @@ sys.stdout.buffer.write(out)
 PY
 for v in 2 3 4 rfc; do
   "$tool" convert --to memprof-index --memprof-version $v -o less more-summary 2> err || fail "version $v: $(tail -n 1 err)"
-  check "version $v and numbers of a summary that are not known" "$([ $v = 4 ] || echo 2)" "$(sed -n 's/heapdump: \([0-9]*\) numbers of the summary, .* are left out/\1/p' err)"
+  check "version $v and numbers of a summary that are not known" "$([ $v = 4 ] || echo 2)" "$(sed -n 's/heapdump: \([0-9]*\) values of the summary are left out.*/\1/p' err)"
 done
 for way in "convert --to memprof-yaml" "merge" "index --prune min-bytes=1"; do
   "$tool" $way -o less more-summary 2> err || fail "$way: $(tail -n 1 err)"
-  check "... $way" 2 "$(sed -n 's/heapdump: \([0-9]*\) numbers of the summary, .* are left out/\1/p' err)"
+  check "... $way" 2 "$(sed -n 's/heapdump: \([0-9]*\) values of the summary are left out.*/\1/p' err)"
 done
 
 # Counts that are told are those of what was written; call sites that the RFC's layout has not are told.
@@ -86,14 +86,14 @@ for f in memprof-22-v4 memprof-22-v2 memprof-19-v1; do
   check "$f as version 4: what is told is what was written" "$(count same)" "$(sed -n '$s/heapdump: //p' err)"
   "$tool" convert --to memprof-index --memprof-version rfc -o rfc same 2> err || fail "RFC: $(tail -n 1 err)"
   check "... and as RFC" "$(count rfc)" "$(sed -n '$s/heapdump: //p' err)"
-  lost=$(sed -n 's/.*no call sites but those that .*: \([0-9]*\) are left out/\1/p' err)
+  lost=$(sed -n 's/.*only call sites on its call stacks.*: \([0-9]*\) are left out/\1/p' err)
   "$tool" convert --to memprof-index --memprof-version 4 -o back rfc 2> err || fail "from RFC: $(tail -n 1 err)"
   check "... and back" "$(count back)" "$(sed -n '$s/heapdump: //p' err)"
   sites() { "$tool" info --json "$1" | jq '.files[0].call_sites'; }
   check "... call sites that are lost are told: ${lost:-none}" "$(sites same)" "$(($(sites back) + ${lost:-0}))"
 done
 "$tool" convert --to memprof-index --memprof-version rfc -o rfc "$access" 2> err || fail "RFC: $(tail -n 1 err)"
-check "call sites that no call stack leads to are lost, and told" 1 "$(grep -c 'no call sites but those that .*: 2 are left out' err)"
+check "call sites that no call stack leads to are lost, and told" 1 "$(grep -c 'only call sites on its call stacks.*: 2 are left out' err)"
 
 # Names of data that was accessed are deflated where they are made anew.
 "$tool" merge -o merged "$access" 2> err || fail "merging: $(tail -n 1 err)"
@@ -107,7 +107,7 @@ check "LLVM refuses the RFC's layout beside counters politely" "1 1" "$(status l
 check "... and as version 4 they are all there" "" "$(counts there | diff <(counts "$data/counters-22.profdata") - | head -n 3)"
 says "... with its records" there
 "$tool" convert --to memprof-index --memprof-version rfc -o again there 2> err || fail "RFC from version 4: $(tail -n 1 err)"
-check "... which go back beside the counters" "with counters of functions beside it" "$("$tool" info again | grep -o 'with counters of functions beside it')"
+check "... which go back beside the counters" "with function counters" "$("$tool" info again | grep -o 'with function counters')"
 
 "$tool" convert --to memprof-index --memprof-version rfc --base "$data/memprof-19-v2.profdata" -o beside.19 "$data/memprof-19-v2.profdata" 2> err
 echo 'int main() { return 0; }' > empty.cc

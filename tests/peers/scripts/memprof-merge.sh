@@ -89,7 +89,7 @@ check "raw ones need their program" 2 "$(status "$tool" merge -o no part.1 22-1.
 check "... which is named" 1 "$(grep -c '^heapdump: 22-1.raw needs --binary' err)"
 check "... and nothing is written" "" "$(ls no 2> /dev/null)"
 "$tool" index --full-schema --binary program-22 -o full 22-1.raw 2> err || fail "index: $(tail -n 1 err)"
-check "what has not all fields is named" "1 1" "$(status "$tool" merge --full-schema -o no full part.1) $(grep -c '^heapdump: part.1 has not the fields' err)"
+check "what has not all fields is named" "1 1" "$(status "$tool" merge --full-schema -o no full part.1) $(grep -c '^heapdump: part.1 lacks fields' err)"
 for base in indexed-22.4 part.1 "$data/counters-22.profdata"; do
   "$tool" index --base "$base" -o of.base part.1 2> err || fail "index --base $base: $(tail -n 1 err)"
   case $base in indexed*) told=1 ;; *) told=0 ;; esac
@@ -122,7 +122,7 @@ printf '%s\n' --- 'HeapProfileRecords:' '  - GUID: 0x5' '    AllocSites:' '     
   '        MemInfoBlock: { AllocCount: 1, TotalSize: 9 }' '  - GUID: 0x6' '    CallSites:' '      - Frames: [ { Function: 0x6, LineOffset: 2, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x5, 0x7 ]' \
   '      - Frames: [ { Function: 0x6, LineOffset: 8, Column: 1, IsInlineFrame: false } ]' '        CalleeGuids: [ 0x8 ]' > calls.yaml
 "$tool" merge --memprof-version 4 --prune min-bytes=10 -o ours.pruned calls.yaml 2> err || fail "calls: $(tail -n 1 err)"
-check "one call site goes with its two callees, the other stays" "1 1 pruned too: 1 call site that led to pruned contexts alone, with 2 callees" \
+check "one call site goes with its two callees, the other stays" "1 1 pruned too: 1 call site that led only to pruned contexts, with 2 callees" \
   "$(sites ours.pruned) $(sed -n 's/^heapdump: \(pruned too.*\)/\1/p' err)"
 # A function inlined twice where it allocates has each block twice, which is one.
 python3 - > twice.yaml << 'PY'
@@ -217,7 +217,7 @@ for case in "raw $data/memprof-19.raw $data/memprof-19.raw" "raw_packed raw.gz $
 done
 # Of several pipes the first alone is looked at: to wait for another may be to wait for ever.
 "$tool" merge -o no <(cat "$data/memprof-19.raw") <(cat indexed-22.4) 2> err || true
-check "a second pipe that is indexed: what to say is told" 1 "$(grep -c 'is no raw MemProf profile: merge --to memprof-index' err)"
+check "a second pipe that is indexed: what to say is told" 1 "$(grep -c 'expected a raw MemProf profile; merge --to memprof-index' err)"
 
 # Raw profiles that end in their header, or behind their blocks, which have no call stacks then: there is nothing to write of
 # them alone; beside others they are left out.
@@ -259,7 +259,7 @@ done
 "$tool" merge --memprof-version 4 --to memprof-index -o of.index cold "$data/memprof-22-access.yaml" 2> err || fail "merge: $(tail -n 1 err)"
 "$tool" merge --to memprof-yaml -o of.yaml cold "$data/memprof-22-access.yaml" 2> err || fail "merge: $(tail -n 1 err)"
 check "YAML of a merge is that of its index" "" "$("$tool" memprof --yaml of.index 2> /dev/null | diff - of.yaml | head -n 3)"
-check "YAML of a merge does not take --prune" "2 1" "$(status "$tool" merge --to memprof-yaml --prune min-bytes=1 -o no cold cold) $(grep -c 'not of YAML' err)"
+check "YAML of a merge does not take --prune" "2 1" "$(status "$tool" merge --to memprof-yaml --prune min-bytes=1 -o no cold cold) $(grep -c 'not for YAML' err)"
 "$tool" merge --to memprof-yaml -o of.yaml "$data/counters-22-memprof-v4.profdata" part.1 2> err || fail "merge: $(tail -n 1 err)"
 check "... and tells of counters" 1 "$(grep -c 'counters of .* are left out$' err)"
 
