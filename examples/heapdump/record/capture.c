@@ -1,26 +1,26 @@
-/* heapdump capture: a heap snapshot of a VM that runs, of Dart over its VM service, of Node and Chrome over their
-   inspector. Both talk JSON on a WebSocket. What comes is written as it comes: no snapshot is held. */
+/* heapdump capture: takes a heap snapshot of a running VM: of Dart over its VM service, of Node and Chrome over their
+   inspector. Both use JSON over a WebSocket. The snapshot is written as it arrives and never held in memory. */
 
 #define _GNU_SOURCE
-#include <libwebsockets.h>       /* before text.h, which lets nothing call printf */
+#include <libwebsockets.h>       /* before text.h, which forbids calls of printf */
 
 #include "record.h"
 
 #include <limits.h>
 
-/* What has a heap of its own: a page, a worker, a Node, an isolate. */
+/* An owner of a separate heap: a page, a worker, a Node process, an isolate. */
 typedef struct target {
     char *kind, *title, *page, *id;
-    char *url;                   /* where an inspector listens for it. All may be NULL */
+    char *url;                   /* WebSocket address of its inspector. Any of these may be NULL */
 } target;
 
 typedef struct wait {
-    lws_sorted_usec_list_t timer; /* first: it is told by */
+    lws_sorted_usec_list_t timer; /* must be first: wait_over casts it */
     struct lws_context *context;
     bool over;
 } wait;
 
-/* lws_service calls this and goes on waiting for the next event of its own, which may be half a minute away. */
+/* Called by lws_service, which would then wait for its own next event, perhaps half a minute away. */
 static void wait_over(lws_sorted_usec_list_t *timer) {
     wait *w = (wait *)timer;
     w->over = true;
@@ -31,37 +31,37 @@ typedef struct capture {
     const arguments *a;
     struct lws_context *context;
     struct lws *wsi;
-    const char *scheme, *host;   /* in `address`, as the path that `connect_to` is given */
+    const char *scheme, *host;   /* point into `address`, as does the path for `connect_to` */
     char address[2048], shown[300];
     int port;
     bool dart;
-    target *targets, read_of;    /* those that it lists, the one that is being read of */
+    target *targets, read_of;    /* the targets in the list, and the one being parsed */
     uint32_t count;
 
     char request[LWS_PRE + 2048];
-    size_t request_size;         /* 0: it is sent */
-    uint32_t asked, answered;    /* numbers of requests */
-    bool open, closed;           /* the connection is, or is no more */
-    char error[300];             /* why nothing goes on; "": it does */
-    char refused[300];           /* what the VM says of a request that it did not do */
-    uint64_t work_done, work;    /* of the VM's own, by its own measure */
+    size_t request_size;         /* 0: it was sent */
+    uint32_t asked, answered;    /* numbers of the last request and of the last answer */
+    bool open, closed;           /* state of the connection */
+    char error[300];             /* why the capture cannot go on; "": no error */
+    char refused[300];           /* the VM's reason for refusing a request */
+    uint64_t work_done, work;    /* progress that the VM reports, in its own unit */
 
-    struct lejp_ctx json;        /* the message that comes */
-    bool listed;                 /* it is a list */
-    bool begun, whole;           /* some of it came; its end did */
-    char text[2048];             /* of a string in it */
+    struct lejp_ctx json;        /* parser of the incoming message */
+    bool listed;                 /* the message is a list */
+    bool begun, whole;           /* its first bytes arrived; it is complete */
+    char text[2048];             /* of a string in the message */
     size_t text_size;
-    uint64_t at, begin;          /* of a binary one: where its next byte is, and the first of the snapshot */
-    bool is_last;                /* it has the end of the snapshot */
+    uint64_t at, begin;          /* in a binary message: offset of the next byte, and of the snapshot's first byte */
+    bool is_last;                /* it contains the end of the snapshot */
 
-    output *to;                  /* NULL: no snapshot is asked for now */
+    output *to;                  /* NULL: no snapshot is being taken */
     uint64_t written;
     reading progress;
 } capture;
 
 static int fail(capture *c, const char *format, ...) __attribute__((format(__printf__, 2, 3)));
 
-/* The first reason is the one to tell. Returns what closes the connection. */
+/* Keeps the first reason. Returns the value that makes libwebsockets close the connection. */
 static int fail(capture *c, const char *format, ...) {
     va_list args;
     if (*c->error) return -1;
@@ -141,7 +141,7 @@ static signed char on_json(struct lejp_ctx *x, char reason) {
     return 0;
 }
 
-/* A piece of a text that is JSON. What follows its end is blanks. */
+/* Parses a piece of a JSON message. Only blanks may follow its end. */
 static int read_json(capture *c, const void *data, size_t size, bool first, bool last) {
     int status;
     if (first) {
@@ -151,11 +151,11 @@ static int read_json(capture *c, const void *data, size_t size, bool first, bool
     status = c->whole || !size ? LEJP_CONTINUE : lejp_parse(&c->json, data, (int)size);
     c->whole |= status >= 0;
     if (*c->error) return -1;
-    if (status < LEJP_CONTINUE) return fail(c, "what it says is no JSON: %s", lejp_error_to_string(status));
-    return last && !c->whole ? fail(c, "what it says ends in the middle") : 0;
+    if (status < LEJP_CONTINUE) return fail(c, "expected a JSON message: %s", lejp_error_to_string(status));
+    return last && !c->whole ? fail(c, "the JSON message is truncated") : 0;
 }
 
-/* A piece of the Dart VM's own: where the snapshot's bytes begin, JSON up to there, and these. */
+/* Parses a piece of the Dart VM's binary message: the offset of the snapshot, JSON up to there, the snapshot. */
 static int read_binary(capture *c, const void *data, size_t size, bool first, bool last) {
     const uint8_t *p = data;
     if (first) c->at = c->begin = 0;
@@ -172,7 +172,7 @@ static int read_binary(capture *c, const void *data, size_t size, bool first, bo
         }
     }
     if (c->at >= 4 && c->begin < 4) return fail(c, "a message without a header");
-    return last && (c->at < 4 || c->at < c->begin) ? fail(c, "a message ends in its header") : 0;
+    return last && (c->at < 4 || c->at < c->begin) ? fail(c, "a message is truncated in its header") : 0;
 }
 
 /* The connection. ------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static int read_http(struct lws *wsi) {
     return lws_http_client_read(wsi, &to, &n) < 0 ? -1 : 0;
 }
 
-/* A piece of what it lists: a VM that has no such list answers otherwise, which is no error. */
+/* Parses a piece of the target list. A VM without such a list gives another answer, which is no error. */
 static int on_list(capture *c, const char *data, size_t size) {
     if (!c->begun && size) c->listed = *data == '[';
     if (c->listed) read_json(c, data, size, !c->begun, false);
@@ -195,7 +195,7 @@ static int send_request(capture *c, struct lws *wsi) {
     size_t size = c->request_size;
     c->request_size = 0;
     if (!size || lws_write(wsi, (unsigned char *)c->request + LWS_PRE, size, LWS_WRITE_TEXT) >= (int)size) return 0;
-    return fail(c, "it takes no more requests");
+    return fail(c, "it accepts no more requests");
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
@@ -224,7 +224,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 static const struct lws_protocols protocols[] = { { "heapdump", on_event, 0, 1 << 16, 0, NULL, 0 },
                                                   { NULL, NULL, 0, 0, 0, NULL, 0 } };
 
-/* By method "GET" asks for a page, by NULL begins to talk. Returns when there is an answer, or none is to come. */
+/* Method "GET" requests a page, NULL opens the WebSocket. Returns when an answer came, or none can come. */
 static bool connect_to(capture *c, const char *method, const char *path) {
     bool tls = !strcmp(c->scheme, "wss") || !strcmp(c->scheme, "https");
     struct lws_context_creation_info made = {
@@ -235,7 +235,7 @@ static bool connect_to(capture *c, const char *method, const char *path) {
                                           .method = method, .protocol = method ? protocols[0].name : NULL,
                                           .local_protocol_name = protocols[0].name, .pwsi = &c->wsi,
                                           .ssl_connection = tls ? LCCSCF_USE_SSL : 0 };
-    if (c->context) lws_context_destroy(c->context); /* and what it has still to say of an older connection */
+    if (c->context) lws_context_destroy(c->context); /* also frees the pending work of an older connection */
     c->context = needed(lws_create_context(&made));
     to.context = c->context;
     c->open = c->closed = c->begun = false;
@@ -245,7 +245,7 @@ static bool connect_to(capture *c, const char *method, const char *path) {
     return !*c->error;
 }
 
-/* What a connection was lost by, told. */
+/* Reports why the connection was lost. */
 static int unreached(const capture *c) {
     progress_end();
     display(stderr, "heapdump: %s: %s\n", c->shown, c->error);
@@ -254,13 +254,13 @@ static int unreached(const capture *c) {
 
 /* Asking. -------------------------------------------------------------------------------------- */
 
-/* Sends a request with a text or a flag or both, each unless it is NULL, and waits for the answer. */
+/* Sends a request, with `text` and `flag` unless they are NULL, and waits for the answer. */
 static bool ask(capture *c, const char *method, const char *key, const char *text, const char *flag) {
     hd_buffer request = { 0 };
     hd_json j;
     hd_json_begin(&j, hd_out_memory(&request));
     hd_json_object(&j);
-    if (c->dart) json_text(&j, "jsonrpc", "2.0"); /* which an inspector refuses */
+    if (c->dart) json_text(&j, "jsonrpc", "2.0"); /* an inspector refuses this field */
     json_u64(&j, "id", ++c->asked);
     json_text(&j, "method", method);
     json_object(&j, "params");
@@ -297,7 +297,7 @@ static bool take(capture *c, const target *of) {
     return !*c->error;
 }
 
-/* Which. --------------------------------------------------------------------------------------- */
+/* Target. -------------------------------------------------------------------------------------- */
 
 static bool is_in(const char *text, const char *word) { return text && strstr(text, word); }
 
@@ -315,21 +315,21 @@ static void target_show(const target *t, uint32_t i) {
     display(stderr, "  %s\n", t->page ? t->page : t->id ? t->id : "");
 }
 
-/* The one that --target names by its number, or by what stands in its line; without it the only one, or the only
-   page: a browser lists parts of its own window beside these. */
+/* The target that --target names, by its number or by a word of its line. Without --target: the only target, or the
+   only page, since a browser also lists parts of its own window. */
 static int choose_target(const capture *c, const target **target_chosen) {
     const char *word = c->a->watch.target;
     uint32_t found = 0;
     if (!c->count) {
-        display(stderr, "heapdump: %s: there is nothing to take a snapshot of\n", c->shown);
+        display(stderr, "heapdump: %s: found no page, worker or isolate to take a snapshot of\n", c->shown);
         return BAD_INPUT;
     }
     for (uint32_t i = 0; i < c->count; i++)
         if (word ? target_is(&c->targets[i], i, word) : c->count == 1 || is_in(c->targets[i].kind, "page"))
             *target_chosen = &c->targets[i], found++;
     if (found == 1) return DONE;
-    if (word) display(stderr, "heapdump: %s: %u of these match --target %s:\n", c->shown, found, word);
-    else display(stderr, "heapdump: %s has several: --target takes the number of one, or a word of its line\n",
+    if (word) display(stderr, "heapdump: %s: %u of these targets match --target %s:\n", c->shown, found, word);
+    else display(stderr, "heapdump: %s has several targets: choose one by --target NUMBER, or a word of its line\n",
                  c->shown);
     for (uint32_t i = 0; i < c->count; i++) target_show(&c->targets[i], i);
     return WRONG_USAGE;
@@ -349,7 +349,7 @@ static bool address_set(capture *c, const char *text, const char **path) {
     return false;
 }
 
-/* Talks to what has the list of targets, or the VM service that has isolates. Says what is wrong itself. */
+/* Connects to the inspector that lists the targets, or to the VM service. Reports errors itself. */
 static int reach(capture *c, const char *path, const target **of) {
     static const target only = { NULL, NULL, NULL, NULL, NULL };
     char page[2100], *socket = page;
@@ -361,18 +361,18 @@ static int reach(capture *c, const char *path, const target **of) {
     if (!named) {
         if (!connect_to(c, "GET", page)) return unreached(c);
         while (!c->closed) lws_service(c->context, 0);
-        if (c->listed && !c->whole) fail(c, "what it lists ends in the middle");
+        if (c->listed && !c->whole) fail(c, "the list of targets is truncated");
         if (c->listed && *c->error) return unreached(c);
         if (c->listed && (status = choose_target(c, of))) return status;
         if (c->listed) socket = strchr((*of)->url + strcspn((*of)->url, "/") + 2, '/');
         else snprintf(page, sizeof page, "/%s%sws", path, slash);
-        if (!socket) return fail(c, "no address of it that is understood"), unreached(c);
+        if (!socket) return fail(c, "the target has no address that heapdump understands"), unreached(c);
     }
     size_t n = strlen(socket);
     c->dart = n >= 3 && !strcmp(socket + n - 3, "/ws");
     if (!connect_to(c, NULL, socket)) {
         if (!named && !c->listed)
-            snprintf(c->error, sizeof c->error, "neither an inspector nor the service of a Dart VM is there");
+            snprintf(c->error, sizeof c->error, "found neither an inspector nor a Dart VM service");
         return unreached(c);
     }
     if (!c->dart) return ask(c, "HeapProfiler.enable", NULL, NULL, NULL) ? DONE : unreached(c);
@@ -384,7 +384,7 @@ static int reach(capture *c, const char *path, const target **of) {
 
 /* Files. --------------------------------------------------------------------------------------- */
 
-/* The name of number `i`, of several: with the number in front of what tells the format. */
+/* The file name of snapshot `i`: with --every, the number goes before the extension. */
 static void name_of(const capture *c, uint32_t i, char *name, size_t size) {
     const char *format = c->dart ? ".dartheap" : ".heapsnapshot", *rest;
     char usual[64], number[16] = "";
@@ -419,7 +419,7 @@ static int capture_to(capture *c, const target *of, uint32_t i) {
     return DONE;
 }
 
-/* What it says meanwhile is answered. */
+/* Waits, and keeps answering the VM meanwhile. */
 static bool wait_for(capture *c, double seconds) {
     wait w = { .context = c->context };
     lws_sul_schedule(c->context, 0, &w.timer, wait_over, (lws_usec_t)(seconds * 1e6));
@@ -442,9 +442,9 @@ int run_capture(const arguments *a) {
     int status;
     if (a->input.file_count != 1) return usage("capture takes one address");
     if (!address_set(&c, a->input.files[0], &path))
-        return usage("'%s' is no port, HOST:PORT or URL", a->input.files[0]);
+        return usage("expected a port, HOST:PORT or a URL, found '%s'", a->input.files[0]);
     if (count > 1 && a->out.file && !strcmp(a->out.file, "-"))
-        return usage("several snapshots go into files: -o FILE");
+        return usage("several snapshots cannot go to standard output: use -o FILE");
     lws_set_log_level(0, NULL);
     status = reach(&c, path, &of);
     for (uint32_t i = 0; i < count && !status; i++) {

@@ -1,4 +1,4 @@
-/* heapdump record: the control socket of a running recording. A thread takes requests and sends signs of life; the
+/* heapdump record: the control socket of a running recording. A thread receives requests and sends signs of life; the
    main thread carries the requests out. */
 
 #include "control.h"
@@ -18,7 +18,7 @@ const char control_prefix[] = "heapdump-";
 
 enum { CLIENTS = 16, STACK = 1 << 17 };
 
-/* A process that asks: connected, heard, or being served. */
+/* A client process: connected, its request received, or being served. */
 typedef struct client {
     enum { FREE, SILENT, HEARD, SERVED } is; /* SILENT: no request yet */
     int fd;
@@ -29,14 +29,14 @@ typedef struct client {
 struct control {
     pthread_t thread;
     pthread_mutex_t lock;        /* of clients */
-    int listener, wake, heard;   /* wake: of the thread; heard: of the main thread, which polls it */
+    int listener, wake, heard;   /* wake: wakes the thread; heard: wakes the main thread, which polls it */
     bool over;
     client clients[CLIENTS];
 };
 
 static void nudge(int fd) {
     const uint64_t one = 1;
-    if (write(fd, &one, sizeof one)) {} /* it is full of nudges */
+    if (write(fd, &one, sizeof one)) {} /* full: a wake-up is pending already */
 }
 
 static void taken(int fd) {
@@ -51,7 +51,7 @@ static void client_close(client *c) {
 
 /* The thread. ------------------------------------------------------------------------------------ */
 
-/* Root, or our own user. */
+/* Whether the peer is root or our own user. */
 static bool may_ask(int fd) {
     struct ucred who;
     socklen_t size = sizeof who;
@@ -76,7 +76,7 @@ static void clients_accept(control *k) {
     }
 }
 
-/* Whether the client hung up: its request is not carried out then. */
+/* Whether the client hung up. Its request is then not carried out. */
 static bool has_gone(const client *c) {
     struct pollfd end = { .fd = c->fd, .events = POLLRDHUP };
     return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
@@ -164,7 +164,7 @@ static bool control_start(control *k) {
     return started;
 }
 
-/* Without a socket, descriptors or a thread the recording goes on, and cannot be found. */
+/* Without a socket, descriptors or a thread the recording continues, but `snapshot` and `stop` cannot find it. */
 void control_listen(recording *r) {
     control *k;
     if (r->control) return;
@@ -187,14 +187,14 @@ void control_listen(recording *r) {
 
 int control_polled(const recording *r) { return r->control ? r->control->heard : -1; }
 
-/* An answer with the file's name, which is shown to its own user. */
+/* An answer with the name of the file, which only the recording's own user gets to see. */
 static control_reply reply_of(const recording *r, control_code code) {
     control_reply reply = { .version = CONTROL_VERSION, .code = code };
     snprintf(reply.path, sizeof reply.path, "%s", r->file.path);
     return reply;
 }
 
-/* Sends the region, open for reading, with the answer. */
+/* Sends the answer with a read-only descriptor of the region. */
 static void send_region(int to, const recording *r) {
     control_reply reply = reply_of(r, CONTROL_DONE);
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
@@ -221,10 +221,10 @@ static void client_answer(control *k, client *c, const control_reply *reply) {
     if (reply && send(c->fd, reply, sizeof *reply, MSG_NOSIGNAL) < 0) {} /* the client hung up */
     client_close(c);
     pthread_mutex_unlock(&k->lock);
-    nudge(k->wake);              /* there is a place */
+    nudge(k->wake);              /* a slot is free */
 }
 
-/* Takes the heaps for a client, which is answered when they are written; false: *reply is the answer. */
+/* Takes the heaps for a client, which gets its answer once they are written. False: *reply is the answer. */
 static bool control_snapshot(recording *r, client *c, control_reply *reply) {
     if (r->stopped) return false;
     reply->code = CONTROL_AT_END;
@@ -236,7 +236,7 @@ static bool control_snapshot(recording *r, client *c, control_reply *reply) {
     return moment_take(r, false, c, &reply->moment) != 0;
 }
 
-/* Writes the heaps from the first on into another file, and removes them from the timeline. */
+/* Writes the heaps from index `first` on into another file, and removes them from the timeline. */
 static int write_apart(recording *r, const char *path, size_t first) {
     timeline *t = &r->file;
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
@@ -268,7 +268,7 @@ void control_written(recording *r, client *c, uint32_t moment, size_t first) {
     client_answer(r->control, c, &reply);
 }
 
-/* The client that has waited longest, which is served from then on; NULL: none waits. */
+/* The client that has waited longest, now marked as served; NULL if no client waits. */
 static client *client_next(control *k) {
     client *found = NULL;
     pthread_mutex_lock(&k->lock);
@@ -280,8 +280,8 @@ static client *client_next(control *k) {
     return found;
 }
 
-/* Carries out all requests. Clients that asked to stop are answered by control_close, and those that asked for a
-   snapshot by control_written. */
+/* Carries out all requests. control_close answers clients that asked to stop, control_written those that asked for a
+   snapshot. */
 void control_answer(recording *r) {
     control *k = r->control;
     taken(k->heard);
@@ -298,7 +298,7 @@ void control_answer(recording *r) {
     moments_write(r);
 }
 
-/* Ends the control socket at the end of the recording, and answers its clients. Status 0: the file is whole. */
+/* Closes the control socket at the end of the recording, and answers its clients. Status 0: the file is complete. */
 void control_close(recording *r, int status) {
     control *k = r->control;
     if (!k) return;

@@ -21,7 +21,7 @@ typedef enum control_verb { ASK_SNAPSHOT, ASK_STOP, ASK_REGION } control_verb;
 typedef enum control_code {
     CONTROL_ALIVE,               /* a sign of life; the result follows */
     CONTROL_DONE,
-    CONTROL_AT_END,              /* the format is only written at the end */
+    CONTROL_AT_END,              /* the format is written only at the end */
     CONTROL_NOBODY,              /* no recorded process is running */
     CONTROL_NOTHING,             /* nothing was recorded, so there is no file */
     CONTROL_UNWRITTEN,           /* the file could not be written */
@@ -30,13 +30,13 @@ typedef enum control_code {
 
 typedef struct control_request {
     uint32_t version, verb;
-    char out[PATH_MAX];          /* of a snapshot: another file; "": that of the recording */
+    char out[PATH_MAX];          /* for a snapshot: another file; "": the recording's own */
 } control_request;
 
 typedef struct control_reply {
     uint32_t version, code;
     int32_t error;               /* errno of a failed write; 0: unknown */
-    uint32_t moment, processes;  /* of a snapshot: its number, processes in it */
+    uint32_t moment, processes;  /* for a snapshot: its number, and the number of processes in it */
     uint64_t bytes;              /* live, as written */
     char path[PATH_MAX];         /* the recording's file */
 } control_reply;

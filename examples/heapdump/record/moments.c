@@ -1,7 +1,4 @@
-/* heapdump record: heaps of processes, which are taken at one moment, and named and written then or later.
-
-   The search for names may take long. A request that comes during the search has its heaps taken at once, and named
-   after the search. Heaps of a process that has ended stay in the region until then. */
+/* heapdump record: heaps of processes, taken at one moment, and named and written then or later. */
 
 #include "record.h"
 
@@ -19,13 +16,13 @@ struct kept_moment {
 
 /* Taking. ---------------------------------------------------------------------------------------- */
 
-/* The time on the clock of a process's recorder; 0: unknown, the time of its last block is taken. */
+/* The time on the clock of a process's recorder. 0: unknown, so the time of its last block is used. */
 static uint32_t clock_of(const recording *r, const process *p, uint64_t time_us) {
     uint64_t from = p->state.start_us;
     return r->region.is_ours && time_us > from ? (uint32_t)((time_us - from) / 1000) : 0;
 }
 
-/* The current heap of a process, or its heap at its end; tick: its place in the time line, else 0. */
+/* The current heap of a process, or its heap at its end. tick: its number in the time line; 0: not part of it. */
 static int heap_take(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us,
                      kept_heap *to) {
     hd_snapshot_options options = { .kind = kind, .now = clock_of(r, p, time_us) };
@@ -53,8 +50,8 @@ static int heap_take(recording *r, process *p, hd_heap_kind kind, uint32_t momen
 
 /* Naming. ---------------------------------------------------------------------------------------- */
 
-/* Whether a heap is cut to a few KiB: the time line has many, and a shell script starts hundreds of small helpers. A
-   cut-off that the user gave is left alone. */
+/* Whether to cut a heap to a few KiB: the time line has many heaps, and a shell script starts hundreds of small
+   helpers. A cut-off given by the user is never changed. */
 static bool is_short(const recording *r, const process *p, uint32_t tick) {
     return !r->cut.has_cutoff && (tick || (p->pid != (uint64_t)r->main && p->state.counters.peak_bytes < 1 << 20));
 }
@@ -80,7 +77,7 @@ static int heap_name(recording *r, kept_heap *k) {
     status = condense(&k->heap, 1, &r->out, &cut, &r->names, &condensed, &count);
     r->names.code = NULL;
     if (status) {
-        p->spoiled = true;       /* as condense printed */
+        p->spoiled = true;       /* condense reported why */
         condensed_free(condensed, count);
         kept_release(k);
         return status;

@@ -1,4 +1,4 @@
-/* heapdump pages: how full the pages are that hold live blocks, and which sites keep them. */
+/* heapdump pages: how full the pages with live blocks are, and which sites keep them resident. */
 
 #include "record.h"
 
@@ -12,7 +12,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const group *)a)->name, ((const group *)b)->name);
 }
 
-/* Takes the name. */
+/* The number of the group with this name; takes ownership of the name. */
 static uint32_t group_of(page_sites *s, char *name) {
     group *g = needed(malloc(sizeof *g)), **found;
     *g = (group){ name, s->count };
@@ -29,7 +29,7 @@ static uint32_t group_of(page_sites *s, char *name) {
     return s->count++;
 }
 
-/* The functions that a frame stands for, outermost first, a line each. */
+/* The functions of a frame, one per line, outermost first. */
 static const char *frames_of(page_sites *s, uint32_t node) {
     hd_str path[HD_RENAME_MAX];
     size_t size = 1;
@@ -46,7 +46,7 @@ static const char *frames_of(page_sites *s, uint32_t node) {
     return s->text[node];
 }
 
-/* The last of some lines that is no helper's; of length 0: there is none. */
+/* The last function in `lines` that is not an allocation helper; length 0 if there is none. */
 static hd_str last_site(const char *lines, bool any) {
     for (size_t end = strlen(lines); end;) {
         const char *from = memrchr(lines, '\n', end);
@@ -58,7 +58,7 @@ static hd_str last_site(const char *lines, bool any) {
     return (hd_str){ "", 0 };
 }
 
-/* Of a stack of helpers alone it is the outermost one. */
+/* The innermost function that is not a helper. If all are helpers, the outermost one. */
 static char *function_of(page_sites *s, uint32_t node) {
     hd_axis axis = hd_profile_axis(s->profile, 0);
     hd_str name = { "", 0 };
@@ -91,7 +91,7 @@ static void keep_context(void *user, uint32_t context, const uint32_t *nodes) {
     memcpy(s->nodes[context], nodes, sizeof s->nodes[context]);
 }
 
-/* Which contexts are one site. The first group is of those that have not allocated yet. */
+/* Assigns each context to its group. The first group is for contexts that have not allocated yet. */
 static void sites_group(page_sites *s) {
     hd_axis types = hd_profile_axis(s->profile, 1);
     symbols_prepare(s->names, hd_profile_axis(s->profile, HD_AXIS_BACKTRACE));
@@ -140,7 +140,7 @@ static int by_share(const void *a, const void *b) {
     return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Cells of twice as many pages. */
+/* Merges pairs of cells, so that each covers twice as many pages. */
 static void map_halve(page_map *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         page_cell *to = &m->cells[i / 2];
@@ -211,8 +211,8 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
 /* Regions. ------------------------------------------------------------------------------------- */
 
 bool pages_open(const arguments *a, const char *what, region *r) {
-    static const char wanted[] = "a recording that runs, or what record --keep left, expected: other formats do not "
-                                 "say where blocks are";
+    static const char wanted[] = "expected a running recording, or a file of record --keep: other formats do not "
+                                 "contain the addresses of blocks";
     int fd = recording_region(a, what);
     if (fd == -1) fd = open(what, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd == -2) return false;
@@ -246,7 +246,8 @@ static int by_live(const void *a, const void *b) {
 
 static void keep_pid(void *unused) { (void)unused; }
 
-/* Whether a pid comes for the first time, from the last record on: a later program took the place of others. */
+/* Whether a pid is seen for the first time. Records are visited from the last to the first, so the last program of a
+   process counts. */
 static bool is_last(uint64_t *pid, void **seen) {
     const uint64_t **found = needed(tsearch(pid, seen, by_number));
     return *found == pid;
@@ -276,7 +277,7 @@ uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out
     free(pids);
     if (count) qsort(*out, count, sizeof **out, by_live);
     region_was_read(r);
-    if (!count) display(stderr, "heapdump: %s: no process that is asked for has live blocks\n", what);
+    if (!count) display(stderr, "heapdump: %s: none of the selected processes has live blocks\n", what);
     return count;
 }
 
@@ -290,7 +291,7 @@ bool paged_fill(paged *p, const arguments *a, const char *by, region *r) {
     status = paged_count(p, a, r, &err);
     if (status)
         display(stderr, "heapdump: %s: %s (%llu): %s%s\n", p->file, p->state.name, (unsigned long long)p->state.pid,
-                err.message, status == HD_UNSUPPORTED ? ": record --blocks makes it" : "");
+                err.message, status == HD_UNSUPPORTED ? ": record it with --blocks" : "");
     return !status;
 }
 
@@ -428,7 +429,7 @@ static int put_processes(const arguments *a, region *r, answer *to) {
     }
     free(all);
     if (most < n) {
-        display(to->text, "\n%u more processes, which have less live: ", n - most);
+        display(to->text, "\n%u more processes with fewer live bytes: ", n - most);
         put_bytes(to->text, a, rest, 0);
         display(to->text, " together (--all)\n");
     }
@@ -441,10 +442,10 @@ int run_pages(const arguments *a) {
     int status;
     if (a->input.file_count != 1) return usage("pages takes one recording: its file, or the pid of a process");
     if (a->view.by && strcmp(a->view.by, "function") && strcmp(a->view.by, "stack") && strcmp(a->view.by, "type"))
-        return usage("--by of pages takes function, stack or type, not '%s'", a->view.by);
+        return usage("pages --by takes function, stack or type, not '%s'", a->view.by);
     if (a->record.page_size && (a->record.page_size < 64 || a->record.page_size > (uint64_t)1 << 30 ||
                                 a->record.page_size & (a->record.page_size - 1)))
-        return usage("--page-size takes a power of two from 64 to 1G");
+        return usage("--page-size takes a power of two from 64 to 1G (bytes)");
     if (!pages_open(a, a->input.files[0], &r)) return BAD_INPUT;
     status = answer_open(&to, a, "processes");
     if (!status) status = answer_close(&to, put_processes(a, &r, &to));

@@ -1,4 +1,4 @@
-/* What a command would run, and whether it can be recorded. */
+/* The program that a command runs, and whether it can be recorded. */
 
 #include "record.h"
 
@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-/* The file that execvp would run. */
+/* Finds the file that execvp would run. */
 static bool program_find(const char *name, char path[PATH_MAX]) {
     const char *dirs = getenv("PATH");
     struct stat st;
@@ -23,7 +23,7 @@ static bool program_find(const char *name, char path[PATH_MAX]) {
     }
 }
 
-/* Puts the interpreter of a script in its place, what follows #!, and so on; anything else is left as it is. */
+/* Replaces a script by the interpreter after #!, and so on up to 5 times; other files stay. */
 static void program_interpreter(char path[PATH_MAX]) {
     for (int scripts = 0; scripts < 5; scripts++) {
         char line[PATH_MAX];
@@ -39,7 +39,7 @@ static void program_interpreter(char path[PATH_MAX]) {
     }
 }
 
-/* Whether the system runs it with rights that are not ours, and so lets nothing be preloaded into it. */
+/* Whether the system runs the program with other rights than ours, so that nothing can be preloaded into it. */
 static bool program_is_secure(const char *path) {
     struct stat st;
     struct statvfs fs;
@@ -59,7 +59,7 @@ static bool elf_has_program_header(Elf *elf, uint32_t type) {
     return false;
 }
 
-/* Whether musl's loader loads it. */
+/* Whether it uses musl's loader. */
 static bool elf_is_musl(Elf *elf) {
     size_t n = 0, size = 0;
     const char *file = elf_rawfile(elf, &size), *name;
@@ -74,7 +74,7 @@ static bool elf_is_musl(Elf *elf) {
     return false;
 }
 
-/* The section of that type, its header in *header. */
+/* The section of a type, with its header in *header. */
 static Elf_Data *elf_section(Elf *elf, uint32_t type, GElf_Shdr *header) {
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
         if (gelf_getshdr(s, header) && header->sh_type == type && header->sh_entsize)
@@ -82,7 +82,7 @@ static Elf_Data *elf_section(Elf *elf, uint32_t type, GElf_Shdr *header) {
     return NULL;
 }
 
-/* The dynamic loader itself is no static program: it loads one, and what is to be preloaded. */
+/* Whether it is a shared library. The dynamic loader is no static program: it loads preloaded libraries. */
 static bool elf_is_library(Elf *elf) {
     GElf_Shdr header;
     GElf_Dyn entry;
@@ -92,7 +92,7 @@ static bool elf_is_library(Elf *elf) {
     return false;
 }
 
-/* The sanitizer with a runtime of that file name, which ends the program unless it is loaded first; NULL: none. */
+/* The sanitizer with this runtime, which ends the program unless it is loaded first; NULL: not a sanitizer's. */
 const char *sanitizer_of(const char *file) {
     static const char *const names[][2] = {
         { "libasan.so", "address" }, { "libclang_rt.asan", "address" }, { "libtsan.so", "thread" },
@@ -102,7 +102,7 @@ const char *sanitizer_of(const char *file) {
     return NULL;
 }
 
-/* The sanitizer whose shared runtime the program is linked with; NULL: none. */
+/* The sanitizer of a shared runtime that the program is linked with; NULL: no sanitizer. */
 static const char *elf_sanitizer(Elf *elf) {
     const char *found = NULL, *name;
     GElf_Shdr header;
@@ -114,7 +114,8 @@ static const char *elf_sanitizer(Elf *elf) {
     return found;
 }
 
-/* Whether the program can be recorded, or is none, which execvp says better; else stderr says why. */
+/* Whether the program can be recorded; if not, stderr says why. True also if it is not a program, which execvp
+   reports better. */
 bool program_check(const char *name) {
     char path[PATH_MAX];
     const char *why = NULL, *sanitizer;
@@ -139,7 +140,7 @@ bool program_check(const char *name) {
     if (why == built)
         snprintf(built, sizeof built, "is built with -fsanitize=%s (record a build without it)", sanitizer);
     if (why)
-        display(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path,
+        display(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, so it was not run\n", path,
                 why);
     if (elf) elf_end(elf);
     if (fd >= 0) close(fd);

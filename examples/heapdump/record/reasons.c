@@ -1,5 +1,5 @@
-/* heapdump record: why a process does not record. Only /proc is read: the file of a program may lie where nobody
-   answers. */
+/* heapdump record: why a process does not record. Only /proc is read, because the program's file may be on a file
+   system that does not answer. */
 
 #include "record.h"
 
@@ -27,8 +27,8 @@ bool has_other_rights(pid_t pid) {
     return id[0] != geteuid() || id[1] != geteuid();
 }
 
-/* The reason why nothing can be preloaded into a program: it runs with rights that its user does not have, or it has
-   32 bits. Two entries of 32 bits are read as one entry of a large kind. NULL: neither. */
+/* Why the system preloads nothing into a program: it runs with rights that its user lacks, or it is a 32-bit program.
+   Two 32-bit entries of auxv are read as one entry with a large kind. NULL: neither. */
 static const char *system_reason(pid_t pid) {
     static const char secure[] = "runs with other rights (setuid, setgid, capabilities)";
     FILE *f = proc_open(pid, "auxv");
@@ -50,9 +50,9 @@ static const char *base_of(const char *path) {
 
 /* The files that a process maps. */
 typedef struct mapped {
-    bool any, library;           /* library: by its name, as that of the loader */
+    bool any, library;           /* library: a shared library by its name (.so), the loader included */
     bool musl, recorder;
-    bool sanitizer;              /* a runtime that has to be loaded first */
+    bool sanitizer;              /* a runtime that must be loaded first */
 } mapped;
 
 static mapped mapped_by(const recording *r, pid_t pid) {
@@ -68,7 +68,7 @@ static mapped mapped_by(const recording *r, pid_t pid) {
         base = base_of(path);
         m.any = true;
         m.library |= strstr(base, ".so") != NULL;
-        m.musl |= !strncmp(base, "ld-musl-", 8) || !strcmp(base, "libc.so"); /* its loader, and that loader's file */
+        m.musl |= !strncmp(base, "ld-musl-", 8) || !strcmp(base, "libc.so"); /* loader, its file */
         m.sanitizer |= sanitizer_of(base) != NULL;
         m.recorder |= *own && !strcmp(base, base_of(own));
     }
@@ -77,7 +77,7 @@ static mapped mapped_by(const recording *r, pid_t pid) {
     return m;
 }
 
-/* Whether LD_PRELOAD has the recorder: its path, or the name of its file in another directory. */
+/* Whether LD_PRELOAD contains the recorder: its path, or its file name in another directory. */
 static bool has_library(const char *list, const char *library) {
     const char *name = base_of(library);
     for (size_t n; list += strspn(list, " :"), (n = strcspn(list, " :")); list += n) {
@@ -90,8 +90,8 @@ static bool has_library(const char *list, const char *library) {
 
 /* The environment that a process was started with. */
 typedef struct environment {
-    bool read, preloads, joins;  /* preloads: it has LD_PRELOAD */
-    bool library;                /* the recorder is in it */
+    bool read, preloads, joins;  /* preloads: LD_PRELOAD is set */
+    bool library;                /* LD_PRELOAD contains the recorder */
 } environment;
 
 static environment environment_of(const recording *r, pid_t pid, char preload[200]) {
@@ -113,7 +113,7 @@ static environment environment_of(const recording *r, pid_t pid, char preload[20
     return e;
 }
 
-/* Whether the files of a process are in another directory than ours. */
+/* Whether the process has another root directory than ours. */
 static bool is_elsewhere(pid_t pid) {
     char path[64], root[8];
     ssize_t n;
@@ -134,11 +134,11 @@ const char *reason_of(const recording *r, pid_t pid, char preload[200]) {
     e = environment_of(r, pid, preload);
     if (e.read && e.preloads && !e.library) return NULL;
     *preload = 0;
-    if (m.sanitizer && !m.recorder) return "built with a sanitizer, without which it can be recorded";
+    if (m.sanitizer && !m.recorder) return "built with a sanitizer (record a build without it)";
     if (is_elsewhere(pid)) return "in another root directory";
     if (e.read && !e.preloads && !e.joins) return "started with a cleared environment";
     if (e.read && !e.preloads) return "started without LD_PRELOAD";
     if (e.read && !e.joins) return "started without HEAPDUMP_JOIN";
-    if (m.recorder) return "got no memory to record into, or left it";
+    if (m.recorder) return "the recorder could not map its region, or the program unmapped it";
     return e.read ? "its loader did not load the recorder" : NULL;
 }

@@ -1,4 +1,4 @@
-/* heapdump record: runs a program under the preloaded recorder, and looks at what that shows in a region. */
+/* heapdump record: runs a program with the preloaded recorder, and reads the region that it records into. */
 
 #include "record.h"
 
@@ -10,7 +10,8 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
-/* The recorder: what $HEAPDUMP_RECORDER names, or else beside this program, or where `make install` puts it. */
+/* The recorder: the file named by $HEAPDUMP_RECORDER, else the one in the directory of this program, or where `make
+   install` puts it. */
 static bool find_recorder(char path[PATH_MAX]) {
     static const char *const places[] = { "/libheapdump_record.so", "/../lib/heapdump/libheapdump_record.so" };
     const char *named = getenv("HEAPDUMP_RECORDER");
@@ -30,7 +31,7 @@ static bool find_recorder(char path[PATH_MAX]) {
     return false;
 }
 
-/* The number of a signal that may ask for a dump; 0: it is none of them. */
+/* The number of a signal that may trigger a dump; 0: not one of them. */
 static int signal_of(const char *name) {
     static const struct { const char *name; int number; } signals[] = {
         { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP } };
@@ -63,8 +64,8 @@ static int check_at(recording *r) {
     return status;
 }
 
-/* Whether nobody else can make a name in a directory, now or when it has gone: it and all above it are ours
-   or root's alone. *path: the directory without links, one of which another might lead elsewhere. */
+/* Whether no other user can create a name in a directory, even after ours is gone: only we or root can write to it
+   and all directories above it. *path: the directory without symbolic links, which another user might redirect. */
 static bool is_private(const char *directory, char path[PATH_MAX]) {
     char above[PATH_MAX];
     struct stat st;
@@ -78,8 +79,8 @@ static bool is_private(const char *directory, char path[PATH_MAX]) {
     return true;
 }
 
-/* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. Programs may be loaded
-   when it is gone, and must not find somebody else's there. */
+/* Makes a path to the recorder without spaces and colons, which end a name in LD_PRELOAD: if needed, a link. Programs
+   may load it after the link is gone, so no other user may be able to create that name. */
 static bool link_recorder(char path[PATH_MAX], const char *name, char link[PATH_MAX]) {
     const char *directories[] = { getenv("TMPDIR"), getenv("XDG_RUNTIME_DIR"), getenv("HOME") };
     char whole[PATH_MAX], in[PATH_MAX];
@@ -114,7 +115,7 @@ static void child_run(const recording *r, const char *library) {
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Ends as the program ended. */
+/* Ends with the status of the program, or by its signal. */
 static int end_as(int status) {
     if (WIFSIGNALED(status)) {
         struct rlimit none = { 0, 0 };
@@ -129,8 +130,8 @@ static int end_as(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Signals that come to us while the program runs: the terminal's, which reach the program too and are its to decide
-   on, and those that somebody who sees only our pid sends. */
+/* Signals that we receive while the program runs: those of the terminal, which also reach the program and are the
+   program's to handle, and signals sent only to our pid. */
 static const int taken[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
 static void signals_set(sigset_t *set) {
@@ -138,9 +139,9 @@ static void signals_set(sigset_t *set) {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) sigaddset(set, taken[i]);
 }
 
-/* Starts the program; false when no process could be. */
+/* Starts the program; false if no process can be created. */
 static bool program_start(recording *r, const char *library, sigset_t *before) {
-    struct sigaction standard = { .sa_handler = SIG_DFL }, child; /* who ignores SIGCHLD is not told how it ended */
+    struct sigaction standard = { .sa_handler = SIG_DFL }, child; /* if SIGCHLD is ignored, the exit status is lost */
     sigset_t set;
     signals_set(&set);
     sigprocmask(SIG_BLOCK, &set, before);
@@ -162,11 +163,12 @@ static void timer_start(recording *r) {
     every.it_interval.tv_nsec = (long)((r->every - (double)every.it_interval.tv_sec) * 1e9);
     every.it_value = every.it_interval;
     r->timer = r->every > 0 ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) : -1;
-    if (r->every > 0 && r->timer < 0) display(stderr, "heapdump: no timer for --at every: %s\n", strerror(errno));
+    if (r->every > 0 && r->timer < 0)
+        display(stderr, "heapdump: cannot create the timer of --at every: %s\n", strerror(errno));
     if (r->timer >= 0) timerfd_settime(r->timer, 0, &every, NULL);
 }
 
-/* Running processes record no more: all heaps are of one moment. */
+/* Ends recording in all running processes, so that all heaps are of one moment. */
 static void record_end(recording *r) {
     enum { LONGEST_US = 500000 };
     if (r->stopped_us) return;
@@ -199,7 +201,7 @@ static void signals_take(recording *r) {
     while (read(r->signals, &info, sizeof info) == sizeof info) signal_taken(r, (int)info.ssi_signo);
 }
 
-/* symbols_meanwhile of a recording: sockets of programs that start, and of requests. */
+/* symbols_meanwhile of a recording: polls the sockets of starting programs and of requests. */
 static uint32_t meanwhile_wait(void *user, struct pollfd *to) {
     recording *r = user;
     uint32_t n = join_wait(r, to);
@@ -208,7 +210,7 @@ static uint32_t meanwhile_wait(void *user, struct pollfd *to) {
     return n + 1;
 }
 
-/* Does all that needs no names; the rest follows after the search for names. */
+/* Does all work that needs no names; the rest follows after the search for names. */
 static void meanwhile_serve(void *user, const struct pollfd *from, uint32_t count) {
     enum { APART_US = 50000 };
     const struct timespec at_once = { 0 };
@@ -222,7 +224,7 @@ static void meanwhile_serve(void *user, const struct pollfd *from, uint32_t coun
     if (now_us() - r->look_us >= APART_US) processes_look(r);
 }
 
-/* Waits for something to happen, and does what it asks for. Processes that were forked are found by looking. */
+/* Waits for an event and handles it. Forked processes are found by looking into the region. */
 static void wait_once(recording *r, int milliseconds) {
     enum { FIRST = 3 };
     struct pollfd *wait = needed(calloc(FIRST + SYMBOLS_MEANWHILE + r->count, sizeof *wait));
@@ -252,19 +254,19 @@ static void wait_once(recording *r, int milliseconds) {
     free(wait);
 }
 
-/* Also who comes still: it is waited for, but not for ever. */
+/* Whether a process records. Waits, up to a limit, for programs that are about to begin. */
 static bool somebody_lives(recording *r) {
     for (int i = 0; i < 100 && !r->stopped && !processes_live(r) && processes_come(r); i++) wait_once(r, 20);
     return processes_live(r);
 }
 
-/* To the end of the program, and of all that it left behind and that records. */
+/* Waits for the end of the program, and of all recorded processes that it left behind. */
 static void record_all(recording *r) {
     bool told = false;
     while (!r->main_ended && !r->stopped) wait_once(r, 100);
     while (!r->stopped && somebody_lives(r)) {
         if (!told)
-            display(stderr, "heapdump: %s has ended; what it started goes on and is recorded, until Ctrl-C or "
+            display(stderr, "heapdump: %s has ended; processes that it started are recorded until Ctrl-C or "
                             "heapdump stop %s\n",
                     r->a->input.files[0], r->file.path);
         told = true;
@@ -279,7 +281,7 @@ static void record_all(recording *r) {
 
 static recording *discarded, *at_work;
 
-/* There is no memory to go on: a file in which nothing is yet goes, the region stays. */
+/* Out of memory: removes a file that is still empty, and keeps the region. */
 static void on_failure(void) {
     recording *r = at_work;
     if (!r) return;
@@ -294,7 +296,7 @@ static void on_discard(int number) {
     raise(number);
 }
 
-/* Writes what was recorded; from here on who interrupts us does not want it. */
+/* Writes the file. A signal from now on discards it. */
 static int record_finish(recording *r) {
     struct sigaction discard = { .sa_handler = on_discard };
     sigset_t set;
@@ -306,7 +308,7 @@ static int record_finish(recording *r) {
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     status = timeline_finish(r);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    discarded = at_work = NULL;  /* what is whole stays */
+    discarded = at_work = NULL;  /* a complete file stays */
     symbols_tell(&r->names);
     tell_recorded(r, status);
     if (r->short_of_memory) region_save(r);
@@ -314,7 +316,7 @@ static int record_finish(recording *r) {
     return is_spoiled(r) ? BAD_INPUT : status;
 }
 
-/* Of a recording that was stopped the program goes on, and its signals are passed on. */
+/* After `stop` the program continues, and signals are passed on to it. */
 static void program_wait(recording *r) {
     struct pollfd wait = { .fd = r->signals, .events = POLLIN };
     r->at_signal = 0;
@@ -322,13 +324,13 @@ static void program_wait(recording *r) {
         if (poll(&wait, 1, -1) > 0) signals_take(r);
 }
 
-/* Whether -o FILE can be created, found out before the program has run for hours. */
+/* Whether -o FILE can be created, checked before the program runs for hours. */
 static int check_output(const char *path) {
     hd_file file;
     hd_error err;
     struct stat st;
     if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return DONE;
-    if (!strcmp(path, "-")) return usage("record cannot write to standard output, which is the program's");
+    if (!strcmp(path, "-")) return usage("record cannot write to standard output, which the program uses: -o FILE");
     if (hd_file_create(path, &file, &err)) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
@@ -352,23 +354,25 @@ static void recording_free(recording *r) {
     if (r->region.base) munmap(r->region.base, (size_t)r->region.size);
 }
 
-/* The recorder's path as LD_PRELOAD takes it; false: stderr says why there is none. */
+/* The recorder's path for LD_PRELOAD; false on failure, which stderr explains. */
 static bool recorder_open(const recording *r, char library[PATH_MAX], char link[PATH_MAX]) {
     const char *named = getenv("HEAPDUMP_RECORDER");
     if (!find_recorder(library)) {
         if (named && *named)
             display(stderr, "heapdump: HEAPDUMP_RECORDER: cannot read %s: %s\n", named, strerror(errno));
-        else display(stderr, "heapdump: libheapdump_record.so is neither beside this program nor in ../lib/heapdump; "
-                             "HEAPDUMP_RECORDER can say where it is\n");
+        else display(stderr, "heapdump: found no libheapdump_record.so in this program's directory or in "
+                             "../lib/heapdump; set HEAPDUMP_RECORDER to its path\n");
         return false;
     }
     if (link_recorder(library, r->socket, link)) return true;
-    display(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, and a link needs TMPDIR, "
-          "XDG_RUNTIME_DIR or HOME to be, with all above it, its user's alone, and without spaces\n");
+    display(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, which has a space or "
+            "colon. A link to it needs a directory that only you can write to, without these characters: set TMPDIR, "
+            "XDG_RUNTIME_DIR or HOME to one\n");
     return false;
 }
 
-/* A file for each process that lives, and for each module. The program keeps the limit that it has. */
+/* Raises our limit of open files: each running process takes one, and so does each module. The program keeps its own
+   limit. */
 static void files_allow(recording *r) {
     struct rlimit most;
     getrlimit(RLIMIT_NOFILE, &r->files);
@@ -387,7 +391,7 @@ static int record_run(recording *r) {
     if (!join_listen(r) || !recorder_open(r, library, link)) return BAD_INPUT;
     r->library = library;
     r->names.meanwhile = (symbols_meanwhile){ meanwhile_wait, meanwhile_serve, r };
-    symbols_start(&r->names);    /* it is ready by the time that the program is */
+    symbols_start(&r->names);    /* it gets ready while the program starts */
     if (!program_start(r, library, &before)) {
         display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
         if (*link) unlink(link);
@@ -404,7 +408,7 @@ static int record_run(recording *r) {
     join_end(r);
     if (*link) unlink(link);
     if (WIFEXITED(r->status) && (WEXITSTATUS(r->status) == 127 || WEXITSTATUS(r->status) == 126) && !r->joined) {
-        status = DONE;           /* it never ran */
+        status = DONE;           /* the program never ran */
         if (r->a->record.region) unlink(r->a->record.region);
     } else {
         status = record_finish(r);
@@ -429,9 +433,9 @@ int run_record(const arguments *a) {
     if (a->record.format && (a->record.sample_bytes || a->cut.has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
     if (a->record.blocks && a->record.sample_bytes)
-        return usage("--blocks shows every block: a sample does not have them");
+        return usage("--blocks shows every block: a sample does not contain them");
     if (a->record.format && axes) return usage("a MemProf profile has neither ages nor threads");
-    if (a->record.format && a->record.at) return usage("a MemProf profile tells of the whole run: it takes no --at");
+    if (a->record.format && a->record.at) return usage("a MemProf profile covers the whole run: --at does not apply");
     r.a = a;
     r.out = a->out, r.cut = a->cut;
     status = check_at(&r);
@@ -444,7 +448,7 @@ int run_record(const arguments *a) {
     return record_run(&r);
 }
 
-/* Whether somebody recorded ages, or threads. */
+/* Whether any process recorded ages, or threads. */
 static bool has_axes(region *r) {
     hd_limits limits = { 0 };
     uint64_t bytes = region_bytes(r, &limits);
@@ -457,12 +461,12 @@ static bool has_axes(region *r) {
     return found;
 }
 
-/* What --keep left of a recording, also of one whose heapdump was killed. */
+/* Recovers a file of --keep, also if heapdump was killed. */
 int run_recover(const arguments *a) {
     recording r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1,
                     .file = { .fd = -1 }, .at_peak = true, .at_exit = true, .a = a, .out = a->out, .cut = a->cut };
     int status;
-    if (a->input.file_count != 1) return usage("recover takes one file, that of record --keep");
+    if (a->input.file_count != 1) return usage("recover takes one file, written by record --keep");
     if (!a->cut.has_cutoff) r.cut.cutoff.min_share = LEAST_SHARE;
     if (!region_open(&r.region, a->input.files[0])) return BAD_INPUT;
     if (has_axes(&r.region)) r.out.to = rows_named_by(a->out.file);
@@ -471,14 +475,14 @@ int run_recover(const arguments *a) {
     r.stopped_us = now_us();
     processes_end(&r);
     if (r.count) r.main = (pid_t)r.processes[0]->pid;
-    r.file.is_plain = false;     /* written once */
+    r.file.is_plain = false;     /* written only once */
     processes_ended(&r);
     status = timeline_finish(&r);
     if (is_spoiled(&r)) status = BAD_INPUT;
     if (r.file.count) {
         tell_recorded(&r, status);
     } else {
-        display(stderr, "heapdump: %s: nothing that was recorded is to be read in it\n", a->input.files[0]);
+        display(stderr, "heapdump: %s: found no readable recording in it\n", a->input.files[0]);
         status = BAD_INPUT;
     }
     recording_free(&r);

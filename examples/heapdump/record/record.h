@@ -1,4 +1,4 @@
-/* The parts of `heapdump record`: the region that processes record into, which of them live, what is written when. */
+/* The parts of `heapdump record`: the region of the recording, its processes, and the file that it writes. */
 #ifndef HEAPDUMP_RECORD_H
 #define HEAPDUMP_RECORD_H
 
@@ -13,69 +13,69 @@
 
 /* A program that asks to be recorded. */
 typedef struct joining {
-    int fd;                      /* its end of the socket; -1: nobody's */
+    int fd;                      /* its socket; -1: free slot */
     pid_t pid;
     uid_t uid;
     uint64_t since_us;
 } joining;
 
 enum { JOINING = SYMBOLS_MEANWHILE - 2 };
-#define LEAST_SHARE 0.0001       /* of the total, that is listed where no cut-off is given */
+#define LEAST_SHARE 0.0001       /* of the total: smallest share that is listed if no cut-off is given */
 
-/* What of a process was resident when it was looked at last. */
+/* The resident memory of a process when it was last read. */
 typedef struct resident_reading {
     uint64_t at_us;              /* 0: never */
     uint64_t part[RESIDENT_PARTS];
-    int error;                   /* why it could not be looked at; 0: it could */
+    int error;                   /* errno if it could not be read */
 } resident_reading;
 
-/* A process that recorded something: one for each program that it executed. */
+/* A recorded process: one for each program that it executed. */
 typedef struct process {
-    uint32_t index, number;      /* of it, of its record */
-    uint32_t image;              /* number of programs that this process was before */
-    int pidfd;                   /* -1: none */
-    bool ended, written, later;  /* later: another program took its place */
-    bool spoiled;                /* what it recorded could not be read, as was told */
+    uint32_t index, number;      /* its index, and the number of its record */
+    uint32_t image;              /* number of programs that this process executed before */
+    int pidfd;                   /* -1: not open */
+    bool ended, written, later;  /* later: it executed another program, which has its own entry */
+    bool spoiled;                /* its recording could not be read, as a message said */
     bool refused;                /* it claims more than the region holds */
-    bool has_new_modules;        /* it may have some since modules_look */
-    bool asked;                  /* without a pidfd: kill tells whether it lives */
-    uint32_t types;              /* names of these that the file has, which has heaps of it; 0: none */
+    bool has_new_modules;        /* it may have loaded modules since modules_look */
+    bool asked;                  /* it has no pidfd: kill(pid, 0) shows whether it lives */
+    uint32_t types;              /* number of type names that the file has for it; 0: none */
     char *name;
     uint64_t pid;
-    uint64_t peak_number, peak_us; /* of the peak that was seen last */
+    uint64_t peak_number, peak_us; /* the last peak that was seen */
     uint64_t ended_us;           /* time at which its end was seen */
-    code_file *code;             /* that it made while it runs */
+    code_file *code;             /* its perf map */
     hd_recorded state;
-    uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written */
+    uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written to the file */
     resident_reading resident;
     resident_ranges ranges;
 } process;
 
-/* A heap as it is written; the breakdown is our own. */
+/* A heap to be written; we own its breakdown. */
 typedef struct kept_heap {
     hd_heap heap;
     char dump[24];
-    uint32_t of;                 /* a process */
-    uint32_t tick;               /* of the time line; 0: none */
-    uint64_t size;               /* bytes that it took of the file; 0: not in it yet */
-    resident_reading resident;   /* of its process, the last before its time */
-    hd_scalar *stats;            /* what the allocator said; the texts are its own */
+    uint32_t of;                 /* index of its process */
+    uint32_t tick;               /* its number in the time line; 0: not part of it */
+    uint64_t size;               /* bytes of the file that it takes; 0: not written yet */
+    resident_reading resident;   /* last reading of its process before the heap's time */
+    hd_scalar *stats;            /* figures of the process's allocator; their texts belong to the heap */
     size_t stat_count;
 } kept_heap;
 
 /* The file of a recording. */
 typedef struct timeline {
     char *path;
-    bool is_default, is_plain;   /* plain: it grows while the program runs */
-    bool begun, failed;          /* failed: it could not be written lately */
-    bool stale;                  /* a viewer would have what is in it better if it were written again */
-    bool is_watched;             /* somebody had it open for long */
+    bool is_default, is_plain;   /* is_plain: it grows while the program runs */
+    bool begun, failed;          /* failed: the last write failed */
+    bool stale;                  /* rewriting it would help a trace viewer */
+    bool is_watched;             /* another process kept it open for long */
     int fd;                      /* -1: not open */
-    uint64_t size;               /* of what is whole in it */
-    uint64_t size_again;         /* when it was written again last */
-    uint64_t ticks_size;         /* of these, the time line's */
+    uint64_t size;               /* bytes written completely */
+    uint64_t size_again;         /* size after it was last rewritten */
+    uint64_t ticks_size;         /* bytes of it that belong to the time line */
     hd_chrome_writer *writer;
-    char *pending;               /* what the writer wrote, not in the file yet */
+    char *pending;               /* output of the writer that is not in the file yet */
     size_t pending_size, pending_room;
     kept_heap *heaps;
     size_t count, room;
@@ -88,94 +88,94 @@ typedef struct unrecorded {
         pid_t pid;
         char name[64];
         const char *why;         /* the reason; NULL: unknown, or `preload` */
-        char preload[200];       /* LD_PRELOAD that leaves out the recorder; empty: that is not the reason */
+        char preload[200];       /* an LD_PRELOAD without the recorder; empty: not the reason */
     } *found;
     uint32_t count, next, refused_count;
-    pid_t *refused;              /* that --children leaves out, with what they start */
-    struct joined { pid_t pid; uint64_t at_us; } joined[JOINING]; /* lately */
-    uint64_t next_us;            /* when it is time to look */
-    uint32_t late;               /* that had waited too long when they were answered */
+    pid_t *refused;              /* processes left out by --children: their children are left out, too */
+    struct joined { pid_t pid; uint64_t at_us; } joined[JOINING]; /* processes that joined lately */
+    uint64_t next_us;            /* time of the next look */
+    uint32_t late;               /* number that got their answer too late */
     char late_name[64];          /* one of them */
-    struct outside {             /* processes in which another malloc comes first; it may call the recorder's */
+    struct outside {             /* processes with another malloc before the recorder's, which it may call */
         pid_t pid;
         uint64_t start_us;
         char name[64], allocator[64];
         bool is_told;
     } *outside;
     uint32_t outside_count;
-    bool main_outside;           /* the program is one */
+    bool main_outside;           /* the program is one of them */
 } unrecorded;
 
 typedef struct control control;
-struct client;                   /* sends requests; in control.c */
+struct client;                   /* a client that sends requests; in control.c */
 typedef struct kept_moment kept_moment;
 
 typedef struct recording {
     const arguments *a;
-    output_options out;          /* of its file */
-    cut_options cut;             /* of its heaps */
-    const char *library;         /* the recorder, as LD_PRELOAD has it; NULL: recovered */
+    output_options out;          /* options of the file */
+    cut_options cut;             /* options of its heaps */
+    const char *library;         /* path of the recorder in LD_PRELOAD; NULL: recovered */
     region region;
     int listener;                /* a socket; -1: none */
-    control *control;            /* what asks us while we run; NULL: nobody can */
+    control *control;            /* control socket; NULL: none */
     int timer, signals;
-    int spare;                   /* a file that can be closed for another; -1: none */
-    struct rlimit files;         /* of the program */
+    int spare;                   /* a descriptor to be closed when descriptors run out; -1: none */
+    struct rlimit files;         /* the program's limit */
     char socket[JOIN_NAME + 1];
     joining joining[JOINING];
-    process **processes;         /* they stay where they are */
-    uint32_t count, room, looked; /* looked: records that were seen */
+    process **processes;         /* pointers stay valid */
+    uint32_t count, room, looked; /* looked: number of records that were examined */
     uint64_t look_us;            /* time of the last processes_look */
-    bool *known;                 /* by number: records that are processes */
+    bool *known;                 /* by record number: whether the record has a process */
     uint32_t known_count, refused_records;
     void *images;                /* tsearch, by pid */
     pid_t main;
     bool main_ended, stopped;
-    uint64_t stopped_us;         /* time at which recording ended; 0: it goes on */
-    uint64_t settled_us;         /* until then threads may leave the recorder after that */
-    bool short_of_memory;        /* a heap could not be taken for want of it */
+    uint64_t stopped_us;         /* when recording was ended; 0: it continues */
+    uint64_t settled_us;         /* until then, threads may still leave the recorder */
+    bool short_of_memory;        /* a heap could not be taken */
     int status;                  /* of the program */
     uint32_t joined, refused, crowded;
-    int soon;                    /* so many looks follow each other: what joined shows itself */
-    char refused_name[64];       /* one of them */
+    int soon;                    /* number of quick looks to come, since a joined program is about to appear */
+    char refused_name[64];       /* name of one of them */
     bool at_peak, at_exit;
     double every;
     int at_signal;
     unrecorded others;
-    uint64_t resident_next_us;   /* when it is time to look at what is resident */
-    uint32_t resident_turn;      /* of the next process */
+    uint64_t resident_next_us;   /* time of the next look at resident memory */
+    uint32_t resident_turn;      /* index of the next process to look at */
     timeline file;
-    kept_moment *moments;        /* taken and not yet in the file, the oldest first */
+    kept_moment *moments;        /* taken and not yet in the file, oldest first */
     symbols names;
 } recording;
 
 /* region.c */
 bool join_listen(recording *r);
 bool is_descendant(pid_t pid);
-/* Programs that connect, or have connected: adds at most JOINING + 1. */
+/* Programs that connect or have connected: adds at most JOINING + 1. */
 uint32_t join_wait(void *user, struct pollfd *to);
 void join_serve(void *user, const struct pollfd *from, uint32_t count);
-/* No program can connect any more, or waits for an answer. */
+/* Closes the socket: from now on no program can connect or waits for an answer. */
 void join_end(recording *r);
 
 /* region_saved.c */
-/* Saves the region as a file, and prints its name. */
+/* Saves the region to a file, and prints the file's name. */
 void region_save(const recording *r);
 
 /* unrecorded.c */
 void unrecorded_joined(recording *r, pid_t pid, bool wanted);
-/* It joined, and another malloc than the recorder's comes first. */
+/* Notes a process that joined with another malloc before the recorder's. */
 void unrecorded_outside(recording *r, pid_t pid, const join_request *request);
-/* Whether a process was given the region lately, and has not shown itself. */
+/* Whether a process got the region lately and does not record yet. */
 bool unrecorded_joins(const recording *r, pid_t pid);
 void unrecorded_shown(recording *r, pid_t pid);
 void unrecorded_look(recording *r, bool now);
 void unrecorded_free(recording *r);
 
 /* reasons.c */
-/* The reason why a process does not record; NULL: unknown, or its LD_PRELOAD, which is in `preload` then. */
+/* Why a process does not record. NULL: unknown, or its LD_PRELOAD, which is then in `preload`. */
 const char *reason_of(const recording *r, pid_t pid, char preload[200]);
-/* Whether a process can be looked at, or has rights that are not ours. */
+/* Whether a process can be inspected, or has other rights than ours. */
 bool is_visible(pid_t pid);
 bool has_other_rights(pid_t pid);
 
@@ -187,7 +187,8 @@ void codes_look(recording *r, bool (*is_wanted)(const process *p));
 void processes_look(recording *r);
 /* Marks all running processes as ended: the recording has stopped. */
 void processes_end(recording *r);
-/* Looks at one process: whether it recorded something since the last look. *at_work: it lives, and is about to. */
+/* Checks one process: whether it recorded since the last look. *at_work: it lives, and an operation is
+   under way. */
 bool process_changed(recording *r, process *p, bool *at_work);
 bool processes_live(const recording *r);
 bool processes_come(const recording *r);
@@ -198,9 +199,10 @@ void processes_free(recording *r);
 void processes_ended(recording *r);
 /* Adds a heap of a process, with names, to the timeline. */
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us);
-/* Takes the live heaps of all running processes. Returns their number; 0: moments_write does nothing for them. */
+/* Takes the live heaps of all running processes. Returns their number. If that is 0, `client` gets no answer
+   later. */
 uint32_t moment_take(recording *r, bool tick, struct client *client, uint32_t *number);
-/* Names and writes all taken heaps, unless a search for names runs: they are written after it. */
+/* Names and writes all taken heaps; during a search for names, they are written after it. */
 void moments_write(recording *r);
 /* Takes and writes the live heaps. tick: as an entry of the time line. */
 void timeline_moment(recording *r, bool tick);
@@ -226,23 +228,23 @@ void resident_told(const recording *r);
 
 /* control.c */
 void control_listen(recording *r);
-/* What becomes readable when somebody asks; -1: nobody can. */
+/* Descriptor that becomes readable when a request arrives; -1: no control socket. */
 int control_polled(const recording *r);
 void control_answer(recording *r);
-/* Answers a client that asked for a snapshot, whose heaps are those of the timeline from index `first` on. */
+/* Answers a client that asked for a snapshot: its heaps are those of the timeline from index `first` on. */
 void control_written(recording *r, struct client *c, uint32_t moment, size_t first);
 void control_close(recording *r, int status);
 
 /* snapshot.c */
-/* The region of the recording that writes a file, or has a process, to be read and closed; -1: there is none, -2: it
-   does not answer, as was told. */
+/* The region of the recording that writes a file or has a process, to be read and closed. -1: no such recording; -2:
+   it does not answer, as a message said. */
 int recording_region(const arguments *a, const char *what);
 
-/* Writes MemProf profiles of what is in the region. Set by main, as a floor above does it. */
+/* Writes MemProf profiles of the region. main sets it, since a higher floor does the work. */
 extern int (*record_as_memprof)(recording *r);
 
 /* told.c */
-/* Tells once, while the program runs, that its own malloc hides all its allocations. */
+/* Reports once, while the program runs, that its own malloc hides all its allocations. */
 void tell_hidden(recording *r);
 void tell_recorded(const recording *r, int status);
 bool is_spoiled(const recording *r);

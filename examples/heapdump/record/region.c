@@ -1,4 +1,4 @@
-/* heapdump record: the memory that processes record into, and the socket over which programs get it. */
+/* heapdump record: the memory that processes record into, and the socket that gives it to programs. */
 
 #include "record.h"
 
@@ -14,7 +14,7 @@
 
 /* The region. ----------------------------------------------------------------------------------- */
 
-/* A file system may not hold a file so large, nor an address space that is limited map it. */
+/* A file system may not allow so large a file, or a limited address space may not have room for it. */
 static const uint64_t region_most = (uint64_t)1 << 40, region_least = (uint64_t)1 << 24;
 
 static bool region_map(region *r, int protection) {
@@ -23,7 +23,8 @@ static bool region_map(region *r, int protection) {
     return r->base != NULL;
 }
 
-/* The whole region is mapped here; a program may map less. Where addresses are limited we need most of them. */
+/* Maps the region as large as possible; a program may map less of it. If address space is limited, the region gets
+   most of it. */
 static bool region_size(region *r) {
     struct rlimit before = { RLIM_INFINITY, RLIM_INFINITY }, most;
     uint64_t most_addresses = UINT64_MAX;
@@ -41,9 +42,9 @@ static bool region_size(region *r) {
     return made;
 }
 
-/* Somebody has cut the file off that --keep names, or its disk is full. */
+/* The file of --keep was truncated by someone, or its disk is full. */
 static void on_cut(int number) {
-    static const char words[] = "heapdump: the file of --keep was cut off, or has no room\n";
+    static const char words[] = "heapdump: the file of --keep was truncated, or its disk is full\n";
     (void)number;
     if (write(STDERR_FILENO, words, sizeof words - 1)) {}
     if (before_failing) before_failing();
@@ -51,7 +52,7 @@ static void on_cut(int number) {
     _exit(BAD_INPUT);
 }
 
-/* In memory, or in a file that outlives us as well. */
+/* In memory, or in a file that outlives us. */
 bool region_make(region *r, const char *keep) {
     struct sigaction before;
     hd_error err;
@@ -67,7 +68,7 @@ bool region_make(region *r, const char *keep) {
     sized = region_size(r);
     sigaction(SIGXFSZ, &before, NULL);
     if (!sized || hd_region_init(r->base, r->size, &err)) {
-        display(stderr, "heapdump: no region to record into: %s\n", sized ? err.message : strerror(errno));
+        display(stderr, "heapdump: cannot make the region: %s\n", sized ? err.message : strerror(errno));
         if (keep) unlink(keep);
         close(r->fd);
         return false;
@@ -79,7 +80,8 @@ bool region_make(region *r, const char *keep) {
     return true;
 }
 
-/* One that another process records into, or a file that is one; false: it is none. The descriptor is the region's. */
+/* Maps a region that another process records into, or a file with one; false if it is none. The region takes over the
+   descriptor. */
 bool region_from(region *r, int fd) {
     struct stat st;
     r->base = NULL;
@@ -94,9 +96,9 @@ bool region_from(region *r, int fd) {
     return false;
 }
 
-/* Maps zeros over the holes of a file. Otherwise reading makes pages of them on tmpfs, which may be full. */
+/* Maps zeros over the holes of a file: on tmpfs, which may be full, reading a hole allocates a page. */
 static void holes_cover(region *r) {
-    enum { MAPS = 20000 };       /* of 65,530 that a process may have */
+    enum { MAPS = 20000 };       /* of the 65,530 maps that Linux allows a process by default */
     const off_t page = sysconf(_SC_PAGESIZE), all = (off_t)r->size & -page;
     off_t end = 0, at;
     for (int i = 0; i < MAPS && (at = lseek(r->fd, end, SEEK_HOLE)) >= 0 && at < all; i++) {
@@ -111,7 +113,7 @@ static void holes_cover(region *r) {
     }
 }
 
-/* One that --keep left. */
+/* Opens a file of --keep. */
 bool region_open(region *r, const char *path) {
     struct stat st;
     r->base = NULL;
@@ -124,8 +126,8 @@ bool region_open(region *r, const char *path) {
             holes_cover(r);
             if (hd_region_used(r->base, r->size)) return true;
             if (r->size > 8 && !memcmp(r->base, "hdregio", 7))
-                display(stderr, "heapdump: %s: another version of heapdump left it, and can recover it\n", path);
-            else display(stderr, "heapdump: %s: what `heapdump record --keep` left expected\n", path);
+                display(stderr, "heapdump: %s: another version of heapdump wrote it and can recover it\n", path);
+            else display(stderr, "heapdump: %s: expected a file of `heapdump record --keep`\n", path);
             close(r->fd);
             return false;
         }
@@ -140,14 +142,14 @@ static uint64_t region_pages(const region *r) {
     return fstat(r->fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
-/* A page that our reading makes is a fault of ours; others may write meanwhile. */
+/* A page that our reading allocates counts as a page fault of ours; other processes may write meanwhile. */
 static uint64_t own_faults(void) {
     struct rusage used;
     return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
 }
 
-/* Bytes of pages that have something in them, unlike those that our reading makes. Where the file system does not
-   tell holes, they are read; not much more than the pages that are there. */
+/* Bytes of pages with data, without the zero pages that our reading allocated. If the file system reports no holes,
+   pages are read, at most 16 times the bytes that are allocated. */
 static uint64_t region_written(const region *r) {
     static const char zeros[4096];
     static char buffer[1 << 16];
@@ -166,11 +168,11 @@ static uint64_t region_written(const region *r) {
     return sum;
 }
 
-/* Who shares the region may write over what says that it is one, and how much of it is used. What we read where
-   nobody wrote becomes a page like those that are written; these are not counted. Which pages that are new are ours
-   is guessed, and looked up once the guesses are an eighth of all. A context takes 16 bytes that somebody wrote. Of
-   what was taken but not written much may be there to be read: tables are made twice as large as they were, and each
-   process begins its own. */
+/* Processes that share the region may overwrite its header, and the header's count of used bytes. So the result is
+   limited by allocated pages. Our own reading allocates pages, too; these are subtracted. Their number is a guess,
+   checked once the guesses reach an eighth of all pages. A context takes at least 16 written bytes. Reserved bytes
+   may exceed written ones: tables double their size, and each process has its own. So 160 bytes are allowed for each
+   16 written. */
 uint64_t region_bytes(region *r, hd_limits *limits) {
     struct stat st;
     uint64_t used, there;
@@ -186,7 +188,7 @@ uint64_t region_bytes(region *r, hd_limits *limits) {
         r->pages_read = r->pages > written ? r->pages - written : 0;
         r->pages_guessed = 0;
     }
-    if (r->pages > used) used = r->size; /* more was taken than it says */
+    if (r->pages > used) used = r->size; /* the header's count is too small */
     if ((uint64_t)st.st_size < used) used = (uint64_t)st.st_size;
     there = r->pages > r->pages_read ? r->pages - r->pages_read : 0;
     limits->max_records = there / 16 + 1;
@@ -216,7 +218,7 @@ bool join_listen(recording *r) {
     unsigned char drawn[JOIN_NAME / 2];
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) {
-        display(stderr, "heapdump: no name for a socket that nobody guesses: %s\n", strerror(errno));
+        display(stderr, "heapdump: cannot make a random name for the socket: %s\n", strerror(errno));
         return false;
     }
     for (size_t i = 0; i < sizeof drawn; i++) snprintf(r->socket + 2 * i, 3, "%02x", drawn[i]);
@@ -228,11 +230,11 @@ bool join_listen(recording *r) {
         for (int i = 0; i < JOINING; i++) r->joining[i].fd = -1;
         return true;
     }
-    display(stderr, "heapdump: no socket for the program: %s\n", strerror(errno));
+    display(stderr, "heapdump: cannot create the socket for the program: %s\n", strerror(errno));
     return false;
 }
 
-/* The process that started another; 0: it has ended, or is not to be seen. */
+/* The process that started another; 0: it has ended, or is not visible. */
 static pid_t parent_of(pid_t pid) {
     char path[64], text[512];
     const char *end;
@@ -243,21 +245,21 @@ static pid_t parent_of(pid_t pid) {
     n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     if (fd >= 0) close(fd);
     text[n > 0 ? n : 0] = 0;
-    end = strrchr(text, ')');    /* a program may be called anything */
+    end = strrchr(text, ')');    /* a program name may contain ')' */
     return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-/* Below the program that we started. */
+/* Whether a process is below the program that we started. */
 bool is_descendant(pid_t pid) {
     for (int depth = 0; pid > 0 && depth < 4096; depth++, pid = parent_of(pid))
         if (pid == getpid()) return true;
     return false;
 }
 
-/* What outlived the one that started it is known by its user alone. */
+/* A process that outlived its parent is recognized by its user only. */
 static bool is_ours(const joining *j) { return (j->pid > 0 && j->uid == geteuid()) || is_descendant(j->pid); }
 
-/* With as many files open as there may be, whoever connects is let go: who is kept waiting does not run. */
+/* When descriptors run out, a connecting program is let go at once: it would not run while it waits. */
 static bool join_refuse(recording *r) {
     int fd;
     if (r->spare < 0 || (errno != EMFILE && errno != ENFILE)) return false;
@@ -280,8 +282,7 @@ static bool is_silent(const joining *j) {
     return now_us() - j->since_us >= PATIENCE_US && recv(j->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
-/* Whether there is room for one more, after those are let go, where there is none, that say nothing. Others wait
-   meanwhile. */
+/* Whether a slot is free. If not, clients that stay silent are dropped to make room. New clients wait meanwhile. */
 static bool join_has_room(recording *r) {
     if (join_place(r)) return true;
     for (joining *j = r->joining; j < r->joining + JOINING; j++) {
@@ -293,7 +294,7 @@ static bool join_has_room(recording *r) {
     return join_place(r) != NULL;
 }
 
-/* Takes who connects. */
+/* Accepts new connections. */
 static void join_accept(recording *r) {
     for (joining *j; (j = join_place(r));) {
         int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -312,7 +313,7 @@ static void join_accept(recording *r) {
     }
 }
 
-/* Whether it is one of those that --children and --same-user ask for. */
+/* Whether --children and --same-user allow recording this process. */
 static bool is_wanted(const recording *r, const joining *j, const char *program) {
     const arguments *a = r->a;
     if (r->stopped) return false;
@@ -337,7 +338,7 @@ static join_reply reply_to(const recording *r, bool wanted) {
     return reply;
 }
 
-/* Sends the reply, with the region if the process is to record. false: the process has hung up. */
+/* Sends the reply, with the region if the process is to record. False: the process has hung up. */
 static bool join_send(const recording *r, int to, join_reply *reply) {
     struct iovec data = { reply, sizeof *reply };
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights = { { 0 } };
@@ -355,7 +356,7 @@ static bool join_send(const recording *r, int to, join_reply *reply) {
     return sendmsg(to, &message, MSG_NOSIGNAL) > 0;
 }
 
-/* A process that hung up has ended, or has waited as long as it does and runs unrecorded. */
+/* A process that hung up has ended, or has waited as long as it may and runs unrecorded. */
 static void join_gone(recording *r, const join_request *request) {
     enum { PATIENCE_US = 9000000 };
     if (now_us() - request->start_us < PATIENCE_US) return;
@@ -363,7 +364,8 @@ static void join_gone(recording *r, const join_request *request) {
     snprintf(r->others.late_name, sizeof r->others.late_name, "%s", request->program);
 }
 
-/* Reads a request, and answers it. It gives up its place first: others are served while its program is copied. */
+/* Reads a request and answers it. Its slot is freed first, so that others are served while its program file is
+   copied. */
 static void join_answer(recording *r, joining *j) {
     join_request request;
     joining who = *j;
@@ -376,7 +378,7 @@ static void join_answer(recording *r, joining *j) {
         reply = reply_to(r, is_wanted(r, &who, request.program));
         if (reply.answer == JOIN_RECORD) {
             symbols_begun(&r->names, (uint64_t)who.pid);
-            timeline_begin(r); /* whoever sees the program run can ask the recording */
+            timeline_begin(r); /* once the program runs, anyone may send requests to the recording */
         }
         if (!join_send(r, who.fd, &reply)) {
             join_gone(r, &request);
@@ -399,7 +401,7 @@ uint32_t join_wait(void *user, struct pollfd *to) {
     uint32_t n = 0;
     if (r->listener < 0) return 0;
     if (join_has_room(r)) to[n++] = (struct pollfd){ .fd = r->listener, .events = POLLIN };
-    for (int i = 0; i < JOINING; i++) /* poll takes no more than there may be files */
+    for (int i = 0; i < JOINING; i++) /* poll accepts no more entries than the limit of open files */
         if (r->joining[i].fd >= 0) to[n++] = (struct pollfd){ .fd = r->joining[i].fd, .events = POLLIN };
     return n;
 }

@@ -4,30 +4,30 @@
 
 #include "../heaps/heaps.h"
 
-/* Memory that all processes of a recording share. Others write to it: what it says is believed of
-   themselves alone. */
+/* Memory that all processes of a recording share. Other processes write to it, so data in it is trusted only as a
+   statement of a process about itself. */
 typedef struct region {
     int fd;
     uint8_t *base;
-    uint64_t size, used;         /* used: the most that it said */
-    uint64_t pages, pages_read;  /* bytes in pages; of those, that our reading made */
-    uint64_t pages_guessed;      /* of these, that somebody else may have made meanwhile */
-    uint64_t faults;             /* our own, before we read */
-    bool is_ours;                /* to write to */
+    uint64_t size, used;         /* used: highest count that its header had */
+    uint64_t pages, pages_read;  /* bytes in allocated pages; pages_read: in pages that our reading allocated */
+    uint64_t pages_guessed;      /* bytes of pages_read that another process may have allocated */
+    uint64_t faults;             /* our page faults before we read */
+    bool is_ours;                /* we made it, and may write to it */
     uint8_t begins[8];
 } region;
 
 bool region_make(region *r, const char *keep);
 bool region_open(region *r, const char *path);
 bool region_from(region *r, int fd);
-/* Bytes of it that are there to be read, and limits that fit them. */
+/* Number of readable bytes, and limits that fit them. */
 uint64_t region_bytes(region *r, hd_limits *limits);
 /* Number of records in these bytes. Each record takes a page of its own. */
 uint32_t region_count(const region *r, uint64_t bytes, const hd_limits *limits);
-/* The most that hd_recorded.bytes of all records may add up to: the bytes that are there, and as many again for rows
-   that are written meanwhile. */
+/* The most that hd_recorded.bytes of all records may add up to: twice the allocated bytes, since rows are written
+   meanwhile. */
 uint64_t region_claims(const hd_limits *limits);
-/* Called when what region_bytes allowed has been read. */
+/* Called after reading the bytes that region_bytes allowed. */
 void region_was_read(region *r);
 
 #endif

@@ -1,12 +1,12 @@
-/* heapdump record: saves the region as a file, if heapdump has to end before the recording is written. Allocates
-   nothing, and may run in a signal handler. */
+/* heapdump record: saves the region to a file if heapdump must end before the recording is written. Allocates no
+   memory, and may run in a signal handler. */
 
 #include "record.h"
 
 #include <fcntl.h>
 #include <signal.h>
 
-/* Copies pages that hold something; the file is as sparse as the region. */
+/* Copies pages with data; the file is as sparse as the region. */
 static bool copy_pages(int from, int to) {
     static char buffer[1 << 16];
     static const char zeros[4096];
@@ -32,7 +32,7 @@ static bool region_copy(const recording *r, const char *path) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool done;
     if (fd < 0) return false;
-    while (size && ftruncate(fd, size)) size /= 2; /* a file system may not hold one so large */
+    while (size && ftruncate(fd, size)) size /= 2; /* a file system may not allow so large a file */
     done = copy_pages(r->region.fd, fd);
     if (close(fd)) done = false;
     if (!done) unlink(path);

@@ -1,6 +1,6 @@
-/* heapdump record: what of its processes is resident, read from /proc/PID/smaps while they live. It is read by us,
-   never by them; they wait for that only where they change their maps meanwhile. So it takes a hundredth of the time
-   at most, but for the moments that somebody asks for. The last reading stays, with its age. */
+/* heapdump record: resident memory of its processes, read from /proc/PID/smaps while they live. Our process does the
+   reading; a recorded process waits only if it changes its maps at that time. So readings take at most a hundredth of
+   the time, except when a snapshot asks for one. The last reading is kept, with its age. */
 
 #include "record.h"
 
@@ -11,7 +11,7 @@ static void line_of(char *line, ssize_t n, resident_maps *maps) {
     resident_line(maps, line, (size_t)n);
 }
 
-/* 0, or why not. */
+/* Returns 0 or an errno. */
 static int maps_read(uint64_t pid, resident_maps *maps) {
     char path[64], *line = NULL;
     size_t room = 0;
@@ -29,7 +29,7 @@ static int maps_read(uint64_t pid, resident_maps *maps) {
     return error;
 }
 
-/* Marks the map that a thread's stack pointer lies in. False: it is not to be seen: the thread runs. */
+/* Marks the map of a thread's stack pointer. False if the kernel does not show it: the thread is running. */
 static bool thread_stack(const char *task, const char *thread, const resident_maps *maps) {
     char path[320], text[512], *last = NULL, *before = NULL;
     resident_map *map;
@@ -67,7 +67,7 @@ static void stacks_mark(uint64_t pid, const resident_ranges *before, resident_ma
 }
 
 int resident_read(uint64_t pid, uint64_t inode, const resident_ranges *before, resident_maps *maps) {
-    bool found = false;          /* who executes another program loses it */
+    bool found = false;          /* a process loses the region when it executes another program */
     int error = maps_read(pid, maps);
     if (error) return error;
     for (size_t i = 0; i < maps->count; i++)
@@ -88,7 +88,8 @@ static void page_holds(void *user, uint64_t address) {
     if (h->last) h->last->holds = true;
 }
 
-/* Also maps that held blocks at the last look, and none that live: they were the allocator's, and are there still. */
+/* Maps that held blocks at the last look count even without live blocks: they belong to the allocator, and still
+   exist. */
 bool resident_parts(resident_maps *maps, const void *base, uint64_t bytes, uint32_t number,
                     const resident_ranges *before, uint64_t part[RESIDENT_PARTS]) {
     holding h = { maps, NULL };
@@ -125,7 +126,7 @@ bool resident_remember(resident_ranges *to, const resident_maps *maps) {
     return true;
 }
 
-/* Looks at a process now, if it is there and records. */
+/* Reads the resident memory of a process now, if it lives and records. */
 void resident_look_at(recording *r, process *p) {
     resident_maps maps = { 0 };
     hd_limits limits = { 0 };
@@ -148,7 +149,7 @@ void resident_look_at(recording *r, process *p) {
     r->resident_next_us = now_us() + 100 * (now_us() - began);
 }
 
-/* One process after the other, when it is time to. */
+/* Looks at one process after the other, when it is time. */
 void resident_look(recording *r) {
     if (!r->count || r->a->record.format || now_us() < r->resident_next_us) return;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -159,14 +160,14 @@ void resident_look(recording *r) {
     }
 }
 
-/* What is written. ------------------------------------------------------------------------------- */
+/* Output. ---------------------------------------------------------------------------------------- */
 
 static void take_stat(void *user, const hd_allocator_stat *s) {
     kept_heap *k = user;
     hd_scalar *to;
     bool ours = !strncmp(s->allocator, "resident", 8) && (!s->allocator[8] || s->allocator[8] == '/');
     if (ours || !*s->allocator || !*s->name) return;
-    for (size_t i = 0; i < k->stat_count; i++) /* the region may say anything */
+    for (size_t i = 0; i < k->stat_count; i++) /* data from the region may be anything */
         if (!strcmp(k->stats[i].allocator, s->allocator) && !strcmp(k->stats[i].name, s->name)) return;
     k->stats = needed(realloc(k->stats, (k->stat_count + 1) * sizeof *k->stats));
     to = &k->stats[k->stat_count++];
@@ -174,7 +175,7 @@ static void take_stat(void *user, const hd_allocator_stat *s) {
                        .units = s->units ? needed(strdup(s->units)) : NULL };
 }
 
-/* Keeps with a heap what is known of its process's memory. */
+/* Stores the last reading of a process's memory with its heap. */
 void resident_keep(const recording *r, const process *p, kept_heap *k) {
     k->resident = p->resident;
     if (k->resident.at_us > k->heap.time_us) k->resident.at_us = k->heap.time_us;
@@ -206,7 +207,7 @@ static void reading_add(hd_scalar *to, size_t *n, const hd_scalar *of, const res
         scalar_add(to, n, of, allocators[i], "size", "bytes", at->part[i], NULL);
 }
 
-/* What stands beside heaps_from. To be freed; the texts are those of the heaps. */
+/* The scalars for heaps_from. The caller frees the array; the texts belong to the heaps. */
 hd_scalar *scalars_from(const recording *r, size_t first, size_t *count) {
     const timeline *t = &r->file;
     size_t room = 1, n = 0;
@@ -228,12 +229,12 @@ hd_scalar *scalars_from(const recording *r, size_t first, size_t *count) {
     return scalars;
 }
 
-/* Says of whom the kernel did not let us know. */
+/* Reports a process for which the kernel refused the reading. */
 void resident_told(const recording *r) {
     for (uint32_t i = 0; i < r->count; i++) {
         const process *p = r->processes[i];
         if (!p->resident.error) continue;
-        display(stderr, "heapdump: where resident bytes of %s (%llu) go could not be read: %s\n", p->name,
+        display(stderr, "heapdump: cannot read the resident memory of %s (%llu): %s\n", p->name,
                 (unsigned long long)p->pid, strerror(p->resident.error));
         return;
     }

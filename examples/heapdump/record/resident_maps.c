@@ -1,4 +1,4 @@
-/* What /proc/PID/smaps says, line by line, and which part of a program's memory each map is. */
+/* Parses /proc/PID/smaps line by line, and assigns each map to a part of the program's memory. */
 
 #include "record.h"
 
@@ -7,7 +7,7 @@
 
 enum { MAPS_MOST = 1 << 20 };
 
-/* Digits up to `end` of text; false: there are none, or they pass 64 bits. */
+/* Parses digits up to `end`; false if there are none, or the number exceeds 64 bits. */
 static bool number(const char **at, const char *end, unsigned base, uint64_t *n) {
     const char *from = *at;
     for (*n = 0; *at < end; ++*at) {
@@ -110,7 +110,7 @@ resident_map *resident_map_at(const resident_maps *m, uint64_t address) {
     return low < m->count && m->map[low].start <= address ? &m->map[low] : NULL;
 }
 
-/* Pages that the recorder took: >>platform of heapdump.h marks them. */
+/* Pages that the recorder allocated: >>platform of heapdump.h marks them. */
 static bool is_recorder(const resident_map *map) {
     return map->of_recorder || (map->kind == MAP_ANONYMOUS_ONE && map->random && map->unreserved);
 }
@@ -127,8 +127,8 @@ void resident_guess_stacks(resident_maps *m, size_t threads) {
     }
 }
 
-/* Which part a map is; `before`: that of the map that ends where it begins. What a program or library begins as zeros
-   is anonymous, and lies behind what it may write of its file. */
+/* The part that a map belongs to; `before`: the part of the map that ends where this one begins. Zero-initialized
+   data of a program or library is anonymous, and follows the writable map of its file. */
 static int part_of(const resident_maps *m, size_t i, int before) {
     const resident_map *map = &m->map[i];
     bool zeros = map->kind == MAP_ANONYMOUS_ONE && map->writes && i && m->map[i - 1].end == map->start &&
@@ -148,7 +148,7 @@ void resident_sum(const resident_maps *m, uint64_t live, uint64_t part[RESIDENT_
         before = part_of(m, i, before);
         part[before] += m->map[i].bytes;
     }
-    /* blocks that were never touched take nothing */
+    /* untouched pages of blocks are not resident */
     part[RESIDENT_BLOCKS] = live < part[RESIDENT_ALLOCATOR] ? live : part[RESIDENT_ALLOCATOR];
     part[RESIDENT_ALLOCATOR] -= part[RESIDENT_BLOCKS];
 }

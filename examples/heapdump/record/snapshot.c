@@ -19,7 +19,7 @@ typedef struct sought {
     bool is_file;
     struct stat st;              /* of the file, or of the process's directory */
     uint64_t region[REGIONS];    /* inodes of shared maps of the process */
-    long above[ABOVE];           /* the process and its ancestors */
+    long above[ABOVE];           /* the pids of the process and its ancestors */
     int regions, depth;
 } sought;
 
@@ -27,8 +27,8 @@ typedef struct sought {
 typedef struct recording_found {
     int fd;                      /* -1: none was found */
     struct ucred who;            /* the process at the other end */
-    int rank;                    /* the highest of several matches is taken */
-    uint32_t crowded;            /* sockets with a recording's name that took no connection */
+    int rank;                    /* the match with the highest rank wins */
+    uint32_t crowded;            /* sockets with a recording's name that accepted no connection */
 } recording_found;
 
 /* The state or the parent of a process; 0: unknown. */
@@ -43,7 +43,7 @@ static long process_field(long pid, bool state) {
     n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f) fclose(f);
     text[n] = 0;
-    end = strrchr(text, ')');    /* a program may be called anything */
+    end = strrchr(text, ')');    /* a program name may contain ')' */
     if (!end || sscanf(end + 1, " %c %ld", &is, &parent) != 2) return 0;
     return state ? is : parent;
 }
@@ -93,8 +93,8 @@ static bool has_open(long pid, const struct stat *file) {
     return is;
 }
 
-/* The rank of a socket as the recording in question; 0: no match. Any user can choose any name, so the peer's user
-   decides first. Root also asks recordings of other users: the peer must be the owner of the file or process. */
+/* How well a socket matches the wanted recording; 0: no match. Any user can choose any name, so the peer's user is
+   checked first. Root also finds recordings of other users: the peer must then own the file or process. */
 static int fits(const sought *s, uint64_t inode, uid_t named, const struct ucred *who) {
     if (who->uid != named || (who->uid != geteuid() && geteuid())) return 0;
     if (who->uid != geteuid() && who->uid != s->st.st_uid) return 0;
@@ -122,7 +122,7 @@ static int control_connect(const char *name, struct ucred *who) {
     return -1;
 }
 
-/* Connects to the socket in a line of /proc/net/unix, if it has the name of a recording, and keeps the best match. */
+/* Connects to the socket in a line of /proc/net/unix if it has a recording's name, and keeps the best match. */
 static void look_at_socket(const sought *s, char *line, recording_found *f) {
     char *name = strchr(line, '@');
     unsigned long long device, inode, token;
@@ -164,7 +164,7 @@ static recording_found look_for(const sought *s) {
 
 static int wait_ms(const arguments *a) { return a->watch.wait > 0 ? (int)(a->watch.wait * 1000) : CONTROL_WAIT_MS; }
 
-/* Tries again if the file may have been replaced meanwhile, and while a socket takes no connection. */
+/* Tries again if the file may have been replaced meanwhile, and while a socket accepts no connection. */
 static recording_found find_recording(const arguments *a, const char *what) {
     enum { LOOKS = 3, NAP = 50 };
     recording_found f = { .fd = -1 };
@@ -185,7 +185,7 @@ static void tell_none(const char *what, const recording_found *f) {
                 "found by its PID\n", what);
 }
 
-/* Receives a reply, and the descriptor that comes with it, if any. */
+/* Receives a reply, and a descriptor if one comes with it. */
 static bool hear(int from, control_reply *reply, int *descriptor) {
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
     struct iovec data = { reply, sizeof *reply };
@@ -222,7 +222,7 @@ static bool ask(const arguments *a, const char *what, const recording_found *f, 
     return false;
 }
 
-/* Prints the result. Of another user's recording it prints only numbers. */
+/* Prints the result; for another user's recording it prints only numbers. */
 static void tell(const char *what, const recording_found *f, const control_request *q, const control_reply *reply) {
     char its[64];
     const char *file = *q->out ? q->out : what;
@@ -230,13 +230,13 @@ static void tell(const char *what, const recording_found *f, const control_reque
     if (!*q->out && access(what, F_OK)) file = f->who.uid == geteuid() ? reply->path : its;
     switch (reply->code) {
     case CONTROL_DONE:
-        if (q->verb == ASK_STOP) display(stderr, "heapdump: %s is whole\n", file);
+        if (q->verb == ASK_STOP) display(stderr, "heapdump: %s is complete\n", file);
         else
             display(stderr, "heapdump: %s has dump 0x%x: %u process%s, %llu bytes live\n", file, reply->moment,
                     reply->processes, reply->processes == 1 ? "" : "es", (unsigned long long)reply->bytes);
         break;
     case CONTROL_AT_END:
-        display(stderr, "heapdump: a MemProf profile is written at its end; -o FILE takes a snapshot\n");
+        display(stderr, "heapdump: a MemProf profile is written at the end; -o FILE takes a snapshot now\n");
         break;
     case CONTROL_NOBODY: display(stderr, "heapdump: %s: no recorded process is running\n", file); break;
     case CONTROL_NOTHING:
@@ -246,7 +246,7 @@ static void tell(const char *what, const recording_found *f, const control_reque
         display(stderr, "heapdump: %s could not be written%s%s\n", file, reply->error > 0 ? ": " : "",
                 reply->error > 0 ? strerror(reply->error) : "");
         break;
-    default: display(stderr, "heapdump: %s: the recording ended before\n", file); break;
+    default: display(stderr, "heapdump: %s: the recording has already ended\n", file); break;
     }
 }
 
@@ -282,7 +282,8 @@ int run_snapshot(const arguments *a) {
     static control_request q = { .verb = ASK_SNAPSHOT, .version = CONTROL_VERSION };
     char cwd[PATH_MAX];
     if (a->input.file_count != 1) return usage("snapshot takes the file of a recording, or the pid of a process");
-    if (a->out.file && !strcmp(a->out.file, "-")) return usage("snapshot writes a file: another program does it");
+    if (a->out.file && !strcmp(a->out.file, "-"))
+        return usage("snapshot cannot write to standard output, since another process writes it: use -o FILE");
     if (a->out.file) {
         if (*a->out.file != '/' && !getcwd(cwd, sizeof cwd)) return BAD_INPUT;
         if (snprintf(q.out, sizeof q.out, "%s%s%s", *a->out.file == '/' ? "" : cwd, *a->out.file == '/' ? "" : "/",

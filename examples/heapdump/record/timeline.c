@@ -1,9 +1,9 @@
-/* heapdump record: the file that a recording becomes.
+/* heapdump record: the file of a recording.
 
-   While the program runs the file is an array without its end, to which whole events are appended, each lot by one
-   write: whoever reads it meanwhile, or after we were killed, has all up to then. At its end it is written again,
-   beside itself, with all names of types before what refers to them, as the trace viewer wants it; before, when there
-   are more of these, or when a process has become another program, as often as the file doubles. */
+   While the program runs, the file is an array without its end. Events are appended, each batch by one write. So
+   anyone who reads it meanwhile, or after we were killed, gets all events up to then. At the end it is written again,
+   into a new file, with all type names before their first use, as the trace viewer needs it. It is rewritten earlier,
+   each time that its size has doubled, if type names were added or a process has executed another program. */
 
 #include "record.h"
 
@@ -20,7 +20,7 @@ uint64_t now_us(void) {
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* What is kept. ---------------------------------------------------------------------------------- */
+/* Heaps. ----------------------------------------------------------------------------------------- */
 
 kept_heap *kept_add(timeline *t) {
     if (t->count == t->room) {
@@ -43,7 +43,7 @@ void kept_release(kept_heap *k) {
     hd_heap_release(&k->heap);
 }
 
-/* Heaps of a file from the first on, labelled. To be freed. */
+/* The heaps of a file from index `first` on, with labels. The caller frees the array. */
 hd_heap *heaps_from(const recording *r, size_t first) {
     const timeline *t = &r->file;
     hd_heap *heaps = needed(calloc(t->count - first + 1, sizeof *heaps));
@@ -57,7 +57,7 @@ hd_heap *heaps_from(const recording *r, size_t first) {
     return heaps;
 }
 
-/* The file as it grows. -------------------------------------------------------------------------- */
+/* The growing file. ------------------------------------------------------------------------------ */
 
 static hd_status pend(void *user, const void *data, size_t size) {
     timeline *t = user;
@@ -78,7 +78,7 @@ static bool is_packed(const char *path) {
     return false;
 }
 
-/* Chooses the file, which is not there before something is in it. */
+/* Chooses the file. It does not exist before it has content. */
 void timeline_open(recording *r) {
     const arguments *a = r->a;
     timeline *t = &r->file;
@@ -104,7 +104,7 @@ void timeline_open(recording *r) {
                   (stat(t->path, &st) || S_ISREG(st.st_mode));
 }
 
-/* What the writer wrote becomes the file, under its name. */
+/* Creates the file under its name, with the writer's first output. */
 static bool file_begin(timeline *t) {
     hd_file file;
     hd_error err;
@@ -127,9 +127,9 @@ static bool file_begin(timeline *t) {
     return fd >= 0;
 }
 
-/* A write shows page by page to who reads meanwhile. Who opens the file now waits for our lease to end; who has it
-   open is given the time of a copy, but for one that keeps it open. The signal that somebody waits is one that is
-   ignored by default. */
+/* Waits for readers, since a write becomes visible page by page. A process that opens the file now waits until our
+   lease ends. A process that has it open gets the time of a copy, unless it keeps the file open. SIGURG signals a
+   waiting process because its default is to be ignored. */
 static void readers_wait(timeline *t) {
     enum { LONGEST = 128 };
     const struct timespec a_millisecond = { .tv_nsec = 1000000 };
@@ -139,7 +139,7 @@ static void readers_wait(timeline *t) {
     t->is_watched = !left;
 }
 
-/* Appends what is pending, all of it or nothing. */
+/* Appends the pending output, completely or not at all. */
 static bool file_append(timeline *t) {
     ssize_t n;
     int failure;
@@ -161,13 +161,13 @@ static bool file_write(recording *r) {
         t->size += t->pending_size;
         t->pending_size = 0;
     } else if (!t->failed) {
-        display(stderr, "heapdump: %s: %s; what is recorded is kept in memory\n", t->path, strerror(errno));
+        display(stderr, "heapdump: %s: %s; the recording is kept in memory\n", t->path, strerror(errno));
     }
     t->failed = !done;
     return done;
 }
 
-/* All kept heaps anew, into a file that takes the place of the old one. */
+/* Writes all kept heaps to a new file that replaces the old one. */
 static void file_again(recording *r) {
     timeline *t = &r->file;
     int before = t->fd;
@@ -175,14 +175,14 @@ static void file_again(recording *r) {
     t->writer = NULL;
     t->pending_size = t->size = 0;
     t->stale = false;
-    t->fd = -1;                  /* whoever looks for the recording finds that we have one of the two open */
+    t->fd = -1;                  /* a client that looks for the recording finds one of the two files open */
     for (uint32_t i = 0; i < r->count; i++) r->processes[i]->types = 0;
     timeline_flush(r, 0);
     if (before >= 0) close(before);
     t->size_again = t->size;
 }
 
-/* Every other moment goes of the older three quarters of the time line. */
+/* Drops every other moment from the older three quarters of the time line. */
 static void timeline_thin(recording *r) {
     timeline *t = &r->file;
     size_t n = 0, moments = 0, seen = 0;
@@ -212,7 +212,7 @@ static void writer_begin(timeline *t) {
     needed(t->writer);
 }
 
-/* Before the first program records, there is a file to ask about, and a socket to ask. */
+/* Creates the file and the control socket, so that requests can name the file before the first program records. */
 void timeline_begin(recording *r) {
     timeline *t = &r->file;
     hd_chrome_dumps none = { .heap_count = 0 };
@@ -225,8 +225,8 @@ void timeline_begin(recording *r) {
     if (!hd_chrome_writer_add(t->writer, &none, &err)) file_write(r);
 }
 
-/* Takes note of heaps that the writer got, in so many bytes. Of each process the viewer takes the first list of types
-   alone. */
+/* Accounts for heaps that the writer got, in `size` bytes. The viewer reads only the first list of types of each
+   process. */
 static void heaps_are_in(recording *r, size_t first, uint64_t size) {
     timeline *t = &r->file;
     for (kept_heap *k = t->heaps + first; k < t->heaps + t->count; k++) {
@@ -235,13 +235,13 @@ static void heaps_are_in(recording *r, size_t first, uint64_t size) {
         uint32_t types = d ? hd_deduplicator_count(d) : 0;
         t->stale |= p->types && types > p->types;
         p->types = types;
-        if (k->size) continue;   /* written again */
+        if (k->size) continue;   /* rewritten */
         k->size = size / (t->count - first) + 1;
         if (k->tick) t->ticks_size += k->size;
     }
 }
 
-/* Writes the heaps from the first on, which are one or more whole dumps. */
+/* Writes the heaps from index `first` on, which are one or more complete dumps. */
 int timeline_flush(recording *r, size_t first) {
     timeline *t = &r->file;
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
@@ -267,17 +267,17 @@ int timeline_flush(recording *r, size_t first) {
 
 /* The end of the file. --------------------------------------------------------------------------- */
 
-/* Where temporary files go, for what would be lost. */
+/* Writes the heaps to the directory for temporary files, because they would be lost otherwise. */
 static void write_elsewhere(recording *r, const hd_chrome_dumps *dumps) {
     const char *tmp = getenv("TMPDIR");
     char *path;
     if (asprintf(&path, "%s/heapdump.%ld.json", tmp && *tmp == '/' ? tmp : "/tmp", (long)r->main) < 0) needed(NULL);
     if (!write_heaps(&r->out, dumps, NULL, path, true))
-        display(stderr, "heapdump: what was recorded is in %s\n", path);
+        display(stderr, "heapdump: the recording is in %s\n", path);
     free(path);
 }
 
-/* The whole, in the order of time; when that cannot be, what is there gets its end. */
+/* Writes the complete file, in order of time. If that fails, the existing file gets its end. */
 int timeline_finish(recording *r) {
     timeline *t = &r->file;
     struct stat st;
@@ -304,7 +304,7 @@ int timeline_finish(recording *r) {
     free(scalars);
     if (status && t->writer && is_there) {
         if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);
-        display(stderr, "heapdump: %s has what was written before\n", t->path);
+        display(stderr, "heapdump: %s has the heaps that were written before\n", t->path);
     }
     return status;
 }

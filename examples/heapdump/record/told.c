@@ -1,4 +1,4 @@
-/* heapdump record: what is said after a run. */
+/* heapdump record: the messages after a run. */
 
 #include "record.h"
 
@@ -25,7 +25,7 @@ static bool is_main(const recording *r, const process *p) { return p->pid == (ui
 
 static bool was_killed(const recording *r) { return r->main && r->main_ended && WIFSIGNALED(r->status); }
 
-/* Whether a process wrote over the begin of the region. */
+/* Whether a process overwrote the beginning of the region. */
 static bool is_overwritten(const recording *r) {
     return r->joined && (!r->count || !hd_region_used(r->region.base, r->region.size));
 }
@@ -44,9 +44,10 @@ static void tell_none(const recording *r) {
         put_signal(WTERMSIG(r->status));
         display(stderr, "\n");
     }
-    if (r->refused) display(stderr, "heapdump: %s was not recorded: it is none of those asked for\n", program);
+    if (r->refused)
+        display(stderr, "heapdump: %s was not recorded: it is not one of the programs to record\n", program);
     else if (is_overwritten(r))
-        display(stderr, "heapdump: a process wrote over what %s and the others recorded: nothing is to be read\n",
+        display(stderr, "heapdump: a process wrote over the recording of %s and the others: it cannot be read\n",
                 program);
     else if (r->joined && r->others.main_outside) return; /* tell_outside gives the reason */
     else if (r->joined)
@@ -90,7 +91,7 @@ static uint64_t nanoseconds(const struct rusage *used) {
            (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000;
 }
 
-/* Processor time of a process that lives, and of those that it waited for. */
+/* Processor time of a running process, and of the children that it waited for. */
 static uint64_t nanoseconds_so_far(uint64_t pid) {
     char path[64], text[1024];
     unsigned long long user, system, waited_user, waited_system;
@@ -102,14 +103,14 @@ static uint64_t nanoseconds_so_far(uint64_t pid) {
     n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f) fclose(f);
     text[n] = 0;
-    end = strrchr(text, ')');    /* a program may be called anything */
+    end = strrchr(text, ')');    /* a program name may contain ')' */
     if (!end || sscanf(end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu", &user, &system,
                        &waited_user, &waited_system) != 4)
         return 0;
     return (user + system + waited_user + waited_system) * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-/* --stats: what recording cost, of all processes together. */
+/* --stats: the cost of recording, of all processes together. */
 static void tell_cost(const recording *r) {
     struct stat st;
     uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
@@ -122,7 +123,7 @@ static void tell_cost(const recording *r) {
     }
     getrusage(RUSAGE_CHILDREN, &used);
     getrusage(RUSAGE_SELF, &own);
-    cpu = nanoseconds(&used);   /* without the process that names frames: it is waited for later */
+    cpu = nanoseconds(&used);   /* without the process that names frames, which is reaped later */
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i]->later && (r->stopped || !r->main_ended))
             cpu += nanoseconds_so_far(r->processes[i]->pid);
@@ -135,7 +136,7 @@ static void tell_cost(const recording *r) {
                 "one in 64, at random\n",
                 (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
                 (unsigned long long)each);
-    display(stderr, "  %-8s %llu, %llu live, %llu lost for want of memory, %llu calls from inside the recorder\n",
+    display(stderr, "  %-8s %llu, %llu live, %llu lost (out of memory), %llu calls from inside the recorder\n",
             r->a->record.sample_bytes ? "sampled" : "blocks", (unsigned long long)blocks, (unsigned long long)live,
             (unsigned long long)lost, (unsigned long long)ignored);
     display(stderr, "  stacks   %llu of %.1f frames each: %.1f %% of these known from the stack before, %llu unwind "
@@ -152,7 +153,7 @@ static void tell_cost(const recording *r) {
 
 enum { NAMED = 5 };
 
-/* Processes whose LD_PRELOAD left out the recorder, and what helps. Returns how many others there are. */
+/* Reports processes with an LD_PRELOAD without the recorder, and the remedy. Returns the number of the others. */
 static uint32_t tell_displaced(const unrecorded *u) {
     uint32_t others = 0, displaced = 0;
     for (uint32_t i = 0; i < u->count; i++) {
@@ -167,7 +168,7 @@ static uint32_t tell_displaced(const unrecorded *u) {
     return others;
 }
 
-/* Blocks that were recorded of such a process. */
+/* Number of blocks that were recorded of such a process. */
 static uint64_t blocks_seen(const recording *r, const struct outside *o) {
     for (uint32_t i = 0; i < r->count; i++) {
         const process *p = r->processes[i];
@@ -176,8 +177,8 @@ static uint64_t blocks_seen(const recording *r, const struct outside *o) {
     return 0;
 }
 
-/* Whether its malloc hides allocations. One that calls the recorder's hides none. A few blocks may come from
-   functions that its allocator lacks, such as pvalloc. */
+/* Whether its malloc hides allocations: no, if it calls the recorder's. A few blocks may come from functions that its
+   allocator lacks, such as pvalloc. */
 static bool is_hidden(const recording *r, const struct outside *o) {
     enum { FEW = 64 };
     return !o->is_told && blocks_seen(r, o) < FEW;
@@ -205,7 +206,7 @@ void tell_hidden(recording *r) {
             "recorded\n", o->name, (long)o->pid);
 }
 
-/* Processes that joined, and allocate by another malloc than the recorder's. */
+/* Reports processes that joined, but allocate with another malloc than the recorder's. */
 static void tell_outside(const recording *r) {
     const unrecorded *u = &r->others;
     uint32_t count = 0;
@@ -223,7 +224,7 @@ static void tell_outside(const recording *r) {
                 count - NAMED == 1 ? " has" : "es have");
 }
 
-/* Processes that were seen and never recorded: how many, who, and why. */
+/* Reports processes that were seen and never recorded: their number, names and reasons. */
 static void tell_unrecorded(const recording *r) {
     const unrecorded *u = &r->others;
     uint32_t others = tell_displaced(u), named = 0;
@@ -246,7 +247,7 @@ static void tell_unrecorded(const recording *r) {
     display(stderr, others > NAMED ? "; ...\n" : "\n");
 }
 
-/* Whether something was recorded that cannot be read. */
+/* Whether a part of the recording cannot be read. */
 bool is_spoiled(const recording *r) {
     if (is_overwritten(r)) return true;
     for (uint32_t i = 0; i < r->count; i++)
@@ -260,7 +261,7 @@ static bool has_live(const recording *r) {
     return r->a->record.format != NULL;
 }
 
-/* Whether to look at the peak: the file has it, and less than half of it is live at the end. */
+/* Whether the peak is more interesting than the end: the file has it, and less than half of it is live at the end. */
 static bool peak_is_more(const recording *r) {
     const hd_recorder_counters *most = NULL;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -272,7 +273,7 @@ static bool peak_is_more(const recording *r) {
     return false;
 }
 
-/* Each process that matters: the program, and what had a twentieth of the largest peak. The others are one line. */
+/* Reports the program, and each process with a twentieth of the largest peak. The others share one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
     bool any = false;
@@ -314,7 +315,7 @@ void tell_recorded(const recording *r, int status) {
     if (!r->file.count && is_spoiled(r))
         display(stderr, "heapdump: what was recorded cannot be read, and nothing is written\n");
     else if (!r->file.count && !r->a->record.format)
-        display(stderr, "heapdump: the program ended before any moment that --at asks for: nothing is written\n");
+        display(stderr, "heapdump: the program ended before any time that --at asks for: nothing is written\n");
     else
         display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
                 has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);

@@ -1,6 +1,6 @@
-/* heapdump record: processes below the program that do not record, for want of the region: static programs, those
-   that were started with another environment, without descriptors or in another root. They are found by looking, now
-   and then, so that who lives for a moment only may be missed. */
+/* heapdump record: processes below the program that do not record because they did not get the region: static
+   programs, and programs started with another environment, without descriptors or in another root. They are found by
+   looking into /proc now and then, so short-lived ones may be missed. */
 
 #include "record.h"
 
@@ -14,7 +14,7 @@ static bool is_refused(const recording *r, pid_t pid) {
     return false;
 }
 
-/* It begins to record. */
+/* The process has begun to record. */
 void unrecorded_shown(recording *r, pid_t pid) {
     for (int i = 0; i < JOINING; i++)
         if (r->others.joined[i].pid == pid) r->others.joined[i].pid = 0;
@@ -26,7 +26,7 @@ bool unrecorded_joins(const recording *r, pid_t pid) {
     return false;
 }
 
-/* It has been given the region, and does not record yet. */
+/* Whether a process got the region lately, and does not record yet. */
 static bool joined_just_now(const recording *r, pid_t pid, uint64_t now) {
     for (int i = 0; i < JOINING; i++)
         if (r->others.joined[i].pid == pid && now - r->others.joined[i].at_us < JUST_NOW) return true;
@@ -38,7 +38,7 @@ static void forget(unrecorded *u, pid_t pid) {
         if (u->found[i].pid == pid) u->found[i] = u->found[--u->count];
 }
 
-/* A program asked for the region, and has it or may not. */
+/* A program asked for the region, and got it or was refused. */
 void unrecorded_joined(recording *r, pid_t pid, bool wanted) {
     unrecorded *u = &r->others;
     forget(u, pid);
@@ -63,7 +63,7 @@ void unrecorded_outside(recording *r, pid_t pid, const join_request *request) {
     snprintf(o->allocator, sizeof o->allocator, "%s", request->allocator);
 }
 
-/* The program that a process is; false: none any more. */
+/* The name of a process's program; false: it has ended. */
 static bool program_of(pid_t pid, char name[64]) {
     char path[64], link[PATH_MAX];
     const char *base;
@@ -86,7 +86,7 @@ static bool program_of(pid_t pid, char name[64]) {
     return *name;
 }
 
-/* Whether a process is so large that it must have the region, to spare a look at all that it maps. */
+/* Whether a process is so large that it must map the region, which spares reading all its maps. */
 static bool is_as_large(const recording *r, pid_t pid) {
     char path[64];
     unsigned long long pages = 0, whole = r->region.size / 4096;
@@ -104,7 +104,7 @@ static bool has_record(const recording *r, pid_t pid) {
     return false;
 }
 
-/* A process that hides its maps is taken to record, unless it has rights that are not ours. */
+/* A process that hides its maps is assumed to record, unless it has other rights than ours. */
 static bool may_record(const recording *r, pid_t pid) {
     if (!is_visible(pid)) return has_record(r, pid) || !has_other_rights(pid);
     return is_as_large(r, pid) || has_region(r, (uint64_t)pid, true);
@@ -153,8 +153,7 @@ static void add_children(const recording *r, pid_t *pids, size_t *n, pid_t of) {
     if (threads) closedir(threads);
 }
 
-/* Looks at all processes below those that are known. Takes a fiftieth of the time at most, unless it has to
-   be now. */
+/* Looks at all processes below the known ones. Takes at most a fiftieth of the time, unless `now` is set. */
 void unrecorded_look(recording *r, bool now) {
     static pid_t pids[VISITED];
     uint64_t began = now_us(), took;

@@ -103,25 +103,25 @@ fake() {
 }
 fake other 0 'wrote fake.out'
 fake refuse 1 'takeHeapSnapshot: not today'
-fake junk 1 'no JSON'
-fake half 1 'in the middle'
+fake junk 1 'expected a JSON'
+fake half 1 'truncated'
 fake gone 1 'closed'
-fake deep 1 'no JSON'
-fake empty 1 'nothing to take'
-fake cut 1 'in the middle'
-fake none 1 'neither an inspector'
+fake deep 1 'expected a JSON'
+fake empty 1 'found no page'
+fake cut 1 'truncated'
+fake none 1 'found neither an inspector'
 fake long 1 'address'
 fake nourl 1 'address'
-fake several 2 'takes the number'
+fake several 2 'choose one by'
 check "... lists them" 5 "$(grep -c 'tab [0-4]' err)"
 fake several 0 wrote --target 3
 fake several 0 wrote --target 'tab 4'
 fake several 2 '2 of these' --target worker
 fake several 2 '0 of these' --target 9
 fake dart-fine 0 'wrote fake.out'
-fake dart-two 2 'takes the number'
-fake dart-empty 1 'nothing to take'
-for wrong in short small far headless bad; do fake dart-$wrong 1 'header\|no JSON\|in the middle'; done
+fake dart-two 2 'choose one by'
+fake dart-empty 1 'found no page'
+for wrong in short small far headless bad; do fake dart-$wrong 1 'header\|expected a JSON\|truncated'; done
 for bad in '' nonsense: 0 70000 ftp://127.0.0.1:1/ http:// 'http://[' "$(head -c 5000 /dev/zero | tr '\0' a)"; do
   check "address '${bad:0:20}'" 2 "$(status "$tool" capture "$bad" -o x)"
 done

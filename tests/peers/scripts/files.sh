@@ -47,7 +47,7 @@ echo precious > victim
 check "a link at a default name is not followed" "1 precious 1" \
   "$(cd shared && TMPDIR=$work/spools status "$tool" record -- ../app ../victim) $(cat victim) $(grep -c 'cannot create heapdump.app.[0-9]*.json: File exists' shared/err)"
 check "which leaves what was recorded, and says where" "1 1" \
-  "$(grep -c 'what was recorded is in ' shared/err) $(find spools -name 'heapdump.*.json' | wc -l)"
+  "$(grep -c 'the recording is in ' shared/err) $(find spools -name 'heapdump.*.json' | wc -l)"
 check "a name of one's own choice may be a link" "0 yes" \
   "$(cd shared && ln -s ../victim mine.json && status "$tool" record -o mine.json -- ../app) $(is_dump victim)"
 echo precious > victim

@@ -139,7 +139,7 @@ if mount -t tmpfs -o size=64k full full 2> err; then
   check "temporary directory full: nobody needs it" "0 1" \
     "$(TMPDIR=$work/full rec -o full1.json -- /usr/bin/python3 -c "$program" 0) $(reads full1.json)"
   check "output directory full: told, and written where there is room" "1 2 1" \
-    "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 0) $(said 'full/x.json: No space left') $(said 'what was recorded is in')"
+    "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 0) $(said 'full/x.json: No space left') $(said 'the recording is in')"
   check "output directory full: the program's own status" 3 "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 3)"
   check "output directory full: no half of a file" filler "$(ls full)"
   check "output directory full: the recording is kept" 2 "$(reads "$TMPDIR"/heapdump.*.json)"
@@ -150,7 +150,7 @@ fi
 check "limit on the size of files: the program does not notice" "1 1" \
   "$(ulimit -S -f 1; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
 check "limit that nobody may raise: told, nothing is run" "1 1 no" \
-  "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'no region to record into: File too large') $(test -e ran && echo ran || echo no)"
+  "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'cannot make the region: File too large') $(test -e ran && echo ran || echo no)"
 rm -f "$TMPDIR"/heapdump.*.json
 
 # 60 processes at once, and room for fewer files: what cannot be recorded runs all the same. Each is there until all have

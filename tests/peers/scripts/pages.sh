@@ -114,7 +114,7 @@ ends
 "$tool" record --blocks --keep many.region -o many.json -- bash -c 'for i in {1..11}; do bash -c :; done; true' > /dev/null 2> err
 check "many processes: those with most live first, ten of them as text" "true 10 1" \
   "$("$tool" pages --json many.region | jq '[.processes[].bytes] | length > 10 and . == (sort | reverse)') $(
-     "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes, which have less live: .* (--all)' many.txt)"
+     "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes with fewer live bytes: .* (--all)' many.txt)"
 check "... no list begins with a comma" 0 "$(grep -c 'full they are:,' many.txt)"
 check "a process that nobody records" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
 check "a sample has no pages" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"

@@ -23,7 +23,7 @@ mkdir gone
 gone="import os, shutil
 while os.path.exists('gone'): shutil.rmtree('gone', True)"
 check "the directory of -o goes while the program runs: status 1, the recording is kept" "1 1" \
-  "$(status "$tool" record -o gone/x.json -- /usr/bin/python3 -c "$gone") $(said 'what was recorded is in')"
+  "$(status "$tool" record -o gone/x.json -- /usr/bin/python3 -c "$gone") $(said 'the recording is in')"
 check "what was kept reads" 1 "$("$tool" info "$TMPDIR"/heapdump.*.json | grep -c ' malloc .*peak')"
 rm -r "$TMPDIR"/*
 

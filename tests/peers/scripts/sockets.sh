@@ -67,7 +67,7 @@ int main(void) { work(); sleep(900); }
 C
 HEAPDUMP_RECORDER=$work/libheapdump_record.so $owner "$tool" record --names-time 1 -o names.json -- ./names 2> ../names.err & naming=$!
 until [ -s names.json ]; do kill -0 $naming; sleep 0.02; done
-check "names are looked for, longer than the wait: stop" "0 heapdump: names.json is whole" "$(most=90 ask stop --wait 0.7 names.json)"
+check "names are looked for, longer than the wait: stop" "0 heapdump: names.json is complete" "$(most=90 ask stop --wait 0.7 names.json)"
 check "... they took their time" 1 "$(grep -c 'reading it takes too long (limit: 1 s' ../names.err)"
 pkill -P $naming -x names
 wait $naming || :
@@ -122,6 +122,6 @@ if [ -n "$owner" ]; then
   clear_way
 fi
 as=$owner
-check "stop" "0 heapdump: app.json is whole" "$(ask stop app.json)"
+check "stop" "0 heapdump: app.json is complete" "$(ask stop app.json)"
 kill $program 2> /dev/null || :
 exit $failed

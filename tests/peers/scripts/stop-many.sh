@@ -27,7 +27,7 @@ names=$(pgrep -P $recording -f names-of-frames)
 questions() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' /proc/$names/status; }
 before=$(questions)
 s=$(status "$tool" stop --wait 60 out.json)
-check "a recording of $processes busy processes stops" "0 heapdump: out.json is whole" "$s $(cat err)"
+check "a recording of $processes busy processes stops" "0 heapdump: out.json is complete" "$s $(cat err)"
 took=$(($(questions) - before))
 exec 7>&-
 wait $recording || :
