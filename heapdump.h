@@ -6198,7 +6198,7 @@ HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
     bool taken = false;
     if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
     if (file->os_error) errno = file->os_error, hd__os_fail(err, "write", file->path);
-    else if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
+    else if (status) hd__fail(err, status, "cannot write %s: not everything could be written", file->path);
     file->fd = -1;
     if (hd__os_close(fd) && !status) status = hd__os_fail(err, "write", file->path);
 #if !defined(_WIN32)
@@ -6336,7 +6336,7 @@ static bool hd__packed_open(hd__packed *p, hd_in in, const hd_unpacker *unpacker
 static hd_status hd__packed_no_memory(const hd__packed *p, hd_error *err) {
     if (!p->claimed) return hd__mem_fail(&p->mem, err);
     return hd__fail(err, HD_LIMIT,
-                    "unpacking this %s stream takes %u bytes at a time, more than %u: unpack it before",
+                    "unpacking this %s stream takes %u bytes at a time, more than %u: unpack it first",
                     p->unpacker->name, (uint64_t)p->claimed, (uint64_t)HD__PACKED_MOST);
 }
 
@@ -6346,7 +6346,7 @@ static hd_status hd__in_fail(const hd_in *in, const hd__packed *packed, hd_error
     if (packed && packed->refused) return hd__packed_no_memory(packed, err);
     if (packed && !packed->failed)
         return hd__fail_at(err, HD_MALFORMED, offset, line,
-                           "the %s stream is damaged or cut off in its first %u bytes, or others follow it",
+                           "the %s stream is damaged or cut off in its first %u bytes, or other data follows it",
                            packed->unpacker->name, packed->at);
     if (packed) in = &packed->in;
     if (in->source & HD__IN_SHORT)
@@ -7835,7 +7835,7 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t pa
                                        uint32_t *node, hd_error *err) {
     HD__NEED(p && node, err);
     if (!p || axis >= p->cells.axis_count || p->fixed || parent >= hd__arr_len(p->tree[axis].parent))
-        return hd__fail(err, HD_INVALID, "no such axis or parent, or a profile that takes no nodes");
+        return hd__fail(err, HD_INVALID, "axis or parent out of range, or the profile accepts no nodes");
     return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
 }
 
@@ -7844,7 +7844,7 @@ HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *node
     HD__NEED(p && nodes && amount, err);
     uint64_t bytes, blocks;
     uint32_t row;
-    if (!p || p->fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
+    if (!p || p->fixed) return hd__fail(err, HD_INVALID, "the profile accepts no cells");
     for (uint32_t a = 0; a < p->cells.axis_count; a++)
         if (nodes[a] >= hd__arr_len(p->tree[a].parent))
             return hd__fail(err, HD_INVALID, "node %u expected to be one of the axis's %u", (uint64_t)nodes[a],
@@ -9873,7 +9873,7 @@ static hd_status hd__merge_run(hd__merge_sum *x, hd_error *err) {
     bool places = x->row != NULL;
     size_t size = places ? 0 : rows->count;
     hd_status status = HD_OK;
-    if (x->into->fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
+    if (x->into->fixed) return hd__fail(err, HD_INVALID, "the profile shares its axes, and so accepts no nodes");
     HD__TRY(hd__merge_axes(x, err));
     for (uint32_t a = 0; a < rows->axis_count; a++)
         if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
@@ -9963,7 +9963,8 @@ static hd_status hd__axes_unite(const char *names[HD_MAX_AXES], uint32_t *count,
         while (at < *count && hd__axes_compare(names[at], name) < 0) at++;
         if (at < *count && !strcmp(names[at], name)) continue;
         if (*count == HD_MAX_AXES)
-            return hd__fail(err, HD_UNSUPPORTED, "more than %u axes together", (uint64_t)HD_MAX_AXES);
+            return hd__fail(err, HD_UNSUPPORTED, "at most %u axes expected in all heaps together",
+                            (uint64_t)HD_MAX_AXES);
         memmove(names + at + 1, names + at, ((*count)++ - at) * sizeof *names);
         names[at] = name;
     }
@@ -10999,7 +11000,7 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
     view = hd__heap_view(heap);
     if (heap->breakdown && view.entries.axis_count > 1)
         return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
-                        "cells cannot be had back: take the profile of one of its axes");
+                        "cells are unknown: take the profile of one of its axes");
     HD__TRY(hd__profile_like(&view, options, &p, err));
     if (heap->breakdown)
         status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, &kind, err);
@@ -11825,11 +11826,9 @@ static void hd__print_side_more(hd__print *t, const char *before, uint64_t more)
 }
 
 static void hd__print_legend(hd__print *t) {
-    if (t->more)
-        hd_sink_cstr(&t->sink, t->after ? "(?, before +..., after +...): what a line may hold besides, at "
-                                                  "most, in merged heaps that do not list it\n"
-                                                : "(+...?): what a line may hold besides, at most, in merged heaps "
-                                                  "that do not list it\n");
+    if (!t->more) return;
+    hd_sink_cstr(&t->sink, t->after ? "(?, before +..., after +...)" : "(+...?)");
+    hd_sink_cstr(&t->sink, ": at most this much more, from merged heaps that do not list the line\n");
 }
 
 /* Prints bytes, with their standard error and their share of the total. */
@@ -12613,8 +12612,8 @@ static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
         for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++)
             if (w->target[e] >= g->count || w->kind[e] > HD_REFERENCE_VALUE ||
                 (w->kind[e] == HD_REFERENCE_STRONG && (at == end || g->target.low[at++] != w->target[e])))
-                return hd__graph_broken(err, "reference beside weak ones", e);
-        if (at != end) return hd__graph_broken(err, "strong reference beside weak ones", at);
+                return hd__graph_broken(err, "reference in a row with weak ones", e);
+        if (at != end) return hd__graph_broken(err, "strong reference of a row with weak ones", at);
         least = o + 1;
     }
     for (uint32_t i = 0; i < hd__arr_len(w->ephemerons); i++)
@@ -12836,7 +12835,7 @@ HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *g, uint32_t object, uint64_t id
     HD__NEED(g, err);
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (g->dense || object >= g->described)
-        return hd__fail(err, HD_INVALID, "no object %u whose id can be set", (uint64_t)object);
+        return hd__fail(err, HD_INVALID, "no object %u, or the graph is dense: ids cannot be set", (uint64_t)object);
     if (id >> 32 && !g->id.high) {
         hd__graph_set_lengths(g);
         if (!hd__ids_widen(&g->mem, &g->id)) return hd__mem_fail(&g->mem, err);
@@ -12894,7 +12893,7 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids,
     size_t n = hd__arr_len(to->low);
     uint64_t any = 0;
     HD__TRY(hd__graph_may(g, 0, count, err));
-    if (!g->described) return hd__fail(err, HD_INVALID, "no object to refer from");
+    if (!g->described) return hd__fail(err, HD_INVALID, "an object expected before its references");
     if (stbds_arrcap(to->low) - n < count && !hd__ids_room(&g->mem, to, count)) return hd__mem_fail(&g->mem, err);
     if (g->numbered) {
         uint32_t first = (uint32_t)g->first_id;
@@ -12946,7 +12945,7 @@ HEAPDUMP_API hd_status hd_graph_commit(hd_graph *g, uint32_t objects, uint32_t r
         wrong |= g->class_of[i] - 1 >= classes - 1 || g->size[i] == UINT32_MAX;
         sum += g->size[i];
     }
-    if (wrong) return hd__fail(err, HD_INVALID, "an object of no class, or of more than 2^32 - 2 bytes");
+    if (wrong) return hd__fail(err, HD_INVALID, "objects with a class, and of at most 2^32 - 2 bytes expected");
     if (!hd__sum(&bytes, sum)) return hd__graph_overflow(err);
     if (g->id.high) memset(g->id.high + from, 0, objects * sizeof *g->id.high);
     if (g->target.high) memset(g->target.high + n, 0, references * sizeof *g->target.high);
@@ -13023,7 +13022,7 @@ HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *g, uint32_t object, uint32_t
     HD__NEED(g, err);
     uint32_t edge;
     HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
-    if (index >= HD_NONE - HD__GRAPH_UNNAMED) return hd__fail(err, HD_INVALID, "no place of 2^31 - 1 and more");
+    if (index >= HD_NONE - HD__GRAPH_UNNAMED) return hd__fail(err, HD_INVALID, "an index below 2^31 - 1 expected");
     return hd__graph_put_name(g, edge, HD__GRAPH_UNNAMED | index) ? HD_OK : hd__mem_fail(&g->mem, err);
 }
 
@@ -13365,7 +13364,7 @@ static hd_status hd__graph_check(const hd_graph *g, hd_error *err) {
         at = g->first[i];
     }
     if (wrong || at > references)
-        return hd__fail(err, HD_INVALID, "where references of objects begin is in no order, or beyond them");
+        return hd__fail(err, HD_INVALID, "ascending starts of rows expected, up to the number of references");
     for (size_t i = 0; i < hd__arr_len(g->name); i++) wrong |= g->name[i] < HD__GRAPH_UNNAMED && g->name[i] >= names;
     if (wrong) return hd__fail(err, HD_INVALID, "a reference has a name that was never added");
     return HD_OK;
@@ -14724,7 +14723,7 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
     hd_status status;
     t.options = options ? options : &none;
     HD__TRY(hd__cutoff_check(&t.options->cutoff, err));
-    if (d->count != g->count) return hd__fail(err, HD_INVALID, "dominators of another graph");
+    if (d->count != g->count) return hd__fail(err, HD_INVALID, "the dominators belong to another graph");
     t.g = g;
     t.d = d;
     t.mem = hd__mem_options(&t.options->options);
@@ -14816,7 +14815,7 @@ HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators
     hd__arena arena = HD_ZERO;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
-    if (d && d->count != g->count) return hd__fail(err, HD_INVALID, "dominators of another graph");
+    if (d && d->count != g->count) return hd__fail(err, HD_INVALID, "the dominators belong to another graph");
     HD__TRY(hd__owned_create(options, sizeof *h, &h, err));
     status = hd__histogram_fill(&arena, g, d, h, err);
     hd__arena_free(hd__owned_mem(h), &arena);

@@ -651,15 +651,15 @@ static void lines_say_how_much_more_they_may_be(void **state) {
                                            " 60   28.6%   6      x (+5?)\n"
                                            " 45   21.4%   4      <other>\n"
                                            " 10    4.8%   1    <other>\n"
-                                           "(+...?): what a line may hold besides, at most, in merged heaps that do "
-                                           "not list it\n");
+                                           "(+...?): at most this much more, from merged "
+                                           "heaps that do not list the line\n");
     assert_text(printed(print_tree_cut, &sum), "     210 B  100.0%  12  total\n"
                                                "     200 B   95.2%  11    f\n"
                                                "      95 B   45.2%   1      z (+40 B?)\n"
                                                "     105 B   50.0%  10      <other>\n"
                                                "      10 B    4.8%   1    <other>\n"
-                                               "(+...?): what a line may hold besides, at most, in merged heaps that do "
-                                               "not list it\n");
+                                               "(+...?): at most this much more, from merged "
+                                               "heaps that do not list the line\n");
     assert_text(printed(print_tree, &heaps[1]), "100  100.0%  2  total\n"
                                                 "100  100.0%  2    f\n"
                                                 " 95   95.0%  1      z\n"
@@ -669,8 +669,8 @@ static void lines_say_how_much_more_they_may_be(void **state) {
                                           " 95   45.2%   95   45.2%   1  z (self?, +40?)\n"
                                           " 60   28.6%   60   28.6%   6  x (self?, +5?)\n"
                                           " 10    4.8%    0    0.0%   1  <other> (10 unlisted)\n"
-                                          "(+...?): what a line may hold besides, at most, in merged heaps that do not "
-                                          "list it\n");
+                                          "(+...?): at most this much more, from merged heaps that "
+                                          "do not list the line\n");
     assert_int_equal(hd_tree(&sum, NULL, tell_tree, f, NULL), HD_OK);
     assert_int_equal(hd_top(&sum, NULL, tell_top, f, NULL), HD_OK);
     both[0] = sum;
@@ -687,8 +687,8 @@ static void lines_say_how_much_more_they_may_be(void **state) {
                                            "  +10   60   70   -4      x (?, before +5)\n"
                                            "  -45  140   95   -4      <other>\n"
                                            "  -10   10    0   -1    <other> (gone)\n"
-                                           "(?, before +..., after +...): what a line may hold besides, at most, in "
-                                           "merged heaps that do not list it\n");
+                                           "(?, before +..., after +...): at most this much more, from merged "
+                                           "heaps that do not list the line\n");
     hd_heap_release(&sum), hd_heap_release(&heaps[0]), hd_heap_release(&heaps[1]);
     hd_profile_free(p), hd_profile_free(q);
 }

@@ -570,8 +570,8 @@ static void breakdown_over_one_axis_can_be_inverted(void **state) {
     hd_heap made, heap = heap_listing(b);
     hd_error err;
     assert_int_equal(hd_invert(&heap, 0, NULL, &made, &err), HD_UNSUPPORTED);
-    assert_string_equal(err.message, "a breakdown over several axes cannot be inverted, because its cells cannot be "
-                                     "had back: take the profile of one of its axes");
+    assert_string_equal(err.message, "a breakdown over several axes cannot be inverted, because its cells are "
+                                     "unknown: take the profile of one of its axes");
     assert_int_equal(hd_breakdown_axis_profile(b, 0, NULL, &backtraces, NULL), HD_OK);
     assert_text(profile_text(backtraces), "/main 1 1\n"        /* not listed */
                                           "/main/f 2 1\n"

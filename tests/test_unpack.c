@@ -222,7 +222,7 @@ static void memory_that_a_stream_claims_has_a_bound(void **state) {
     wanted = most + 1;
     assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_LIMIT);
     assert_string_equal(err.message, "unpacking this gzip stream takes 268435457 bytes at a time, more than 268435456: "
-                                     "unpack it before");
+                                     "unpack it first");
     assert_null(d);
     assert_int_equal(streams_open, 0);
     free(text);

@@ -204,7 +204,7 @@ void put_besides(FILE *out, const arguments *a, uint64_t more, bool open) {
 void put_besides_legend(FILE *out, const screen *s, bool compares) {
     put_style(out, s, FAINT);
     display(out, compares ? "(?, before +..., after +...)" : "(+...?)");
-    display(out, ": what a line may hold besides, at most, in merged heaps that do not list it\n");
+    display(out, ": at most this much more, from merged heaps that do not list the line\n");
     put_style(out, s, PLAIN);
 }
 

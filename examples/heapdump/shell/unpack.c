@@ -181,8 +181,8 @@ void unpacked_explain(const unpacked *u, hd_error *err) {
     if (err->status != HD_IO || !u->unpacker || u->failed) return;
     err->status = HD_MALFORMED;
     snprintf(err->message, sizeof err->message,
-             "the %s stream is damaged or cut off in its first %llu bytes, or others follow it", u->unpacker->name,
-             (unsigned long long)u->taken);
+             "the %s stream is damaged or cut off in its first %llu bytes, or other data follows it",
+             u->unpacker->name, (unsigned long long)u->taken);
 }
 
 void unpacked_close(unpacked *u) {

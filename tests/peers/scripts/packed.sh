@@ -45,7 +45,7 @@ for how in "gzip -c" "zstd -qc" "xz -c"; do
   check "${how%% *}: a trace is added to" "0 0" "$(status "$tool" merge --add-to to.packed -o out.json trace.json) $(status cmp out.json added.json)"
   check "... on standard input" "0 0" "$(status "$tool" merge --add-to - -o out.json trace.json < to.packed) $(status cmp out.json added.json)"
   head -c 50 to.packed > cut.packed
-  check "... not when it is cut off" "1 heapdump: cut.packed: the ${how%% *} stream is damaged or cut off in its first 50 bytes, or others follow it" \
+  check "... not when it is cut off" "1 heapdump: cut.packed: the ${how%% *} stream is damaged or cut off in its first 50 bytes, or other data follows it" \
     "$(rm out.json; status "$tool" convert --add-to cut.packed -o out.json trace.json) $(cat err)$(cat out.json 2> /dev/null)"
 done
 # Members end to end, and zeros behind them, are a stream of gzip; other bytes there are damage.
@@ -55,7 +55,7 @@ check "gzip: members, and zeros behind them" "nothing wrong" "$("$tool" validate
 for rubbish in x 'garbage and more'; do
   { cat members.gz; printf %s "$rubbish"; } > rubbish.gz
   check "gzip: bytes behind the stream: what came before is kept, and a warning says so" "0 1" \
-    "$(status "$tool" info rubbish.gz) $(grep -c 'warning: the gzip stream is damaged .*, or others follow it' err)"
+    "$(status "$tool" info rubbish.gz) $(grep -c 'warning: the gzip stream is damaged .*, or other data follows it' err)"
   check "... validate finds them, strict they are an error" "1 1" "$(status "$tool" validate rubbish.gz) $(status "$tool" info --strict rubbish.gz)"
 done
 "$tool" merge -o unasked.raw raw.zst raw.xz 2> err
@@ -115,7 +115,7 @@ open("far.xz", "wb").write(b"\xfd7zXZ\0" + crc(b"\0\0") + crc(b"\x02\x00\x21\x01
 END
 for f in zst xz; do
   check "far.$f: claims more memory than any" "1 1" \
-    "$(status "$tool" info far.$f) $(grep -c 'stream takes [0-9]* bytes at a time, more than 268435456: unpack it before' err)"
+    "$(status "$tool" info far.$f) $(grep -c 'stream takes [0-9]* bytes at a time, more than 268435456: unpack it first' err)"
 done
 check "what is packed twice is no dump" 1 "$(gzip -c trace.json | gzip -c > twice.gz; status "$tool" info twice.gz)"
 exit $failed

@@ -184,7 +184,7 @@ check "check takes the largest that there can be, and says so" "0 noise 1" \
 check "with counts it says nothing" "0 noise 0" "$(status "$tool" check "${counted}1.pb" "${counted}2.pb") $(
   "$tool" check "${counted}1.pb" "${counted}2.pb" | awk 'NR == 2 { print $1 }') $("$tool" check "${counted}1.pb" "${counted}2.pb" | grep -c 'cannot test')"
 check "bytes behind a gzip stream are told" "1 1" "$(status "$tool" validate "$data/pprof-case-trailing.pb.gz") $(
-  "$tool" validate "$data/pprof-case-trailing.pb.gz" | grep -c 'or others follow it')"
+  "$tool" validate "$data/pprof-case-trailing.pb.gz" | grep -c 'or other data follows it')"
 
 # A profile of addresses: a program of that build id names them, as it does for pprof.
 cat > named.c <<'C'
