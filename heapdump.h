@@ -21478,7 +21478,7 @@ static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, 
     return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
 }
 
-/* Initializes a writer whose memory is set and whose other members are zero. */
+/* Initializes a writer with its memory set and all other members zero. */
 static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
@@ -22205,8 +22205,8 @@ static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *en
     return (seen & 1u << HD__TRACE_SIZE) && (seen & 1u << HD__TRACE_BT) ? at : NULL;
 }
 
-/* Reads plain entries as long as they follow; the first is already open. *open: an entry that is not plain is open
-   now, and none of it was read. */
+/* Reads plain entries as long as they follow; the first is already open. *open: the next entry is open and not plain;
+   nothing of it was read. */
 static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
     hd__trace_entry entry;
     hd_window *r = &x->pull.r;
@@ -22757,11 +22757,12 @@ static void hd__trace_pass_mark(hd__pull *p) {
 /* ============================================================================== >>trace.old
    Heaps of the old format: self sizes of backtraces (per type, or of all types together), and totals. If they add up,
    they become the cells of a profile. If not, they become cumulative entries of a breakdown: given sizes are kept,
-   and missing sizes are summed. Sums are made only at nodes where entries meet or that have bytes of their own; all
-   nodes on the paths would exceed a multiple of the input. Cost: sorting. */
+   and missing sizes are summed. Sums are made only at nodes where entries meet or that have bytes of their own. Sums
+   at all nodes on the paths could exceed any multiple of the input. Cost: sorting. */
 
-/* Sums for one group. Self sizes are a profile if each given total equals the sum of its parts: the total of all, of
-   a type, or of all types of a backtrace. Otherwise bytes are missing or counted twice, at an unknown place. */
+/* Sums for one group. Self sizes are a profile if each given total equals the sum of its parts. A total may be of
+   everything, of a type, or of all types of a backtrace. Otherwise bytes are missing or counted twice, at an unknown
+   place. */
 typedef struct hd__trace_tally {
     uint64_t bytes, blocks;
     bool any, passed;            /* passed: the sum exceeds 2^64 */
@@ -23053,7 +23054,7 @@ static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap
     return o->whole ? HD_OK : hd__trace_overflow(x, heap);
 }
 
-/* Adds the rows of a heap whose sizes do not add up. */
+/* Adds the rows of a heap if its sizes do not add up. */
 static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                     const hd_axis *axis, const uint32_t *jump) {
     hd__mem *m = &x->doc->mem;
@@ -23065,7 +23066,7 @@ static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap,
 
 /* ========================================================================== >>trace.resolve
    Turns dictionaries into trees, and entries into rows. All heaps share one tree of frames and one of types. So
-   memory is bounded by the size of the input, whatever the number of heaps and frames. */
+   memory is bounded by the size of the input, not by the number of heaps times frames. */
 
 static uint64_t hd__trace_item_hash(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
     return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
@@ -23126,8 +23127,8 @@ static uint32_t hd__trace_item_of(hd__trace_in *x, uint32_t process, hd__trace_d
     return i;
 }
 
-/* An item whose parent is undefined becomes outermost, as in the trace viewer. In heaps_v2, parent 0 means this and
-   is no error. */
+/* An item with an undefined parent becomes outermost, as in the trace viewer. In heaps_v2, parent 0 means this and is
+   no error. */
 static hd_status hd__trace_orphan(hd__trace_in *x, const hd__trace_item *item) {
     hd__trace_digits a, b;
     if (item->dictionary >= HD__TRACE_D_V2_NODES && item->parent == HD__TRACE_ID_NUMBER) return HD_OK;
@@ -23400,7 +23401,7 @@ static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
     return hd__trace_compare_owners(x, &x->heaps[i].owner, &x->heaps[k].owner) < 0;
 }
 
-/* Builds trees and heaps, ordered by owner. Of heaps with equal labels, the first is used. */
+/* Builds trees and heaps, ordered by owner. If heaps have equal labels, the first is used. */
 static hd_status hd__trace_build_heaps(hd__trace_in *x) {
     size_t n = hd__arr_len(x->heaps), kept = 0;
     uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_heap_before, x);
@@ -23607,7 +23608,7 @@ typedef struct hd__trace_add {
 } hd__trace_add;
 
 #define HD__TRACE_HELD (2 * (size_t)HD__WINDOW_BUFFER)
-/* Upper bound of the ids that we assign. The viewer uses doubles, whose exact integers end soon after. */
+/* Upper bound of the ids that we assign. The viewer uses doubles, which are exact only up to 2^53. */
 #define HD__TRACE_IDS_END ((uint64_t)1 << 52)
 
 /* Copies the input up to an offset; the parser may be exactly there or farther. */
@@ -23807,8 +23808,7 @@ static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool mo
     return HD_OK;
 }
 
-/* Reads the array of events. is_root: it is a bare array, whose first element must be an object, as for the
-   reader. */
+/* Reads the array of events. is_root: it is a bare array and must begin with an object, as for the reader. */
 static hd_status hd__trace_add_events(hd__trace_add *a, bool is_root) {
     hd__pull *p = &a->pull;
     hd__token token;
@@ -24746,7 +24746,7 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
    Keeps a dump. Each domain has a graph of its records. Two bits per record store the order of the four kinds. Blank
    lines, and lines that would be written differently from the input, are kept as text. Duplicate objects are found
    when the domain's graph is sealed. Lenient reading continues after a duplicate, so it looks up each object by id
-   once ids are out of order. Other memory is that of the graphs. */
+   once ids are out of order. All other memory belongs to the graphs. */
 
 enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
 
@@ -25862,7 +25862,7 @@ static hd_status hd__dart_next_external(hd_dart_reader *r, hd_dart_record *recor
     return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
 }
 
-/* Finds out what follows the external properties or the hash codes. */
+/* Finds the stage after the external properties or the hash codes. */
 static hd_status hd__dart_tail(hd_dart_reader *r) {
     bool any;
     if (r->w.at == r->w.end) HD__TRY(hd__dart_fill(r));
@@ -26092,7 +26092,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* Reports sizes whose sum exceeds 2^64. HD_OK: skip this object. */
+/* Reports a sum of sizes above 2^64. HD_OK: skip this object. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
     hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes pass 2^64 together");
     return hd__report_error(&x->r.report, NULL);
@@ -27209,7 +27209,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 #if !defined(HEAPDUMP_NO_MEMPROF) || !defined(HEAPDUMP_NO_ROWS)
 /* ================================================================================= >>digest
    Hashes that formats use as names: the first 8 bytes of MD5 (of bytes) and of BLAKE3 (of numbers). Time is linear in
-   the bytes; no memory is allocated. The formats decide what to hash. Source: RFC 1321; the BLAKE3 paper. */
+   the bytes; no memory is allocated. The formats choose the data to hash. Source: RFC 1321; the BLAKE3 paper. */
 
 HD__INLINE uint32_t hd__digest_rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
 
@@ -27555,8 +27555,8 @@ HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
     return hd__memprof_mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
 }
 
-/* Layout of a version: the last field of its blocks (all earlier fields are present too), and the bytes of a segment,
-   a block without its histogram, and a counter. */
+/* Layout of a version: the last field of its blocks, which have all earlier fields too. Then bytes of a segment, of a
+   block without its histogram, and of a counter. */
 typedef struct hd__memprof_shape {
     uint32_t last, segment, block, counter;
 } hd__memprof_shape;
@@ -27742,7 +27742,7 @@ HD__NOINLINE static hd_status hd__memprof_move_on(hd_memprof_reader *r, uint64_t
     return hd__fail_at(&r->report.error, HD_IO, hd__memprof_at(r, r->shown), 0, "the input ends in the profile");
 }
 
-/* Makes n bytes of the profile visible. They must exist, and none may be before the bytes visible now. */
+/* Makes n bytes of the profile visible. They must exist, and must not begin before the bytes visible now. */
 HD__INLINE hd_status hd__memprof_show(hd_memprof_reader *r, uint64_t at, uint64_t n) {
     return at + n <= r->shown ? HD_OK : hd__memprof_move_on(r, at, n);
 }
@@ -27790,7 +27790,7 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
 /* Reads the number of records in a section, each of at least `least` bytes. */
 static hd_status hd__memprof_section_count(hd_memprof_reader *r, int k, uint64_t least, hd__memprof_section *s) {
     const char *name = hd__memprof_section_name[k];
-    if (s->at != s->offset + 8) return HD_OK; /* no such section */
+    if (s->at != s->offset + 8) return HD_OK; /* the section is missing */
     HD__TRY(hd__memprof_show(r, s->offset, 8));
     s->count = hd__memprof_u64(r, s->offset);
     if (s->count > (s->end - s->at) / least) {
@@ -27851,7 +27851,7 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
     return HD_OK;
 }
 
-/* Lenient mode: if two segments overlap, the one that starts later is dropped. */
+/* Lenient mode: if two segments overlap, the later one is dropped. */
 static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     hd_memprof_segment *segments = r->columns.segments;
     size_t n = hd__arr_len(segments), kept = 0;
@@ -28002,7 +28002,7 @@ static hd_status hd__memprof_blocks_stacks(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-/* Parses a profile whose header was read. Its bytes are visible at least in the order of the sections. */
+/* Parses a profile after its header. Its bytes are visible at least in the order of the sections. */
 static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total, const uint64_t offset[3]) {
     static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
     hd__memprof_section s[3];
@@ -28605,7 +28605,7 @@ HD__NOINLINE static const hd__memprof_asked *hd__memprof_add_spot(hd_memprof_mer
     return slot;
 }
 
-/* Finds the stack whose spots are the last ones in the column, or adds it. */
+/* Finds the stack made of the last spots in the column, or adds it. */
 static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
     size_t to = hd__arr_len(x->spot), n = to - from;
     uint64_t hash = hd__hash_bytes(x->seed, n ? x->spot + from : NULL, n * sizeof *x->spot);
@@ -28688,8 +28688,8 @@ HD__INLINE uint32_t hd__memprof_combine_three(uint64_t *to, const uint64_t *from
     return hd__memprof_add_value(to, from, total);
 }
 
-/* Merges the values of a block into those of an earlier block, except the histogram. Returns the bits of fields whose
-   sum overflows. */
+/* Merges the values of a block into an earlier block, except the histogram. Returns the bits of fields with an
+   overflow. */
 static uint32_t hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     uint32_t over = 0;
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
@@ -28867,7 +28867,7 @@ static bool hd__memprof_add_extent(hd__memprof_merged *l, uint64_t start, uint64
     return hd__arr_push(l->mem, l->extents, e);
 }
 
-/* Lets extents keep their addresses unless they overlap one that was placed before. Priority: addresses, then modules
+/* Lets extents keep their addresses unless they overlap an extent placed before. Priority: addresses, then modules
    with the same place in all processes, then the rest. */
 static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     for (uint32_t turn = 0; turn < 3; turn++) {
@@ -29115,7 +29115,7 @@ static void hd__memprof_merged_blocks(hd__memprof_merged *l, bool takes) {
     }
 }
 
-/* The number of counters of a block. Most have none, which is known without reading the block. */
+/* The number of counters of a block. Most blocks have no counters, which is known without reading the block. */
 static size_t hd__memprof_counted(const hd_memprof_merger *x, size_t block) {
     return x->counters[block] ? (size_t)x->blocks[block].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] : 0;
 }
@@ -29827,7 +29827,7 @@ typedef struct hd__index_run {
     uint32_t from, n, depth;
 } hd__index_run;
 
-/* A key of a stack's weights from `depth` on, as many as fit; 0 after its end. */
+/* A key of a stack's weights from `depth` on, until the key is full; 0 after its end. */
 HD__INLINE uint64_t hd__index_weights(const hd__index_sorting *x, uint32_t stack, uint32_t depth) {
     const uint32_t *at = x->location + x->first[stack], length = x->first[stack + 1] - x->first[stack];
     uint64_t key = 0;
@@ -29983,7 +29983,7 @@ typedef struct hd__index_told {
     uint32_t function;           /* function of its last block, plus 1; 0: none yet */
     uint32_t copies;             /* copies that LLVM writes per block there, plus 1; 0: not counted yet */
     uint32_t block, count;       /* last block that is no copy, and its copies so far */
-    uint32_t owner;              /* function whose record counts, plus 1; 0: unknown */
+    uint32_t owner;              /* function with the record that counts, plus 1; 0: unknown */
     uint32_t number;             /* number of the stack in the result, plus 1; 0: none yet */
 } hd__index_told;
 
@@ -30032,8 +30032,8 @@ static uint64_t hd__index_allocates(const hd_memprof_index *x, uint32_t stack) {
     return x->locations[x->location[x->first[stack]]].function;
 }
 
-/* Finds the function whose record counts for each stack. LLVM repeats blocks in each function that the call was
-   inlined into. The allocating function counts, or if it lacks the blocks, the first function that has them. */
+/* Finds the function with the record that counts, for each stack. LLVM repeats blocks in each function that the call
+   was inlined into. The allocating function counts, or if it lacks the blocks, the first function that has them. */
 static void hd__index_find_owners(const hd_memprof_index *x, hd__index_told *told) {
     for (uint32_t f = 0; f < x->function_count; f++)
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
@@ -30254,7 +30254,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
     return 1;
 }
 
-/* A file being read, in any layout, and its result, whose memory is used for everything. */
+/* A file being read, in any layout, and its result. The result's memory is used for everything. */
 typedef struct hd__index_in {
     const uint8_t *p;
     uint64_t size, max_records;
@@ -30279,8 +30279,8 @@ static hd_status hd__index_limit(hd__index_in *in, uint64_t at, uint64_t n, cons
 
 /* =================================================================== >>memprof.index.access
    Data access profiles: the last part of LLVM's version 4, read and written. All names are in one block, each once,
-   deflated or stored; records refer to names by number. Memory grows with the bytes present, whatever sizes the block
-   claims. The bytes read are also kept, so that writing needs no compressor. */
+   deflated or stored; records refer to names by number. Memory grows with the bytes present, not with the sizes that
+   the block claims. The bytes read are also kept, so that writing needs no compressor. */
 
 enum { HD__INDEX_SUMMARY = 6 };  /* known numbers in a summary */
 
@@ -30398,7 +30398,7 @@ static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, 
     return HD_OK;
 }
 
-/* Reads the names, whose bytes are at `p`, into the arena. */
+/* Reads the names at `p` into the arena. */
 static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
     hd__index_columns *d = x->in->to;
     const uint8_t *end = p + size;
@@ -30537,7 +30537,7 @@ static void hd__index_access_put(uint8_t **to, unsigned width, uint64_t v) {
     hd__bytes_end(*to, hd__le_put(p, width, v));
 }
 
-/* Deflates names with the caller's hook, whose result is checked. *n is the size of the stream; 0: store the names,
+/* Deflates names with the caller's hook, and checks the result. *n is the size of the stream; 0: store the names,
    also if hd__index_access_inflate would reject the stream. */
 static hd_status hd__index_access_deflate(const hd_options *options, uint8_t *to, size_t capacity,
                                           const uint8_t *names, size_t raw, size_t *n, hd_error *err) {
@@ -30650,7 +30650,7 @@ static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_opti
 /* ===================================================================== >>memprof.index.read
    Reads LLVM's layouts. The header, the counters and the names of instrumentation are kept unchanged; the memprof
    section is parsed. Its tables are LLVM's on-disk hash tables: the number of items per bucket, then the items; at
-   the end, the offsets of the buckets. No byte of a table is read twice, whatever its buckets claim, so time is
+   the end, the offsets of the buckets. No byte of a table is read twice, even if its buckets overlap, so time is
    linear in the file. Call stacks that share their ends unfold to at most HD__INDEX_UNFOLD times their size in the
    file. The whole file is in memory while it is read. */
 
@@ -31059,7 +31059,8 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
     return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
 }
 
-/* Adds `by` to the header's offsets at or after `from`, except those of functions and of the memprof section. */
+/* Adds `by` to the header's offsets at or after `from`, except the offsets of functions and of the memprof
+   section. */
 static void hd__index_move(uint8_t *header, uint64_t from, uint64_t by) {
     uint64_t version = hd__index_header_version(header);
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
@@ -31423,8 +31424,8 @@ static bool hd__index_build_values(hd__index_building *x) {
     return true;
 }
 
-/* Reserves memory for all blocks, their stacks and those of call sites, so that growing copies nothing. The memory is
-   at most that of the frames. */
+/* Reserves memory for all blocks, their stacks and the stacks of call sites, so that growing copies nothing. The
+   frames take at least as much memory. */
 static bool hd__index_build_room(hd__index_building *x) {
     hd__index_columns *d = x->to;
     size_t pairs = 0;
@@ -31905,7 +31906,7 @@ static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
     return true;
 }
 
-/* Reports fields of a context whose sums overflow. */
+/* Reports fields of a context with overflowing sums. */
 static hd_status hd__index_made_tell(hd_memprof_builder *x, uint32_t context, uint32_t fields, hd_error *err) {
     const hd__index_columns *d = x->to;
     const hd_memprof_location *l = &d->locations[d->location[d->first[x->contexts[context].stack]]];
@@ -32890,8 +32891,8 @@ static bool hd__index_add_radix(hd__index_out *o, uint32_t stack, uint32_t commo
     return true;
 }
 
-/* Builds version 3's array from its end. In this order, a stack has three parts: the distance back to the last frame
-   shared with the stack before (if any), its other frames from the outermost one inwards, and its length. */
+/* Builds version 3's array from its end. In this order, a stack begins with the distance back to the last frame
+   shared with the stack before, if any. Its other frames follow, from the outermost one inwards, then its length. */
 static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
@@ -33045,7 +33046,7 @@ static bool hd__index_has_counters(hd_str before) {
 }
 
 /* Chooses the header version: the existing one if it suits the section's version and the release. Otherwise it
-   chooses the other one with the same shape, unless there are counters, whose hashes differ. */
+   chooses the other one with the same shape, unless there are counters, because their hashes differ. */
 static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc *desc, hd_error *err) {
     bool first = o->layout < HD_MEMPROF_LLVM_2, last = o->layout == HD_MEMPROF_LLVM_4;
     uint64_t number = (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), want;
@@ -33105,7 +33106,7 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
 /* ======================================================================= >>memprof.rfc.read
    Reads the RFC's layout. Everything is checked except entries and nodes that nothing refers to. Paths and stacks
    share common parts in the file, but not in the index; their size there is bounded by the input. The RFC specifies
-   the contents of a file, not its bytes; the bytes are ours. Numbers are little-endian; a varint is that of
+   the contents of a file, not its bytes; the bytes are ours. Numbers are little-endian; varints are read by
    hd__varint. A grid is a table of numbers, each column as wide as its largest number. It has u32 rows and u32
    columns; for each column u16 tag and u16 bytes (0 to 8); then the rows, with columns in that order. Columns with
    unknown tags are skipped; missing columns are 0.
@@ -33115,20 +33116,20 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
        1 schemas    varint schemas, 1 to 256; per schema: varint fields, at most 256; per field: varint tag, u8
                     type, varint length and name. Types: 1 UINT8, 2 UINT16, 3 UINT32 and 4 UINT64, both as
                     varints; other types are a varint and that number of bytes. Fields with tags that are
-                    not in hd__rfc_tags are skipped. Every schema has a StackID
-       2 functions  grid: 0 GUID, 8 bytes; 1 offset of its record in section 3. By GUID, no duplicates
+                    not in hd__rfc_tags are skipped. Every schema has a StackID.
+       2 functions  grid: 0 GUID, 8 bytes; 1 offset of its record in section 3. By GUID, no duplicates.
        3 records    per function, in that order: varint schema, varint blocks; per block its fields. A function
-                    owns its own allocations: the first location of the block's stack is in it
+                    owns its own allocations: the first location of the block's stack is in it.
        4 entries    grid: 0 a call in the source, 8 bytes: discriminator in bits 0 to 15, line in bits 16 to
-                    39, node of section 5 plus one (0 for none) in bits 40 to 63
+                    39, node of section 5 plus one (0 for none) in bits 40 to 63.
        5 paths      grid: 0 id of a name, 1 number plus one of its parent directory, 0: none. Nodes of
-                    directories come first; a path is the path of the parent, a slash, and the name
-       6 strings    per string: varint length, the string. An id is its offset. Names in paths, functions'
+                    directories come first; a path is the path of the parent, a slash, and the name.
+       6 strings    per string: varint length, the string. An id is its offset. Used for paths and functions.
        7 stacks     grid: 0 number of an entry, 1 parent plus one: a forest of calls like paths; the caller is
-                    the parent. A StackID is the number plus one of the innermost call
+                    the parent. A StackID is the number plus one of the innermost call.
        32 locations grid, one row per entry: 0 GUID of the function, 1 id plus one of its name, 2 line offset,
                     3 column, 4 bit 0: inlined; 5, 6, 7: the high bits of line, discriminator and node that do
-                    not fit into the entry
+                    not fit into the entry.
 
    A total is stored as an average, rounded down, and a remainder: total = average x AllocCount + remainder. Without
    AllocCount it is stored directly. The writer stores the requested fields, each in the narrowest type except UINT16.
@@ -33160,7 +33161,7 @@ enum {
 };
 
 /* The meaning of a tag for a block. Up to 15: the RFC's tags. 32 + f: LLVM's field f, which the RFC lacks. 64 + t:
-   the remainder of the total whose average has tag t. */
+   the remainder of the total with the average of tag t. */
 enum { HD__RFC_NOTHING, HD__RFC_STACK, HD__RFC_VALUE, HD__RFC_AVERAGE, HD__RFC_REST };
 typedef struct hd__rfc_tag {
     const char *name;
@@ -34111,7 +34112,7 @@ static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
     return HD_OK;
 }
 
-/* Writes the file inside the file with counters, whose header gets the final offsets. */
+/* Writes the file inside the file with counters, and sets the final offsets in the outer header. */
 static hd_status hd__rfc_put_beside(hd__rfc_out *o, hd_out out) {
     static const uint8_t zeros[8] = { 0 };
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS], version[8];
@@ -34399,7 +34400,7 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 
    Reading costs a lookup per frame; memory is the profile's and the longest line. Writing sorts a profile made of the
    output, and prints each path in full. A chain of calls that all have bytes gives output quadratic in its length. So
-   the length is computed and limited before writing. Memory is that of one path. */
+   the length is computed and limited before writing. Memory holds one path. */
 
 #define HD__FOLDED_UNKNOWN "[unknown]"
 #define HD__FOLDED_MOST ((uint64_t)1 << 32) /* maximum bytes of the text */
@@ -34843,7 +34844,7 @@ struct hd_v8 {
     hd__ids node_type_high;      /* upper bits of types from 256 on; zero beyond its end */
     uint32_t *edge_at;           /* first edge of every HD__V8_STEPth node */
     hd__v8_far *stray;             /* array indexes too large for the graph, by edge */
-    uint8_t *link;               /* by node: hd_v8_link; NULL: the file has no such data */
+    uint8_t *link;               /* by node: hd_v8_link; NULL: the file has no detachedness */
     uint64_t taken[2];           /* bytes of nodes and edges, which `text` lacks */
     uint64_t warnings;
     uint32_t lost;               /* string that replaces lost names; HD_NONE: no name was lost */
@@ -35165,7 +35166,7 @@ HD__INLINE uint64_t hd__v8_digits(uint64_t w) {
     return (uint32_t)(w * 10000 + (w >> 32));
 }
 
-/* Sets the high bit of each byte that is no digit. Only the lowest such bit is valid. */
+/* Sets the high bit of each byte that is no digit. Only the lowest of these bits is valid. */
 HD__INLINE uint64_t hd__v8_other(uint64_t w) { return ((w + 0x7676767676767676u) | w) & 0x8080808080808080u; }
 
 /* Reads a number of 8 to 15 digits; w has the first eight. */
@@ -35255,7 +35256,7 @@ HD__INLINE __m128i hd__v8_two(uint64_t first, uint64_t second) {
     return _mm_unpacklo_epi32(v, _mm_setzero_si128());
 }
 
-/* The bytes of the next number, with its last digit in the highest byte. *at becomes 64 if there is none. */
+/* The bytes of the next number, with its last digit in the highest byte. *at becomes 64 after the last number. */
 HD__INLINE uint64_t hd__v8_word(const uint8_t *p, uint64_t *breaks, unsigned *at, unsigned *over) {
     unsigned end = (unsigned)__builtin_ctzll(*breaks | (uint64_t)1 << 63), length = end - *at;
     uint64_t w;
@@ -35850,8 +35851,7 @@ static void hd__v8_find_end(hd__v8_in *x) {
                         x->told[i]);
 }
 
-/* Marks lost members if reading ended early: the current one, and all that come before the strings, which are
-   last. */
+/* Marks lost members if reading ended early: the current one, and all members before the strings, which are last. */
 static void hd__v8_find_loss(hd__v8_in *x) {
     hd_str at = hd__v8_key_at_hand(x);
     bool early = !(x->seen & HD__V8_STRINGS);
@@ -35995,7 +35995,7 @@ static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *cl
     return hd_graph_add_class(x->g, &desc, NULL, &x->report.error);
 }
 
-/* All elements of a page with one tag have one class, whatever their attributes: "<div id=x>" becomes "<div>". The
+/* All elements of a page with one tag have one class, and attributes are ignored: "<div id=x>" becomes "<div>". The
    result is built in `room`, of `size` bytes, if it fits. */
 static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
     size_t from = name.len > 10 && !memcmp(name.data, "Detached <", 10) ? 10 : 1, end = from;
@@ -36007,7 +36007,7 @@ static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
     return hd__bytes_str((uint8_t *)room, end + 1);
 }
 
-/* The class name for types whose nodes all share one class. No data: out of memory. */
+/* The class name for a type with one class for all nodes. No data: out of memory. */
 static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
     hd_str label = { NULL, type.len + 2 };
     char *text;
@@ -36024,7 +36024,7 @@ static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
 
 static bool hd__v8_is_detached(hd_str name) { return name.len > 9 && !memcmp(name.data, "Detached ", 9); }
 
-/* The class of a node whose name decides it. */
+/* The class of a node, from its name. */
 static hd_status hd__v8_named_class(hd__v8_in *x, uint32_t string, bool detached, uint32_t *class_index) {
     hd_str name = x->g->names[string];
     char room[256], *text;
@@ -36517,8 +36517,8 @@ static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, 
 /* Kinds of nodes; not all edges of the last two are followed. */
 enum { HD__V8_ANY, HD__V8_CONTEXT, HD__V8_DESCRIPTORS };
 
-/* A breadth-first search. A WeakMap pair has two edges, and only the second one found is followed. So the distance of
-   a value is that of the farther of its table and its key. */
+/* A breadth-first search. A WeakMap pair has two edges, and only the second one found is followed. So a value is as
+   far away as its table or its key, the farther of the two. */
 typedef struct hd__v8_walk {
     const hd_v8 *doc;
     const hd_options *options;
@@ -36657,7 +36657,7 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 }
 
 /* ============================================================================== >>v8.values
-   Finds values in names. V8 writes a number as a node whose edge "value" leads to a string node with its digits. The
+   Finds values in names. V8 writes a number as a node with an edge "value" to a string node with its digits. The
    length of a string or array is an edge "length" to such a number. Finding a value costs the edges of the object. */
 
 /* Parses a number with strtod, which expects the locale's decimal point. */
@@ -36776,11 +36776,11 @@ HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
 }
 
 /* ============================================================================= >>v8.origins
-   The document keeps these members as text; hd_v8_origins_read parses them. They are lists of numbers, whose fields
-   `meta` names, and the tree of call stacks, which is nested arrays. A location takes 16 bytes (32 with the name of
-   its script), a function 16, a stack frame 16. Names of scripts are in three places: in traced functions, at the
-   node that a location refers to, and at the node that a closure's function refers to. If a damaged file was reported
-   when it was read, missing nodes and strings are not reported again. */
+   The document keeps these members as text; hd_v8_origins_read parses them. They are lists of numbers (`meta` names
+   the fields) and the tree of call stacks, which is nested arrays. A location takes 16 bytes (32 with the name of its
+   script), a function 16, a stack frame 16. Names of scripts are in three places: in traced functions, at the node
+   that a location refers to, and at the node that a closure's function refers to. If a damaged file was reported when
+   it was read, missing nodes and strings are not reported again. */
 
 /* A member, the list in `meta` with its fields, and the fields that we use. */
 enum { HD__V8_LOCATIONS, HD__V8_FUNCTIONS, HD__V8_TRACES, HD__V8_LAYOUTS };
@@ -37632,7 +37632,7 @@ typedef struct hd__pprof {
     hd__arena arena;             /* joined names, axes */
     hd__strings names;           /* names of frames come first */
     hd_mapping *mappings;        /* stb_ds arrays; texts are in `bytes` */
-    hd_place *places;            /* by number of a frame's name; mapping numbers are those of this file */
+    hd_place *places;            /* by number of a frame's name; mappings are numbered as in this file */
     bool whole;                  /* nothing was dropped */
 } hd__pprof;
 
@@ -37652,7 +37652,7 @@ typedef struct hd__pprof_type {
 typedef struct hd__pprof_mapping {
     const uint8_t *at;
     uint64_t start, limit, offset, file, build_id;
-    uint32_t known;              /* bits of what is known */
+    uint32_t known;              /* bits of the known symbols: functions, files, ... */
 } hd__pprof_mapping;
 
 typedef struct hd__pprof_location {
@@ -38949,8 +38949,8 @@ static hd_status hd__pprof_places(const void *document, hd_places *places, hd_er
    Writes heaps of one dump of one process. Each heap has its own sample types; the stacks are shared. Rows are united
    as in merging, in canonical order. Each frame is a location of its own, because speedscope and other tools show
    only one frame per location. Frames with the same name are one location. A breakdown becomes the leaves of its
-   tree, which add up to the total; unlisted bytes are in frames called "<other>". Memory is about three times that of
-   the cells. */
+   tree, which add up to the total; unlisted bytes are in frames called "<other>". It takes about three times the
+   memory of the cells. */
 
 typedef struct hd__pprof_frame {
     uint32_t name, symbol, file; /* strings; without the first two, only the address is known */
@@ -39496,8 +39496,8 @@ static hd_status hd__pprof_write_sample(hd__pprof_out *o, uint32_t row, hd_error
     return HD_OK;
 }
 
-/* Writes mappings of which only the object's name is known. They are marked as having functions, files and lines, so
-   that tools do not look for the program. */
+/* Writes mappings for objects with nothing but a name. They are marked as having functions, files and lines, so that
+   tools do not look for the program. */
 static hd_status hd__pprof_write_objects(hd__pprof_out *o, size_t known, hd_error *err) {
     for (size_t i = 0; i < hd__arr_len(o->object_id); i++) {
         uint32_t file;
@@ -39767,8 +39767,8 @@ HD__FORMAT_BEGIN const hd_format hd_format_pprof = { "pprof", "a pprof profile",
 /* ============================================================================= >>rows.write
    Writes a row for each cell of a profile and each entry of a breakdown, in canonical order, so equal heaps give
    equal bytes. The common start of a heap's rows is made once. A path is made from the path of the row before, both
-   its text and its hash. The whole heap is checked before its first byte is written. Memory is that of one row, and
-   of one heap's order.
+   its text and its hash. The whole heap is checked before its first byte is written. Memory holds one row, and the
+   order of one heap.
 
    The output can be read back (>>rows.read): if the heap lacks an axis or label, the cell is empty; a present but
    empty value is "". */
@@ -40469,9 +40469,9 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
 }
 
 /* ============================================================================= >>rows.heaps
-   Turns rows, whose cells >>rows.read has found, into heaps. A path continues that of the row before in the same
-   heap: names are looked up and hashed only where it differs. A heap has the axes found in its rows so far; a new
-   axis costs a copy. A wrong row leaves its heap unchanged, except for nodes without cells. */
+   Turns rows into heaps, with the cells that >>rows.read finds. A path continues the path of the row before in the
+   same heap: names are looked up and hashed only where it differs. A heap has the axes found in its rows so far; a
+   new axis costs a copy. A wrong row leaves its heap unchanged, except for nodes without cells. */
 
 /* Columns without a fixed name. */
 enum { HD__ROWS_LABEL = HD__ROWS_FIXED, HD__ROWS_PATH };
@@ -40504,7 +40504,7 @@ typedef struct hd__rows_walk {
 typedef struct hd__rows_sum {
     hd_profile *cells;           /* NULL: no row so far */
     size_t key, key_end;
-    uint32_t first, last;        /* sums with this key; `last`: in the first sum, the one that rows go to */
+    uint32_t first, last;        /* sums with this key; `last`: in the first sum, the sum that rows go to */
     uint32_t axes;               /* bit for each path that it has */
     uint8_t path[HD_MAX_AXES];   /* by axis of the cells: its path */
     bool cumulative, unbounded;  /* unbounded: some row has no bounds */
@@ -41102,7 +41102,7 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
     hd_status status;
     x->fits = true;
     if (!found) HD__TRY(hd__rows_find(x));
-    if (!x->fits) hd__arr_resize(x->lead, 0); /* it may be of a row whose heap is unknown */
+    if (!x->fits) hd__arr_resize(x->lead, 0); /* it may be of a row with an unknown heap */
     if (x->fits) HD__TRY(hd__rows_take_amount(x, &amount, &any));
     if (!x->fits) return HD_OK;
     s = &x->sums[x->sum];
