@@ -1,4 +1,4 @@
-/* heapdump: looks into heap dumps, and records programs to have one. See `heapdump --help`. */
+/* heapdump: finds leaks and peaks in heap dumps, and records programs. See `heapdump --help`. */
 
 #include "heaps/heaps.h"
 #include "memprof/memprof.h"
@@ -11,396 +11,427 @@
 #include <malloc.h>
 
 /* Options that several commands take. */
-#define CUTOFFS(otherwise) " min-bytes min-share min-parent-share top entries output-bytes [" otherwise "]"
+#define CUTOFFS(by_default) " min-bytes min-share min-parent-share top entries output-bytes [" by_default "]"
 #define WORK " keep drop root invert"
 #define LIMITS " names-memory names-time"
 #define NAMES " binary keep-unresolved keep-runtime" LIMITS
 #define FILES " format decimal strict output"
 #define HEAPS " pid dump allocator kind" FILES
 
+/* A line of a help text is a paragraph: help wraps it, and the man page fills it. Lines of examples stay as they
+   are: at most 78 columns. */
 static const command rows[] = {
     { .name = "record", .run = run_record, .defaults = record_defaults, .runs_program = true,
-      .summary = "run a program and write its heap: what is live, and who allocated it",
+      .summary = "record a program's heap: leaks, peak, call stacks",
       .usage = "[OPTIONS] -- PROGRAM ARGS...",
       .help =
-      "Runs the program, and writes one trace of its heap and those of all processes that it starts, by call\n"
-      "stack and by the executable or library that asked. Each process has four heaps, of which tree, top, diff\n"
-      "and merge take one kind (--kind): live, what it had at its end, however that came; peak, what it had when\n"
-      "that was the most; total, all that it ever allocated; temporary, what was freed before its thread\n"
-      "allocated again.\n\n"
-      "heapdump looks on from outside: the program writes nothing, and may crash or be killed. The file can be\n"
-      "read while it grows. Processes that go on after the program has ended are recorded until they end, or\n"
-      "until `heapdump stop` or Ctrl-C. While the program runs Ctrl-C is for the program; what was recorded is\n"
-      "written then, and one more Ctrl-C while that goes on discards it.",
+      "Runs a program and records its heap, by call stack, and the heaps of all processes that it starts. The "
+      "program is not rebuilt. The result is one trace; the type of a block is the executable or library that "
+      "allocated it.\n"
+      "Each process has four heaps, and --kind of other commands selects one. live: memory at exit, also after a "
+      "crash (leaks). peak: memory when the process used most. total: all allocations. temporary: blocks that were "
+      "freed before their thread allocated again.\n"
+      "--at takes a list, such as exit,every=10. It replaces the default list peak,exit.\n"
+      "Other commands can read the file while it grows. Processes that outlive the program are recorded until they "
+      "end, or until `heapdump stop` or Ctrl-C. While the program runs, Ctrl-C is for the program only; heapdump "
+      "then writes the file. A second Ctrl-C, during that, discards the file.",
       .options = "output at children same-user keep blocks format ages threads depth sample stats bytes" LIMITS
-                 CUTOFFS("--min-share 0.0001"),
-      .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # what leaked\n"
+                 CUTOFFS("default: --min-share 0.0001"),
+      .examples = "heapdump record -o app.json -- ./app; heapdump tree app.json        # leaks\n"
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
                   "heapdump record --children 'worker' --sample 512k -- ./server\n"
-                  "heapdump record --ages --threads -o app.csv.zst -- ./app; heapdump tree --by age app.csv.zst" },
-    { .name = "watch", .run = run_watch,
-      .summary = "of a recording that runs: a table that renews itself, of what holds and what grows",
-      .usage = "[OPTIONS] FILE|PID",
+                  "heapdump record --ages --threads -o app.csv.zst -- ./app\n"
+                  "heapdump tree --by age app.csv.zst" },
+    { .name = "suspects", .run = run_suspects, .defaults = suspects_defaults,
+      .summary = "find memory leaks: sites or objects that grow, or hold most",
+      .usage = "[OPTIONS] FILE...",
       .help =
-      "Shows, of a process of a recording, which sites hold most, by how much each grows in a minute, how much it\n"
-      "allocates in a second, and how much of that is temporary, freed before its thread allocated again. A site\n"
-      "is the innermost function on a call stack that does not allocate for others. The recording is that which\n"
-      "writes FILE, or that of the process PID, or the region that record --keep made. heapdump reads what the\n"
-      "program records anyway: the program does nothing for it, and does not wait. Of samples ± is the standard\n"
-      "error, at most. Above the table stands where resident bytes go: live blocks, the allocator's own, stacks,\n"
-      "mapped files, other maps and the recorder; of smaps, which is read in a hundredth of the time at most.\n\n"
-      "Keys: s and S sort by another column; / filters by a regular expression; space freezes what is shown, d\n"
-      "shows what changed since then; w writes a snapshot; Tab goes to the next process; arrows, PgUp and PgDn\n"
-      "scroll; ? helps; q quits, and the recording goes on: watch can come back at any time.",
+      "Lists the most likely memory leaks first, on one screen.\n"
+      "Several dumps of a profile, in one file or more: lists sites that grew at each step. Growth that slows down "
+      "or goes back counts less. Memory that remains after the program has freed most of its memory counts more. "
+      "Three or more dumps are best.\n"
+      "One dump of a profile: lists the sites that hold most. If the program freed everything, the heap at its peak "
+      "is listed. A site is the innermost function on a call stack that does not allocate for others, as malloc, "
+      "containers and strdup do. Below it are its callers. In sampled dumps, only figures beyond two standard errors "
+      "count. With record --ages, each site shows its bytes that are older than a minute. The last line has the "
+      "bytes that are not listed.\n"
+      "A snapshot of objects: lists the objects with the largest retained size, down to the object where memory fans "
+      "out, with a path from a GC root. Large classes follow, with the path that most of their objects share. "
+      "Several snapshots of a process: lists the objects that hold more each time. Detached DOM nodes, which a page "
+      "removed but still holds, have a section of their own.",
+      .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS,
+      .examples = "heapdump record --at exit,every=10 -o server.json -- ./server\n"
+                  "heapdump suspects server.json\n"
+                  "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
+                  "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
+    { .name = "tree", .run = run_tree, .defaults = tree_defaults,
+      .summary = "show memory by call stack: a flame graph as text",
+      .usage = "[OPTIONS] FILE...",
+      .help =
+      "Prints each heap as a tree, with bytes, share of the total, blocks and function. Bytes include all callees. "
+      "<self> is a function's own allocations. <other> is the part of its parent that is not listed. 'type: T' is a "
+      "type, or the value of another axis.\n"
+      "'a > b' is one line if b is the only callee and has the same bytes and blocks. 'f x50' is a recursion: f, or "
+      "a cycle of calls that begins with f, up to 50 times in a row. 'lib.so (stripped) x3' is three functions "
+      "without names.\n"
+      "For a snapshot, the tree shows which classes retain which (dominators), and how many objects they are.\n"
+      "--by breaks down by another axis first. MemProf profiles have size, lifetime, heat and binary; pprof profiles "
+      "have their labels; recordings with --ages and --threads have age and thread.",
+      .options = "by all sort frames wide every-route metric bytes json csv"
+                 CUTOFFS("default: --min-share 0.01; on a terminal, as fits") WORK NAMES HEAPS,
+      .examples = "heapdump tree --kind peak app.json              # memory at the peak\n"
+                  "heapdump tree --invert --root 'malloc|realloc' --entries 40 trace.json.gz\n"
+                  "heapdump tree --by type --json trace.json | jq .heaps" },
+    { .name = "diff", .run = run_diff, .defaults = diff_defaults,
+      .summary = "show memory growth between two dumps",
+      .usage = "[OPTIONS] BEFORE [AFTER]",
+      .help =
+      "Prints all changes as a tree, the largest first. From a file with several dumps, the last one is used. With "
+      "one file, its first dump is compared with its last.\n"
+      "Heaps pair if their process, allocator and kind are equal, and the labels that both files have, except "
+      "profile. 'none in FILE' replaces a heap that the other file lacks. Functions pair across renamed programs and "
+      "moved source directories.\n"
+      "'?' marks a bound, since a dump does not list the entry; for merged dumps it has the largest error. '~' marks "
+      "a change that sampling may explain.\n"
+      "Snapshots are compared by class: the classes that grew come first, and all are listed unless --top is given. "
+      "V8 snapshots of one inspector session are also compared object by object: new, gone, or of another size. V8 "
+      "gives new ids when a session ends. If more than 1% of the ids in both files name another class or name, only "
+      "classes are compared, and one line says so. Dart objects are compared if both snapshots are of one process "
+      "and have identity hash codes.",
+      .options = "before after match all live by sort frames wide every-route metric bytes json csv"
+                 CUTOFFS("default: --min-share 0.01 of all change") WORK NAMES HEAPS,
+      .examples = "heapdump diff server.json                      # its first dump and its last\n"
+                  "heapdump diff base.json new.json\n"
+                  "heapdump diff before.dartheap after.dartheap   # classes, new and gone objects" },
+    { .name = "path", .run = run_path, .defaults = path_defaults,
+      .summary = "show why an object is alive: the path from a GC root",
+      .usage = "(--id ID | --class NAME) [OPTIONS] FILE",
+      .help =
+      "Shows the shortest path of references from a GC root to an object (its retainers). Weak roots and weak "
+      "references are not part of a path. In V8 snapshots, paths from roots of the program come before paths from "
+      "roots of the engine, as in DevTools.\n"
+      "--class shows why all objects of a class are alive: a tree of their shortest paths, merged by field and "
+      "class. Each line has the bytes and number of the objects at the ends of its paths.\n"
+      "A linked list is one step, \"list of 300 Node (next)\": with --id its elements up to the object, with --class "
+      "all of them. A tree is one step too, \"tree of Node\".\n"
+      "On a terminal, paths show variables, properties and classes, and fold objects of the V8 engine. --wide, --all "
+      "and pipes show every object.",
+      .options = "id paths class subclasses all wide bytes json csv" FILES,
+      .examples = "heapdump path --id 60384 app.dartheap\n"
+                  "heapdump path --class Script app.dartheap         # why all of them are alive\n"
+                  "heapdump path --paths 5 --id 15 page.heapsnapshot" },
+
+    { .name = "watch", .run = run_watch, .group = "running\0programs", .brief = "show a live table",
+      .summary = "show a live table of a recording: RSS, growth (like top)",
+      .usage = "[OPTIONS] FILE|PID", .needs = "the file of a recording, or the PID of a process",
+      .help =
+      "Shows which sites of a running process hold memory, which grow, and which allocate most. The columns are live "
+      "bytes, blocks, growth per minute, bytes allocated per second, and the share of temporary allocations. A site "
+      "is the innermost function on a call stack that does not allocate for others. In sampled recordings, \xc2\xb1 "
+      "is at most the standard error.\n"
+      "Above the table is the RSS of the process with its parts: live blocks, the allocator's own memory, stacks, "
+      "mapped files, other mappings, and the recorder.\n"
+      "FILE is the file of a running recording, or the region file of record --keep. PID is a recorded process. The "
+      "program does no extra work for watch, and never waits for it.\n"
+      "Keys: s and S sort by another column; / filters by a regular expression; space freezes the table; d shows the "
+      "changes since it was pressed; w writes a snapshot; Tab selects the next process; arrows, PgUp and PgDn "
+      "scroll; ? helps. q quits, and the recording goes on: watch can be started again.",
       .options = "every count sort filter top wait json output" LIMITS,
       .examples = "heapdump watch server.json\n"
                   "heapdump watch --sort growth --filter cache 1234\n"
                   "heapdump watch --json --every 10 server.json | jq '.sites[0]'" },
-    { .name = "snapshot", .run = run_snapshot,
-      .summary = "of a recording that runs: add what is live now to its file",
-      .usage = "[OPTIONS] FILE|PID",
+    { .name = "snapshot", .run = run_snapshot, .brief = "dump the live heap now",
+      .summary = "dump the live heap of a running recording",
+      .usage = "[OPTIONS] FILE|PID", .needs = "the file of a recording, or the PID of a process",
       .help =
-      "Adds what is live now, of all processes of a recording, to its file, or with -o writes another file. The\n"
-      "recording is that which writes FILE, or that of the process PID; its user and root may ask. The program\n"
-      "does not wait meanwhile: each call stack is exact, but was looked at one after the other.",
+      "Adds a dump with the live heaps of all processes to the file of a recording, or writes another file with -o. "
+      "FILE is the file of the recording, and PID a recorded process. Only the user of the recording and root may "
+      "ask. The program does not stop meanwhile: each call stack is exact, but call stacks are read one after the "
+      "other.",
       .options = "output wait",
-      .examples = "heapdump snapshot app.json; heapdump tree app.json     # what is live now" },
-    { .name = "stop", .run = run_stop,
-      .summary = "end a recording; the program goes on",
-      .usage = "[OPTIONS] FILE|PID",
+      .examples = "heapdump snapshot app.json; heapdump tree app.json     # live memory now" },
+    { .name = "stop", .run = run_stop, .brief = "end a recording",
+      .summary = "end a recording while the program goes on",
+      .usage = "[OPTIONS] FILE|PID", .needs = "the file of a recording, or the PID of a process",
       .help =
-      "Ends the recording that writes FILE, or that of the process PID, and returns when its file is whole. The\n"
-      "program goes on, and what it allocates from then on is seen by nobody.",
+      "Ends a recording, and returns when its file is complete. FILE is the file of the recording, and PID a "
+      "recorded process. The program goes on; its later allocations are not recorded.",
       .options = "wait",
       .examples = "heapdump stop server.json; heapdump suspects server.json" },
-    { .name = "recover", .run = run_recover,
-      .summary = "what `record --keep` left, where heapdump was killed",
-      .usage = "[OPTIONS] FILE",
+    { .name = "recover", .run = run_recover, .brief = "read a killed recording",
+      .summary = "read a recording (record --keep) after heapdump was killed",
+      .usage = "[OPTIONS] FILE", .needs = "the region file of record --keep",
       .help =
-      "Writes the trace that record --keep FILE would have written, had it not been killed: of each process the\n"
-      "four kinds, as they were last. Dumps of --at every and of snapshots are not in it. FILE stays as it is.",
-      .options = "output" LIMITS CUTOFFS("--min-share 0.0001"),
+      "Writes the trace that record --keep FILE would have written if heapdump had not been killed: the four heaps "
+      "of each process, in their last state. Dumps of --at every and of snapshots are not in FILE. FILE does not "
+      "change.",
+      .options = "output" LIMITS CUTOFFS("default: --min-share 0.0001"),
       .examples = "heapdump record --keep app.region -o app.json -- ./app\n"
                   "heapdump recover app.region -o app.json; heapdump tree app.json" },
-    { .name = "capture", .run = run_capture, .defaults = capture_defaults,
-      .summary = "a heap snapshot of a Dart VM, a Node or a Chrome that runs",
+    { .name = "capture", .run = run_capture, .defaults = capture_defaults, .brief = "snapshot Node/Chrome/Dart",
+      .summary = "take a heap snapshot of a running Node, Chrome or Dart VM",
       .usage = "[OPTIONS] PORT|HOST:PORT|URL",
+      .needs = "a port: 9229 for node --inspect, 9222 for chrome --remote-debugging-port=9222, or a Dart VM's URL",
       .help =
-      "Takes a heap snapshot over the inspector of Node (node --inspect), Chrome (--remote-debugging-port) and\n"
-      "what else speaks as they do, or over the service of a Dart VM (--enable-vm-service): PORT of this machine,\n"
-      "or the URL that the VM prints, http:// or ws://. It is written as it comes. The VM stands still while it\n"
-      "looks through its heap. Of several pages, workers or isolates they are listed, and --target names one.\n"
-      "Snapshots of one --every or --count are compared object by object by diff and suspects. Two captures of V8\n"
-      "are two inspector sessions: V8 gives new ids to all objects, so only classes can be compared.",
+      "Takes a heap snapshot over the inspector of Node (node --inspect, port 9229) or Chrome "
+      "(--remote-debugging-port), or over the service of a Dart VM (--enable-vm-service). PORT is a port of this "
+      "machine. URL is the address that a Dart VM prints, and begins with http:// or ws://.\n"
+      "The program is paused while its VM walks the heap. The snapshot is written as it arrives. If there are "
+      "several pages, workers or isolates, they are listed; --target selects one.\n"
+      "--every and --count take several snapshots in one session, so that diff and suspects can compare them object "
+      "by object. Two calls of capture are two inspector sessions: V8 gives all objects new ids, and only classes "
+      "can be compared.",
       .options = "target gc every count output",
       .examples = "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
-                  "heapdump capture --target worker.js --every 60 --count 3 9222 -o tab.heapsnapshot\n"
+                  "heapdump capture --target worker --every 60 --count 3 9222 -o tab.heapsnapshot\n"
                   "heapdump capture --gc ws://127.0.0.1:8181/TOKEN=/ws -o app.dartheap" },
-    { .name = "tree", .run = run_tree, .defaults = tree_defaults,
-      .summary = "where the memory is: a breakdown by frame and type",
+
+    { .name = "top", .run = run_top, .defaults = top_defaults, .group = "profiles", .brief = "list functions by size",
+      .summary = "list the functions, types or classes that hold most",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Prints each heap as a tree: bytes, share of the total, blocks, function. <other> is the rest of its\n"
-      "parent, <self> the frame's own allocations, 'type: T' a value of another axis. 'a > b' is one line\n"
-      "if b is the only callee and has the same bytes and blocks. 'f x50': f, or the\n"
-      "calls from f to f again, up to 50 times on end, told once with all that they hold; 'lib.so\n"
-      "(stripped) x3': that many frames without names. Of objects: what retains what, class by class,\n"
-      "and how many objects that is.",
-      .options = "by all sort frames wide every-route metric bytes json csv"
-                 CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
-    { .name = "top", .run = run_top, .defaults = top_defaults,
-      .summary = "the functions, or types, that hold the most",
-      .usage = "[OPTIONS] FILE...",
+      "Lists names by memory: total bytes with callees, own bytes, and blocks. A function that is twice on a call "
+      "stack counts once.\n"
+      "A condensed heap does not assign all bytes to functions. There, 'unlisted' is the part of a function that is "
+      "below the cut-off, and may be its own or its callees'. \xe2\x89\xa4 marks an upper bound of its own bytes.",
+      .options = "top all by sort self frames wide metric bytes json csv" WORK NAMES HEAPS,
+      .examples = "heapdump top --self server.json" },
+    { .name = "pages", .run = run_pages, .brief = "find fragmentation",
+      .summary = "find fragmentation: sites that keep pages nearly empty",
+      .usage = "[OPTIONS] FILE|PID", .needs = "the file of a recording, or the PID of a process",
       .help =
-      "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
-      "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
-      "listed below it, its own or not; ≤ marks what is at most its own.",
-      .options = "top all by sort self frames wide metric bytes json csv" WORK NAMES HEAPS },
-    { .name = "diff", .run = run_diff, .defaults = diff_defaults,
-      .summary = "what grew between two dumps",
-      .usage = "[OPTIONS] BEFORE [AFTER]",
-      .help =
-      "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
-      "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
-      "allocator in common, and of labels those of which both files have values, but for profile; 'none in\n"
-      "FILE' stands for the other one where there is none such. Functions of two files are compared whatever\n"
-      "the program is called, and wherever its sources were. '?' marks sizes that are bounds, since a dump\n"
-      "does not list the entry, of merged ones by how much, '~' a change that sampling may have made up.\n"
-      "Objects are compared class by class: those that grew come first, and only --top leaves some out.\n"
-      "Snapshots of one inspector session of V8 are also compared object by object: new, gone, or of another\n"
-      "size. V8 gives new ids when a session ends. If more than 1% of the ids in both files name another\n"
-      "class or name, only classes are compared, and one line says so. Dart's objects are compared if both\n"
-      "snapshots are of one process and have identity hash codes.",
-      .options = "before after match all live by sort frames wide every-route metric bytes json csv"
-                 CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
-    { .name = "suspects", .run = run_suspects, .defaults = suspects_defaults,
-      .summary = "what to look at first: a leak, or what holds the memory, on one screen",
-      .usage = "[OPTIONS] FILE...",
-      .help =
-      "Of several dumps of a process, in one file or several, what grew in every step, the likeliest leak first:\n"
-      "what levels off or goes back counts less, what outlives the program's own clearing up more. Of one dump\n"
-      "the sites that hold most. A site is the innermost function on a call stack that does not allocate for\n"
-      "others, be it malloc, a container or strdup; below it are its callers. Of sampled dumps only what is\n"
-      "beyond two standard errors counts. Where record --ages kept ages, also what is older than a minute.\n"
-      "The last line states the bytes that are not listed. If a program freed everything, the heap at its peak\n"
-      "is shown.\n"
-      "In a snapshot of objects: the largest holders (retained size), down to where each fans out, with a path\n"
-      "from a GC root; then large classes, with the path that most of their objects share. In several\n"
-      "snapshots of a process: the objects that hold more each time, and by how much.\n"
-      "Detached DOM nodes (removed from a page's document, still held) have a section of their own.",
-      .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS,
-      .examples = "heapdump record --at exit,every=10 -o server.json -- ./server; heapdump suspects server.json\n"
-                  "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
-                  "heapdump suspects --json server.json | jq '.series[0].suspects[0].site'" },
-    { .name = "pages", .run = run_pages,
-      .summary = "whose blocks keep how many pages: fragmentation",
-      .usage = "[OPTIONS] FILE|PID",
-      .help =
-      "Tells how full the pages are that hold live blocks, and which sites keep them: 'keeps', the pages that a "
-      "site's\n"
-      "blocks are on; 'alone', those of them that no other site is on, and that could go with its blocks; 'share',\n"
-      "its part of all pages, each divided among those who are on it by their bytes; 'live', its blocks' own bytes;\n"
-      "'full', of the pages it keeps the part that is in use by anybody's blocks. A site is the innermost function\n"
-      "that does not allocate for others, as of suspects.\n\n"
-      "It takes a recording that runs, by the FILE that it writes or the PID of a process, or what record --keep "
-      "FILE\n"
-      "left, also of processes that are dead; recorded with --blocks, or as a MemProf profile. Other formats do not\n"
-      "say where blocks are. Sizes are those asked for: what the allocator puts beside them is not known.",
+      "Shows which sites keep nearly empty pages resident. An allocator can return a page only when no block is on "
+      "it. A site is the innermost function on a call stack that does not allocate for others, as in suspects.\n"
+      "The column keeps has the pages with blocks of a site; its column alone has the pages that no other site uses, "
+      "which would be free without its blocks. share is the site's part of all pages: each page is divided by bytes "
+      "among its sites. live is the bytes of the site's blocks. full is the part of its pages that any blocks use.\n"
+      "FILE is the file of a running recording with --blocks, or the region file of record --blocks --keep. It may "
+      "also be the file of a recording with --format memprof-raw. PID is a process of such a recording. A region "
+      "file also has processes that ended. Other formats have no addresses of blocks.\n"
+      "Sizes are the requested sizes: the allocator's own bytes next to a block are unknown.",
       .options = "top all by page-size pid wait wide bytes json csv output" LIMITS,
       .examples = "heapdump record --blocks --keep app.region -- ./app; heapdump pages app.region\n"
-                  "heapdump record --blocks -o server.json -- ./server & # then heapdump pages server.json" },
-    { .name = "check", .run = run_check, .defaults = check_defaults,
-      .summary = "whether a program holds more than it may, or than it did: for CI",
+                  "heapdump record --blocks -o server.json -- ./server &\n"
+                  "sleep 1; heapdump pages server.json; heapdump stop server.json" },
+    { .name = "check", .run = run_check, .defaults = check_defaults, .brief = "set limits for CI",
+      .summary = "fail if memory grew, or exceeds a limit (CI gate)",
       .usage = "[OPTIONS] BASELINE FILE",
       .help =
-      "Compares the heaps of FILE with limits, and with those of BASELINE, which are found as diff finds\n"
-      "them: the last dump of each. The exit status is 0 when all is within the limits, and 1 when\n"
-      "something is not, or cannot be read; a heap that BASELINE does not have grew. What was sampled has "
-      "to be beyond a limit by so many standard\n"
-      "errors that a check whose truth is at the limit fails less than once in 100 times, with all that is\n"
-      "compared taken together; 'noise' is beyond a limit, but not by so much. Of a dump that does not list\n"
-      "everything a site holds at least what is counted.",
+      "Compares the heaps of FILE with limits, and with the heaps of BASELINE, paired as in diff; the last dump of "
+      "each is used. A heap that BASELINE lacks counts as growth from 0. The exit status is 0 if all values are "
+      "within their limits, and 1 if one is not or a file cannot be read.\n"
+      "In sampled heaps, a value fails only if sampling cannot explain it; 'noise' is beyond a limit, but within "
+      "sampling error. If the true value is exactly at the limit, fewer than 1 in 100 calls fail by chance, all "
+      "comparisons together. In a condensed dump, a site holds at least the counted bytes.",
       .options = "max-growth max-total site match bytes json csv" WORK NAMES HEAPS,
       .examples = "heapdump check base.json new.json\n"
-                  "heapdump check --max-growth 3% --max-total 200M --site 'Cache::=20M' base.json new.json" },
-    { .name = "report", .run = run_report,
-      .summary = "a page to open in a browser: flame view, tables, time line; of objects a map of what holds what",
+                  "heapdump check --max-growth 3% --max-total 200M base.json new.json\n"
+                  "heapdump check --site 'Cache::=20M' base.json new.json" },
+    { .name = "report", .run = run_report, .brief = "draw a flame graph",
+      .summary = "write a page for a browser: flame graph, time line, objects",
       .usage = "[OPTIONS] FILE [FILE2] -o report.html",
       .help =
-      "Writes one page that needs no network. Of heaps: call stacks, or what else they are told by, as an icicle or\n"
-      "flame view, with search, zoom and bottom-up; a table of all names; a time line of the dumps, any two of\n"
-      "which can be compared. Of objects: what holds what as a map, classes, the way from a root to an object,\n"
-      "what it refers to. With two files what grew from FILE to FILE2, of objects class by class.",
+      "Writes one HTML page that needs no network. With two files, it shows growth from FILE to FILE2.\n"
+      "For profiles, the page has an icicle or flame graph of call stacks, or of another axis, with search, zoom and "
+      "bottom-up view. It also has a table of all names, and a time line of the dumps to compare any two.\n"
+      "For snapshots, the page has a map of retained sizes, a table of classes, the path from a GC root to an "
+      "object, and its references. Two snapshots are compared by class.",
       .options = "by metric pages entries keep drop root" NAMES HEAPS,
       .examples = "heapdump report -o server.html server.json\n"
                   "heapdump report -o grown.html base.json new.json\n"
-                  "heapdump record --blocks --keep app.region -o app.json -- ./app;"
-                  " heapdump report --pages app.region -o app.html app.json" },
-    { .name = "merge", .run = run_merge, .defaults = merge_defaults,
-      .summary = "add dumps up, of many processes say",
+                  "heapdump record --blocks --keep app.region -o app.json -- ./app\n"
+                  "heapdump report --pages app.region -o app.html app.json" },
+
+    { .name = "classes", .run = run_classes, .group = "snapshots", .brief = "list classes",
+      .summary = "list classes: objects, bytes and retained size",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Adds heaps of the same allocator up, over files and processes. The format is --to; else that of the name of\n"
-      "-o; else that of all files, if it can hold the sum; else a Chromium trace. Of a process that dumped several\n"
-      "times its last dump counts. If some files have no total, what is live in them counts to it. Functions of\n"
-      "main programs with two names are added up only if their sources are the same. When the first FILE is a\n"
-      "raw MemProf profile, or with --to memprof-raw, all profiles of all files are added up call stack by\n"
-      "call stack, held one at a time, and written as one raw profile. When one of the files is an indexed\n"
-      "MemProf profile, or with --to memprof-index, raw and indexed ones of any version are added up into an\n"
-      "indexed one: a block for each call stack of a function, with callees and accesses to data; raw ones\n"
-      "need --binary.\n"
-      "--to memprof-yaml writes the same as YAML.\n"
-      "Of pipes the first alone is looked at for that: where another decides, --to has to say it.\n"
-      "With --to rows, the sum is written so that it can be merged on, exactly. A file that cannot be read is\n"
-      "told and left out, and so is a heap that makes the sum pass 2^64 bytes or 8 axes; the exit status is 1\n"
-      "then; with --strict nothing is written. Of several processors, others read the next small files\n"
-      "meanwhile.",
-      .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to" CUTOFFS("all is listed")
-                 WORK NAMES HEAPS },
-    { .name = "info", .run = run_info,
-      .summary = "list what a file holds: processes, dumps, allocators",
+      "Lists classes. retained: memory that would be freed without any object of the class. live: objects that a GC "
+      "root holds. The last two columns count garbage too. If more than 1008 classes are live, the smallest ones "
+      "have a lower bound of their retained size, marked >. Exact figures need up to 16 passes over the objects.",
+      .options = "top all wide bytes json csv" FILES,
+      .examples = "heapdump classes app.dartheap" },
+    { .name = "retained", .run = run_retained, .brief = "list the largest holders",
+      .summary = "list the objects with the largest retained size",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
-      "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
-      "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
-      "their versions, totals of their fields, and segments with build ids, or schema and counts.\n"
-      "Of a recording it tells where the resident bytes of each process go, as `record` read it last before\n"
-      "the dump: live blocks, what the allocator keeps beside them, stacks, mapped files, other anonymous\n"
-      "maps, the recorder. With --all or --dump of each dump.",
-      .options = "all bytes json csv" HEAPS },
-    { .name = "validate", .run = run_validate,
-      .summary = "what is wrong with a file, and where: for who writes such files",
-      .usage = "[OPTIONS] FILE...",
-      .help =
-      "Lists what is wrong with each file: what breaks the rules of its format, with the offset; frames, types\n"
-      "and allocators that hold less than what is below them; objects that no record describes. The exit\n"
-      "status is 0 when nothing was found, and 1 when something was.",
-      .options = "all json csv format decimal output",
-      .examples = "heapdump validate trace.json\n"
-                  "heapdump validate --json *.heapsnapshot | jq '.files[] | select(.findings > 0) | .list[0]'" },
-    { .name = "convert", .run = run_convert,
-      .summary = "write another format, condensed, or add to a trace",
-      .usage = "--to FORMAT [OPTIONS] FILE",
-      .help =
-      "Writes another format: chrome, cumulative sizes for the trace viewer; heaps_v2, self sizes; folded, bytes\n"
-      "of call stacks, a line each, as flame graphs are drawn from; pprof, for go tool pprof and others, of one\n"
-      "dump of a process; rows, for SQL engines; or another format that --to lists. A format of one dump gets the\n"
-      "last dump, a format of one kind the live heap; --dump and --kind choose others. One line names everything\n"
-      "that the format has no place for.\n"
-      "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
-      "Objects become netcf, dart or heapsnapshot; in other formats, what retains what. heapsnapshot has no\n"
-      "garbage: one line reports the objects that no root holds. dart keeps strings, numbers, lengths and\n"
-      "names of objects. A file of the format that it has is written as it was, without what was left out\n"
-      "when it was read; so is a raw MemProf profile as memprof-raw.",
-      .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
-                 CUTOFFS("all is listed") WORK NAMES HEAPS },
-    { .name = "rows", .run = run_rows,
-      .summary = "a table of all heaps for SQL engines, a row per call stack and type",
-      .usage = "[OPTIONS] FILE...",
-      .help =
-      "Writes rows of all heaps of all files: of a profile one per call stack and type, with its own bytes, of a\n"
-      "condensed heap one per entry, with cumulative ones. CSV, or JSON lines; the columns are in the manual.\n"
-      "DuckDB, ClickHouse and others read them as they are. heapdump reads them again, exactly: they are heaps\n"
-      "as those of any file, and those of `merge --to rows` partial results, to be merged on. A file that cannot\n"
-      "be read is told and left out, and the exit status is 1; with --strict nothing is written then. Files are\n"
-      "read twice, for the columns first, but for pipes.",
-      .options = "label json-lines" WORK NAMES HEAPS,
-      .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
-                  "heapdump rows -o fleet.jsonl host*/*.json\n"
-                  "heapdump merge --to rows -o part1.csv host1*.pb; heapdump merge -o all.json part*.csv" },
-    { .name = "classes", .run = run_classes,
-      .heading = "of files that say what is alive and who holds it, instead of who allocated it",
-      .summary = "objects, bytes and what they hold, class by class",
-      .usage = "[OPTIONS] FILE...",
-      .help =
-      "Lists classes: what would go if all objects of a class did (retained), what is live, and all. Of more\n"
-      "than 1008 classes that are alive, those whose objects dominate least are told by what these dominate,\n"
-      "marked >: it may be more. Finding out costs up to 16 walks through the objects.",
-      .options = "top all wide bytes json csv" FILES },
-    { .name = "retained", .run = run_retained,
-      .summary = "the objects that hold the most",
-      .usage = "[OPTIONS] FILE...",
-      .help =
-      "Lists the objects that retain the most: that would take the most memory with them if they went.",
-      .options = "top class subclasses all wide bytes json csv" FILES },
-    { .name = "path", .run = run_path, .defaults = path_defaults,
-      .summary = "why an object is alive: who holds it, from a root",
-      .usage = "(--id ID | --class NAME) [OPTIONS] FILE",
-      .help =
-      "Shows why an object is alive: the shortest path from a GC root that is not weak (its retainers). In V8\n"
-      "snapshots paths from the program's own roots come before paths from the engine's, as in DevTools. With\n"
-      "--class, shows why all objects of a class are alive: the shortest path to each, merged by field and\n"
-      "class, with the bytes and number of objects at its end. A linked list is one step,\n"
-      "\"list of 300 Node (next)\": with --id its elements up to the object, with --class all of them. So is a\n"
-      "tree, \"tree of Node\".\n"
-      "On a terminal, paths show variables, properties and classes; in V8 snapshots, objects of the engine are\n"
-      "folded. --wide, --all and pipes show every object.",
-      .options = "id paths class subclasses all wide bytes json csv" FILES,
-      .examples = "heapdump path --id 60384 app.dartheap\n"
-                  "heapdump path --class Script app.dartheap         # who keeps all of them\n"
-                  "heapdump path --paths 5 --id 15 page.heapsnapshot" },
-    { .name = "objects", .run = run_objects,
-      .summary = "the objects of a class: sizes, fields, values; or those that a condition holds for",
+      "Lists the objects that retain most. The retained size of an object is the memory that would be freed with it.",
+      .options = "top class subclasses all wide bytes json csv" FILES,
+      .examples = "heapdump retained --top 10 game.log            # next: heapdump path --id ID" },
+    { .name = "objects", .run = run_objects, .brief = "list objects of a class",
+      .summary = "list the objects of a class, or that match a condition",
       .usage = "(--class NAME | --where CONDITION) [OPTIONS] FILE...",
       .help =
-      "Lists the objects of a class that a root holds, those that retain the most first: id, sizes, and what the\n"
-      "format tells of them: values and fields of Dart, strings and properties of V8. Lengths are those of\n"
-      "strings and, of Dart, lists, maps and sets. For V8, the source location of closures and constructors is\n"
-      "listed, and the function that allocated an object while allocations were tracked. --where detached\n"
-      "lists objects that V8 marks as detached: DOM nodes that a page removed from its document and still\n"
-      "holds, and some of Node's own. suspects reports DOM nodes only.",
+      "Lists the objects that a GC root holds, largest retained size first: sizes, id, class, and the values that "
+      "the format has. Dart has values and fields. V8 has strings and properties, the source location of closures "
+      "and constructors, and the allocating function if allocations were tracked.\n"
+      "A CONDITION is one of three. length, size or retained, then <, <=, =, >= or > and a number (k, M, G: times "
+      "1024); strings have a length, and in Dart lists, maps and sets. FIELD=REGEX, which matches the class or value "
+      "of the object in that field. Or detached: objects that V8 marks as detached, which are DOM nodes that a page "
+      "removed but still holds, and some objects of Node. suspects lists detached DOM nodes only.",
       .options = "class subclasses where garbage top all wide bytes json csv" FILES,
       .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
                   "heapdump objects --where 'retained>1M' game.log\n"
                   "heapdump objects --where detached page.heapsnapshot" },
-    { .name = "object", .run = run_object, .defaults = object_defaults,
-      .summary = "all about one: values, sizes, what it refers to, who refers to it",
+    { .name = "object", .run = run_object, .defaults = object_defaults, .brief = "show one object",
+      .summary = "show one object: value, references, retainers, dominator",
       .usage = "[OPTIONS] FILE ID",
       .help =
-      "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
-      "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
-      "id, to go on from. For V8, also whether a DOM node is detached, the source location, and the call\n"
-      "stack that allocated the object (of snapshots taken while allocations were tracked).\n"
-      "References that do not keep their object alive say why: weak, key or value of an ephemeron (an entry\n"
-      "of a WeakMap), or, as in DevTools, a shortcut or from the engine to an object of the page.",
+      "Shows one object: class, value, sizes, the objects that its fields refer to, and the objects that refer to "
+      "it. Then come its dominator, without which it would be freed, and the objects that it dominates. Each line "
+      "has an id for the next call. For V8: also whether a DOM node is detached, the source location, and the call "
+      "stack of the allocation if allocations were tracked.\n"
+      "References that do not keep an object alive have a mark: weak; key or value of an ephemeron (an entry of a "
+      "WeakMap); and, as in DevTools, shortcut, or from the engine to an object of the page.",
       .options = "id top all bytes json csv" FILES,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
-                  "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
-                  "heapdump object game.log 7cb42          # ids as retained and path list them" },
-    { .name = "strings", .run = run_strings,
-      .summary = "strings that are there more than once, and what that wastes (Dart, V8)",
+                  "heapdump object --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
+                  "heapdump object game.log 7cb42          # an id from retained or path" },
+    { .name = "strings", .run = run_strings, .brief = "list duplicate strings",
+      .summary = "list duplicate strings, and the memory that they waste",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Lists strings that a snapshot of Dart or V8 has more than once, those that waste most first: of equal ones\n"
-      "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
-      "may differ further on, and do not count into the total.",
+      "Lists the strings that a Dart or V8 snapshot has more than once, the most wasteful first. The waste is the "
+      "size of all copies except the largest. '?' marks strings that the snapshot cut off: they may differ further "
+      "on, and are not part of the total.",
       .options = "top all garbage wide bytes json csv format strict output",
-      .examples = "heapdump strings app.dartheap\n"
-                  "heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'" },
-    { .name = "memprof", .run = run_memprof,
-      .heading = "of LLVM MemProf profiles, beside all of the first list",
-      .summary = "the records: allocation and call sites, and every field, as llvm-profdata lists them;\n"
-                 "with --hints, which allocations the compiler takes for cold or hot, and why",
+      .examples = "heapdump strings --top 50 app.dartheap\n"
+                  "heapdump strings --json app.dartheap | jq '.files[0].strings[].text'" },
+
+    { .name = "info", .run = run_info, .group = "files", .brief = "list the contents",
+      .summary = "list the contents of a file, and the parts of the RSS",
+      .usage = "[OPTIONS] FILE...",
+      .help =
+      "Lists processes, dumps and allocators with their attributes; or the objects, references and roots of a "
+      "snapshot. For Dart: also the VM's attributes of the isolate, objects by kind of data, libraries, and lists, "
+      "maps and sets by length. For MemProf profiles: versions, sums of all fields, and segments with build ids, or "
+      "schema and counts.\n"
+      "For a recording, it shows where the RSS of each process goes: live blocks, the allocator's other memory, "
+      "stacks, mapped files, other anonymous mappings, and the recorder. record read these figures last before the "
+      "dump. --all or --dump shows them at each dump.",
+      .options = "all bytes json csv" HEAPS,
+      .examples = "heapdump info server.json" },
+    { .name = "validate", .run = run_validate, .brief = "check the format",
+      .summary = "check that a file is well-formed, and list each error",
+      .usage = "[OPTIONS] FILE...",
+      .help =
+      "Lists everything that is wrong with each file, for authors of programs that write dumps: violations of the "
+      "format, with the offset; frames, types and allocators that hold less than their children; objects that no "
+      "record describes. The exit status is 0 if nothing was found, and 1 otherwise.",
+      .options = "all json csv format decimal output",
+      .examples = "heapdump validate trace.json\n"
+                  "heapdump validate --json *.heapsnapshot | jq '.files[] | .findings'" },
+    { .name = "convert", .run = run_convert, .brief = "write another format",
+      .summary = "convert to another format, or make a file smaller",
+      .usage = "--to FORMAT [OPTIONS] FILE",
+      .help =
+      "Writes another format. chrome: a trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with "
+      "self sizes. folded: a line per call stack, for flame graph tools. pprof: one dump of a process, for go tool "
+      "pprof and others. rows: a table for SQL engines. netcf, dart and heapsnapshot: snapshots of objects; other "
+      "formats get the tree of dominators of a snapshot.\n"
+      "A format of one dump gets the last dump, and a format of one kind the live heap; --dump and --kind select "
+      "others. One line on standard error lists all data that the format cannot hold.\n"
+      "Frames given as OBJECT+0xOFFSET are resolved to functions if the object file is present. heapsnapshot has no "
+      "garbage: one line reports the objects that no root holds. dart keeps strings, numbers, lengths and names of "
+      "objects. A file that already has the format is copied, without its malformed parts; memprof-raw copies a raw "
+      "MemProf profile.",
+      .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
+                 CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
+      .examples = "heapdump convert --to chrome --top 20 -o small.json big.json\n"
+                  "heapdump convert --to folded -o app.folded app.json" },
+    { .name = "merge", .run = run_merge, .defaults = merge_defaults, .brief = "add up many files",
+      .summary = "add up the heaps of many processes, hosts or files",
+      .usage = "[OPTIONS] FILE...",
+      .help =
+      "Adds up heaps of the same allocator and kind, over files and processes. The last dump of each process counts. "
+      "If a file has no heap of kind total, its live heap counts as total. Main programs with two names are added up "
+      "only if their sources are the same.\n"
+      "The format is taken from --to, then from the name after -o, then from the inputs if it can hold the sum. "
+      "Otherwise it is a Chromium trace. --to rows writes a sum that later merges can continue exactly.\n"
+      "MemProf: if the first FILE is a raw profile, or with --to memprof-raw, all profiles add up to one raw profile "
+      "by call stack. Only one profile at a time is in memory. If a file is an indexed profile, or with --to "
+      "memprof-index, the result is an indexed profile with callees and accesses to data. It adds up raw and indexed "
+      "profiles of any version; raw ones need --binary. --to memprof-yaml writes the same as YAML. Only the first of "
+      "several pipes is examined for this; --to overrides it.\n"
+      "Files that cannot be read are omitted with a message, and so are heaps that would make the sum exceed 2^64 "
+      "bytes or 8 axes. The exit status is then 1; with --strict, nothing is written. On several processors, small "
+      "files are read in parallel.",
+      .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to"
+                 CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
+      .examples = "heapdump merge -o fleet.json host*.json\n"
+                  "heapdump merge -o all.memprofraw run*.memprofraw" },
+    { .name = "rows", .run = run_rows, .brief = "write a table for SQL",
+      .summary = "write a table for SQL engines: a row per call stack and type",
+      .usage = "[OPTIONS] FILE...",
+      .help =
+      "Writes all heaps of all files as one table, for DuckDB, ClickHouse and others: CSV, or JSON lines. A profile "
+      "has a row per call stack and type, with its own bytes; a condensed heap has a row per entry, with cumulative "
+      "bytes. The man page describes the columns.\n"
+      "heapdump reads such a table again without loss, like any other file. Files that cannot be read are omitted "
+      "with a message, and the exit status is then 1; with --strict, nothing is written. Files are read twice, for "
+      "the columns first; pipes are read once.",
+      .options = "label json-lines" WORK NAMES HEAPS,
+      .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
+                  "heapdump rows -o fleet.jsonl host*/*.json\n"
+                  "heapdump merge --to rows -o part1.csv host1*.pb\n"
+                  "heapdump merge -o all.json part*.csv" },
+
+    { .name = "memprof", .run = run_memprof, .group = "MemProf", .brief = "list hot/cold hints",
+      .summary = "list the records of a MemProf profile, or hot and cold hints",
       .usage = "--binary PROGRAM [OPTIONS] FILE...",
       .help =
-      "Prints the records of MemProf profiles as `llvm-profdata show --memory` does: by function, its\n"
-      "allocation sites with call stacks and all fields of their blocks, and its call sites. Lines count\n"
-      "from that where the function begins. All raw profiles of all files are added up; an indexed one\n"
-      "stands alone. Without --binary, frames are BUILDID+0xOFFSET, or GUIDs when indexed; with it, frames\n"
-      "of raw profiles that it does not name are left out, and stacks of no others.\n"
-      "With --hints, what clang makes of each allocation, which it reads of calls of operator new: cold,\n"
-      "not cold or hot, or ambiguous, when that depends on the callers; then it makes copies of functions,\n"
-      "and the callers that tell contexts apart are shown, in one row what these do not tell apart.\n"
-      "Densities and lifetimes are averages of the allocations. clang 22 marks all cold contexts, and of the\n"
-      "others those that say how many callers tell cold ones apart; hot are there only allocations of which\n"
-      "all contexts are.\n"
-      "With --effect, whether the hints were right: of what the compiler was told cold, how much was cold\n"
-      "again in a later run of the same source, and which call stacks were not. FILE has to be of a program\n"
-      "that is instrumented again: clang does not instrument what it gives hints to.",
+      "Prints the records of MemProf profiles like `llvm-profdata show --memory`. Each function has its allocation "
+      "sites, with call stacks and all fields of their blocks, and its call sites. Lines count from the beginning of "
+      "the function.\n"
+      "All raw profiles of all files are added up; an indexed profile is used by itself. Without --binary, frames "
+      "are BUILDID+0xOFFSET, or GUIDs in an indexed profile. With it, frames of raw profiles without a name are left "
+      "out, and so are call stacks without any name.\n"
+      "--hints shows how clang classifies each allocation by operator new: cold, not cold, hot, or ambiguous. "
+      "Ambiguous allocations depend on their callers: clang copies functions to separate them, and the callers that "
+      "decide are shown. Contexts that callers do not separate share a row. Densities and lifetimes are averages of "
+      "the allocations. clang 22 marks all cold contexts, and enough others to show how many callers separate the "
+      "cold ones. An allocation is hot only if all its contexts are.\n"
+      "--effect shows whether the hints were right: how many bytes with a cold hint were cold again in a later run "
+      "of the same source, and which call stacks were not. FILE must be from a program that was instrumented again, "
+      "since clang does not instrument allocations that it gives hints to.",
       .options = "hints diff effect clang cold-density cold-lifetime hot-density all json yaml full-schema" NAMES
                  " format strict output",
       .examples = "heapdump memprof --binary app app.memprofraw\n"
-                  "heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n"
+                  "heapdump memprof --binary app --json app.memprofraw | jq '.Records[].Function'\n"
                   "heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw\n"
                   "heapdump memprof --hints --diff --binary app run1.memprofraw run2.memprofraw\n"
                   "heapdump memprof --effect app.memprof --binary app run2.memprofraw" },
-    { .name = "index", .run = run_index,
-      .summary = "make the file that clang's -fmemory-profile-use reads",
+    { .name = "index", .run = run_index, .brief = "make a profile for clang",
+      .summary = "make the profile for clang's -fmemory-profile-use",
       .usage = "--binary FILE [--binary FILE...] -o OUT [OPTIONS] RAW...",
       .help =
-      "Makes an indexed profile of raw MemProf profiles, as `llvm-profdata merge` does, for clang's\n"
-      "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
-      "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
-      "another version. Of several files one that cannot be read is told and left out, and the exit status\n"
-      "is 1 then; with --strict nothing is written.",
+      "Makes an indexed profile from raw MemProf profiles, like `llvm-profdata merge`, for clang's "
+      "-fmemory-profile-use. All profiles are added up by call stack. Function names come from the binaries, which "
+      "may be several, position-independent or not. An indexed profile as input is written again in another "
+      "version.\n"
+      "Files that cannot be read are omitted with a message, and the exit status is then 1; with --strict, nothing "
+      "is written.",
       .options = "binary" LIMITS " memprof-version like full-schema hot-cold-schema prune base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
-                  "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
+                  "heapdump index --base app.profdata --binary app -o new.profdata app.memprofraw\n"
                   "heapdump index --memprof-version 0 -o old.memprof app.memprof\n"
                   "heapdump index --prune cold=0.1%,min-bytes=4k -o small.memprof app.memprof\n"
-                  "heapdump index --like 19 --memprof-version 3 --binary app -o app.memprof app.memprofraw" }
+                  "heapdump index --like 19 --binary app -o app.memprof app.memprofraw" }
 };
+
 static const char examples[] =
-    "heapdump record -- sqlite3 app.db '.schema'    # writes heapdump.sqlite3.PID.json\n"
+    "heapdump record -- sqlite3 app.db '.schema'    # heapdump.sqlite3.PID.json\n"
     "heapdump tree --min-share 0.01 heapdump.sqlite3.1234.json\n"
-    "heapdump tree --by type --json trace.json | jq .\n"
-    "heapdump tree --invert --root 'malloc|realloc' --entries 40 trace.json.gz\n"
-    "heapdump record --at every=10 --sample 512k -o server.json -- ./server\n"
+    "heapdump record --at exit,every=10 -o server.json -- ./server\n"
+    "heapdump suspects server.json                  # the most likely leaks\n"
+    "heapdump diff server.json                      # its first dump and its last\n"
+    "heapdump report -o server.html server.json     # a flame graph for a browser\n"
     "heapdump record --format memprof-raw -o app.memprofraw -- ./app\n"
-    "heapdump diff server.json                      # its last dump against its first\n"
-    "heapdump convert --to chrome --top 20 -o small.json big.json\n"
-    "heapdump merge -o fleet.json host*.json\n"
-    "heapdump retained --top 10 game.log            # then: heapdump path --id ID game.log\n"
-    "heapdump object app.dartheap 1                 # then one of the ids that it lists\n"
-    "heapdump strings --top 50 app.dartheap\n"
-    "heapdump diff before.dartheap after.dartheap   # classes, and objects new and gone\n"
     "heapdump tree --binary app --by lifetime app.memprofraw\n"
-    "heapdump merge -o all.memprofraw run*.memprofraw\n"
-    "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
-    "heapdump memprof --hints --binary app app.memprof\n";
+    "heapdump retained --top 10 game.log            # next: path --id ID game.log\n"
+    "heapdump object app.dartheap 1                 # next: an id that it lists\n";
 
 static const command_table table = { rows, sizeof rows / sizeof *rows, examples };
 
@@ -408,13 +439,13 @@ static int tool_main(int argc, char **argv) {
     const command *c;
     arguments a = { .record.depth = 48, .memprof.limit = { -1, -1, -1 }, .check.max_growth = -1 };
     int status;
-    /* What lower floors do by those above them. */
+    /* Functions of higher floors that lower floors call. */
     own_formats = tool_formats, own_format_count = tool_format_count;
     heaps_view = memprof_view, record_as_memprof = memprof_recorded;
-    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* messages are written in pieces: keep lines whole */
 #ifdef M_MMAP_THRESHOLD
-    /* What is freed of blocks of less than 2 MB is used again, and not given back: the kernel takes longer for new
-       pages than we do to fill them. */
+    /* Reuse freed blocks of less than 2 MB instead of returning them: the kernel takes longer to clear new pages
+       than the tool takes to fill them. */
     mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 #endif
@@ -422,12 +453,14 @@ static int tool_main(int argc, char **argv) {
     if (status >= 0) return status;
     if (argc < 2) return tool_help(&table, stderr), WRONG_USAGE;
     if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
+    if (a.help && !strcmp(argv[1], "all")) return help_all(&table, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return tool_help(&table, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!strcmp(argv[1], "--man"))
         return man_write(&table, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!strcmp(argv[1], "--completion")) return completion(&table, argc > 2 ? argv[2] : "");
-    if (!strcmp(argv[1], "--version")) return version(argc - 2, argv + 2);
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version") || !strcmp(argv[1], "-v"))
+        return version(argc - 2, argv + 2);
     c = command_named(&table, argv[1]);
     if (!c) return unknown_command(&table, argv[1]);
     command_name = c->name;
@@ -435,7 +468,8 @@ static int tool_main(int argc, char **argv) {
     if (status) return status;
     if (a.input.format_help) return formats_help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (a.help) return command_help(c, stdout), fflush(stdout) ? BAD_INPUT : DONE;
-    if (!c->runs_program && !a.input.file_count) return usage("%s needs a file (- is standard input)", c->name);
+    if (!c->runs_program && !a.input.file_count)
+        return usage("%s needs %s", c->name, c->needs ? c->needs : "a file (- is standard input)");
     if (c->defaults) c->defaults(&a);
     symbols_limit(a.naming.memory, a.naming.seconds);
     status = memprof_open_binaries(&a);

@@ -1,21 +1,21 @@
-/* heapdump --completion SHELL: what bash, zsh and fish complete command lines with, from the tables of commands and
-   options. */
+/* heapdump --completion SHELL: scripts that complete command lines in bash, zsh and fish, made from the tables of
+   commands and options. */
 
 #include "shell.h"
 
 /* An option of a command, with all of its forms. */
 typedef struct completed {
-    char name[32], value[32];    /* value: as the help calls it; empty: it takes none */
+    char name[32], value[32];    /* value: its name in the help; empty: the option takes no value */
     hd_str help;                 /* its first line */
-    bool files;                  /* the value names one */
-    char words[1024];            /* the value is one of them, each with a space before it; empty: it is free */
+    bool files;                  /* the value is the name of a file */
+    char words[1024];            /* possible values, each with a space before it; empty: any value */
 } completed;
 
 typedef struct writer {
     const command *command;
     FILE *out;
     void (*put)(struct writer *w); /* writes `option` */
-    completed option;            /* empty: none is being gathered */
+    completed option;            /* collects the forms of an option; empty at first */
 } writer;
 
 /* Values. -------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void add_words(completed *o, const char *words, const char *between) {
     }
 }
 
-/* Small letters are what to type, as in backtrace|type, every=SECONDS, signal[=NAME]. */
+/* Adds the words in lower case, which are typed as they are: all|hidden, every=SECONDS, signal[=NAME]. */
 static void add_literals(completed *o, const char *value) {
     for (; *value >= 'a' && *value <= 'z'; value += *value == '|') {
         size_t n = strcspn(value, "|["), typed = 0;
@@ -47,12 +47,13 @@ static void add_values(completed *o, const char *value) {
     const hd_format *format;
     o->files |= !strcmp(value, "FILE") || !strcmp(value, "TRACE") || !strcmp(value, "HINTS");
     add_literals(o, value);
-    if (!strcmp(o->name, "by")) add_words(o, "size lifetime heat binary age thread", " ");
+    if (!strcmp(value, "AXIS")) add_words(o, "backtrace type size lifetime heat binary age thread", " ");
+    if (!strcmp(value, "SITE")) add_words(o, "function stack type", " ");
     if (!strcmp(o->name, "to")) add_words(o, formats_written(), ", ");
     if (!strcmp(o->name, "format") && !strcmp(value, "NAME"))
         for (size_t i = 0; (format = format_at(i)); i++)
             if (format->read) add_word(o, format->name, strlen(format->name));
-    if (!strcmp(o->name, "sort") && !strcmp(value, "WHAT"))
+    if (!strcmp(o->name, "sort") && !strcmp(value, "COLUMN"))
         add_words(o, "live blocks growth rate temporary name", " ");
     if (!strcmp(o->name, "sort") && !strcmp(value, "KEY")) add_words(o, "bytes blocks self name", " ");
     if (!strcmp(o->name, "kind"))
@@ -70,7 +71,7 @@ static void flush(writer *w) {
     memset(&w->option, 0, sizeof w->option);
 }
 
-/* Forms of an option come one after the other. */
+/* Collects the forms of an option, which are adjacent. */
 static void gather(void *user, hd_str name, const char *value, const char *help) {
     writer *w = user;
     completed *o = &w->option;
@@ -90,7 +91,7 @@ static void put_options(const command *c, void (*put)(writer *w), FILE *out) {
     flush(&w);
 }
 
-/* A text between single quotes, where a shell takes `escaped` by what stands before them. */
+/* Writes a text inside single quotes of a shell. Characters of `escaped` get a backslash; a quote becomes `quote`. */
 static void put_inside(FILE *out, hd_str text, const char *escaped, const char *quote) {
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] == '\'') {
@@ -112,7 +113,7 @@ static void bash_name(writer *w) {
 
 static void bash_values(writer *w) {
     const completed *o = &w->option;
-    if (o->files || !*o->words) return; /* of what is free, a name of a file is as likely as anything */
+    if (o->files || !*o->words) return; /* any value: the shell completes file names */
     display(w->out, "    %s:--%s) words='%s' ;;\n", w->command->name, o->name, o->words + 1);
 }
 
@@ -188,7 +189,7 @@ static void write_zsh(const command *commands, size_t count, FILE *out) {
         put_inside(out, first_line(commands[i].summary), ":\\", "'\\''");
         display(out, "'\n");
     }
-    put_lines(out, hd_cstr("    'help:what a command does, and its options'\n"
+    put_lines(out, hd_cstr("    'help:show the options of a command'\n"
                            "  )\n"
                            "  if (( CURRENT == 2 )); then\n"
                            "    _describe -t commands command known\n"
@@ -205,7 +206,7 @@ static void write_zsh(const command *commands, size_t count, FILE *out) {
     for (size_t i = 0; i < count; i++) {
         display(out, "    %s) _arguments -s -S \\\n", commands[i].name);
         put_options(&commands[i], zsh_option, out);
-        display(out, "      '(- *)--help[what it does, and its options]' \\\n      '%s' ;;\n",
+        display(out, "      '(- *)--help[show the options]' \\\n      '%s' ;;\n",
                 commands[i].runs_program ? "*::program:_normal" : "*:file:_files");
     }
     put_lines(out, hd_cstr("  esac\n"
@@ -238,11 +239,11 @@ static void write_fish(const command *commands, size_t count, FILE *out) {
                            "  test (count (commandline -opc)) -eq 1\n"
                            "end\n"
                            "complete -c heapdump -f\n"
-                           "complete -c heapdump -n __heapdump_begins -l help -d 'the commands'\n"
-                           "complete -c heapdump -n __heapdump_begins -l version -d 'the version'\n"
+                           "complete -c heapdump -n __heapdump_begins -l help -d 'list the commands'\n"
+                           "complete -c heapdump -n __heapdump_begins -l version -d 'print the version'\n"
                            "complete -c heapdump -n '__heapdump_begins; or __heapdump_is --completion' "
-                           "-l completion -xa 'bash zsh fish' -d 'what a shell completes with'\n"
-                           "complete -c heapdump -n '__heapdump_is --version' -l license -d 'the licence too'\n"));
+                           "-l completion -xa 'bash zsh fish' -d 'completions for a shell'\n"
+                           "complete -c heapdump -n '__heapdump_is --version' -l license -d 'and the licence'\n"));
     for (size_t i = 0; i < count; i++) {
         const command *c = &commands[i];
         for (int help = 0; help < 2; help++) {
@@ -255,7 +256,7 @@ static void write_fish(const command *commands, size_t count, FILE *out) {
                                      : "complete -c heapdump -n '__heapdump_is %s' -F\n", c->name);
         put_options(c, fish_option, out);
     }
-    display(out, "complete -c heapdump -n __heapdump_begins -a help -d 'what a command does, and its options'\n");
+    display(out, "complete -c heapdump -n __heapdump_begins -a help -d 'show the options of a command'\n");
 }
 
 bool completion_write(const char *shell, const command *commands, size_t count, FILE *out) {

@@ -42,6 +42,16 @@ bool format_begins(const uint8_t *first, size_t size, uint32_t flags) {
     return false;
 }
 
+const hd_format *format_beginning(const uint8_t *first, size_t size) {
+    const hd_format *format, *best = NULL;
+    int most = 0;
+    for (size_t i = 0; (format = format_at(i)); i++) {
+        int certainty = format->read && format->detect ? format->detect(first, size) : 0;
+        if (certainty > most) best = format, most = certainty;
+    }
+    return best;
+}
+
 bool format_is_read(const char *name) {
     const hd_format *format = format_named(name);
     return format && format->read;

@@ -1,315 +1,330 @@
-/* The options of all commands: a row each. */
+/* The options of all commands: a row each. The first line of a help text is for `heapdump help COMMAND`: at most 55
+   characters, with the default in brackets. The rest is for the man page. */
 
 #include "options.h"
 
 const option_row option_rows[] = {
     { "", "output", "FILE", take_text, AT(out.file),
-      "write here instead of standard output; packed, where the name ends in .gz,\n"
-      ".zst or .xz" }, /* -o, too */
+      "write here [standard output]; .gz, .zst, .xz compress\n"
+      "The output is compressed if the name ends in .gz, .zst or .xz." }, /* -o, too */
     { "record", "output", "FILE", take_text, AT(out.file),
-      "the file, packed at its end where the name ends in .gz, .zst or .xz\n[heapdump.PROGRAM.PID.json]" },
+      "write here [heapdump.PROGRAM.PID.json]\n"
+      "The file is compressed at its end if the name ends in .gz, .zst or .xz." },
     { "capture", "output", "FILE", take_text, AT(out.file),
-      "the file, packed where the name ends in .gz, .zst or .xz\n[heapdump.PORT.heapsnapshot, of Dart .dartheap]" },
+      "write here [heapdump.PORT.heapsnapshot or .dartheap]\n"
+      "The file is compressed if the name ends in .gz, .zst or .xz." },
     { "snapshot", "output", "FILE", take_text, AT(out.file),
-      "write a file of its own instead; packed, where the name ends in .gz, .zst or .xz" },
+      "write a separate file [add a dump to the recording]\n"
+      "The file is compressed if the name ends in .gz, .zst or .xz." },
     { "watch", "output", "FILE", take_text, AT(out.file),
-      "what the key w writes [heapdump.PROGRAM.PID.N.json, another N each time]" },
+      "file of the key w [heapdump.PROGRAM.PID.N.json]\n"
+      "N is another number each time." },
     { "recover", "output", "FILE", take_text, AT(out.file),
-      "packed, where the name ends in .gz, .zst or .xz [FILE.json]" },
-    { "", "json", NULL, take_flag, AT(view.json), "one JSON value" },
+      "write here [FILE.json]; .gz, .zst, .xz compress\n"
+      "The file is compressed if the name ends in .gz, .zst or .xz." },
+    { "", "json", NULL, take_flag, AT(view.json), "print one JSON value" },
     { "watch", "json", NULL, take_flag, AT(view.json),
-      "no screen: a line of JSON each time, until nobody lives; needs no terminal" },
-    { "info", "json", NULL, take_flag, AT(view.json), "one JSON value, with everything" },
+      "print a line of JSON at each update; no terminal needed\n"
+      "The output ends when no recorded process is alive." },
+    { "info", "json", NULL, take_flag, AT(view.json), "print one JSON value with all details" },
     { "object", "json", NULL, take_flag, AT(view.json),
-      "one JSON value; lists cut as above, beside how long they would be" },
-    { "memprof", "json", NULL, take_flag, AT(view.json),
-      "one JSON value, with files, lines and discriminators as well" },
+      "print one JSON value\n"
+      "Lists are shortened as in text, and have their full length." },
+    { "memprof", "json", NULL, take_flag, AT(view.json), "print JSON; adds files, lines and discriminators" },
     { "", "csv", NULL, take_csv, AT(view.csv),
-      "a table for spreadsheets (RFC 4180) of what --json lists; a name that begins\n"
-      "like a formula, with = + - or @, stands behind a '" },
-    { "", "bytes", NULL, take_flag, AT(view.exact), "bytes in full instead of KiB and MiB" },
-    { "info", "bytes", NULL, take_flag, AT(view.exact), "of objects: bytes in full instead of KiB and MiB" },
-    { "", "strict", NULL, take_flag, AT(input.strict),
-      "stop at the first malformed piece instead of leaving it out" },
-    { "", "decimal", NULL, take_flag, AT(input.decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },
+      "print the rows of --json as a table (RFC 4180)\n"
+      "A name that a spreadsheet would take for a formula, since it begins with =, +, - or @, gets a ' in front." },
+    { "", "bytes", NULL, take_flag, AT(view.exact), "print bytes in full, not as KiB and MiB" },
+    { "info", "bytes", NULL, take_flag, AT(view.exact), "print bytes of snapshots in full, not as KiB and MiB" },
+    { "", "strict", NULL, take_flag, AT(input.strict), "stop at the first malformed part [skip it, and warn]" },
+    { "", "decimal", NULL, take_flag, AT(input.decimal), "sizes in .NET dumps are decimal [hexadecimal]" },
 
     { "", "format", "NAME", take_format, AT(input.format),
-      "read it as this format, whatever it begins like; help lists the names" },
+      "input format [by first bytes]; NAME help lists all\n"
+      "It overrides the recognized format." },
 
-    /* What is listed. */
+    /* Lists and cut-offs. */
     { "", "min-bytes", "N", take_bytes, AT(cut.cutoff.min_bytes),
-      "list what holds at least N bytes (k, M, G: times 1024)" },
+      "list entries of at least N bytes (k, M, G: x 1024)" },
     { "", "min-share", "F", take_share, AT(cut.cutoff.min_share),
-      "list what holds at least this share of the total, 0 to 1" },
+      "list entries with at least this share of the total\n"
+      "A share is 0 to 1, or a percentage such as 5%." },
     { "", "min-parent-share", "F", take_share, AT(cut.cutoff.min_parent_share),
-      "list what holds at least this share of its parent" },
-    { "", "top", "K", take_count, AT(cut.cutoff.top), "list the K largest of each breakdown" },
-    { "top", "top", "K", take_count, AT(cut.cutoff.top), "so many names [20; on a terminal, what fits it]" },
-    { "classes", "top", "K", take_count, AT(cut.cutoff.top), "so many classes [all; on a terminal, what fits it]" },
-    { "retained", "top", "K", take_count, AT(cut.cutoff.top), "so many objects [20; on a terminal, what fits it]" },
-    { "object", "top", "K", take_count, AT(cut.cutoff.top), "so many of each [10]" },
-    { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "so many [10]" },
-    { "watch", "top", "K", take_count, AT(cut.cutoff.top), "with --json: so many sites [20]" },
+      "list entries with at least this share of their parent" },
+    { "", "top", "K", take_count, AT(cut.cutoff.top), "list the K largest entries of each breakdown" },
+    { "top", "top", "K", take_count, AT(cut.cutoff.top), "number of names [20; on a terminal, as fits]" },
+    { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
+    { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
+    { "object", "top", "K", take_count, AT(cut.cutoff.top), "length of each list [10]" },
+    { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "number of suspects [10]" },
+    { "watch", "top", "K", take_count, AT(cut.cutoff.top), "number of sites with --json [20]" },
     { "objects", "top", "K", take_count, AT(cut.cutoff.top),
-      "so many [20; on a terminal, what fits it; all in --json and --csv]" },
-    { "strings", "top", "K", take_count, AT(cut.cutoff.top), "so many [20; on a terminal, what fits it]" },
-    { "", "entries", "N", take_count, AT(cut.cutoff.max_entries), "list the N that explain most" },
+      "number of objects [20; on a terminal, as fits]\n"
+      "With --json and --csv, the default is all." },
+    { "strings", "top", "K", take_count, AT(cut.cutoff.top), "number of strings [20; on a terminal, as fits]" },
+    { "", "entries", "N", take_count, AT(cut.cutoff.max_entries), "list the N entries that explain most bytes" },
     { "report", "pages", "RECORDING", take_text, AT(watch.pages),
-      "with a map of how full the pages are that hold live blocks, as heapdump pages\n"
-      "tells it: of the recording that writes this file, or has this PID, or what\n"
-      "record --keep left" },
+      "add a map of its memory pages (fragmentation)\n"
+      "RECORDING is the file or PID of a running recording, or a file of record --keep; see heapdump pages." },
     { "report", "entries", "N", take_count, AT(cut.cutoff.max_entries),
-      "so many entries of all heaps together, or objects: those that hold most [100000]" },
+      "number of entries or objects on the page [100000]\n"
+      "The page has the largest ones, of all heaps together." },
     { "", "output-bytes", "N", take_some_bytes, AT(cut.cutoff.max_output_bytes),
-      "list what explains most in so many bytes of a trace" },
+      "list the entries that explain most in N bytes of trace" },
     { "pages", "top", "K", take_count, AT(cut.cutoff.top),
-      "so many sites [20; on a terminal, what fits it; all in --json and --csv]" },
-    { "pages retained objects strings", "all", NULL, take_flag, AT(cut.all), "all of them" },
+      "number of sites [20; on a terminal, as fits]\n"
+      "With --json and --csv, the default is all." },
+    { "pages retained objects strings", "all", NULL, take_flag, AT(cut.all), "list all" },
     { "tree", "all", NULL, take_flag, AT(cut.all),
-      "every dump [the last of each process, and of more than ten heaps the largest]; and however little\n"
-      "it holds" },
+      "list all dumps, heaps and entries\n"
+      "The default is the last dump of each process, and of more than ten heaps the largest." },
     { "top", "all", NULL, take_flag, AT(cut.all),
-      "every dump [the last of each process, and of more than ten heaps the largest], and\n"
-      "every name" },
-    { "merge", "all", NULL, take_flag, AT(cut.all), "every dump counts" },
-    { "info", "all", NULL, take_flag, AT(cut.all), "every attribute of every allocator; every library and length" },
+      "list all dumps, heaps and names\n"
+      "The default is the last dump of each process, and of more than ten heaps the largest." },
+    { "merge", "all", NULL, take_flag, AT(cut.all), "add up all dumps [the last dump of each process]" },
+    { "info", "all", NULL, take_flag, AT(cut.all), "list every attribute, library and length" },
     { "diff", "all", NULL, take_flag, AT(cut.all),
-      "every object that is new, gone, or changed [10 of each], and every heap [of more than\n"
-      "ten those that changed most]" },
-    { "object", "all", NULL, take_flag, AT(cut.all), "all of them, and strings as far as the file has them" },
-    { "classes", "all", NULL, take_flag, AT(cut.all), "all of them, on a terminal too" },
+      "list all changed objects and heaps [10 of each]\n"
+      "The default is 10 objects that are new, gone or changed, and of more than ten heaps the most changed." },
+    { "object", "all", NULL, take_flag, AT(cut.all), "print whole lists and strings" },
+    { "classes", "all", NULL, take_flag, AT(cut.all), "list all classes on a terminal too" },
     { "path", "all", NULL, take_flag, AT(cut.all),
-      "of --class also ways that few objects are held by; of --id every step, on a\n"
-      "terminal too" },
-    { "suspects", "all", NULL, take_flag, AT(cut.all),
-      "of objects, on a terminal too: every suspect, and paths and names whole" },
-    { "validate", "all", NULL, take_flag, AT(cut.all), "all findings [100 of a file]" },
-    { "memprof", "all", NULL, take_flag, AT(cut.all), "with --hints: call stacks as a whole" },
+      "list every step (--id), and rare paths (--class)\n"
+      "This is for terminals too." },
+    { "suspects", "all", NULL, take_flag, AT(cut.all), "for snapshots: list all suspects, paths and names whole" },
+    { "validate", "all", NULL, take_flag, AT(cut.all), "list all findings [100 per file]" },
+    { "memprof", "all", NULL, take_flag, AT(cut.all), "with --hints: print whole call stacks" },
 
     /* Which heaps, and how they are looked at. */
     { "", "pid", "N", take_pid, AT(heaps.pid), "only heaps of this process" },
     { "", "dump", "ID", take_text, AT(heaps.dump), "only heaps of this dump" },
     { "", "allocator", "NAME", take_text, AT(heaps.allocator), "only heaps of this allocator" },
-    { "", "by", "backtrace|type|...", take_text, AT(view.by),
-      "what to break down by first [backtrace]; of MemProf profiles also\n"
-      "size, lifetime, heat, binary; of pprof's a label, by its key; of recordings\n"
-      "what --ages and --threads kept: age, thread" },
-    { "pages", "by", "WHAT", take_text, AT(view.by),
-      "whose blocks are told apart: those of each function, each call stack (stack), or\n"
-      "each executable, library or type that asked for them (type) [function]" },
-    { "pages", "pid", "N", take_pid, AT(heaps.pid), "only this process [all of a file; of PID that one]" },
+    { "", "by", "AXIS", take_text, AT(view.by),
+      "break down by this axis first [backtrace]\n"
+      "All profiles have backtrace, and most have type. MemProf profiles also have size, lifetime, heat and "
+      "binary; pprof profiles have the keys of their labels; recordings with --ages and --threads have age and "
+      "thread." },
+    { "pages", "by", "SITE", take_text, AT(view.by),
+      "function, stack (call stack) or type [function]\n"
+      "type is the executable or library that allocated, or the type." },
+    { "pages", "pid", "N", take_pid, AT(heaps.pid), "only this process [all of a file; the given PID]" },
     { "pages", "page-size", "BYTES", take_some_bytes, AT(record.page_size),
-      "of pages, a power of two: 2M as huge pages [this machine's]" },
-    { "top", "by", "backtrace|type|...", take_text, AT(view.by),
-      "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
-      "heat, binary; of pprof's a label, by its key; of recordings age, thread" },
+      "a power of two; 2M: huge pages [this machine's]" },
+    { "top", "by", "AXIS", take_text, AT(view.by),
+      "list the names of this axis [backtrace: functions]\n"
+      "All profiles have backtrace, and most have type. MemProf profiles also have size, lifetime, heat and "
+      "binary; pprof profiles have the keys of their labels; recordings with --ages and --threads have age and "
+      "thread." },
     { "", "frames", "all|hidden", take_frames, AT(view.frames_all),
-      "all: with those of allocators and of what starts a program, and each on a line\n"
-      "of its own [left out, and chains of one callee on a line]; hidden: list the\n"
-      "hidden frames instead, with their object files and the bytes of their stacks" },
-    { "", "wide", NULL, take_flag, AT(view.wide), "names whole [shortened to the width of the terminal]" },
-    { "", "every-route", NULL, take_flag, AT(view.every_route), "break every entry down both ways" },
-    { "", "self", NULL, take_flag, AT(view.by_self), "by what they hold themselves" },
+      "all: show every function; hidden: list hidden functions\n"
+      "By default, functions of allocators and functions that start programs are hidden, and chains of calls "
+      "share a line. all shows each function on its own line. hidden lists the hidden functions, with their "
+      "object files and the bytes of their stacks." },
+    { "", "wide", NULL, take_flag, AT(view.wide), "print whole names [shortened to the terminal's width]" },
+    { "", "every-route", NULL, take_flag, AT(view.every_route), "break each entry down along every axis" },
+    { "", "self", NULL, take_flag, AT(view.by_self), "sort by own bytes, without callees" },
     { "", "metric", "FIELD", take_metric, AT(memprof.field),
-      "of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
-      "TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation" },
+      "MemProf: show this field instead of bytes (TotalSize)\n"
+      "Fields are AllocCount, TotalAccessCount, MaxLifetime and others. average, or average:FIELD, divides by the "
+      "number of allocations." },
     { "", "kind", "KIND", take_kind, AT(heaps.kind),
-      "only heaps of this kind: live, peak, total or temporary [live, of files that\n"
-      "have it, where tree, top, diff and check look at them]" },
-    { "", "keep", "REGEX", take_pattern, AT(heaps.keep), "only what has a frame (type=REGEX: a type) that matches" },
+      "live, peak, total or temporary heaps only\n"
+      "tree, top, diff and check use live heaps by default, if the file has any." },
+    { "", "keep", "REGEX", take_pattern, AT(heaps.keep), "only stacks with a matching function, or type=REGEX" },
     { "record", "keep", "FILE", take_text, AT(record.region),
-      "record into this new file instead of memory: heapdump recover reads it when\n"
-      "heapdump was killed too. It stays, and is sparse: ls says up to 1 TiB" },
-    { "", "drop", "REGEX", take_pattern, AT(heaps.drop), "without that" },
-    { "", "root", "REGEX", take_pattern, AT(heaps.root), "start backtraces at the outermost frame that matches" },
-    { "", "invert", NULL, take_flag, AT(view.invert), "innermost frames first: who is called, and by whom" },
-    { "", "before", "ID", take_text, AT(heaps.before),
-      "the dump to compare with [the last of BEFORE; of one file alone the first]" },
-    { "", "after", "ID", take_text, AT(heaps.after), "the dump to compare [the last]" },
+      "record into this new file, for heapdump recover\n"
+      "The file survives even if heapdump is killed. It is not removed. It is sparse: ls shows up to 1 TiB." },
+    { "", "drop", "REGEX", take_pattern, AT(heaps.drop), "no stacks with a matching function, or type=REGEX" },
+    { "", "root", "REGEX", take_pattern, AT(heaps.root), "begin call stacks at the outermost matching function" },
+    { "", "invert", NULL, take_flag, AT(view.invert), "innermost functions first, then their callers" },
+    { "", "before", "ID", take_text, AT(heaps.before), "first dump [last of BEFORE; in one file, its first]" },
+    { "", "after", "ID", take_text, AT(heaps.after), "second dump [the last]" },
     { "", "match", "process", take_match, AT(heaps.match_process),
-      "compare heaps only if the names of their processes are equal [also two heaps of\n"
-      "other names, if each file has no other heap of this allocator and kind]" },
+      "compare only heaps with equal process names\n"
+      "By default, two heaps with other names are compared too, if each file has no other heap of this allocator "
+      "and kind." },
     { "", "max-growth", "PERCENT", take_percent, AT(check.max_growth),
-      "each heap may grow by so much [5%, when no limit is given]" },
+      "limit for growth of each heap [5% if no other limit]" },
     { "", "max-total", "BYTES", take_some_bytes, AT(check.max_total),
-      "each heap may hold so much (k, M, G: times 1024)" },
+      "limit for bytes of each heap (k, M, G: x 1024)" },
     { "", "site", "REGEX=BYTES", take_site, AT(check.sites),
-      "what has a frame (type=REGEX: a type) that matches may hold so much; may be\n"
-      "given again" },
-    { "", "live", NULL, take_flag, AT(objects.live), "of objects only those that a root holds: no garbage" },
+      "limit for a matching function; may be repeated\n"
+      "type=REGEX=BYTES is a limit for a type." },
+    { "", "live", NULL, take_flag, AT(objects.live), "only objects that a GC root holds (no garbage)" },
 
     /* Which objects. */
-    { "path", "id", "ID", take_text, AT(objects.id), "the object, as retained lists it" },
-    { "object", "id", "ID", take_text, AT(objects.id), "the object, where ID does not stand behind FILE" },
+    { "path", "id", "ID", take_text, AT(objects.id), "the object: an id from retained or objects" },
+    { "object", "id", "ID", take_text, AT(objects.id), "the object [ID after FILE]" },
     { "retained", "class", "NAME", take_text, AT(objects.class_name),
-      "instead, what all objects of a class retain together" },
+      "print the size that all objects of a class retain" },
     { "path", "class", "NAME", take_text, AT(objects.class_name),
-      "all objects of that class, their shortest ways as one tree" },
-    { "objects", "class", "NAME", take_text, AT(objects.class_name), "those of this class" },
-    { "", "subclasses", NULL, take_flag, AT(objects.subclasses),
-      "and of classes that extend it, which snapshots of Dart tell" },
+      "all objects of this class: a tree of shortest paths" },
+    { "objects", "class", "NAME", take_text, AT(objects.class_name), "list objects of this class" },
+    { "", "subclasses", NULL, take_flag, AT(objects.subclasses), "also classes that extend it (Dart)" },
     { "", "where", "CONDITION", take_where, AT(objects.where),
-      "only those for which it holds: length, size or retained, then <, <=, =, >=\n"
-      "or > and a number (k, M, G: times 1024); detached: objects that V8 marks as\n"
-      "detached, such as DOM nodes that a page removed from its document or closed\n"
-      "handles of Node; or FIELD=REGEX, which matches the class or the value of the\n"
-      "object that the field refers to; may be given again" },
+      "list objects that match; may be repeated\n"
+      "A condition is length, size or retained, then <, <=, =, >= or > and a number (k, M, G: times 1024); or "
+      "detached, for objects that V8 marks as detached; or FIELD=REGEX, for the class or value of the object in "
+      "that field." },
     { "", "paths", "N", take_count, AT(objects.paths),
-      "more ways, each without what those before went through, of at most 64\n"
-      "different lengths [1]" },
-    { "objects", "garbage", NULL, take_flag, AT(objects.garbage), "those that no root holds, too" },
-    { "", "garbage", NULL, take_flag, AT(objects.garbage),
-      "count what no root holds too, instead of live strings alone" },
+      "number of paths [1]\n"
+      "Each path has no object of earlier ones. Paths of at most 64 different lengths are listed." },
+    { "objects", "garbage", NULL, take_flag, AT(objects.garbage), "list objects that no GC root holds too" },
+    { "", "garbage", NULL, take_flag, AT(objects.garbage), "count strings that no GC root holds too" },
 
-    /* What is written. */
+    /* Outputs. */
     { "", "json-lines", NULL, take_flag, AT(out.json_lines),
-      "JSON lines instead of CSV [where the name of -o ends in .jsonl, .ndjson or\n.json]" },
+      "write JSON lines [by the name after -o; else CSV]\n"
+      "The names .jsonl, .ndjson and .json mean JSON lines." },
     { "", "label", "NAME=VALUE", take_label, AT(input.labels),
-      "give all rows this label, in a column of its own; may be given again. One\n"
-      "called profile is told instead of the file" },
+      "add a column to all rows; may be repeated\n"
+      "A label named profile replaces the name of the file." },
     { "merge", "to", "FORMAT", take_text, AT(out.to),
-      "chrome, heaps_v2 with all of it, another format of heaps, memprof-raw, or\n"
-      "memprof-index [what the name of -o ends in: .pb, .folded, .csv, .jsonl, .json,\n"
-      ".speedscope.json, .memprofraw or .profdata; else the format of all FILEs, if\n"
-      "it can hold the sum; else chrome. Of MemProf profiles raw, or indexed when\n"
-      "one is]" },
+      "output format [by the name of -o, else of the inputs]\n"
+      "chrome, heaps_v2 without a cut-off, another format of heaps, memprof-raw, or memprof-index. The endings of "
+      "-o are .pb, .folded, .csv, .jsonl, .json, .speedscope.json, .memprofraw and .profdata. The format of the "
+      "inputs is used if it can hold the sum; else chrome is. MemProf profiles become raw, or indexed if one is." },
     { "convert", "to", "FORMAT", take_text, AT(out.to), NULL },
     { "merge", "add-to", "TRACE", take_text, AT(out.add_to), "write TRACE with the result added" },
-    { "convert", "add-to", "TRACE", take_text, AT(out.add_to),
-      "write TRACE with the heaps added; all else in it stays as it is" },
+    { "convert", "add-to", "TRACE", take_text, AT(out.add_to), "write TRACE with the heaps added, else unchanged" },
     { "merge", "memprof-version", "N", take_text, AT(memprof.version),
-      "of memprof-raw: write version 1 to 5 [the first that has the fields of all];\n"
-      "of memprof-index see heapdump index, as for the five that follow" },
+      "1 to 5, of memprof-raw [the first with all fields]\n"
+      "For memprof-index see heapdump index, also for the five options that follow." },
     { "convert", "memprof-version", "N", take_text, AT(memprof.version),
-      "of memprof-raw: write version 1 to 5 [as it is]; of memprof-index see\n"
-      "heapdump index, as for the five that follow" },
+      "1 to 5, of memprof-raw [unchanged]\n"
+      "For memprof-index see heapdump index, also for the five options that follow." },
     { "index", "memprof-version", "N", take_text, AT(memprof.version),
-      "0 to 4, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
-      "read [3, or that of the indexed profile]" },
+      "0 to 4 of LLVM, or rfc [3; unchanged if indexed]\n"
+      "rfc has names, files and lines, and compilers do not read it." },
     { "", "like", "RELEASE", take_text, AT(memprof.like),
-      "write what llvm-profdata of this release writes of one raw file: 19,\n"
-      "versions 0 to 3 [0], or 22, versions 2 to 4 [3]; 19 reads nothing of 22, 22\n"
-      "no version before 2 [22, where it has the version]" },
+      "write the same bytes as llvm-profdata 19 or 22 [22]\n"
+      "This holds for one raw file. 19 writes versions 0 to 3 [0], and 22 writes versions 2 to 4 [3]. 19 reads no "
+      "file of 22, and 22 no version before 2. The default is 22 where it has the version." },
     { "", "full-schema", NULL, take_flag, AT(memprof.full_schema),
-      "all fields [versions 0, 1 and rfc; of an indexed profile what it has]" },
+      "write all fields\n"
+      "This is the default for versions 0, 1 and rfc. An indexed profile keeps its fields." },
     { "", "hot-cold-schema", NULL, take_flag, AT(memprof.hot_cold_schema),
-      "those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
-      "TotalLifetimeAccessDensity [versions 2 to 4 of raw profiles]" },
-    { "", "prune", "WHAT", take_prune, AT(memprof.prune),
-      "leave contexts out, and tell how much that is: min-bytes=N, those that\n"
-      "allocated less, cold=P%, the smallest cold ones that together have at most P%\n"
-      "of all cold bytes, or both with a comma between. What is not cold stays at\n"
-      "places where something cold does, so that nothing becomes cold by it" },
+      "write only the fields for hot and cold\n"
+      "These are AllocCount, TotalSize, TotalLifetime and TotalLifetimeAccessDensity. It is the default for "
+      "versions 2 to 4 from raw profiles." },
+    { "", "prune", "RULES", take_prune, AT(memprof.prune),
+      "min-bytes=N,cold=P%: leave small contexts out\n"
+      "min-bytes=N leaves out contexts that allocated less. cold=P% leaves out the smallest cold contexts, with "
+      "at most P% of all cold bytes. Other contexts stay wherever a cold one stays, so that nothing becomes cold. "
+      "The amount is reported." },
     { "", "base", "FILE", take_base, AT(memprof.base),
-      "put it into this indexed profile, beside its counters of functions, instead\n"
-      "of the MemProf profile that may be there; beside counters of LLVM 22, in\n"
-      "versions 2 to 4 or rfc" },
+      "add to this indexed profile, and keep its counters\n"
+      "A MemProf profile in FILE is replaced. With counters of LLVM 22, only versions 2 to 4 and rfc are "
+      "possible." },
 
     /* MemProf. */
     { "", "binary", "FILE", take_binary, AT(naming.binaries),
-      "of MemProf profiles: the program, or a library of it, to name functions with\n"
-      "(matched by build id; may be given again) [frames are BUILDID+0xOFFSET]; of\n"
-      "heap profiles as text: where a mapped file is now (matched by its name).\n"
-      "Debug information may be in it, in FILE.debug or what .gnu_debuglink names\n"
-      "beside it, under /usr/lib/debug/.build-id, at the servers of DEBUGINFOD_URLS\n"
-      "(none are asked without), in .dwo files, or in FILE.dwp" },
+      "program or library for function names; may be repeated\n"
+      "For MemProf profiles it is matched by build id; without it, frames are BUILDID+0xOFFSET. For text profiles "
+      "it is matched by name: the place where a mapped file is now. Debug information may be in FILE, in "
+      "FILE.debug, in the file that .gnu_debuglink names next to it, under /usr/lib/debug/.build-id, on the "
+      "servers of DEBUGINFOD_URLS, in .dwo files, or in FILE.dwp." },
     { "index", "binary", "FILE", take_binary, AT(naming.binaries),
-      "the program, and each library of it that was profiled (by build id)" },
+      "program or profiled library; may be repeated\n"
+      "It is matched by build id." },
     { "", "keep-unresolved", NULL, take_flag, AT(naming.keep_unresolved),
-      "with --binary: keep frames that no binary names" },
+      "with --binary: keep frames without a name" },
     { "", "keep-runtime", NULL, take_flag, AT(naming.keep_runtime),
-      "keep frames of what recorded: with --binary, of MemProf's runtime; of heap\n"
-      "profiles as text, those of the allocator" },
+      "keep frames of the MemProf runtime or the allocator\n"
+      "This is for MemProf profiles with --binary, and for text profiles." },
     { "", "names-memory", "BYTES", take_some_bytes, AT(naming.memory),
-      "memory that reading the debug information of a program may take (k, M, G: times\n"
-      "1024); mapped files do not count. Frames in files that need more are\n"
-      "FILE+0xOFFSET. Also the size of a file from a debuginfod server [2G]" },
+      "memory limit for debug information of one file [2G]\n"
+      "Mapped files do not count. Frames in files that need more stay FILE+0xOFFSET. It is also the limit for a "
+      "file from a debuginfod server." },
     { "", "names-time", "SECONDS", take_seconds, AT(naming.seconds),
-      "processor time that finding names in one file may take, and the time that all\n"
-      "answers of debuginfod servers may take [60]" },
-    { "", "hints", NULL, take_flag, AT(memprof.hints),
-      "instead of the records, what the compiler makes of them" },
-    { "", "diff", NULL, take_flag, AT(memprof.hints_diff),
-      "of --hints, and two files: what changes for the compiler from OLD to NEW" },
+      "time limit for the names of one file [60]\n"
+      "It limits processor time per file, and the time for all answers of debuginfod servers." },
+    { "", "hints", NULL, take_flag, AT(memprof.hints), "show how clang classifies allocations: cold, hot" },
+    { "", "diff", NULL, take_flag, AT(memprof.hints_diff), "with --hints and two files: show changes of hints" },
     { "", "effect", "HINTS", take_text, AT(memprof.effect),
-      "instead, judge the hints that the compiler took of this profile by the later\n"
-      "run that FILE is of" },
-    { "", "clang", "RELEASE", take_text, AT(memprof.clang), "the compiler's: 19 or 22 [22]" },
+      "judge the hints from the profile HINTS by a later run\n"
+      "FILE is the profile of the later run." },
+    { "", "clang", "RELEASE", take_text, AT(memprof.clang), "with --hints: release of clang, 19 or 22 [22]" },
     { "", "yaml", NULL, take_flag, AT(memprof.yaml),
-      "the records as YAML, what llvm-profdata show --memory prints of an indexed\n"
-      "profile, and llvm-profdata merge and this tool read" },
+      "print YAML, like llvm-profdata show --memory\n"
+      "llvm-profdata merge and heapdump read it." },
     { "", "cold-density", "D", take_limit, AT(memprof.limit[0]),
-      "cold: less than D accesses a byte and second [0.05], and" },
-    { "", "cold-lifetime", "S", take_limit, AT(memprof.limit[1]), "living for S seconds or longer [200]" },
+      "cold: less than D accesses per byte and second [0.05]\n"
+      "This is clang's -mllvm -memprof-lifetime-access-density-cold-threshold." },
+    { "", "cold-lifetime", "S", take_limit, AT(memprof.limit[1]),
+      "cold: and a lifetime of S seconds or more [200]\n"
+      "This is clang's -mllvm -memprof-ave-lifetime-cold-threshold." },
     { "", "hot-density", "D", take_limit, AT(memprof.limit[2]),
-      "hot: more than D accesses a byte and second [of clang 19 1000, of 22 nothing\n"
-      "is hot without -mllvm -memprof-use-hot-hints]; of clang, these are\n"
-      "-mllvm -memprof-lifetime-access-density-cold-threshold,\n"
-      "-memprof-ave-lifetime-cold-threshold and\n"
-      "-memprof-min-ave-lifetime-access-density-hot-threshold" },
+      "hot: more than D accesses per byte and second\n"
+      "The default is 1000 for clang 19. With clang 22, nothing is hot without -mllvm -memprof-use-hot-hints. "
+      "This is clang's -mllvm -memprof-min-ave-lifetime-access-density-hot-threshold." },
 
     /* Recording. */
     { "", "at", "exit", take_text, AT(record.at),
-      "the kinds live, total and temporary, of when a process ends, however it does\n"
-      "[peak,exit: what is taken is what the list has]" },
+      "live, total, temporary heaps at exit [peak,exit]\n"
+      "An exit is any end of a process, also a crash. Your list replaces the default." },
     { "", "at", "peak", take_text, AT(record.at),
-      "the kind peak: what was live when that was the most; with several threads,\n"
-      "within 64 KiB for each" },
+      "the peak heap\n"
+      "It is exact with one thread, and within 64 KiB per thread otherwise." },
     { "", "at", "every=SECONDS", take_text, AT(record.at),
-      "what is live again and again: each time in 12 KiB a process, unless an option\n"
-      "below says what to list. When these take 32 MiB, every 2nd of the older ones\n"
-      "goes; of the oldest so every 4th stays in time, every 8th, ..." },
+      "the live heap, repeatedly: shows growth\n"
+      "Each dump takes 12 KiB per process, unless a cut-off option is given. When these dumps take 32 MiB, every "
+      "2nd of the older ones is dropped, as often as needed." },
     { "", "at", "signal[=NAME]", take_text, AT(record.at),
-      "what is live whenever heapdump itself gets this signal: USR2, or as NAME says\n"
-      "USR1, INT, TERM or HUP" },
+      "the live heap when heapdump gets this signal [USR2]\n"
+      "NAME is USR1, USR2, INT, TERM or HUP." },
     { "", "children", "WHICH", take_children, AT(record.children),
-      "of the processes that the program starts record no, all, or those of programs\n"
-      "whose name matches a REGEX [all]" },
+      "record no child processes, all, or REGEX [all]\n"
+      "The REGEX matches the names of their programs." },
     { "", "same-user", NULL, take_flag, AT(record.same_user),
-      "do not record processes that change their user: these can read the call stacks\n"
-      "and addresses of what their parents recorded" },
+      "do not record processes that change their user\n"
+      "These processes can read the call stacks and addresses that their parents recorded." },
     { "record", "format", "memprof-raw", take_record_format, AT(record.format),
-      "instead of a trace all that was allocated, freed or not, by call\n"
-      "stack, with sizes and lifetimes, as llvm-profdata takes it; a profile\n"
-      "for each process. Accesses and processors are not known, and zero [chrome]" },
+      "write raw MemProf profiles [chrome: a trace]\n"
+      "A profile per process has all allocations by call stack, freed or not, with sizes and lifetimes, for "
+      "llvm-profdata. Accesses and processors are unknown, and zero." },
     { "record", "format", "memprof-rfc", take_record_format, AT(record.format),
-      "the same, of all processes together, with names, files and lines, as\n"
-      "heapdump index --memprof-version rfc writes it" },
+      "write one MemProf profile of all processes\n"
+      "It has names, files and lines, like heapdump index --memprof-version rfc." },
     { "", "ages", NULL, take_flag, AT(record.ages),
-      "keep when each live block was allocated, for tree --by age: under 10 ms, 10 ms\n"
-      "to 100 ms, 100 ms to 1 s, 1 s to 10 s, 10 s to 1 min, 1 min to 10 min, 10 min\n"
-      "to 1 h, 1 h to 10 h, 10 h to 1 day, 1 day to 10 days, 10 days or more. Takes 24\n"
-      "bytes a live block; heaps of kind live alone have it. The file is written at\n"
-      "the end, as rows: JSON lines where its name ends in .json, .jsonl or .ndjson,\n"
-      "else CSV [heapdump.PROGRAM.PID.csv]" },
+      "record ages of live blocks, for tree --by age\n"
+      "The bounds of the classes are 10 ms, 100 ms, 1 s, 10 s, 1 min, 10 min, 1 h, 10 h, 1 day and 10 days. It "
+      "takes 24 bytes per live block, and only live heaps have ages. The file is written at the end, as rows: "
+      "JSON lines if its name ends in .json, .jsonl or .ndjson, else CSV [heapdump.PROGRAM.PID.csv]." },
     { "", "threads", NULL, take_flag, AT(record.threads),
-      "keep which thread allocated, by the name that it had then, for tree --by thread;\n"
-      "of up to 256 names, then <other threads>. The file is as with --ages" },
-    { "", "depth", "N", take_depth, AT(record.depth), "frames kept per stack, up to 128 [48]" },
+      "record thread names, for tree --by thread\n"
+      "A thread has its name at the time of the allocation. After 256 names, further ones are <other threads>. "
+      "The file is as with --ages." },
+    { "", "depth", "N", take_depth, AT(record.depth), "frames per call stack, up to 128 [48]" },
     { "", "blocks", NULL, take_flag, AT(record.blocks),
-      "show each live block with its address, for heapdump pages: takes 24 bytes a block" },
+      "record addresses, for heapdump pages (fragmentation)\n"
+      "It takes 24 bytes per block." },
     { "", "sample", "BYTES", take_some_bytes, AT(record.sample_bytes),
-      "record one block per BYTES allocated, on average, and estimate from\n"
-      "these: costs next to nothing (512k is usual) [every block, exactly]" },
-    { "", "target", "WORD", take_text, AT(watch.target),
-      "of several: the one with this number, or with this word in its line" },
-    { "", "gc", NULL, take_flag, AT(watch.gc), "collect garbage first; V8 always does" },
+      "record one block per BYTES allocated [every block]\n"
+      "Sizes and counts are then estimates, at almost no cost. 512k is usual." },
+    { "", "target", "WORD", take_text, AT(watch.target), "page, worker or isolate: number, or part of its line" },
+    { "", "gc", NULL, take_flag, AT(watch.gc), "collect garbage first (V8 always does)" },
     { "", "every", "SECONDS", take_seconds, AT(watch.every),
-      "take several snapshots in one connection, SECONDS apart, so that diff and\n"
-      "suspects can follow single objects: FILE.1.heapsnapshot, FILE.2.heapsnapshot\n"
-      "[1 with --count]" },
+      "take several snapshots in one session [1 with --count]\n"
+      "diff and suspects can then compare them object by object. The files are FILE.1.heapsnapshot, "
+      "FILE.2.heapsnapshot and so on." },
     { "watch", "every", "SECONDS", take_seconds, AT(watch.every),
-      "look so often; less often where a look takes more than a fifth of that [1]" },
+      "time between updates [1]\n"
+      "It is longer if an update takes more than a fifth of it." },
     { "", "count", "N", take_count, AT(watch.count), "number of snapshots to take [2 with --every, else 1]" },
     { "", "wait", "SECONDS", take_seconds, AT(watch.wait),
-      "wait so long for a sign of life of the recording, which gives one each 0.5 s [2]" },
-    { "watch", "count", "N", take_count, AT(watch.count), "end after so many looks [none]" },
+      "time to wait for a sign of life of the recording [2]\n"
+      "A recording gives one every 0.5 seconds." },
+    { "watch", "count", "N", take_count, AT(watch.count), "number of updates [no limit]" },
     { "", "sort", "KEY", take_order, AT(cut.order),
-      "order of the lines: bytes, blocks, self or name [bytes]; self: in a tree, bytes\n"
-      "beyond the listed callees" },
-    { "watch", "sort", "WHAT", take_text, AT(watch.sort),
-      "at first by live, blocks, growth, rate, temporary or name [live]" },
-    { "", "filter", "REGEX", take_text, AT(watch.filter), "at first only sites whose name matches [all]" },
-    { "", "stats", NULL, take_flag, AT(record.stats), "tell what the recording itself cost: time, memory, stacks" }
+      "order by bytes, blocks, self or name [bytes]\n"
+      "In a tree, self is the bytes beyond the listed callees." },
+    { "watch", "sort", "COLUMN", take_text, AT(watch.sort),
+      "live, blocks, growth, rate, temporary or name [live]\n"
+      "The keys s and S change it." },
+    { "", "filter", "REGEX", take_text, AT(watch.filter),
+      "only sites with a matching name [all]\n"
+      "The key / changes it." },
+    { "", "stats", NULL, take_flag, AT(record.stats), "report the recording's cost: time, memory, stacks" }
 };
 const size_t option_row_count = sizeof option_rows / sizeof *option_rows;

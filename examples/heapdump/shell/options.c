@@ -120,21 +120,21 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
     return status;
 }
 
-/* Help. ---------------------------------------------------------------------------------------- */
+/* Help: a line per option. The man page has the further lines of `help`. ------------------------ */
 
-enum { HELP_COLUMN = 25 };
+enum { HELP_COLUMN = 25 };       /* 55 of 80 columns are left */
 
 static void option_help(void *user, hd_str name, const char *value, const char *help) {
     FILE *out = user;
     char text[64];
     if (!help) {
-        display(out, "%*s%.*s\n", HELP_COLUMN, "", (int)name.len, name.data);
+        put_filled(out, "", HELP_COLUMN, name);
         return;
     }
     snprintf(text, sizeof text, "  %s--%.*s%s%s", hd_str_equal(name, hd_cstr(option_rows[OUTPUT].name)) ? "-o, " : "",
              (int)name.len, name.data, value ? " " : "", value ? value : "");
     if (strlen(text) + 1 > HELP_COLUMN) display(out, "%s\n", text), *text = 0;
-    put_beside(out, text, HELP_COLUMN, help);
+    put_filled(out, text, HELP_COLUMN, (hd_str){ help, strcspn(help, "\n") });
 }
 
 void options_each(const command *c, option_seen *seen, void *user) {

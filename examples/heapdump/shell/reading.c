@@ -64,7 +64,13 @@ hd_options reading_options(const input_options *in, reading *r) {
 static int64_t read_counted(void *user, void *buffer, size_t capacity) {
     reading *r = user;
     int64_t n = r->in.read(r->in.user, buffer, capacity);
-    if (n > 0) r->taken += (uint64_t)n;
+    if (n > 0) {
+        if (r->taken < sizeof r->first) {
+            size_t room = sizeof r->first - (size_t)r->taken;
+            memcpy(r->first + r->taken, buffer, (size_t)n < room ? (size_t)n : room);
+        }
+        r->taken += (uint64_t)n;
+    }
     return n;
 }
 
@@ -82,6 +88,9 @@ hd_status read_input(const char *file, const hd_options *options, hd_dump **dump
     status = hd_read(in, options, dump, err);
     input_close(&r->in);
     progress_end();
+    if (status == HD_UNKNOWN_FORMAT && !options->format && r->taken)
+        snprintf(err->message, sizeof err->message, "expected a heap dump, found %s",
+                 foreign_file(r->first, r->taken < sizeof r->first ? (size_t)r->taken : sizeof r->first));
     return status;
 }
 

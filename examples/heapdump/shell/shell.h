@@ -193,6 +193,7 @@ typedef struct reading {
     bool shown;
     hd_in in;                    /* of read_input */
     uint64_t taken, size;        /* bytes of it, packed ones where it is packed; size: 0: not known */
+    uint8_t first[16];           /* the first of these bytes: `taken`, if fewer were read */
     void *findings;              /* what warnings are kept in, where they are not told */
 } reading;
 
@@ -242,6 +243,9 @@ void unpacked_from(unpacked *u, hd_in in);
 /* What was wrong with it, in place of HD_IO: the packing is damaged. */
 void unpacked_explain(const unpacked *u, hd_error *err);
 void unpacked_close(unpacked *u);
+
+/* foreign.c: the kind of a file that is not a heap dump, such as "a JPEG image", and a command for it if there is one. */
+const char *foreign_file(const uint8_t *first, size_t size);
 
 /* pack.c: what packs `to`, where the name of a file asks for it; NULL, and *out is `to`, where it does not. */
 packing *packing_open(const char *path, hd_out to, hd_out *out);
@@ -356,6 +360,8 @@ written_as format_written(const char *name);
 bool format_is(const char *name, uint32_t flags);
 /* Whether a format with one of the flags begins like this. */
 bool format_begins(const uint8_t *first, size_t size, uint32_t flags);
+/* The format that most likely begins like this; NULL: none does. */
+const hd_format *format_beginning(const uint8_t *first, size_t size);
 /* Whether --format takes it. */
 bool format_is_read(const char *name);
 /* Names and titles of those. */

@@ -1,4 +1,4 @@
-/* Prints texts on a terminal, which they cannot give orders to. */
+/* Prints text. Text from files cannot control the terminal. */
 
 #define _GNU_SOURCE
 #define HEAPDUMP_TEXT_C
@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 void put_name(FILE *out, hd_str name) {
     for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, out);
@@ -23,7 +25,6 @@ void put_lines(FILE *out, hd_str text) {
     }
 }
 
-/* Lines in a column, and at the left of the first something that fits there. */
 void put_beside(FILE *out, const char *left, int column, const char *lines) {
     for (; *lines; left = "") {
         size_t n = strcspn(lines, "\n");
@@ -32,7 +33,41 @@ void put_beside(FILE *out, const char *left, int column, const char *lines) {
     }
 }
 
-/* Puts a text in quotes: what is not shown is escaped as in JSON, bytes that are not UTF-8 as \xNN. */
+/* Columns of help texts. */
+static int help_columns(FILE *out) {
+    enum { USUAL = 80, LEAST = 40, MOST = 100 };
+    struct winsize size;
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col) return USUAL;
+    return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
+}
+
+static int characters_of(hd_str text) {
+    int n = 0;
+    for (size_t i = 0; i < text.len; i++) n += (text.data[i] & 0xc0) != 0x80;
+    return n;
+}
+
+void put_filled(FILE *out, const char *left, int column, hd_str text) {
+    int columns = help_columns(out), used = column;
+    display(out, "%-*s", column, left);
+    while (text.len) {
+        hd_str word = text;
+        const char *end = memchr(text.data, ' ', text.len);
+        if (end) word.len = (size_t)(end - text.data);
+        if (used > column && used + 1 + characters_of(word) > columns) {
+            display(out, "\n%*s", column, "");
+            used = column;
+        } else if (used > column) {
+            fputc(' ', out), used++;
+        }
+        put_name(out, word);
+        used += characters_of(word);
+        text.data += word.len + (end != NULL), text.len -= word.len + (end != NULL);
+    }
+    fputc('\n', out);
+}
+
+/* Puts a text in quotes. Hidden characters are escaped as in JSON, and bytes that are not UTF-8 become \xNN. */
 void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);
     for (hd_str rest = text; text.len; text = rest) {
@@ -56,17 +91,16 @@ void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);
 }
 
-/* Puts a text in a column of so many characters, at its left when `width` is negative. */
+/* Puts a text into a column of `width` characters, aligned right; if `width` is negative, aligned left. */
 static void put_column(FILE *out, hd_str text, int width) {
     int shown = 0;
-    for (hd_str rest = text, piece; (piece = hd_visible(&rest)).len;)
-        for (size_t i = 0; i < piece.len; i++) shown += (piece.data[i] & 0xc0) != 0x80;
+    for (hd_str rest = text, piece; (piece = hd_visible(&rest)).len;) shown += characters_of(piece);
     for (int i = shown; i < width; i++) fputc(' ', out);
     put_name(out, text);
     for (int i = shown; i < -width; i++) fputc(' ', out);
 }
 
-/* A number of a conversion: '*', or digits. */
+/* A width or precision of a conversion: '*' or digits. */
 static int display_number(const char **format, int star, int otherwise) {
     char *end;
     long n;
@@ -77,8 +111,8 @@ static int display_number(const char **format, int star, int otherwise) {
     return (int)n;
 }
 
-/* fprintf, of the conversions s c d u x X f g, and lengths l ll z; what %s and %c bring is shown as names
-   are. */
+/* fprintf with the conversions s c d u x X f g and the lengths l ll z. Texts of %s and %c are filtered as in
+   put_name. */
 void display_list(FILE *out, const char *format, va_list args) {
     for (;; format++) {
         char spec[16] = "%";

@@ -1,6 +1,5 @@
-/* All that the tool says to people goes through here. What came from files, or names them, is shown as
-   hd_visible has it, so that it cannot give orders to a terminal or begin a line. What would go around this
-   does not compile. */
+/* The only way to print text for people. Names and texts from files pass hd_visible, so that they cannot control a
+   terminal or begin a line. Calls of printf and the like do not compile. */
 #ifndef HEAPDUMP_TEXT_H
 #define HEAPDUMP_TEXT_H
 
@@ -13,13 +12,17 @@
 /* text.c */
 void put_name(FILE *out, hd_str name);
 void put_lines(FILE *out, hd_str text);
+/* Prints lines as they are from a column on, and `left` before the first. */
 void put_beside(FILE *out, const char *left, int column, const char *lines);
+/* Prints a paragraph the same way, with line breaks between words: for the width of a terminal, from 40 to 100
+   columns, or else for 80 columns. */
+void put_filled(FILE *out, const char *left, int column, hd_str text);
 void put_quoted(FILE *out, hd_str text);
-/* What makes a noun behind a number plural: "1 block", "5 blocks". */
+/* The ending of a noun after a number: "1 block", "5 blocks". */
 const char *plural(uint64_t n);
-/* Between the directories of a path, of Windows as well. */
+/* Whether a character separates directories of a path, on Windows too. */
 static inline bool is_separator(char c) { return c == '/' || c == '\\'; }
-/* Whether a name begins with a text. */
+/* Whether `s` begins with a text. */
 static inline bool str_begins(hd_str s, const char *with) {
     return s.len >= strlen(with) && !memcmp(s.data, with, strlen(with));
 }

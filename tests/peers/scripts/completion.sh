@@ -11,7 +11,7 @@ export LC_ALL=C HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data
 touch some.dartheap other.json
 for shell in bash zsh fish; do "$tool" --completion $shell > $shell; done
 check "a shell that is none" "2 heapdump: --completion takes bash, zsh or fish, not 'sh'; see heapdump --help" "$(status "$tool" --completion sh) $(cat err)"
-listed=$("$tool" --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$' | sort | xargs)
+listed=$("$tool" help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$' | sort | xargs)
 
 # cases FUNCTION: what all of them complete. FUNCTION prints the words that a command line may go on with.
 cases() {

@@ -84,7 +84,7 @@ check "kinds have a place" "" "$(said heaps_v2 memprof-19.raw)"
 check "names of references" "heapdump: left out by --to netcf: names of references" "$(said netcf small.dartheap)"
 check "what a profile says of itself" "heapdump: left out by --to heaps_v2: other facts about the file that info prints (9)" "$(said heaps_v2 pprof-go.pb)"
 check "what a snapshot says of itself" 1 "$(said netcf node-small.heapsnapshot | grep -c 'left out by --to netcf: .*other facts about the file that info prints')"
-check "a format that is none" "heapdump: cannot write format 'elf': --to takes $("$tool" convert --help | sed -n 's/^  --to FORMAT *//p')" "$(said elf pprof-go.pb | sed "s,; see .*,,")"
+check "a format that is none" "heapdump: cannot write format 'elf': --to takes $("$tool" convert --help | sed -n '/^  --to /,/^  --m/{s/^  --to FORMAT//; /^  --/d; p}' | xargs)" "$(said elf pprof-go.pb | sed "s,; see .*,,")"
 check "its own format" "" "$(said netcf small.log)"
 printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
 check "attributes, and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"

@@ -112,6 +112,6 @@ done <<< "$inputs"
 
 check "every format is tried" "$({ "$tool" info --format help | cut -d' ' -f1; } | sort | xargs)" \
   "$({ echo "$no_input" | tr ' ' '\n'; cut -d' ' -f1 <<< "$inputs"; } | sort -u | xargs)"
-check "every command is" "$("$tool" --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v -e '^heapdump$' -e '^capture$' -e '^record$' -e '^snapshot$' -e '^stop$' -e '^recover$' | sort | xargs)" \
+check "every command is" "$("$tool" help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v -e '^heapdump$' -e '^capture$' -e '^record$' -e '^snapshot$' -e '^stop$' -e '^recover$' | sort | xargs)" \
   "$(cut -d' ' -f1 <<< "$commands" | sort -u | xargs)"
 exit $failed

@@ -60,7 +60,7 @@ for file in memprof-22-v3.profdata memprof-19-v3.profdata memprof-22-empty.profd
 done
 check "... with --all each context has its own, of each heat" "$($hints | jq '[.allocations[].contexts[] | [.stack, .heat]] | unique | length')" "$("$tool" memprof --hints --all "$data/memprof-22-v3.profdata" | grep -Ec '^ *[0-9]+ +[0-9]+ +1 ')"
 check "... and repeated callers are told once" 1 "$("$tool" memprof --hints --all "$data/memprof-22-v3.profdata" | grep -c ' (28 times)')"
-check "... and in the help" 1 "$("$tool" memprof --help | grep -c 'With --hints, what clang makes')"
+check "... and in the help" 1 "$("$tool" memprof --help | grep -c -- '--hints shows how clang')"
 
 # Callers that part one by one, call after call, and call stacks of 100,000 calls: neither needs the stack of the tool.
 python3 - << 'PY'

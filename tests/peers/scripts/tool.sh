@@ -3,8 +3,8 @@
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
-must jq
-work=build/peers/tool
+must jq python3
+work=build/peers/tool data=$PWD/tests/data
 rm -rf $work && mkdir -p $work
 build/examples/record_engine > $work/engine.json
 cd $work
@@ -26,6 +26,35 @@ check "... of an ambiguous beginning" "2 1" "$(status "$tool" tree --min engine.
 check "... but of a single letter" "2 0" "$(status "$tool" tree --q engine.json) $(grep -c "did you mean" err)"
 check "a word longer than all" 2 "$(status "$tool" tree --$(printf 'min%.0s' {1..999}) engine.json)"
 check "no such command to help with" "2 1" "$(status "$tool" help trees) $(grep -c 'did you mean tree' err)"
+for word in version -v; do check "$word: the version" "0 $("$tool" --version)" "$(status "$tool" $word) $(cat out)"; done
+check "an option before the command" "2 heapdump: expected a command, found the option '--json' (options follow the command); see heapdump --help" \
+  "$(status "$tool" --json) $(cat err)"
+check "a file without a command" "2 heapdump: expected a command, found the file engine.json (a trace (JSON)); try: heapdump tree engine.json" \
+  "$(status "$tool" engine.json) $(cat err)"
+check "a snapshot without a command" 1 "$(status "$tool" $data/small.dartheap > /dev/null; grep -c '(a Dart snapshot); try: heapdump suspects ' err)"
+check "a program without a command" 1 "$(status "$tool" "$tool" > /dev/null; grep -c 'which is a program or library (ELF); heapdump record -- PROGRAM' err)"
+check "capture without a port" "2 1" "$(status "$tool" capture) $(grep -c 'capture needs a port: 9229 for node --inspect' err)"
+check "watch without a recording" "2 1" "$(status "$tool" watch) $(grep -c 'watch needs the file of a recording, or the PID of a process' err)"
+
+# Help is made for reading: the list fits a small terminal, summaries and options have one line each.
+"$tool" --help > help
+check "the list of commands fits 80x24, with a line for the prompt" "yes" "$(awk 'length > 80 { bad = 1 } END { print (bad || NR > 23) ? "no" : "yes" }' help)"
+check "... and begins with five commands" "record suspects tree diff path" "$(sed -n 's/^  \([a-z]\+\)  .*/\1/p' help | xargs)"
+"$tool" help all > all
+check "... and has all others" "" "$(for c in $(sed -n 's/^  \([a-z]\+\)  .*/\1/p' all); do grep -qw $c help || echo $c; done)"
+check "a summary has at most 60 characters" "" "$(sed -n 's/^  [a-z]\+  \+//p' all | awk 'length > 60')"
+for c in $(sed -n 's/^  \([a-z]\+\)  .*/\1/p' all); do
+  "$tool" help $c > help
+  check "help $c: at most 80 columns" "" "$(LC_ALL=C.UTF-8 awk 'length > 80 && !/^usage: /' help)"
+  check "help $c: one line for each option" "" "$(sed '/^examples:/,$d' help | grep -v '^  *\[' | sed '/^  --to /,/^  -/{/^  -/!d}' | grep '^   ' || true)"
+done
+on_terminal() { # COLUMNS COMMAND...
+  PYTHONPATH=$common_root/tests/peers/lib python3 -c 'import sys, on_terminal
+sys.stdout.buffer.write(on_terminal.run(sys.argv[2:], int(sys.argv[1]))[0].replace(b"\r\n", b"\n"))' "$@"
+}
+on_terminal 60 "$tool" help tree > help
+check "help wraps at the width of the terminal" "" "$(sed '/^examples:/,$d' help | LC_ALL=C.UTF-8 awk 'length > 60 && !/^usage: /')"
+check "... of a wide one too" yes "$(on_terminal 100 "$tool" help tree | awk 'length > 85 { found = "yes" } END { print found }')"
 check "help of a command" "$("$tool" tree --help)" "$("$tool" help tree)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
@@ -51,7 +80,13 @@ check "a bad file, strict" "1 heapdump: bad.json (chrome): offset 26: event 0, p
 check "... lenient: warnings name the format as well" "1 1" "$(status "$tool" info bad.json) $(grep -c '^heapdump: bad.json (chrome): offset 26: warning: event 0' err)"
 printf 'ELF' > not.json
 check "no heap dump" 1 "$(status "$tool" tree not.json)"
-check "... what would be one is told to the end" " or another expected" "$(grep -o ' or another expected$' err)"
+check "... is reported as text" "heapdump: not.json: offset 0: expected a heap dump, found text of an unknown format" "$(cat err)"
+printf '\377\330\377\340\0\020JFIF' > photo.jpg
+check "an image" "1 heapdump: photo.jpg: offset 0: expected a heap dump, found a JPEG image" "$(status "$tool" tree photo.jpg) $(cat err)"
+check "a program" "1 heapdump: $tool: offset 0: expected a heap dump, found a program or library (ELF); heapdump record -- PROGRAM records its heap" \
+  "$(status "$tool" tree "$tool") $(cat err)"
+check "a compressed file of another format" "1 heapdump: -: offset 0: expected a heap dump, found compressed data (gzip) of an unknown format" \
+  "$(echo words | gzip > words.gz; status "$tool" tree - < words.gz | cat) $(sed 's/standard input/-/' err)"
 : > empty.json
 check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(status "$tool" tree empty.json) $(cat err)"
 check "what is wrong with a regular expression" "2 heapdump: --keep does not take 'load(': Unmatched ( or \\(; see heapdump help tree" "$(status "$tool" tree --keep 'load(' empty.json) $(cat err)"

@@ -16,9 +16,9 @@ check "man reads the page without a warning" "" "$(MANWIDTH=80 man --warnings -l
 if need mandoc; then check "mandoc, too" "" "$(mandoc -Tlint -Wwarning "$page" 2>&1 || true)"
 else echo "SKIP: mandoc is not here"; fi
 check "the page tells of each command" "" \
-  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do grep -q "^   heapdump $c " "$work/page.txt" || echo $c; done)"
+  "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do grep -q "^   heapdump $c " "$work/page.txt" || echo $c; done)"
 check "... and of each of its options" "" \
-  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
+  "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
        for o in $(heapdump help $c | sed -n 's/^  \(-o, \)\?\(--[a-z-]*\).*/\2/p'); do
          sed -n "/^   heapdump $c /,/^   heapdump /p" "$work/page.txt" | grep -q -e "^ \+\(-o, \)\?$o\b" || echo "$c $o"
        done
@@ -28,7 +28,7 @@ glance() { # names of the paragraphs about a command
     on && match($0, /^       (Purpose|Input|Output|Details|See also) /) { printf "%s ", substr($0, 8, RLENGTH - 8) }' "$work/page.txt"
 }
 check "each command has the same five paragraphs at a glance" "" \
-  "$(for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
+  "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
        [ "$(glance $c)" = "Purpose Input Output Details See also " ] || echo "$c: $(glance $c)"
      done)"
 # The page's own text is outside of the tables, which begin with COMMANDS and end with EXAMPLES.
@@ -93,7 +93,7 @@ done < <({ sed -n 's/^\$ \(heapdump .*\)/\1/p' "$root/README.md"
 check "commands are found in both" 1 "$((commands > 25))"
 
 # Names. ------------------------------------------------------------------------------------------------------
-for c in $(heapdump --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do heapdump help $c > help.$c; done
+for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do heapdump help $c > help.$c; done
 check "commands that README names, and their options" "" \
   "$(grep -o '`heapdump [a-z][^`]*' "$root/README.md" | cut -d' ' -f2- | while read -r c rest; do
        for o in $(grep -o -e '--[a-z][a-z-]*' <<< "$rest"); do grep -q -e "$o\b" help.$c || echo "$c $o"; done
