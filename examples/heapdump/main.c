@@ -41,8 +41,7 @@ static const command rows[] = {
                   "heapdump record -- ./app; heapdump tree --kind peak heapdump.app.*.json\n"
                   "heapdump record --at every=1 -o server.json -- ./server &\n"
                   "heapdump record --children 'worker' --sample 512k -- ./server\n"
-                  "heapdump record --ages --threads -o app.csv.zst -- ./app\n"
-                  "heapdump tree --by age app.csv.zst" },
+                  "heapdump record --ages -o a.csv.zst -- ./app; heapdump tree --by age a.csv.zst" },
     { .name = "suspects", .run = run_suspects, .defaults = suspects_defaults,
       .summary = "find memory leaks: sites or objects that grow, or hold most",
       .usage = "[OPTIONS] FILE...",
@@ -241,7 +240,7 @@ static const command rows[] = {
       .examples = "heapdump report -o server.html server.json\n"
                   "heapdump report -o grown.html base.json new.json\n"
                   "heapdump record --blocks --keep app.region -o app.json -- ./app\n"
-                  "heapdump report --pages app.region -o app.html app.json" },
+                  "  heapdump report --pages app.region -o app.html app.json" },
 
     { .name = "classes", .run = run_classes, .group = "snapshots", .brief = "list classes",
       .summary = "list classes: objects, bytes and retained size",
@@ -375,8 +374,7 @@ static const command rows[] = {
       .options = "label json-lines" WORK NAMES HEAPS,
       .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
                   "heapdump rows -o fleet.jsonl host*/*.json\n"
-                  "heapdump merge --to rows -o part1.csv host1*.pb\n"
-                  "heapdump merge -o all.json part*.csv" },
+                  "heapdump merge --to rows -o p1.csv host1*.pb; heapdump merge -o all.pb p*.csv" },
 
     { .name = "memprof", .run = run_memprof, .group = "MemProf", .brief = "list hot/cold hints",
       .summary = "list the records of a MemProf profile, or hot and cold hints",

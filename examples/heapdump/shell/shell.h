@@ -244,7 +244,7 @@ void unpacked_from(unpacked *u, hd_in in);
 void unpacked_explain(const unpacked *u, hd_error *err);
 void unpacked_close(unpacked *u);
 
-/* foreign.c: the kind of a file that is not a heap dump, such as "a JPEG image", and a command for it if there is one. */
+/* foreign.c: the kind of a file that is not a heap dump, such as "a JPEG image", and a command that fits it. */
 const char *foreign_file(const uint8_t *first, size_t size);
 
 /* pack.c: what packs `to`, where the name of a file asks for it; NULL, and *out is `to`, where it does not. */
