@@ -104,9 +104,9 @@ fi
 check "objects have no such map" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'goes with heaps' err)"
 
 # What cannot say it.
-check "a trace does not say where blocks are" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not say where blocks are' err)"
+check "a trace does not say where blocks are" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not contain the addresses of blocks' err)"
 runs bare
-check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record --blocks' err)"
+check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record it with --blocks' err)"
 ends
 runs raw --format memprof-raw
 check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording -x planted))"
