@@ -4119,8 +4119,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       hd_lines_wrong reports what was expected instead (>>lines).
       To report other errors, pass hd_dump_reporter to hd_report. HD_OK from it means: skip the malformed piece and go
       on. hd_report_progress reports progress. If an error may be found later, keep the offset and line of the piece
-      while reading it: hd_window_line knows only lines in the window. `err` is for failures only. So errors
-      of pieces that are skipped go to an hd_error of your own.
+      while reading it: hd_window_line knows only lines in the window. `err` is for failures only, so errors of pieces
+      that are skipped go to an hd_error of your own.
       To return heaps, fill a profile (hd_profile_create, _node, _add) or a breakdown (hd_breakdown_from_cumulative),
       and hand it to hd_dump_add_heap with its label. Process, allocator and kind distinguish the heaps of a dump.
       Values of a process that are not heaps are scalars (hd_dump_add_scalar).
@@ -4134,11 +4134,11 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       and hd__strings (tables), hd__report_error and hd__error_set (messages), hd__varint, hd__bytes_add.
    2. Add its row (hd_format). In the header it is hd_format_<name>, at the end of the room, and its address goes into
       hd__dump_formats (>>dump), within the same #ifndef. Its members:
-      - `title` names the format in messages ("expected ..."); without it no message mentions the format.
+      - `title` names the format in the error for an unknown input; without it that error leaves the format out.
       - `detect` returns how surely the first bytes are this format: 100 for a magic number, less if other formats may
         begin like this too. The bytes may end within the first line of a text.
       - `read` must accept any input, since hd_options.format may choose it although `detect` says no.
-      - `lacks` lists the parts of a model that write_heaps and write_graph omit; `convert` warns of them.
+      - `lacks` lists the parts of a model that write_heaps and write_graph omit; `convert` reports them.
       - `is` has the properties that programs ask for (HD_FORMAT_...), so that none compares names. In the command,
         FORMAT_ADDRESSES (formats.h) marks frames OBJECT+0xOFFSET, which are still to be named.
       - `info` returns facts outside the models, for hd_dump_facts. `places` returns code locations of frames, for
@@ -4149,11 +4149,11 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       truncation, and each failing allocation. The test of a command's format includes its .c file and calls the
       stands_ functions of tests/readers.h (for JSON also stands_depth). Small inputs go to tests/data, with a line in
       its README. Fuzzing needs fuzz/fuzz_<name>.c, fuzz/fuzz_<name>.dict and fuzz/seeds/fuzz_<name>/.
-      tests/peers/scripts/every-command.sh needs an input. tests/peers/scripts/<name>.sh, which compares ours with the
-      real program, may come later.
+      A format that only the command reads needs an input in tests/peers/scripts/every-command.sh. The script
+      tests/peers/scripts/<name>.sh, which compares ours with the real program, may come later.
    5. Add a row to the README's table of formats; its first cell begins with `<name>`. The command now reads the
       format and writes it with `convert --to`; no other code changes. `tests/formats.sh` names each missing place of
-      steps 4 and 5.
+      steps 4 and 5. Try it with `make build/heapdump`, then `build/heapdump info FILE` and `tree FILE`.
 
    TESTS
 
@@ -4353,7 +4353,7 @@ extern "C" {
 /* ================================================================================ >>platform
    Systems and compilers behind one interface: atomics, mutexes, pages of the OS, large blocks. Functions here fail
    only by returning NULL or false, and the room keeps no state. If a system lacks a feature, an empty function
-   replaces it here, so that no other room asks which system it runs on. */
+   replaces it here, so that few other rooms ask which system they run on, chiefly >>io. */
 
 #if defined(__GNUC__)
 #define HD__ATOMIC_LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -6082,7 +6082,7 @@ static bool hd__file_open_device(hd_file *file) {
 }
 
 /* Gives a file the permissions of the file that it replaces. If the group differs and cannot be changed, the group
-   gets none. */
+   gets none. Files of another owner are left as they are. */
 static void hd__file_permit(int fd, const struct stat *old) {
 #if defined(HD__WASI)
     (void)fd, (void)old;
@@ -11838,7 +11838,7 @@ static void hd__print_amount(hd__print *t, const hd_amount *a, size_t width) {
     hd__print_share(&t->sink, a->bytes, t->total, "");
 }
 
-/* Chooses columns for a total: no row needs more. */
+/* Chooses columns for a total; the rows are parts of it. */
 static void hd__print_columns(hd__print *t, const hd_amount *whole) {
     t->total = whole->bytes;
     t->estimates = (t->heap->sample_bytes && whole->blocks != HD_UNKNOWN) || hd__u128_any(whole->variance);
@@ -14228,7 +14228,8 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
 
 /* ======================================================================= >>graph.dominators
    Immediate dominators, and the dominator tree as a breakdown. The time is O(n log n) for n objects and references.
-   While it runs, it takes 40 bytes per object, and 4 per reference to a smaller number (below), without recursion. */
+   It takes 40 bytes per object and 4 per reference to a smaller number (below), then 48 per object with the result.
+   There is no recursion. */
 
 /* Semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order; 0 stands for all roots together.
    References to larger numbers are evaluated during this walk. References to smaller numbers are counted, and then
@@ -15050,7 +15051,8 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
 
 /* ================================================================================ >>places
    Code locations of frames, found by the frame's name. Two mappings are equal if they map the same part of the same
-   file, at any address. Each string is kept once. Costs some 100 bytes per frame, plus its name. */
+   file, at any address. Without file and build id, the address must be equal too. Each string is kept once. Costs
+   some 100 bytes per frame, plus its name. */
 
 struct hd_places {
     hd__mem mem;
