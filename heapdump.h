@@ -4093,9 +4093,10 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    ADD A FORMAT IN FIVE STEPS
 
-   Where: the header has the formats of the five specifications (SOURCES, below), and formats that programs exchange
-   and write themselves (pprof, V8, folded, rows). Every other format belongs to the command, as one file in
-   examples/heapdump/formats. A program can also add its own format with steps 1 and 2, through hd_options.formats.
+   Where: the header has the formats of the specifications in SOURCES below. It also has formats that programs
+   exchange and write themselves: pprof, V8, folded and rows. Every other format belongs to the command, as one file
+   in the folder examples/heapdump/formats. A program can also add a format, through hd_options.formats, with steps 1
+   and 2.
 
    Start: read examples/own_format.c, a whole format in 63 lines. Then copy the nearest existing format:
 
@@ -4113,7 +4114,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    1. Write the code: for the command the file above, for the header a room. The room goes above >>dump in both
       halves, within #ifndef HEAPDUMP_NO_<NAME>, and gets a line in the table of contents.
-      To read bytes, call hd_dump_window. hd_window_fill(w, n) shows at least n bytes, or all that are left. Set the
+      To read bytes, call hd_dump_window. hd_window_fill(w, n) shows at least n bytes, or all remaining ones. Set the
       window's `text` to get line numbers.
       To read text, take lines from hd_lines_next. hd_lines_take and hd_lines_number consume parts of a line;
       hd_lines_wrong reports what was expected instead (>>lines).
@@ -4123,9 +4124,9 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       that are skipped go to an hd_error of your own.
       To return heaps, fill a profile (hd_profile_create, _node, _add) or a breakdown (hd_breakdown_from_cumulative),
       and hand it to hd_dump_add_heap with its label. Process, allocator and kind distinguish the heaps of a dump.
-      Values of a process that are not heaps are scalars (hd_dump_add_scalar).
-      To return objects, fill a graph (hd_graph_create, then hd_graph_add_... or hd_graph_reserve, then
-      hd_graph_seal). Keep it in a document of your own (hd_dump_set_document).
+      Use hd_dump_add_scalar for values of a process that are not heaps.
+      To return objects, make a graph by hd_graph_create, fill it by hd_graph_add_... or hd_graph_reserve, and call
+      hd_graph_seal last. Keep it in your own document, which hd_dump_set_document hands to the dump.
       To write, use an hd_sink or an hd_json on the hd_out. `write_heaps` receives any number of profiles and
       breakdowns, of any kinds. hd_breakdown_axis_profile turns a breakdown into a profile. In the header,
       hd__print_label_put writes the label that distinguishes a heap.
@@ -7412,10 +7413,10 @@ static const uint8_t *hd__pull_next_object(const uint8_t *at, const uint8_t *end
     return NULL;
 }
 
-/* Skips objects of an array, from the one just opened on, at most `most` of them, with the checks of hd__pull_skip.
-   It stops at an object that may have a value "v" or "M", or that is longer than a callback's window. That length
-   applies to every kind of input, so that all give the same result. True: it stopped at an object, which is open and
-   unread. False: the last object was closed. */
+/* Skips objects of an array, from the one just opened on, with the checks of hd__pull_skip and at most `most` of
+   them. It stops at an object that may have a value "v" or "M", or that is longer than a callback's window. That
+   length applies to every kind of input, so that all give the same result. True: it stopped at an object, which is
+   open and unread. False: the last object was closed. */
 static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     hd_window *r = &p->r;
     uint32_t room = p->max_depth - p->depth; /* levels inside an object */
@@ -7868,7 +7869,7 @@ HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint
     return hd_profile_add_amount(p, nodes, &amount, err);
 }
 
-/* The error for a node or cell that was not added; `what` names the work meanwhile. */
+/* The error for a node or cell that was not added; `what` names the work in progress. */
 static hd_status hd__profile_failed(const hd_profile *p, hd_status status, const char *what, hd_error *err) {
     if (status == HD_OUT_OF_MEMORY || (status == HD_LIMIT && p->mem.over)) return hd__mem_fail(&p->mem, err);
     if (status == HD_LIMIT)
