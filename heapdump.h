@@ -20833,7 +20833,7 @@ static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, h
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options, hd_error *err) {
     hd__trace_deduplicator *d;
     if (axis > HD_AXIS_TYPE) {
-        hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
+        hd__fail(err, HD_INVALID, "axis %u: expected 0 (backtrace) or 1 (type)", (uint64_t)axis);
         return NULL;
     }
     if (hd__object_make(hd__trace_deduplicator, &d, hd__mem_options(options), err)) return NULL;
@@ -20860,7 +20860,7 @@ HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *
     HD__NEED(d && id && (path || !count), err);
     uint32_t node = d->types && !count ? 1 : 0;
     if (d->types && count > 1)
-        return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
+        return hd__fail(err, HD_INVALID, "expected a type of one name, found %u names", (uint64_t)count);
     for (size_t i = 0; i < count; i++) HD__TRY(hd__trace_child(d, node, path[i], &node, err));
     *id = node - 1;
     return HD_OK;
@@ -21040,22 +21040,22 @@ static const char *const hd__trace_detail_names[] = { "detailed", "light", "back
 static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     uint32_t axes;
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
-        return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
+        return hd__fail(err, HD_INVALID, "expected fewer than 2^32 heaps");
     if (d->detail != HD_DETAILED && d->heap_count)
-        return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
+        return hd__fail(err, HD_INVALID, "expected a %s dump without heaps, found %u",
                         hd__trace_detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
-            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
+            return hd__fail(err, HD_INVALID, "heap %u: expected either a profile or a breakdown",
                             (uint64_t)i);
         axes = hd__heap_view(&d->heaps[i]).entries.axis_count;
         if (axes > 2)
-            return hd__fail(err, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap %u has %u axes",
+            return hd__fail(err, HD_UNSUPPORTED, "heap %u: expected the axes backtrace and type, found %u axes",
                             (uint64_t)i, (uint64_t)axes);
     }
     for (size_t i = 0; i < d->scalar_count; i++)
         if (!d->scalars[i].name)
-            return hd__fail(err, HD_INVALID, "scalar %u: a name expected", (uint64_t)i);
+            return hd__fail(err, HD_INVALID, "scalar %u: expected a name", (uint64_t)i);
     return HD_OK;
 }
 
@@ -21064,13 +21064,13 @@ static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t 
     for (size_t i = 1; i < count; i++) {
         hd_scalar x = hd__trace_label_of(d, order[i - 1]), y = hd__trace_label_of(d, order[i]);
         if (!hd__trace_compare_labels(&x, &y) && y.name)
-            return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
+            return hd__fail(err, HD_INVALID, "duplicate value: %s of %s in dump %s of pid %u", y.name,
                             y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
         if (!hd__trace_compare_labels(&x, &y))
-            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", y.allocator, y.dump,
+            return hd__fail(err, HD_INVALID, "duplicate heap: %s in dump %s of pid %u", y.allocator, y.dump,
                             y.pid);
         if (!hd__trace_compare_dumps(&x, &y) && x.time_us != y.time_us)
-            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", y.dump, y.pid,
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u has two times: %u and %u", y.dump, y.pid,
                             x.time_us, y.time_us);
     }
     return HD_OK;
@@ -21456,7 +21456,7 @@ static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrom
         const hd__trace_writer_process *p = hd__trace_writer_find(w, l.pid);
         hd_str id = hd_cstr(l.dump);
         if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
-            return hd__fail(err, HD_INVALID, "dump %s of pid %u was written before", l.dump, l.pid);
+            return hd__fail(err, HD_INVALID, "duplicate dump: %s of pid %u is already in the trace", l.dump, l.pid);
     }
     return HD_OK;
 }
@@ -21478,7 +21478,7 @@ static hd_status hd__trace_write_dumps(hd_chrome_writer *w, const hd_chrome_dump
 
 static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
     w->status = status;
-    return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
+    return hd__fail(err, status, "writing the trace failed: %s", hd_status_text(status));
 }
 
 /* Initializes a writer with its memory set and all other members zero. */
@@ -21605,7 +21605,7 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
 static hd_status hd__trace_recorded(hd_recorder *rec, const hd_snapshot_options *options, char name[64],
                                     hd_profile **profile, hd_heap *heap, hd_error *err) {
     hd_snapshot_options trace = HD_ZERO;
-    if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
+    if (!rec) return hd__fail(err, HD_INVALID, "recorder is NULL");
     if (options) trace = *options;
     trace.two_axes = true;
     HD__TRY(hd_recorder_snapshot(rec, &trace, profile, err));
@@ -21876,7 +21876,7 @@ static hd_status hd__trace_id(hd__trace_in *x, hd_str s, uint32_t *id) {
     *id = HD__TRACE_ID_NUMBER + n;
     if (i && i == s.len) return HD_OK;
     HD__TRY(hd__trace_keep(x, s, id));
-    return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
+    return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings in the trace");
 }
 
 /* Parses digits. False: no digits, other characters, or overflow. */
@@ -21955,7 +21955,7 @@ static hd_status hd__trace_value(hd__trace_in *x, hd__token token, hd__trace_kin
     if (!hd__trace_token(&x->pull, token, is_text ? SIZE_MAX : 64, &number, &s)) return x->pull.status;
     if (is_text) {
         *ok = token == HD__TOKEN_STRING || token == HD__TOKEN_NUMBER;
-        if (!*ok) return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
+        if (!*ok) return hd__trace_complain(x, HD_MALFORMED, offset, "%s: expected a string", what);
         HD__TRY(kind == HD__TRACE_ID ? hd__trace_id(x, s, &string) : hd__trace_keep(x, s, &string));
         *value = string;
         return HD_OK;
@@ -21964,7 +21964,7 @@ static hd_status hd__trace_value(hd__trace_in *x, hd__token token, hd__trace_kin
         *ok = hd__trace_parse_decimal(s, value, &fraction) && (!fraction || kind == HD__TRACE_TIME);
     else *ok = hd__trace_parse_u64(s, kind == HD__TRACE_HEX ? 16 : 10, value);
     if (*ok) return HD_OK;
-    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
+    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: expected a %s number of at most 64 bits, found '%S'",
                               what, kind == HD__TRACE_HEX ? "hexadecimal" : "decimal", s);
 }
 
@@ -21979,7 +21979,7 @@ static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wa
     *ok = token == wanted;
     if (*ok) return HD_OK;
     HD__TRY(hd__trace_skip(x, token));
-    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
+    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: expected %s", what,
                               wanted == HD__TOKEN_OBJECT  ? "an object"
                               : wanted == HD__TOKEN_ARRAY ? "an array"
                                                       : "a string");
@@ -22037,7 +22037,7 @@ static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields
         HD__TRY(hd__trace_skip(x, m.token));
         if (i == count || !*ok) continue;
         *ok = false;
-        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", m.key));
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "duplicate key '%S'", m.key));
     }
     return x->pull.status;
 }
@@ -22244,7 +22244,7 @@ static hd_status hd__trace_read_entry(hd__trace_in *x, hd__token token, bool fir
     if (first && !(seen & 1u << HD__TRACE_BT)) *old_format = true;
     if (!ok) return HD_OK;
     if (!(seen & 1u << HD__TRACE_SIZE) || (values[HD__TRACE_BT] == HD_NONE && !*old_format))
-        return hd__trace_complain(x, HD_MALFORMED, offset, "a heap entry without %s",
+        return hd__trace_complain(x, HD_MALFORMED, offset, "heap entry without %s",
                                   seen & 1u << HD__TRACE_SIZE ? "bt" : "size");
     for (int i = 0; i < HD__TRACE_FIELDS; i++) hd__trace_set(&entry, i, values[i]);
     return hd__trace_push(x, x->entries, entry, "entries");
@@ -22324,7 +22324,7 @@ static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t 
     if (twice) {
         *whole = false;
         HD__TRY(hd__trace_skip(x, token));
-        return hd__trace_complain(x, HD_MALFORMED, offset, "a column of heaps_v2 comes twice");
+        return hd__trace_complain(x, HD_MALFORMED, offset, "duplicate column of heaps_v2");
     }
     HD__TRY(hd__trace_expect(x, token, HD__TOKEN_ARRAY, "a column of heaps_v2", &ok));
     *whole &= ok;
@@ -22364,7 +22364,7 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__TRACE_V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__arr_resize(x->entries, first);
-    if (whole) return hd__trace_no_heap(x, "the columns of %S are missing, or differ in length");
+    if (whole) return hd__trace_no_heap(x, "columns of %S are missing or differ in length");
     hd__arr_resize(x->heaps, hd__arr_len(x->heaps) - 1);
     return HD_OK;
 }
@@ -22428,7 +22428,7 @@ static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__tr
                                                                                    : HD__TRACE_S_BAD;
     if (*found != HD__TRACE_S_BAD) return HD_OK;
     return hd__trace_complain(x, HD_MALFORMED, offset,
-                              "a hexadecimal number of at most 64 bits, or a text, expected");
+                              "expected a hexadecimal number of at most 64 bits, or a text");
 }
 
 /* Adds a scalar. It is text only if its type says so, or if it cannot be a number. */
@@ -22486,7 +22486,7 @@ static hd_status hd__trace_read_attribute(hd__trace_in *x, hd__token token, hd__
     if (!good) return HD_OK;
     scalar.units = (uint32_t)units;
     if (has_value) return hd__trace_new_scalar(x, scalar, type, found);
-    return hd__trace_complain(x, HD_MALFORMED, scalar.owner.place.offset, "an attribute without a value");
+    return hd__trace_complain(x, HD_MALFORMED, scalar.owner.place.offset, "attribute without a value");
 }
 
 /* {"size":...} */
@@ -22676,9 +22676,9 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
     }
     HD__TRY(x->pull.status);
     if (e->phase == 'v' && no_args && !twice)
-        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "args: an object expected"));
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "args: expected an object"));
     if ((e->phase == 'v' || e->phase == 'M') && twice && !bad) {
-        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "a key of the event comes twice"));
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "duplicate key in the event"));
         bad = true;
     }
     x->in_event = false;
@@ -22712,7 +22712,7 @@ static hd_status hd__trace_read_events(hd__trace_in *x) {
             return HD_OK;
         } else {
             HD__TRY(hd__trace_skip(x, token));
-            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u: expected an object", x->events));
             x->events++;
         }
     }
@@ -22837,13 +22837,13 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort
     if (sum.passed) return;      /* the caller reports this when it adds the sizes again */
     if (total.any && total.bytes != sum.bytes) {
         hd__trace_remark_of(x, &heap->owner,
-                            "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is read as "
+                            "the heap of %S has a total of %u bytes, but its self sizes add up to %u: read as "
                             "cumulative sizes", hd__trace_text(x, heap->owner.allocator), total.bytes, sum.bytes);
         return;
     }
     if (!agree || !hd__trace_tally_agrees(&total, &sum)) {
         hd__trace_remark_of(x, &heap->owner,
-                            "the self sizes or counts of the heap of %S do not come to its totals: it is read as "
+                            "the self sizes or counts of the heap of %S do not add up to its totals: read as "
                             "cumulative sizes", hd__trace_text(x, heap->owner.allocator));
         return;
     }
@@ -22877,7 +22877,7 @@ static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
 }
 
 static hd_status hd__trace_overflow(hd__trace_in *x, const hd__trace_heap *heap) {
-    return hd__trace_complain_of(x, HD_OVERFLOW, &heap->owner, "the sizes in the heap of %S pass 2^64",
+    return hd__trace_complain_of(x, HD_OVERFLOW, &heap->owner, "the sizes in the heap of %S pass 2^64 - 1",
                                  hd__trace_text(x, heap->owner.allocator));
 }
 
@@ -23236,7 +23236,7 @@ static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, &hd__amount_none, x->err));
             else
                 HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, &heap->owner,
-                                              "entry %u of the heap of %S stands twice", (uint64_t)i,
+                                              "entry %u of the heap of %S is a duplicate", (uint64_t)i,
                                               hd__trace_text(x, heap->owner.allocator)));
         }
         e->self = ids[0] == HD_NONE ? HD_NONE : nodes[0];
@@ -23412,7 +23412,7 @@ static hd_status hd__trace_build_heaps(hd__trace_in *x) {
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_heap *heap = &x->heaps[order[i]], *last = kept ? &x->heaps[order[kept - 1]] : NULL;
         if (last && heap->v2 == last->v2 && !hd__trace_compare_owners(x, &heap->owner, &last->owner))
-            status = hd__trace_complain_of(x, HD_MALFORMED, &heap->owner, "the heap of %S comes twice",
+            status = hd__trace_complain_of(x, HD_MALFORMED, &heap->owner, "duplicate heap of %S",
                                            hd__trace_text(x, heap->owner.allocator));
         else order[kept++] = order[i];
     }
@@ -23452,7 +23452,7 @@ static hd_status hd__trace_build_scalars(hd__trace_in *x) {
         if (!last || hd__trace_compare_owners(x, &last->owner, &from->owner))
             status = hd__trace_build_scalar(x, last = from);
         else if (from->value != last->value || from->text != last->text || from->units != last->units)
-            status = hd__trace_complain_of(x, HD_MALFORMED, &from->owner, "'%S' of '%S' comes twice, and differs",
+            status = hd__trace_complain_of(x, HD_MALFORMED, &from->owner, "'%S' of '%S' has two different values",
                                            hd__trace_text(x, from->owner.name),
                                            hd__trace_text(x, from->owner.allocator));
     }
@@ -23519,16 +23519,16 @@ static hd_status hd__trace_other(const hd__trace_in *x) {
     static const struct {
         const char *key, *is;
     } known[] = { { "head", "V8's sampling heap profile (.heapprofile): take a heap snapshot" },
-                  { "nodes", "V8's CPU profile (.cpuprofile), which holds no heap" } };
+                  { "nodes", "V8's CPU profile (.cpuprofile), which contains no heap" } };
     const char *found = x->is_array && x->events ? "a JSON array of objects without 'ph'"
-                        : x->is_array            ? "a JSON array whose first element is no object"
+                        : x->is_array            ? "a JSON array that does not begin with an object"
                         : !x->first_key.data     ? "an empty JSON object" : NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (hd__text_is(x->first_key, known[i].key)) found = known[i].is;
     if (!found)
         return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "expected a trace or a snapshot, found a JSON object whose "
-                           "first key is '%S'", x->first_key);
+                           "expected a trace or a snapshot, found a JSON object with "
+                           "the first key '%S'", x->first_key);
     return hd__fail_at(x->err, HD_UNKNOWN_FORMAT, 0, 0, "expected a trace or a snapshot, found %s", found);
 }
 
@@ -23783,7 +23783,7 @@ static hd_status hd__trace_add_event(hd__trace_add *a) {
     if (p->status) return p->status;
     if (!memory || !known || !*a->id || !hd__trace_add_has(a, pid, a->id)) return HD_OK;
     return hd__fail_at(p->err, HD_INVALID, offset, hd_window_line(&p->r, offset),
-                       "the trace has a dump %s of pid %u already", a->id, pid);
+                       "duplicate dump: %s of pid %u is already in the trace", a->id, pid);
 }
 
 /* Fails: JSON, but not a valid trace. */
@@ -23797,7 +23797,7 @@ static hd_status hd__trace_add_fail(hd__trace_add *a, const char *sentence) {
 static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool more) {
     hd_json *j = &a->w.json;
     if (a->w.first >= HD__TRACE_IDS_END - HD_NONE - HD_NONE)
-        return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace has ids up to %u, which leaves none",
+        return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace uses ids up to %u, so no new ids are left",
                         a->w.first - 1);
     hd__trace_add_copy(a, offset);
     a->inserted = true;
@@ -23816,11 +23816,11 @@ static hd_status hd__trace_add_events(hd__trace_add *a, bool is_root) {
     hd__pull *p = &a->pull;
     hd__token token;
     bool any = false;
-    if (a->inserted) return hd__trace_add_fail(a, "traceEvents for the second time");
+    if (a->inserted) return hd__trace_add_fail(a, "duplicate traceEvents");
     while ((token = hd__pull_next(p)) != HD__TOKEN_CLOSE && token != HD__TOKEN_CUT) {
         if (token == HD__TOKEN_ERROR) return p->status;
         if (is_root && !any && token != HD__TOKEN_OBJECT)
-            return hd__trace_add_fail(a, "expected a trace, found a JSON array whose first element is no object");
+            return hd__trace_add_fail(a, "expected a trace, found a JSON array that does not begin with an object");
         any = true;
         if (a->events % HD__TRACE_PROGRESS == 0) HD__TRY(hd__trace_add_progress(a));
         if (token == HD__TOKEN_OBJECT &&
@@ -23844,20 +23844,20 @@ static hd_status hd__trace_add_root(hd__trace_add *a) {
     hd__token token;
     hd__trace_pass_mark(p);
     if (r->at < r->end && *r->at == 0x1f && !hd_window_offset(r))
-        return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
+        return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "expected an unpacked trace, found gzip");
     token = hd__pull_next(p);
     if (token == HD__TOKEN_ARRAY) {
         HD__TRY(hd__trace_add_events(a, true));
     } else if (token == HD__TOKEN_OBJECT) {
         HD__TRACE_MEMBERS(a, m) {
             if (!hd__text_is(m.key, "traceEvents")) hd__pull_skip(p, m.token);
-            else if (m.token != HD__TOKEN_ARRAY) return hd__trace_add_fail(a, "traceEvents: an array expected");
+            else if (m.token != HD__TOKEN_ARRAY) return hd__trace_add_fail(a, "traceEvents: expected an array");
             else HD__TRY(hd__trace_add_events(a, false));
         }
         if (p->status) return p->status;
-        if (!a->inserted) return hd__trace_add_fail(a, "a trace expected, an object without traceEvents found");
+        if (!a->inserted) return hd__trace_add_fail(a, "expected a trace, found an object without traceEvents");
     } else {
-        return p->status ? p->status : hd__trace_add_fail(a, "a trace expected: an object or an array");
+        return p->status ? p->status : hd__trace_add_fail(a, "expected a trace: an object or an array");
     }
     while ((token = hd__pull_next(p)) != HD__TOKEN_END && token != HD__TOKEN_CUT)
         if (token == HD__TOKEN_ERROR) return p->status;
@@ -23964,7 +23964,7 @@ static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__provider_managing;
 static hd_status hd__provider_enter(hd_memory_dump_manager *m, hd_error *err) {
     int cancel;
     if (hd__provider_managing == m)
-        return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+        return hd__fail(err, HD_INVALID, "the manager was called from one of its providers");
     cancel = hd__cancel_off();
     hd__mutex_lock(&m->lock);
     m->cancel = cancel;
@@ -23987,7 +23987,7 @@ HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memo
     hd_chrome_writer_desc writer = HD_ZERO;
     hd_memory_dump_manager *m;
     if (!desc || !desc->out.write) {
-        hd__fail(err, HD_INVALID, "an output for the trace expected");
+        hd__fail(err, HD_INVALID, "expected an output for the trace");
         return NULL;
     }
     if (hd__object_make(hd_memory_dump_manager, &m, hd__mem_options(&desc->options), err)) return NULL;
@@ -24031,9 +24031,9 @@ static hd_status hd__provider_register(hd_memory_dump_manager *m, const hd_memor
                                        hd_error *err) {
     hd__provider_row fresh = { provider, 0 };
     if (!provider->on_memory_dump)
-        return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
+        return hd__fail(err, HD_INVALID, "expected a provider with on_memory_dump");
     if (hd__provider_find(m, provider) < hd__arr_len(m->providers))
-        return hd__fail(err, HD_INVALID, "provider %s is registered already",
+        return hd__fail(err, HD_INVALID, "provider %s is already registered",
                         provider->name ? provider->name : "");
     if (!hd__arr_push(&m->mem, m->providers, fresh)) return hd__mem_fail(&m->mem, err);
     if (m->profiling && provider->on_heap_profiling_enabled)
@@ -24093,14 +24093,14 @@ static hd_status hd__provider_told(const hd_memory_dump *d, hd_status status, hd
 static hd_status hd__provider_scalar(hd_memory_dump *d, const hd_scalar *s) {
     hd_dump *g = d->gathered;
     uint32_t allocator = HD_NONE, name, n = (uint32_t)hd__arr_len(g->scalars), number;
-    if (!s->name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
+    if (!s->name) return hd__fail(&d->error, HD_INVALID, "expected a value with a name");
     name = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->name));
     if (s->allocator) allocator = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->allocator));
     if (name == HD_NONE || (s->allocator && allocator == HD_NONE) ||
         !hd__trace_number(&d->manager->mem, &d->names, (uint64_t)allocator << 32 | name, &number))
         return hd__mem_fail(&g->mem, &d->error);
     if (number < n)
-        return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s->name,
+        return hd__fail(&d->error, HD_INVALID, "duplicate value: %s of %s", s->name,
                         s->allocator ? s->allocator : "the process");
     return hd_dump_add_scalar(g, s, &d->error);
 }
@@ -24153,9 +24153,9 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
     if (d->detail != HD_DETAILED)
-        return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s does not belong in a light dump", own.allocator);
     if (!heap->breakdown == !heap->profile)
-        return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s: expected either a profile or a breakdown",
                         own.allocator);
     HD__TRY(hd__heap_check(heap, &d->error));
     if (hd__heap_view(heap).entries.axis_count > 2)
@@ -24163,7 +24163,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
                         own.allocator);
     for (size_t i = 0; i < hd__arr_len(g->heaps); i++)
         if (g->heaps[i].kind == own.kind && !strcmp(g->heaps[i].allocator, own.allocator))
-            return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
+            return hd__fail(&d->error, HD_INVALID, "duplicate heap of %s", own.allocator);
     HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
     own.breakdown = breakdown;
     return hd_dump_add_heap(d->gathered, &own, &d->error);
@@ -24218,7 +24218,7 @@ static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row 
     hd__fail(&warning, why->status ? why->status : HD_INVALID, "provider %s failed%s%s%s",
              r->provider->name ? r->provider->name : "", why->status ? ": " : "",
              why->status ? why->message : "",
-             r->failures == HD_PROVIDER_FAILURES ? "; it is asked no more" : "");
+             r->failures == HD_PROVIDER_FAILURES ? "; it is not asked again" : "");
     m->desc.options.warning(m->desc.options.warning_user, &warning);
 }
 
@@ -24278,7 +24278,7 @@ static hd_status hd__provider_gather(hd_memory_dump_manager *m, hd_error *err) {
 /* Dumps must not go back in time: readers order them by time, and the trace viewer expects that order in the file. */
 static hd_status hd__provider_in_time(const hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     if (time_us >= m->last_us) return HD_OK;
-    return hd__fail(err, HD_INVALID, "a dump not before the last, at %u us, expected, one at %u us found",
+    return hd__fail(err, HD_INVALID, "expected a dump not before the last, at %u us, found one at %u us",
                     m->last_us, time_us);
 }
 
@@ -24543,7 +24543,7 @@ static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_n
         return hd__netcf_bad(r, r->to, "a time stamp");
     }
     HD__TRY(hd__netcf_name(r, at, space - 1, "the name of an application", &record->name));
-    HD__TRY(hd__netcf_number(r, &space, 16, "a time stamp, a hexadecimal number,", &record->time_ms, &record->form));
+    HD__TRY(hd__netcf_number(r, &space, 16, "a hexadecimal time stamp", &record->time_ms, &record->form));
     if (r->to == end) return HD_OK;
     r->to = end;
     return HD__NETCF_REPAIR(r, space, "the end of the line");
@@ -24552,19 +24552,19 @@ static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_n
 static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t form = record->form;
     size_t n = 0, room = stbds_arrcap(r->references);
-    HD__TRY(hd__netcf_field(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
-    HD__TRY(hd__netcf_field(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
+    HD__TRY(hd__netcf_field(r, &at, "a hexadecimal object id", &record->id, &form));
+    HD__TRY(hd__netcf_field(r, &at, "a hexadecimal type id", &record->type, &form));
     hd__netcf_spaces(r, &at, &form);
     if (r->report.options.decimal_sizes)
-        HD__TRY(hd__netcf_number(r, &at, 10, "a size, a decimal number,", &record->size, &form));
-    else HD__TRY(hd__netcf_number(r, &at, 16, "a size, a hexadecimal number,", &record->size, &form));
+        HD__TRY(hd__netcf_number(r, &at, 10, "a decimal size", &record->size, &form));
+    else HD__TRY(hd__netcf_number(r, &at, 16, "a hexadecimal size", &record->size, &form));
     for (hd__netcf_spaces(r, &at, &form); at < r->to; hd__netcf_spaces(r, &at, &form)) {
         if (HD__UNLIKELY(n + 4 > room)) { /* hd__netcf_plain_object needs three more */
             hd__arr_resize(r->references, n);
             if (!hd__arr_room(r->mem, r->references, 4)) return hd__netcf_full(r);
             room = stbds_arrcap(r->references);
         }
-        HD__TRY(hd__netcf_number(r, &at, 16, "an object id, a hexadecimal number,", &r->references[n], &form));
+        HD__TRY(hd__netcf_number(r, &at, 16, "a hexadecimal object id", &r->references[n], &form));
         n++;
     }
     record->references = r->references;
@@ -24575,11 +24575,11 @@ static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, h
 
 static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t *form = &record->form;
-    HD__TRY(hd__netcf_field(r, &at, "an object id, a hexadecimal number,", &record->id, form));
+    HD__TRY(hd__netcf_field(r, &at, "a hexadecimal object id", &record->id, form));
     hd__netcf_spaces(r, &at, form);
-    HD__TRY(hd__netcf_small(r, &at, "a root descriptor, a hexadecimal number,", &record->descriptor, form));
+    HD__TRY(hd__netcf_small(r, &at, "a hexadecimal root descriptor", &record->descriptor, form));
     hd__netcf_spaces(r, &at, form);
-    HD__TRY(hd__netcf_small(r, &at, "root flags, a hexadecimal number,", &record->flags, form));
+    HD__TRY(hd__netcf_small(r, &at, "hexadecimal root flags", &record->flags, form));
     record->has_container = record->descriptor == HD_ROOT_STATIC;
     if (record->has_container)
         HD__TRY(hd__netcf_field(r, &at, "the root container of a static root", &record->type, form));
@@ -24592,7 +24592,7 @@ static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_
 /* Checks the position of a record: 'a' opens a domain, 'c' closes it, and all others must be inside. */
 static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
     if (record->kind == 'a') {
-        if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
+        if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the previous application domain"));
         hd__arr_resize(r->domain, 0);
         if (!hd__bytes_append(r->mem, &r->domain, record->name)) return hd__netcf_full(r);
         r->open = true;
@@ -24628,12 +24628,12 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
         break;
     case 't':
         at++;
-        HD__TRY(hd__netcf_number(r, &at, 16, "a type id, a hexadecimal number,", &record->id, form));
+        HD__TRY(hd__netcf_number(r, &at, 16, "a hexadecimal type id", &record->id, form));
         HD__TRY(hd__netcf_name(r, at + 1, r->to, "the name of a type", &record->name));
         break;
     case 'a':
         at++;
-        HD__TRY(hd__netcf_small(r, &at, "a version, a hexadecimal number,", &record->version, form));
+        HD__TRY(hd__netcf_small(r, &at, "a hexadecimal version", &record->version, form));
         /* fallthrough */
     default:
         HD__TRY(hd__netcf_name_time(r, at < r->to ? at + 1 : r->to, record));
@@ -24858,7 +24858,7 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     uint32_t n;
     HD__TRY(hd__netcf_class(x, record->id, &n));
     desc = x->g->classes[n];
-    if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
+    if (desc.described) return hd__netcf_reject(x, "a new type id");
     desc.name = record->name;
     desc.described = true;
     HD__TRY(hd_graph_set_class(x->g, n, &desc, &x->r.report.error));
@@ -24880,7 +24880,7 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
     }
     while ((n = hd__set_next(&x->seen, hash, &probe)) != HD_NONE)
         if (hd__ids_get(&x->g->id, n) == id)
-            return hd__netcf_reject(x, "an object that was not described before");
+            return hd__netcf_reject(x, "a new object id");
     return hd__set_add(&x->doc->mem, &x->seen, hash, x->g->described) ? HD_OK : hd__netcf_full(&x->r);
 }
 
@@ -24907,7 +24907,7 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
     uint32_t class_index;
     uint64_t bytes = x->bytes;
     if (!hd__sum(&bytes, record->size)) {
-        hd__netcf_reject(x, "a size that does not take the sum past 2^64");
+        hd__netcf_reject(x, "a size that keeps the sum below 2^64");
         return report->error.status = report->options.lenient ? HD_MALFORMED : HD_OVERFLOW;
     }
     if (report->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
@@ -24990,7 +24990,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x) {
     if (duplicate == HD_NONE) return status;
     line = hd__netcf_line_of(x, duplicate, &column);
     hd__fail_at(e, status, HD_UNKNOWN, line,
-                "line %u, column %u: an object that was not described before expected, found '%x'", line, column,
+                "line %u, column %u: a new object id expected, found '%x'", line, column,
                 hd__ids_get(&x->g->id, duplicate));
     e->column = column;
     return status;
@@ -25360,7 +25360,7 @@ static const uint8_t *hd__dart_stop(hd__dart_span *s, const uint8_t *at, uint64_
 }
 
 static const uint8_t *hd__dart_short(hd__dart_span *s) {
-    hd__dart_stop(s, s->end, 0, "the input ends here, too early");
+    hd__dart_stop(s, s->end, 0, "the input ends too early");
     s->cut = true;
     return NULL;
 }
@@ -25370,7 +25370,7 @@ HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uin
     if (!p) return NULL;
     if (!hd__varint(&p, s->end, value)) {
         if (s->end - at < (ptrdiff_t)HD__VARINT_MAX) return hd__dart_short(s);
-        return hd__dart_stop(s, at, 0, "a number of at most ten bytes and 64 bits expected");
+        return hd__dart_stop(s, at, 0, "expected a number of at most ten bytes and 64 bits");
     }
     if (HD__UNLIKELY(!p[-1] && p - at > 1)) s->odd = true;
     return p;
@@ -25409,7 +25409,7 @@ static const uint8_t *hd__dart_bytes(hd__dart_span *s, const uint8_t *at, const 
     if (!p) return NULL;
     s->left = (uint64_t)(s->end - p);
     if (count > s->left / unit) {
-        hd__dart_stop(s, at, count, "a string of %u units announced where %u bytes are left");
+        hd__dart_stop(s, at, count, "a string of %u units announced, but %u bytes are left");
         s->cut = true;
         return NULL;
     }
@@ -25439,7 +25439,7 @@ HD__INLINE const uint8_t *hd__dart_take_data(hd__dart_span *s, const uint8_t *p,
     d->text.data = "";
     if (!(p = hd__dart_uleb(s, p, &tag))) return NULL;
     if (HD__UNLIKELY(tag > HD_DART_NAME))
-        return hd__dart_stop(s, at, tag, "data of tag 0 to 8 expected, found tag %u");
+        return hd__dart_stop(s, at, tag, "expected data with a tag from 0 to 8, found tag %u");
     d->tag = (uint32_t)tag;
     switch (d->tag) {
     case HD_DART_BOOL:
@@ -25712,7 +25712,7 @@ HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8
 static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t count, uint64_t least) {
     uint64_t left = hd_window_left(&r->w);
     if (hd__in_total(&r->w.in) == HD_UNKNOWN || r->report.options.lenient || count <= left / least) return HD_OK;
-    return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u %s announced where %u bytes are left", count, what, left);
+    return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u %s announced, but %u bytes are left", count, what, left);
 }
 
 static hd_status hd__dart_read_header(hd_dart_reader *r) {
@@ -25721,7 +25721,7 @@ static hd_status hd__dart_read_header(hd_dart_reader *r) {
     hd_status status = r->w.end - r->w.at < 8 && !r->w.ended ? hd__dart_fill(r) : HD_OK;
     size_t n = r->w.end - r->w.at < 8 ? (size_t)(r->w.end - r->w.at) : 8;
     if (!status && (!n || memcmp(r->w.at, "dartheap", n)))
-        status = hd__dart_bad(r, HD_UNKNOWN_FORMAT, r->w.at, "a file that begins with \"dartheap\" expected");
+        status = hd__dart_bad(r, HD_UNKNOWN_FORMAT, r->w.at, "expected a file that begins with \"dartheap\"");
     if (!status) status = hd__dart_unit(r, hd__dart_parse_stage, NULL);
     if (!status) name = hd__arena_str(r->mem, &r->arena, h->name);
     if (!status && !name) status = hd__mem_fail(r->mem, &r->report.error);
@@ -25737,16 +25737,16 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     o->id = r->number;
     count = o->reference_count;
     if (HD__UNLIKELY(o->class_id > r->header.class_count)) {
-        HD__TRY(HD__DART_REPAIR(r, r->from, "of class %u where there are %u", o->class_id,
-                                r->header.class_count));
+        HD__TRY(HD__DART_REPAIR(r, r->from, "expected a class up to %u, found %u", r->header.class_count,
+                                o->class_id));
         o->class_id = 0;
     }
     if (HD__UNLIKELY(count > (uint64_t)(r->w.end - r->w.at) && count > hd_window_left(&r->w) &&
                      (r->w.ended || hd__in_total(&r->w.in) != HD_UNKNOWN)))
-        return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u references announced where %u bytes are left",
+        return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u references announced, but %u bytes are left",
                             count, hd_window_left(&r->w));
     if (HD__UNLIKELY(count > r->header.reference_count - r->references) && !r->crowded) {
-        HD__TRY(HD__DART_REPAIR(r, r->mark, "%u references after %u where %u were announced for all", count,
+        HD__TRY(HD__DART_REPAIR(r, r->mark, "%u references after %u, but %u were announced in total", count,
                                 r->references, r->header.reference_count));
         r->crowded = true;
     }
@@ -25833,7 +25833,8 @@ HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, s
         HD__TRY(hd__dart_fill(r));
     }
     next = hd__dart_uleb(&r->s, r->w.at, &id);
-    HD__TRY(HD__DART_REPAIR(r, r->w.at, "a reference to object %u of %u", id, r->header.object_count));
+    HD__TRY(HD__DART_REPAIR(r, r->w.at, "expected a reference to an object up to %u, found %u",
+                            r->header.object_count, id));
     r->w.at = next;
     r->left--;
     ids[0] = 0;
@@ -25862,7 +25863,7 @@ static hd_status hd__dart_next_external(hd_dart_reader *r, hd_dart_record *recor
     record->kind = 'x';
     if (record->id <= r->header.object_count) return HD_OK;
     record->kind = 0;
-    return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
+    return HD__DART_REPAIR(r, r->from, "expected an object up to %u, found %u", r->header.object_count, record->id);
 }
 
 /* Finds the stage after the external properties or the hash codes. */
@@ -25876,7 +25877,7 @@ static hd_status hd__dart_tail(hd_dart_reader *r) {
         return HD_OK;
     }
     r->stage = HD__DART_END;
-    return any ? hd__dart_bad(r, HD_MALFORMED, r->w.at, "the end of the input expected, found more") : HD_OK;
+    return any ? hd__dart_bad(r, HD_MALFORMED, r->w.at, "expected the end of the input, found more") : HD_OK;
 }
 
 /* True if the stage has had `count` records: moves on to the next stage, without a record yet. */
@@ -26097,7 +26098,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
 
 /* Reports a sum of sizes above 2^64. HD_OK: skip this object. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
-    hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes pass 2^64 together");
+    hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes add up to more than 2^64 - 1");
     return hd__report_error(&x->r.report, NULL);
 }
 
@@ -26802,7 +26803,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     hd__holding_tell(g, options);
     if (hd__arr_len(g->names))
         hd__report_warning(options, HD_UNSUPPORTED,
-                           "names that single references have are left out: classes name their fields");
+                           "names of single references are left out: only classes can name fields");
     hd__dart_out_begin(&o, out, NULL);
     hd__dart_put_root(&o, g, &rows, name, rows.first[g->count] + hd__graph_references(g) - hd__arr_len(g->target.low),
                       beside.external);
@@ -27596,8 +27597,8 @@ static uint64_t hd__memprof_pack(uint64_t count) {
 static hd_status hd__memprof_check_value(hd_reporter *r, uint64_t block, hd_str of, uint32_t field, uint64_t value,
                                          hd_error *err) {
     if (hd__memprof_mib[field].width == 8 || !(value >> 32)) return HD_OK;
-    hd__fail(&r->error, HD_OVERFLOW, "block %u%S: %s is %u, which does not fit its 32 bits%s", block, of,
-             hd__memprof_mib[field].name, value, r->options.lenient ? ": 4294967295 is written" : "");
+    hd__fail(&r->error, HD_OVERFLOW, "block %u%S: %s is %u, which does not fit in 32 bits%s", block, of,
+             hd__memprof_mib[field].name, value, r->options.lenient ? ": written as 4294967295" : "");
     return hd__report_error(r, err);
 }
 
@@ -27742,7 +27743,7 @@ HD__NOINLINE static hd_status hd__memprof_move_on(hd_memprof_reader *r, uint64_t
     r->shown = r->passed + (uint64_t)(r->window.end - r->window.at);
     if (r->shown > r->size) r->shown = r->size;
     if (at + n <= r->shown) return HD_OK;
-    return hd__fail_at(&r->report.error, HD_IO, hd__memprof_at(r, r->shown), 0, "the input ends in the profile");
+    return hd__fail_at(&r->report.error, HD_IO, hd__memprof_at(r, r->shown), 0, "the input ends inside the profile");
 }
 
 /* Makes n bytes of the profile visible. They must exist, and must not begin before the bytes visible now. */
@@ -27780,7 +27781,7 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
     if (s->offset < HD__MEMPROF_HEADER || r->size < 8 || s->offset > r->size - 8) {
         s->at = s->end;
         return hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
-                               "the %s section expected within the profile's bytes 48 to %u, found at %u",
+                               "expected the %s section within the profile's bytes 48 to %u, found it at %u",
                                hd__memprof_section_name[k], r->size, s->offset);
     }
     s->at = s->offset + 8;
@@ -27797,7 +27798,7 @@ static hd_status hd__memprof_section_count(hd_memprof_reader *r, int k, uint64_t
     HD__TRY(hd__memprof_show(r, s->offset, 8));
     s->count = hd__memprof_u64(r, s->offset);
     if (s->count > (s->end - s->at) / least) {
-        HD__TRY(hd__memprof_bad(r, s->offset, "%u %ss announced where %u bytes are left", s->count, name,
+        HD__TRY(hd__memprof_bad(r, s->offset, "%u %ss announced, but %u bytes are left", s->count, name,
                                 s->end - s->at));
         s->count = (s->end - s->at) / least;
     }
@@ -27813,7 +27814,7 @@ static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__mempr
     uint64_t end = (s->at + 7) & ~(uint64_t)7;
     r->raw.padding[k] = 0;
     if (next != end)
-        return hd__memprof_bad(r, s->at, "%s expected at %u, behind the %s section, found at %u", what, end,
+        return hd__memprof_bad(r, s->at, "expected %s at %u, after the %s section, found it at %u", what, end,
                                hd__memprof_section_name[k], next);
     if (end > r->size) end = r->size;
     if (s->at < end) HD__TRY(hd__memprof_show(r, s->at, end - s->at));
@@ -27839,13 +27840,13 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
         else size = hd__memprof_u64(r, s->at + 24);
         if (size > 32) {
             HD__TRY(hd__memprof_bad(r, s->at + 24,
-                                    "segment %u: a build id of at most 32 bytes expected, %u found", i,
+                                    "segment %u: expected a build id of at most 32 bytes, found %u", i,
                                     size));
             continue;
         }
         segment.build_id_size = (uint32_t)size;
         if (segment.start > segment.end) {
-            HD__TRY(hd__memprof_bad(r, s->at, "segment %u: it starts at 0x%x and ends before, at 0x%x", i,
+            HD__TRY(hd__memprof_bad(r, s->at, "segment %u: starts at 0x%x but ends before that, at 0x%x", i,
                                     segment.start, segment.end));
             continue;
         }
@@ -27865,7 +27866,7 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
         hd_memprof_segment *s = &segments[number];
         if (s->start < end) {
             HD__TRY(hd__memprof_bad(r, at + number * r->shape->segment,
-                                    "segment %u: it starts at 0x%x, in another one that ends at 0x%x", number,
+                                    "segment %u: starts at 0x%x, inside another segment that ends at 0x%x", number,
                                     s->start, end));
             s->start = 1;        /* marks it: it ends before it starts */
             s->end = 0;
@@ -27900,12 +27901,12 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         uint64_t id, n, at = s->at;
         uint32_t known;
         if (s->end - at < 16)
-            return hd__memprof_bad(r, at, "%u stacks announced, the section ends in number %u", s->count, i);
+            return hd__memprof_bad(r, at, "%u stacks announced, but the section ends in stack %u", s->count, i);
         HD__TRY(hd__memprof_show(r, at, 16));
         id = hd__memprof_u64(r, at);
         n = hd__memprof_u64(r, at + 8);
         if (n > (s->end - at - 16) / 8)
-            return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced where %u bytes are left",
+            return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced, but %u bytes are left",
                                    id, n, s->end - at - 16);
         if (n > r->max_records - hd__arr_len(c->pc))
             return hd__fail_at(&r->report.error, HD_LIMIT, hd__memprof_at(r, at), 0,
@@ -27920,7 +27921,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
             hd__set_prefetch(&r->ids, hd__hash_u64(r->seed, c->blocks[i + ahead].value[0]));
         known = hd__set_find_number(&r->ids, r->seed, c->stack_id, id);
         if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
-            HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));
+            HD__TRY(hd__memprof_bad(r, at, "stack id %u: duplicate with other addresses", id));
             hd__arr_resize(c->pc, hd__arr_len(c->pc) - (size_t)n);
             continue;
         }
@@ -27950,7 +27951,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         hd_memprof_block *b;
         uint64_t at = s->at, counters;
         if (s->end - at < size)
-            return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
+            return hd__memprof_bad(r, at, "%u blocks announced, but the section ends in block %u", s->count, i);
         if (!(i & HD__REPORT_TICK) && !hd__memprof_tick(r, at)) return hd__report_cancelled(&r->report.error);
         b = &c->blocks[hd__arr_len(c->blocks)]; /* counted once it is complete */
         for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
@@ -27962,7 +27963,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         counters = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
         if (counters > (s->end - s->at) / width)
             return hd__memprof_bad(r, at,
-                                   "block %u: a histogram of %u counters announced where %u bytes are left",
+                                   "block %u: a histogram of %u counters announced, but %u bytes are left",
                                    i, counters, s->end - s->at);
         b->stack = HD_NONE;
         b->histogram = hd__arr_len(c->counters);
@@ -28011,11 +28012,11 @@ static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total, const u
     hd__memprof_section s[3];
     uint64_t least[] = { r->shape->segment, r->shape->block, 16 }, blocks = 0;
     if (offset[HD__MEMPROF_SEGMENTS] != HD__MEMPROF_HEADER)
-        HD__TRY(hd__memprof_bad(r, 24, "the segment section expected at 48, found at %u", offset[0]));
+        HD__TRY(hd__memprof_bad(r, 24, "expected the segment section at 48, found it at %u", offset[0]));
     for (int k = 1; k < 3; k++)
         if (offset[k] <= offset[k - 1])
             HD__TRY(hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
-                                    "the %s section expected behind the %s section, at %u, found at %u",
+                                    "expected the %s section after the %s section, at %u, found it at %u",
                                     hd__memprof_section_name[k], hd__memprof_section_name[k - 1],
                                     offset[k - 1], offset[k]));
     for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_open(r, offset, k, &s[k]));
@@ -28046,28 +28047,28 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     order = hd__memprof_detect(r->p, (size_t)r->size);
     if (!order && !r->number)
         return hd__fail_at(&r->report.error, HD_UNKNOWN_FORMAT, 0, 0,
-                           "a file expected that begins with the magic of a raw memprof profile");
+                           "expected a file that begins with the magic of a raw memprof profile");
     r->number++;
     if (!order) {
         r->cut = true;
-        return hd__memprof_bad(r, 0, "another raw profile or the input's end expected");
+        return hd__memprof_bad(r, 0, "expected another raw profile or the end of the input");
     }
     if (r->size < HD__MEMPROF_HEADER) {
         r->cut = true;
-        return hd__memprof_bad(r, r->size, "the input ends in the header");
+        return hd__memprof_bad(r, r->size, "the input ends inside the header");
     }
     memset(&r->raw, 0, sizeof r->raw);
     r->raw.big_endian = order == 2;
     version = hd__memprof_u64(r, 8);
     if (version < 1 || version > 5)
         return hd__fail_at(&r->report.error, HD_UNSUPPORTED, hd__memprof_at(r, 8), 0,
-                           "a raw profile of version 1 to 5 expected, version %u found", version);
+                           "expected a raw profile of version 1 to 5, found version %u", version);
     r->raw.version = (uint32_t)version;
     r->shape = hd__memprof_shape_of(r->raw.version);
     r->raw.fields = hd_memprof_version_fields(r->raw.version);
     *total = hd__memprof_u64(r, 16);
     if (*total >= HD__MEMPROF_HEADER) return HD_OK;
-    HD__TRY(hd__memprof_bad(r, 16, "a total size of 48 bytes or more expected, %u found", *total));
+    HD__TRY(hd__memprof_bad(r, 16, "expected a total size of at least 48 bytes, found %u", *total));
     *total = UINT64_MAX;         /* lenient mode: the rest of the input */
     return HD_OK;
 }
@@ -28094,7 +28095,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     else HD__TRY(hd__memprof_fetch(r, total));
     if (r->size < total) {
         r->cut = true;
-        HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced where %u are left", total,
+        HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced, but %u are left", total,
                                 r->size));
     }
     if (!hd__memprof_tick(r, 0)) return hd__report_cancelled(&r->report.error);
@@ -28181,22 +28182,22 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *doc, size_t
 /* Checks that the columns of a raw profile are consistent: any caller may have filled them. */
 static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
     if (!hd__memprof_shape_of(raw->version)->last)
-        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
+        return hd__fail(err, HD_INVALID, "expected a version from 1 to 5, found %u", (uint64_t)raw->version);
     for (uint32_t i = 0; i < raw->segment_count; i++)
         if (raw->segments[i].build_id_size > 32)
-            return hd__fail(err, HD_INVALID, "segment %u: a build id of at most 32 bytes expected",
+            return hd__fail(err, HD_INVALID, "segment %u: expected a build id of at most 32 bytes",
                             (uint64_t)i);
     for (uint32_t i = 0; i < raw->stack_count; i++)
         if (raw->first[i] > raw->first[i + 1])
-            return hd__fail(err, HD_INVALID, "stack %u: it ends before it begins", (uint64_t)i);
+            return hd__fail(err, HD_INVALID, "stack %u: ends before it begins", (uint64_t)i);
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         uint64_t n = hd__memprof_counters(raw, b);
         if (b->stack >= raw->stack_count)
-            return hd__fail(err, HD_INVALID, "block %u: one of %u stacks expected, number %u found",
+            return hd__fail(err, HD_INVALID, "block %u: expected one of %u stacks, found number %u",
                             (uint64_t)i, (uint64_t)raw->stack_count, (uint64_t)b->stack);
         if (n && (n > raw->counter_count || b->histogram > raw->counter_count - n))
-            return hd__fail(err, HD_INVALID, "block %u: its histogram is not within the %u counters",
+            return hd__fail(err, HD_INVALID, "block %u: the histogram is outside the %u counters",
                             (uint64_t)i, raw->counter_count);
     }
     return HD_OK;
@@ -28248,11 +28249,12 @@ static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
     uint64_t size[3];
     for (; f < 32 && !(lacking >> f & 1); f++) {}
     if (lacking)
-        return hd__fail(err, HD_UNSUPPORTED, "version %u needs %s, which the blocks do not have",
+        return hd__fail(err, HD_UNSUPPORTED, "version %u needs %s, which the blocks lack",
                         (uint64_t)o->version, hd_memprof_field_name(f));
     if ((raw->version < 3) != (o->version < 3) && raw->segment_count)
         return hd__fail(err, HD_UNSUPPORTED,
-                        "segments of version %u cannot be told in version %u: before 3 offsets differ",
+                        "cannot write segments of version %u in version %u: before version 3 they contain "
+                        "file offsets",
                         (uint64_t)raw->version, (uint64_t)o->version);
     size[0] = 8 + o->shape->segment * (uint64_t)raw->segment_count;
     size[1] = 8;
@@ -28334,7 +28336,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     o.version = version ? version : raw->version;
     o.shape = hd__memprof_shape_of(o.version);
     if (!o.shape->last)
-        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)o.version);
+        return hd__fail(err, HD_INVALID, "expected a version from 1 to 5, found %u", (uint64_t)o.version);
     HD__TRY(hd__memprof_fits(raw, err));
     HD__TRY(hd__memprof_check(&o, err));
     hd_sink_begin(&o.sink, out);
@@ -28656,8 +28658,8 @@ static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UIN
 /* Reports a sum of more than 64 bits. In lenient mode it becomes the largest number. */
 static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, const char *field, hd_error *err) {
     hd_reporter r = hd__report_begin(options);
-    hd__fail(&r.error, HD_OVERFLOW, "%S: the sum of %s does not fit its 64 bits%s", of, field,
-             r.options.lenient ? ": it stays at 18446744073709551615, as others may" : "");
+    hd__fail(&r.error, HD_OVERFLOW, "%S: the sum of %s does not fit in 64 bits%s", of, field,
+             r.options.lenient ? ": it is set to 18446744073709551615, as other sums may be" : "");
     return hd__report_error(&r, err);
 }
 
@@ -28762,15 +28764,16 @@ static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_r
     return HD_OK;
 }
 
-static const char hd__memprof_merger_is[] = "an earlier profile could not be added, or what there was is taken";
+static const char hd__memprof_merger_is[] = "the merger is unusable: adding a profile failed, or its "
+                                            "result was taken";
 
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     HD__NEED(x && raw, err);
     if (x->status) return hd__fail(err, x->status, hd__memprof_merger_is);
     HD__TRY(hd__memprof_fits(raw, err));
     if (x->any && x->old != (raw->version < 3))
-        return hd__fail(err, HD_UNSUPPORTED, "a profile of version %u cannot be added to those of %s: before "
-                        "version 3 segments tell offsets of the file", (uint64_t)raw->version,
+        return hd__fail(err, HD_UNSUPPORTED, "cannot add a profile of version %u to profiles of %s: before version 3 "
+                                             "segments contain file offsets", (uint64_t)raw->version,
                         x->old ? "versions 1 and 2" : "later versions");
     x->any = true;
     x->old = raw->version < 3;
@@ -29551,7 +29554,7 @@ static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *opti
         }
         p->cells.amount[row].bytes = value;
         if (!hd__sum(&p->total_bytes, value))
-            return hd__fail(err, HD_OVERFLOW, "sum overflows while making a profile of %s",
+            return hd__fail(err, HD_OVERFLOW, "the sum of %s overflows 64 bits",
                             hd_memprof_field_name(x->field));
     }
     return HD_OK;
@@ -29574,12 +29577,12 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     if (!x.field) x.field = HD_MEMPROF_TOTAL_SIZE;
     if (x.field >= HD_MEMPROF_FIELDS || hd__memprof_mib[x.field].rule > HD__MEMPROF_MAX ||
         (x.view->average && hd__memprof_mib[x.field].rule != HD__MEMPROF_SUM))
-        return hd__fail(err, HD_INVALID, "a count or total%s expected, %s found",
+        return hd__fail(err, HD_INVALID, "expected a count or total%s, found %s",
                         x.view->average ? "" : ", minimum or maximum", hd_memprof_field_name(x.field));
     if ((unsigned)x.view->split > HD_MEMPROF_SPLIT_BINARY)
-        return hd__fail(err, HD_INVALID, "no split %u", (uint64_t)x.view->split);
+        return hd__fail(err, HD_INVALID, "there is no split %u", (uint64_t)x.view->split);
     if (!(raw->fields >> x.field & 1))
-        return hd__fail(err, HD_UNSUPPORTED, "these blocks do not have %s", hd_memprof_field_name(x.field));
+        return hd__fail(err, HD_UNSUPPORTED, "the blocks do not have %s", hd_memprof_field_name(x.field));
     desc.axis_count = x.view->split || x.view->label ? 2 : 1;
     if (!x.view->label) desc.axis_name[1] = axes[x.view->split];
     if (options) {
@@ -29677,24 +29680,24 @@ typedef struct hd__index_header {
 static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index_header *h, hd_error *err) {
     uint64_t header, offset[HD__INDEX_OFFSETS] = { 0 };
     if (!hd__memprof_index_detect(p, (size_t)size))
-        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no indexed profile");
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "expected an indexed profile");
     if (size < 16) return hd__fail_at(err, HD_MALFORMED, size, 0, "the header ends after %u bytes", size);
     h->version = hd__le_get64(p + 8);
     h->there = (h->version & HD__INDEX_MEMPROF) != 0;
     h->version &= 0xffffffffu;
     if (h->version < 8 || h->version > HD__INDEX_LAST)
-        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 13 expected, %u found",
+        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "expected a header of version 8 to 13, found %u",
                            h->version);
     header = hd__index_header_size(h->version);
     if (size < header)
-        return hd__fail_at(err, HD_MALFORMED, size, 0, "a header of %u bytes expected, %u found", header,
+        return hd__fail_at(err, HD_MALFORMED, size, 0, "expected a header of %u bytes, found %u", header,
                            size);
     h->begin = h->end = size;
     for (int i = 0; i < HD__INDEX_OFFSETS && hd__index_since[i] <= h->version; i++) {
         offset[i] = hd__le_get64(p + 32 + 8 * i);
         if (offset[i] > size || (offset[i] && offset[i] < header))
             return hd__fail_at(err, HD_MALFORMED, 32 + 8 * (uint64_t)i, 0,
-                               "an offset within bytes %u to %u expected, %u found", header, size, offset[i]);
+                               "expected an offset within bytes %u to %u, found %u", header, size, offset[i]);
     }
     if (h->there) h->begin = offset[HD__INDEX_SECTION];
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++)
@@ -29702,7 +29705,7 @@ static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index
     if (!h->there) h->begin = h->end;
     if (h->begin <= offset[HD__INDEX_FUNCTIONS])
         return hd__fail_at(err, HD_MALFORMED, 40, 0,
-                           "the memprof section expected behind the functions at %u, found at %u",
+                           "expected the memprof section after the functions at %u, found it at %u",
                            offset[HD__INDEX_FUNCTIONS], h->begin);
     return HD_OK;
 }
@@ -30066,31 +30069,31 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
         if (x->first[s] >= x->first[s + 1])
             return hd__fail(err, HD_INVALID, "call stack %u has no frames", (uint64_t)s);
     if ((i = hd__index_outside(x->location, frames, x->location_count)) < frames)
-        return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
+        return hd__fail(err, HD_INVALID, "expected one of %u locations, found number %u",
                         (uint64_t)x->location_count, (uint64_t)x->location[i]);
     for (uint32_t f = 0; f < x->function_count; f++)
         if (x->block_first[f] > x->block_first[f + 1] || x->block_first[f + 1] > x->block_count ||
             x->site_first[f] > x->site_first[f + 1] || x->site_first[f + 1] > x->site_count)
-            return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
+            return hd__fail(err, HD_INVALID, "function %u: invalid range of blocks or call sites", (uint64_t)f);
     if ((i = hd__index_outside(x->block_stack, x->block_count, x->stack_count)) < x->block_count)
-        return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
+        return hd__fail(err, HD_INVALID, "block %u: invalid call stack", (uint64_t)i);
     if (x->block_row && x->field_count &&
         (i = hd__index_outside(x->block_row, x->block_count, x->row_count)) < x->block_count)
-        return hd__fail(err, HD_INVALID, "block %u: there is no such row of values", (uint64_t)i);
+        return hd__fail(err, HD_INVALID, "block %u: invalid row of values", (uint64_t)i);
     if ((i = hd__index_outside(x->site, x->site_count, x->stack_count)) < x->site_count)
-        return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
+        return hd__fail(err, HD_INVALID, "call site %u: invalid call stack", (uint64_t)i);
     for (uint32_t k = 0, seen = 0; k < x->field_count; k++) {
         if (!x->field[k] || x->field[k] >= HD_MEMPROF_FIELDS || seen >> x->field[k] & 1)
-            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[k]);
+            return hd__fail(err, HD_INVALID, "field %u is unknown or a duplicate", (uint64_t)x->field[k]);
         seen |= HD_MEMPROF_FIELD(x->field[k]);
     }
     for (uint32_t s = 0; x->callee_first && s < x->site_count; s++)
         if (x->callee_first[s] > x->callee_first[s + 1])
-            return hd__fail(err, HD_INVALID, "call site %u: its callees are none", (uint64_t)s);
+            return hd__fail(err, HD_INVALID, "call site %u: invalid range of callees", (uint64_t)s);
     for (i = 0; i < x->access_count; i++)
         if (x->access[i].place_first > x->place_count ||
             x->access[i].place_count > x->place_count - x->access[i].place_first)
-            return hd__fail(err, HD_INVALID, "accesses %u: their places are none", (uint64_t)i);
+            return hd__fail(err, HD_INVALID, "access %u: invalid range of places", (uint64_t)i);
     return HD_OK;
 }
 
@@ -30304,10 +30307,10 @@ static bool hd__index_access_wrong(hd__index_access_in *x, const char *wrong, ui
 
 /* Reads the number of items, each of at least `least` bytes. False: fewer can follow. */
 static bool hd__index_access_count(hd__index_access_in *x, uint64_t least, uint64_t *n) {
-    if (x->end - x->at < 8) return hd__index_access_wrong(x, "accesses to data are cut short", 0);
+    if (x->end - x->at < 8) return hd__index_access_wrong(x, "the accesses to data end too early", 0);
     *n = hd__le_get64(x->in->p + x->at);
     if (*n > (x->end - x->at - 8) / least)
-        return hd__index_access_wrong(x, "%u of them announced, of accesses to data, beyond their end", *n);
+        return hd__index_access_wrong(x, "%u items of the accesses to data announced, but fewer bytes are left", *n);
     x->at += 8;
     return true;
 }
@@ -30363,7 +30366,7 @@ static hd_status hd__index_access_inflate_by(hd__index_access_in *x, const hd_un
     p += size - 4;
     sum = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
     if (hd__arr_len(d->names) != raw || hd__index_access_adler(d->names, (size_t)raw) != sum)
-        hd__index_access_wrong(x, "names that inflate to %u bytes expected", raw);
+        hd__index_access_wrong(x, "expected names that inflate to %u bytes", raw);
     else d->shown.access_is_named = true;
     return HD_OK;
 }
@@ -30372,16 +30375,17 @@ static hd_status hd__index_access_inflate(hd__index_access_in *x, const uint8_t 
     const hd_options *options = &x->in->reporter.options;
     const hd_unpacker *gzip = NULL;
     if (size < 8 || (p[0] & 15) != 8 || (p[0] << 8 | p[1]) % 31 || p[1] & 32) {
-        hd__index_access_wrong(x, "names in a zlib stream expected", 0);
+        hd__index_access_wrong(x, "expected names in a zlib stream", 0);
         return HD_OK;
     }
     if (raw > HD__INDEX_INFLATE * size && raw > HD__INDEX_INFLATE_LEAST)
-        return hd__fail_at(x->in->err, HD_LIMIT, x->at, 0, "names of %u bytes are said to inflate to %u", size, raw);
+        return hd__fail_at(x->in->err, HD_LIMIT, x->at, 0, "names of %u bytes are announced to inflate to %u",
+                           size, raw);
     for (size_t i = 0; i < options->unpacker_count && !gzip; i++)
         if (!strcmp(options->unpackers[i].magic, "\x1f\x8b")) gzip = &options->unpackers[i];
     if (gzip) return hd__index_access_inflate_by(x, gzip, p, size, raw);
     hd__report_warning(options, HD_UNSUPPORTED,
-                       "names of accesses to data are deflated: set hd_options.unpackers to that of gzip");
+                       "names of accesses to data are deflated: add a gzip unpacker to hd_options.unpackers");
     return HD_OK;
 }
 
@@ -30396,7 +30400,7 @@ static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, 
             return hd__index_full(x->in);
         from = i + 1;
     }
-    if (hd__arr_len(x->names) != x->name_count) hd__index_access_wrong(x, "%u names expected", x->name_count);
+    if (hd__arr_len(x->names) != x->name_count) hd__index_access_wrong(x, "expected %u names", x->name_count);
     d->shown.access_is_named = true;
     return HD_OK;
 }
@@ -30410,7 +30414,7 @@ static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p
     if (!hd__varint(&p, end, &raw) || !hd__varint(&p, end, &packed) ||
         (uint64_t)(end - p) != (packed ? packed : raw) ||
         x->name_count > raw + 1 || (packed && x->name_count > HD__INDEX_INFLATE_NAMES * packed)) {
-        hd__index_access_wrong(x, "names in %u bytes expected", size);
+        hd__index_access_wrong(x, "expected names in %u bytes", size);
         return HD_OK;
     }
     if (!packed) return hd__index_access_cut(x, p, raw);
@@ -30419,7 +30423,7 @@ static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p
 }
 
 static bool hd__index_access_name(hd__index_access_in *x, uint64_t number, hd_str *name) {
-    if (number >= x->name_count) return hd__index_access_wrong(x, "there is no name %u", number);
+    if (number >= x->name_count) return hd__index_access_wrong(x, "name %u does not exist", number);
     memset(name, 0, sizeof *name);
     if (x->names) *name = x->names[number];
     return true;
@@ -30431,10 +30435,10 @@ static bool hd__index_access_record(hd__index_access_in *x, hd_status *status) {
     const uint8_t *p = x->in->p + x->at;
     hd_memprof_access a = HD_ZERO;
     uint64_t n;
-    if (x->end - x->at < 17) return hd__index_access_wrong(x, "accesses to data are cut short", 0);
+    if (x->end - x->at < 17) return hd__index_access_wrong(x, "the accesses to data end too early", 0);
     a.is_literal = p[8] != 0;
     a.count = hd__le_get64(p + 9);
-    if (p[8] > 1) return hd__index_access_wrong(x, "0 or 1 expected, for a symbol or a literal, %u found", p[8]);
+    if (p[8] > 1) return hd__index_access_wrong(x, "expected 0 (symbol) or 1 (literal), found %u", p[8]);
     if (a.is_literal) a.literal = hd__le_get64(p);
     else if (!hd__index_access_name(x, hd__le_get64(p), &a.symbol)) return false;
     x->at += 17;
@@ -30470,7 +30474,7 @@ static hd_status hd__index_access_rest(hd__index_access_in *x) {
     if (!hd__index_access_count(x, 25, &n)) return HD_OK;
     while (n && hd__index_access_record(x, &status)) n--;
     if (!status && !x->wrong && x->at != x->end)
-        hd__index_access_wrong(x, "%u bytes behind accesses to data", x->end - x->at);
+        hd__index_access_wrong(x, "%u bytes after the accesses to data", x->end - x->at);
     return status;
 }
 
@@ -30480,7 +30484,7 @@ static hd_status hd__index_access_all(hd__index_access_in *x) {
     uint64_t size;
     hd_str bytes = hd__bytes_str(p, (size_t)(x->end - x->at));
     if (bytes.len < 24) {
-        hd__index_access_wrong(x, "accesses to data are cut short", 0);
+        hd__index_access_wrong(x, "the accesses to data end too early", 0);
         return HD_OK;
     }
     d->shown.access_bytes.data = hd__arena_str(&d->mem, &d->arena, bytes);
@@ -30491,7 +30495,7 @@ static hd_status hd__index_access_all(hd__index_access_in *x) {
     size = hd__le_get64(p + 16);
     if (size > bytes.len - 24 || ((size + 7) & ~(uint64_t)7) > bytes.len - 24 ||
         x->cold_count > x->name_count + x->cold_count || x->name_count + x->cold_count > (UINT64_C(1) << 40)) {
-        hd__index_access_wrong(x, "names of accesses to data within %u bytes expected", bytes.len);
+        hd__index_access_wrong(x, "expected names of accesses to data within %u bytes", bytes.len);
         return HD_OK;
     }
     x->name_count += x->cold_count;
@@ -30555,7 +30559,7 @@ static hd_status hd__index_access_deflate(const hd_options *options, uint8_t *to
             return HD_OK;
         }
     }
-    return hd__fail(err, HD_INVALID, "hd_options.deflate: a zlib stream of up to %u bytes expected, %u bytes found",
+    return hd__fail(err, HD_INVALID, "hd_options.deflate: expected a zlib stream of up to %u bytes, found %u bytes",
                     (uint64_t)capacity, (uint64_t)*n);
 }
 
@@ -30646,7 +30650,7 @@ static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_opti
     }
     hd__strings_free(m, &names);
     hd__arena_free(m, &arena);
-    if (joined) return hd__fail(err, HD_INVALID, "names of accesses to data do not have the byte 1");
+    if (joined) return hd__fail(err, HD_INVALID, "names of accesses to data must not contain the byte 1");
     return whole ? status : hd__mem_fail(m, err);
 }
 
@@ -30699,7 +30703,7 @@ static hd_status hd__index_part(hd__index_section *x, int k, uint64_t begin, uin
     unsigned width = x->form->width[k];
     if (begin < x->begin || end < begin || end > x->end || (width ? (end - begin) % width != 0 : x->end - end < 16))
         return hd__fail_at(x->in->err, HD_MALFORMED, x->begin, 0,
-                           "the %s %s expected within bytes %u to %u, found at %u to %u", name,
+                           "expected the %s %s within bytes %u to %u, found it at %u to %u", name,
                            width ? "array" : "table", x->begin, x->end, begin, end);
     x->payload[k] = begin;
     x->table[k] = end;
@@ -30708,7 +30712,7 @@ static hd_status hd__index_part(hd__index_section *x, int k, uint64_t begin, uin
     x->entries[k] = hd__le_get64(x->p + end + 8);
     if (!x->buckets[k] || x->buckets[k] & (x->buckets[k] - 1) || x->buckets[k] > (x->end - end - 16) / 8)
         return hd__fail_at(x->in->err, HD_MALFORMED, end, 0,
-                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
+                           "the %s table: expected a power of two of buckets within %u bytes, found %u", name,
                            x->end - end - 16, x->buckets[k]);
     return HD_OK;
 }
@@ -30721,13 +30725,13 @@ static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
         return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "the section ends before the schema");
     count = hd__le_get64(x->p + *at);
     if (count >= HD_MEMPROF_FIELDS || count > (x->end - *at - 8) / 8)
-        return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
+        return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "expected a schema of up to %u fields, found %u",
                            (uint64_t)HD_MEMPROF_FIELDS - 1, count);
     for (*at += 8; to->field_count < count; *at += 8) {
         uint64_t field = hd__le_get64(x->p + *at);
         if (!field || field >= HD_MEMPROF_FIELDS || to->fields >> field & 1)
             return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
-                               field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
+                               field && field < HD_MEMPROF_FIELDS ? "is a duplicate" : "is unknown");
         to->fields |= HD_MEMPROF_FIELD(field);
         to->field[to->field_count++] = (uint8_t)field;
         x->width += hd__memprof_mib[field].width;
@@ -30746,7 +30750,7 @@ static hd_status hd__index_read_summary(hd__index_section *x, uint64_t *at) {
     *at += 12;
     if (n < HD__INDEX_SUMMARY || n > (x->end - *at) / 8)
         return hd__fail_at(x->in->err, HD_MALFORMED, *at - 4, 0,
-                           "a summary of 6 or more numbers in %u bytes expected, of %u found", x->end - *at, n);
+                           "expected a summary of at least 6 numbers in %u bytes, found %u", x->end - *at, n);
     if (!hd__arr_room(&d->mem, d->summary, (size_t)n)) return hd__index_full(x->in);
     for (; n; n--, *at += 8) stbds_arrput(d->summary, hd__le_get64(x->p + *at));
     return HD_OK;
@@ -30761,13 +30765,13 @@ static hd_status hd__index_open(hd__index_section *x) {
     if (x->end - at >= 8) first = hd__le_get64(x->p + at);
     if (first > 4 && first < 24)
         return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
-                           "a memprof section of version 0 to 4 expected, %u found", first);
+                           "expected a memprof section of version 0 to 4, found %u", first);
     *layout = first > 4 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
     x->form = &hd__index_forms[*layout];
     if (*layout != HD_MEMPROF_LLVM_0) at += 8;
     words = hd__index_words(x->form);
     if (!first || (x->end - at) / 8 < words)
-        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section ends too early");
     for (unsigned i = 0; i < words; i++, at += 8) word[i] = hd__le_get64(x->p + at);
     if (*layout == HD_MEMPROF_LLVM_4) HD__TRY(hd__index_read_summary(x, &at));
     HD__TRY(hd__index_schema(x, &at));
@@ -30787,10 +30791,10 @@ static void hd__index_begin(hd__index_section *x, int k) {
 /* Checks the end of the last bucket: the table must follow, with the right number of items. */
 static hd_status hd__index_end(hd__index_section *x) {
     if (((x->at + 7) & ~(uint64_t)7) != x->table[x->k])
-        HD__TRY(hd__index_bad(x->in, x->at, "the %s table expected behind its items, found at %u",
+        HD__TRY(hd__index_bad(x->in, x->at, "expected the %s table after its items, found it at %u",
                               hd__index_table_name[x->k], x->table[x->k]));
     if (x->count != x->entries[x->k])
-        HD__TRY(hd__index_bad(x->in, x->table[x->k] + 8, "the %s table: %u entries announced, %u found",
+        HD__TRY(hd__index_bad(x->in, x->table[x->k] + 8, "the %s table: %u entries announced, found %u",
                               hd__index_table_name[x->k], x->entries[x->k], x->count));
     return HD_OK;
 }
@@ -30802,12 +30806,12 @@ static hd_status hd__index_bucket(hd__index_section *x) {
         HD__TRY(hd_report_progress(&x->in->reporter, x->at, x->in->size, x->in->err));
         if (!at) continue;
         if (at != x->at) {
-            HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u expected at %u, found at %u",
+            HD__TRY(hd__index_bad(x->in, place, "the %s table: expected bucket %u at %u, found it at %u",
                                   hd__index_table_name[x->k], x->bucket, x->at, at));
             if (at < x->at) continue; /* no byte is read twice */
         }
         if (x->table[x->k] - x->at < 2 || at > x->table[x->k] - 2) {
-            HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u is outside of it",
+            HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u is outside the table",
                                   hd__index_table_name[x->k], x->bucket));
             continue;
         }
@@ -30844,7 +30848,7 @@ static hd_status hd__index_next(hd__index_section *x, hd__index_item *item, bool
         if (!*more) return hd__index_end(x);
         x->left--;
         if (!hd__index_item_get(x, item)) {
-            HD__TRY(hd__index_bad(x->in, x->at, "no item of the %s table", hd__index_table_name[x->k]));
+            HD__TRY(hd__index_bad(x->in, x->at, "expected an item of the %s table", hd__index_table_name[x->k]));
             x->left = 0;
             continue;
         }
@@ -30852,7 +30856,7 @@ static hd_status hd__index_next(hd__index_section *x, hd__index_item *item, bool
         x->count++;
         if ((item->key & (x->buckets[x->k] - 1)) == x->bucket - 1)
             return hd__index_limit(x->in, item->at, x->count, hd__index_table_name[x->k]);
-        HD__TRY(hd__index_bad(x->in, item->at, "the %s table: 0x%x is in bucket %u, not its own",
+        HD__TRY(hd__index_bad(x->in, item->at, "the %s table: 0x%x is in the wrong bucket %u",
                               hd__index_table_name[x->k], item->key, x->bucket - 1));
     }
 }
@@ -30865,7 +30869,7 @@ static hd_status hd__index_read_location(hd__index_section *x, uint64_t at) {
     l.column = hd__le_get32(p + 12);
     l.inlined = p[16] != 0;
     if (p[16] > 1)
-        HD__TRY(hd__index_bad(x->in, at + 16, "inlined expected to be 0 or 1, %u found", (uint64_t)p[16]));
+        HD__TRY(hd__index_bad(x->in, at + 16, "expected 0 or 1 for inlined, found %u", (uint64_t)p[16]));
     return hd__arr_push(&x->in->to->mem, x->in->to->locations, l) ? HD_OK : hd__index_full(x->in);
 }
 
@@ -30875,14 +30879,14 @@ static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t 
     hd__index_columns *d = x->in->to;
     size_t from = hd__arr_len(d->location);
     *whole = n != 0;
-    if (!n) HD__TRY(hd__index_bad(x->in, at, "a call stack of no frames"));
+    if (!n) HD__TRY(hd__index_bad(x->in, at, "a call stack without frames"));
     HD__TRY(hd__index_limit(x->in, at, from + n, "frames of call stacks"));
     if (!hd__arr_room(&d->mem, d->location, (size_t)n)) return hd__index_full(x->in);
     for (uint64_t i = 0; i < n && *whole; i++) {
         uint64_t id = hd__le_get64(x->p + at + 8 * i);
         uint32_t number = hd__set_find_number(&x->locations, d->seed, d->location_id, id);
         *whole = number != HD_NONE;
-        if (!*whole) HD__TRY(hd__index_bad(x->in, at + 8 * i, "frame 0x%x is not told", id));
+        if (!*whole) HD__TRY(hd__index_bad(x->in, at + 8 * i, "frame 0x%x is not in the file", id));
         stbds_arrput(d->location, number);
     }
     if (!*whole) hd__arr_resize(d->location, from);
@@ -30927,7 +30931,7 @@ static hd_status hd__index_radix_one(hd__index_section *x, bool *whole) {
         uint64_t before = at;
         uint32_t element = 0;
         *whole = hd__index_radix_next(x->p, &at, end, &element) && element < hd__arr_len(d->locations);
-        if (!*whole) HD__TRY(hd__index_bad(x->in, before, "a call stack leads nowhere"));
+        if (!*whole) HD__TRY(hd__index_bad(x->in, before, "a call stack refers to a missing frame"));
         else stbds_arrput(d->location, element);
         if (!own && at != before + 4) own = before + 4; /* the next stack begins after the first jump */
     }
@@ -30978,7 +30982,7 @@ static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64
     }
     *at += width;
     *stack = width == 4 ? hd__index_start(x, id) : hd__set_find_number(&x->stacks, d->seed, d->stack_id, id);
-    return *stack == HD_NONE ? hd__index_bad(x->in, *at - width, "call stack 0x%x is not told", id) : HD_OK;
+    return *stack == HD_NONE ? hd__index_bad(x->in, *at - width, "call stack 0x%x is not in the file", id) : HD_OK;
 }
 
 /* Reads the number of a record's blocks or call sites; 0 if they cannot all be present. */
@@ -30989,7 +30993,7 @@ static hd_status hd__index_read_count(hd__index_section *x, uint64_t *at, uint64
     *n = hd__le_get64(x->p + *at);
     *at += 8;
     if (*n <= (end - *at) / least) return HD_OK;
-    HD__TRY(hd__index_bad(x->in, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
+    HD__TRY(hd__index_bad(x->in, *at - 8, "%u %s announced, but %u bytes are left", *n, what, end - *at));
     *n = (end - *at) / least;
     return HD_OK;
 }
@@ -31023,7 +31027,7 @@ static hd_status hd__index_read_callees(hd__index_section *x, uint64_t *at, uint
     *whole = end - *at >= 8;
     if (*whole) n = hd__le_get64(x->p + *at);
     *whole = *whole && n <= (end - *at - 8) / 8;
-    if (!*whole) return hd__index_bad(x->in, *at, "%u callees announced where %u bytes are left", n, end - *at);
+    if (!*whole) return hd__index_bad(x->in, *at, "%u callees announced, but %u bytes are left", n, end - *at);
     *at += 8;
     HD__TRY(hd__index_limit(x->in, *at, hd__arr_len(d->callee) + n, "callees"));
     if (stack != HD_NONE && !hd__arr_room(&d->mem, d->callee, (size_t)n)) return hd__index_full(x->in);
@@ -31042,7 +31046,7 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
         before = at;
         HD__TRY(hd__index_read_stack(x, &at, item->end, &stack));
         if (at == before) return HD_OK;
-        if (item->end - at < x->width) return hd__index_bad(x->in, at, "the record ends within a block");
+        if (item->end - at < x->width) return hd__index_bad(x->in, at, "the record ends inside a block");
         if (stack != HD_NONE) HD__TRY(hd__index_read_block(x, at, stack));
         at += x->width;
     }
@@ -31059,7 +31063,7 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
             (late && !hd__arr_push(&d->mem, d->callee_first, (uint32_t)hd__arr_len(d->callee))))
             return hd__index_full(x->in);
     }
-    return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
+    return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes left at the end of a record", item->end - at);
 }
 
 /* Adds `by` to the header's offsets at or after `from`, except the offsets of functions and of the memprof
@@ -31074,11 +31078,11 @@ static void hd__index_move(uint8_t *header, uint64_t from, uint64_t by) {
 
 /* The error in an item, and a number for its message; NULL: none. */
 static const char *hd__index_item_wrong(int k, const hd__index_item *item, bool known, uint64_t *number) {
-    static const char *const twice[] = { "function 0x%x is told twice", "frame 0x%x is told twice",
-                                         "call stack 0x%x is told twice" };
+    static const char *const twice[] = { "duplicate function 0x%x", "duplicate frame 0x%x",
+                                         "duplicate call stack 0x%x" };
     *number = item->end - item->at;
-    if (k == HD__INDEX_FRAMES && *number != HD__INDEX_FRAME) return "a frame of 17 bytes expected, %u found";
-    if (k == HD__INDEX_STACKS && *number % 8) return "a call stack of %u bytes";
+    if (k == HD__INDEX_FRAMES && *number != HD__INDEX_FRAME) return "expected a frame of 17 bytes, found %u";
+    if (k == HD__INDEX_STACKS && *number % 8) return "expected a call stack in 8-byte ids, found %u bytes";
     *number = item->key;
     return known ? twice[k] : NULL;
 }
@@ -31148,19 +31152,19 @@ static hd_status hd__index_parts(hd__index_section *x) {
     for (unsigned i = 0; i < x->form->parts; i++) {
         int k = x->form->part[i];
         if (x->payload[k] != at)
-            HD__TRY(hd__index_bad(x->in, x->begin, "the %ss expected at %u, found at %u",
+            HD__TRY(hd__index_bad(x->in, x->begin, "expected the %ss at %u, found them at %u",
                                   hd__index_table_name[k], at, x->payload[k]));
         at = x->table[k] + (x->buckets[k] ? 16 + 8 * x->buckets[k] : 0);
     }
     if (x->accesses) {
         if (x->accesses < at || x->accesses > x->end)
             return hd__fail_at(x->in->err, HD_MALFORMED, x->begin + 32, 0,
-                               "accesses to data expected at %u, found at %u", at, x->accesses);
+                               "expected the accesses to data at %u, found them at %u", at, x->accesses);
         if (x->accesses != at)
             HD__TRY(hd__index_bad(x->in, at, "%u bytes before the accesses to data", x->accesses - at));
         return hd__index_access_read(x->in, x->accesses, x->end);
     }
-    if (at != x->end) HD__TRY(hd__index_bad(x->in, at, "%u bytes behind the memprof section", x->end - at));
+    if (at != x->end) HD__TRY(hd__index_bad(x->in, at, "%u bytes after the memprof section", x->end - at));
     return HD_OK;
 }
 
@@ -31169,7 +31173,7 @@ static hd_status hd__index_sections(hd__index_section *x) {
     hd__index_columns *d = in->to;
     hd__index_header h;
     HD__TRY(hd__index_header_get(in->p, in->size, &h, in->err));
-    if (!h.there) return hd__fail(in->err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    if (!h.there) return hd__fail(in->err, HD_UNSUPPORTED, "the indexed profile has no memprof section");
     x->p = in->p;
     x->begin = h.begin;
     x->end = h.end;
@@ -31586,7 +31590,7 @@ static hd_status hd__index_build_raws(hd__index_building *x, const hd_memprof_sy
     x->frame = symbols->frame;
     if (!hd__index_build_locations(x, symbols) || !hd__index_build_all(x)) return hd__mem_fail(m, err);
     if (x->block_count && !hd__arr_len(x->to->block_stack))
-        return hd__fail(err, HD_UNSUPPORTED, "no call stack is left: the symbolizer knows none of %u addresses",
+        return hd__fail(err, HD_UNSUPPORTED, "no call stack is left: the symbolizer found none of %u addresses",
                         addresses);
     x->to->shown.layout = HD_MEMPROF_LLVM_3;
     return HD_OK;
@@ -31596,7 +31600,7 @@ static hd_status hd__index_build_of(const hd_memprof_raw *raw, uint32_t fields, 
                                     const hd_memprof_symbolizer *symbolizer, const hd_options *options,
                                     hd_memprof_index **out, hd_error *err) {
     hd__index_building x = HD_ZERO;
-    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
+    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "expected a symbolizer");
     HD__TRY(hd__memprof_fits(raw, err));
     x.raw = raw;
     x.doc = doc;
@@ -31678,7 +31682,7 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     HD__TRY(hd__index_create(hd__mem_options(options), &x.to, err));
     x.to->shown.layout = HD_MEMPROF_RFC;
     if (!hd__index_unfold_all(&x))
-        status = x.too_long ? hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
+        status = x.too_long ? hd__fail(err, HD_UNSUPPORTED, "a call has more than %u inlined frames",
                                        (uint64_t)HD_MEMPROF_INLINE_MAX - 1)
                             : hd__mem_fail(&x.to->mem, err);
     HD__TRY(hd__index_build_end(&x, status));
@@ -31799,7 +31803,7 @@ static hd_status hd__index_made_limit(hd_memprof_builder *x, size_t n, const cha
 }
 
 static hd_status hd__index_made_ready(const hd_memprof_builder *x, hd_error *err) {
-    return x->status ? hd__fail(err, x->status, "something before could not be added") : HD_OK;
+    return x->status ? hd__fail(err, x->status, "the builder is unusable: an earlier call failed") : HD_OK;
 }
 
 /* Replaces a string by a copy that the columns own, each once. False: out of memory. */
@@ -31989,7 +31993,8 @@ static hd_status hd__index_made_stack_of(hd_memprof_builder *x, const hd_memprof
     HD__TRY(hd__index_made_ready(x, err));
     if (x->function == HD_NONE || !length)
         return hd__fail(err, HD_INVALID,
-                        x->function == HD_NONE ? "a function expected first" : "a call stack has no frames");
+                        x->function == HD_NONE ? "expected hd_memprof_builder_function "
+                                                 "first" : "a call stack has no frames");
     HD__TRY(hd__index_made_limit(x, hd__arr_len(x->to->location) + length, "frames", err));
     *number = hd__index_made_stack(x, stack, length);
     return *number == HD_NONE ? hd__index_made_full(x, err) : HD_OK;
@@ -32819,7 +32824,7 @@ static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, h
         if (!(b & 0xfff) && !o->counting && !hd__report_go_on(o->options, at, p->kept))
             return hd__report_cancelled(err);
         if (end - at > 0xffff)
-            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
+            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss fall into one bucket", (uint64_t)(end - at),
                             hd__index_table_name[k]);
         p->offset[b] = end > at ? hd__index_at(o) : 0;
         if (end > at) hd__index_put(o, 2, end - at);
@@ -32926,7 +32931,7 @@ static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     for (uint32_t i = 0; i < x->block_count; i++) told += hd__index_depth(x, x->block_stack[i]);
     for (uint32_t i = 0; i < x->site_count; i++) told += hd__index_depth(x, x->site[i]);
     if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
-    return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
+    return hd__fail(err, HD_LIMIT, "call stacks of %u frames would take %u in versions 0 and 1", most, told);
 }
 
 /* Writes version 4's summary, from the index or as counted. */
@@ -33019,7 +33024,7 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
     const hd_memprof_index *x = o->index;
     const uint32_t all = HD__MEMPROF_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
     o->field_count = 0;
-    if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
+    if (fields & ~all) return hd__fail(err, HD_INVALID, "unknown fields");
     if (!fields)
         fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
                  : o->layout <= HD_MEMPROF_LLVM_1                                        ? all
@@ -33055,7 +33060,7 @@ static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc 
     uint64_t number = (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), want;
     o->version = want = hd__index_header_version((const uint8_t *)o->before.data);
     if (desc->llvm && desc->llvm != 19 && desc->llvm != 22)
-        return hd__fail(err, HD_INVALID, "LLVM 19 or 22 expected, %u found", (uint64_t)desc->llvm);
+        return hd__fail(err, HD_INVALID, "expected LLVM 19 or 22, found %u", (uint64_t)desc->llvm);
     if ((desc->llvm == 22 && first) || (desc->llvm == 19 && last))
         return hd__fail(err, HD_UNSUPPORTED, "LLVM %u does not write a memprof section of version %u",
                         (uint64_t)desc->llvm, number);
@@ -33067,7 +33072,7 @@ static hd_status hd__index_choose(hd__index_out *o, const hd_memprof_index_desc 
     if (want == o->version) return HD_OK;
     if (o->version < HD__INDEX_BEFORE || hd__index_has_counters(o->before))
         return hd__fail(err, HD_UNSUPPORTED,
-                        "counters under a header of version %u, not %u, expected beside a memprof section of "
+                        "expected counters under a header of version %u, not %u, with a memprof section of "
                         "version %u", want, o->version, number);
     o->version = want;
     return HD_OK;
@@ -33257,16 +33262,16 @@ static uint32_t hd__rfc_section(uint64_t tag) {
 static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
     hd__index_in *in = x->in;
     uint64_t version, count, most = (in->size - 16) / 24;
-    if (in->size < 16) return hd__index_bad(in, in->size, "the input ends in the header");
+    if (in->size < 16) return hd__index_bad(in, in->size, "the input ends inside the header");
     version = hd__le_get32(in->p + 8);
     if (version != HD__RFC_VERSION)
-        return hd__fail_at(in->err, HD_UNSUPPORTED, 8, 0, "version 1 of the RFC's layout expected, %u found",
+        return hd__fail_at(in->err, HD_UNSUPPORTED, 8, 0, "expected version 1 of the RFC's layout, found %u",
                            version);
     count = hd__le_get32(in->p + 12);
     if (most > HD__RFC_MOST) most = HD__RFC_MOST;
     if (count > most) {
-        HD__TRY(hd__index_bad(in, 12, "%u sections announced where %u bytes are left and 256 are allowed", count,
-                              in->size - 16));
+        HD__TRY(hd__index_bad(in, 12, "%u sections announced, but %u bytes are left and 256 sections are "
+                                      "allowed", count, in->size - 16));
         count = most;
     }
     for (uint64_t i = 0, place = 16; i < count; i++, place += 24) {
@@ -33275,11 +33280,11 @@ static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
         uint64_t at = hd__le_get64(p + 8), bytes = hd__le_get64(p + 16);
         if (s == HD__RFC_SECTIONS) continue;
         if (x->there >> s & 1) {
-            HD__TRY(hd__index_bad(in, place, "a second section of %s", hd__rfc_sections[s].name));
+            HD__TRY(hd__index_bad(in, place, "duplicate section of %s", hd__rfc_sections[s].name));
             continue;
         }
         if (at > in->size || bytes > in->size - at) {
-            HD__TRY(hd__index_bad(in, place, "%s expected within %u bytes, %u at %u found",
+            HD__TRY(hd__index_bad(in, place, "expected %s within %u bytes, found %u at %u",
                                   hd__rfc_sections[s].name, in->size, bytes, at));
             if (at > in->size) continue;
             bytes = in->size - at;
@@ -33289,7 +33294,7 @@ static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
         x->bytes[s] = bytes;
     }
     for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
-        if (!(x->there >> s & 1)) HD__TRY(hd__index_bad(in, 12, "no section of %s", hd__rfc_sections[s].name));
+        if (!(x->there >> s & 1)) HD__TRY(hd__index_bad(in, 12, "missing section of %s", hd__rfc_sections[s].name));
     x->strings = hd__bytes_str(in->p + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
     return HD_OK;
 }
@@ -33326,14 +33331,14 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     const uint8_t *p = in->p + begin;
     if (!(x->there >> s & 1)) return HD_OK;
     if (x->bytes[s] < 8)
-        return hd__index_bad(in, begin, "a table expected, of which %u bytes are there", x->bytes[s]);
+        return hd__index_bad(in, begin, "expected a table, found only %u bytes", x->bytes[s]);
     columns = hd__le_get32(p + 4);
     if (columns > left / 4)
-        return hd__index_bad(in, begin, "%u columns announced where %u bytes are left", columns, left);
+        return hd__index_bad(in, begin, "%u columns announced, but %u bytes are left", columns, left);
     for (uint64_t i = 0, at = begin + 8; i < columns; i++, at += 4) {
         uint64_t tag = hd__le_get(in->p + at, 2), width = hd__le_get(in->p + at + 2, 2);
-        if (width > 8) return hd__index_bad(in, at, "columns of at most 8 bytes expected, one of %u found", width);
-        if (tag < shape->columns && g->width[tag]) return hd__index_bad(in, at, "column %u is told twice", tag);
+        if (width > 8) return hd__index_bad(in, at, "expected columns of at most 8 bytes, found %u", width);
+        if (tag < shape->columns && g->width[tag]) return hd__index_bad(in, at, "duplicate column %u", tag);
         if (tag < shape->columns) {
             g->at[tag] = (uint32_t)row;
             g->width[tag] = (uint32_t)width;
@@ -33344,7 +33349,7 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     left -= 4 * columns;
     g->count = hd__le_get32(p);
     if (g->count && (!row || g->count > left / row)) {
-        HD__TRY(hd__index_bad(in, begin, "%u rows announced where %u bytes are left", (uint64_t)g->count, left));
+        HD__TRY(hd__index_bad(in, begin, "%u rows announced, but %u bytes are left", (uint64_t)g->count, left));
         g->count = row ? (uint32_t)(left / row) : 0;
     }
     g->row = (uint32_t)row;
@@ -33352,7 +33357,7 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     g->rows = in->p + g->offset;
     if (shape->first == 8 && g->count && g->width[0] != 8) {
         g->count = 0;
-        HD__TRY(hd__index_bad(in, begin, "%s: 8 bytes expected in column 0, %u found", shape->name,
+        HD__TRY(hd__index_bad(in, begin, "%s: expected 8 bytes in column 0, found %u", shape->name,
                               (uint64_t)g->width[0]));
     }
     return hd__index_limit(in, begin, g->count, shape->name);
@@ -33379,10 +33384,10 @@ static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *
         uint64_t id;
         *node = at;
         if (!hd__rfc_grid_step(&x->grid[HD__RFC_PATHS], &at, &id))
-            return "node %u: it is said to be in a directory that is not before it";
-        if (!hd__rfc_text(x->strings, id, &name)) return "node %u: its name is no string of the table";
+            return "node %u: its directory does not come before it";
+        if (!hd__rfc_text(x->strings, id, &name)) return "node %u: its name is not in the string table";
         if (name.len > HD__RFC_PATH - n || (at && n + name.len == HD__RFC_PATH))
-            return "node %u: with what is below it, its path has more than 65536 bytes";
+            return "node %u: a path through it has more than 65536 bytes";
         n += name.len;
         if (end && name.len) memcpy(end - n, name.data, name.len);
         if (at) n++;
@@ -33401,7 +33406,7 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
     uint32_t seen[5] = { 0, 0, 0, 0, 0 };
     const uint8_t *p = *at;
     uint64_t n;
-    *wrong = "schema %u: a number of fields up to 256 expected";
+    *wrong = "schema %u: expected at most 256 fields";
     if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST) return HD_OK;
     if (!hd__arr_room(&x->in->to->mem, x->fields, (size_t)n)) return hd__index_full(x->in);
     for (; n; n--) {
@@ -33409,7 +33414,7 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
         hd__rfc_tag is;
         uint64_t tag = 0, length;
         *at = p;
-        *wrong = "schema %u: a field expected: a tag, a type that is not 0, a name";
+        *wrong = "schema %u: expected a field: a tag, a type other than 0, a name";
         if (!hd__varint(&p, end, &tag) || p == end || (field.type = *p++) == 0 ||
             !hd__varint(&p, end, &length) || length > (uint64_t)(end - p))
             return HD_OK;
@@ -33417,12 +33422,12 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
         is = hd__rfc_tag_at(tag);
         field.part = field.type > HD__RFC_UINT64 ? (uint8_t)HD__RFC_NOTHING : is.part;
         field.field = is.field;
-        *wrong = "schema %u: a field is told twice";
+        *wrong = "schema %u: duplicate field";
         if (field.part && seen[field.part] >> field.field & 1) return HD_OK;
         seen[field.part] |= 1u << field.field;
         stbds_arrput(x->fields, field);
     }
-    *wrong = seen[HD__RFC_STACK] ? NULL : "schema %u: StackID expected among its fields";
+    *wrong = seen[HD__RFC_STACK] ? NULL : "schema %u: expected a field StackID";
     if (!*wrong) *at = p;
     *known = seen[HD__RFC_VALUE];
     if (*known >> HD_MEMPROF_ALLOC_COUNT & 1) *known |= seen[HD__RFC_AVERAGE];
@@ -33439,7 +33444,7 @@ static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
     uint32_t known, left;
     if (!hd__arr_push(m, x->schema, 0u)) return hd__index_full(x->in);
     if ((x->there >> HD__RFC_SCHEMAS & 1) && (!hd__varint(&at, end, &count) || count > HD__RFC_MOST)) {
-        HD__TRY(hd__index_bad(x->in, x->at[HD__RFC_SCHEMAS], "a number of schemas up to 256 expected"));
+        HD__TRY(hd__index_bad(x->in, x->at[HD__RFC_SCHEMAS], "expected at most 256 schemas"));
         count = 0;
     }
     for (uint64_t i = 0; i < count; i++) {
@@ -33473,7 +33478,7 @@ static uint64_t hd__rfc_spread(const hd__rfc_in *x, uint32_t each) {
 }
 
 static hd_status hd__rfc_too_much(const hd__rfc_in *x, uint64_t at, const char *what) {
-    return hd__fail_at(x->in->err, HD_LIMIT, at, 0, "%s come to more than an input of %u bytes may have", what,
+    return hd__fail_at(x->in->err, HD_LIMIT, at, 0, "%s unfold to more than the limit for an input of %u bytes", what,
                        x->in->size);
 }
 
@@ -33519,9 +33524,9 @@ static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memp
         v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
         return "entry %u: a line, column or discriminator of more than 32 bits";
     if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->grid[HD__RFC_PATHS].count)
-        return "entry %u: its file is none of the paths";
+        return "entry %u: its file is not in the paths";
     if (v[HD__RFC_NAME] && !hd__rfc_text(x->strings, v[HD__RFC_NAME] - 1, &l->name))
-        return "entry %u: its function's name is no string of the table";
+        return "entry %u: its function's name is not in the string table";
     return NULL;
 }
 
@@ -33532,7 +33537,7 @@ static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
     uint32_t n = x->grid[HD__RFC_ENTRIES].count;
     if (x->grid[HD__RFC_LOCATIONS].count != n && x->there >> HD__RFC_LOCATIONS & 1)
         HD__TRY(hd__index_bad(in, x->at[HD__RFC_LOCATIONS],
-                              "%u locations expected, as many as entries, %u found", (uint64_t)n,
+                              "expected %u locations, one per entry, found %u", (uint64_t)n,
                               (uint64_t)x->grid[HD__RFC_LOCATIONS].count));
     x->path = (hd_str *)hd__mem_calloc(m, (size_t)x->grid[HD__RFC_PATHS].count + 1, sizeof *x->path);
     if (!copy || !x->path || !hd__arr_room(m, in->to->locations, n)) return hd__index_full(in);
@@ -33566,7 +33571,7 @@ static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uin
     uint32_t node = (uint32_t)id;
     *number = HD_NONE;
     if (!id || id > stacks->count)
-        return hd__index_bad(in, at, "a StackID from 1 to %u expected, %u found", (uint64_t)stacks->count, id);
+        return hd__index_bad(in, at, "expected a StackID from 1 to %u, found %u", (uint64_t)stacks->count, id);
     if (x->stack[node]) {
         *number = x->stack[node] - 1;
         return HD_OK;
@@ -33578,8 +33583,8 @@ static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uin
         if (!before || entry >= x->grid[HD__RFC_ENTRIES].count) {
             hd__arr_resize(c->location, from);
             return hd__index_bad(in, hd__rfc_row(x, HD__RFC_STACKS, here), before
-                                 ? "call %u: one of the entries expected, number %u found"
-                                 : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+                                 ? "call %u: expected one of the entries, found number %u"
+                                 : "call %u: expected a caller that comes before it", (uint64_t)here, entry);
         }
         if (!x->spread--) return hd__rfc_too_much(x, at, "call stacks");
         if (!hd__arr_push(&c->mem, c->location, (uint32_t)entry)) return hd__index_full(in);
@@ -33604,15 +33609,15 @@ static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, co
         hd__rfc_field f = fields[i];
         uint64_t v = 0;
         if (f.type <= HD__RFC_UINT16) {
-            if ((uint64_t)(end - p) < f.type) return "block %u: the records end in it";
+            if ((uint64_t)(end - p) < f.type) return "block %u: the records end inside it";
             v = f.type == HD__RFC_UINT8 ? p[0] : (uint64_t)p[0] | (uint64_t)p[1] << 8;
             p += f.type;
         } else {
             if (!hd__varint(&p, end, &v))
-                return "block %u: a varint of at most 64 bits expected within the records";
+                return "block %u: expected a varint of at most 64 bits within the records";
             if (f.type == HD__RFC_UINT32 && v > UINT32_MAX) return "block %u: more than 32 bits in a UINT32";
             if (f.type > HD__RFC_UINT64) {
-                if (v > (uint64_t)(end - p)) return "block %u: the records end in it";
+                if (v > (uint64_t)(end - p)) return "block %u: the records end inside it";
                 p += v;
             }
         }
@@ -33642,7 +33647,7 @@ static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, c
     if (stack == HD_NONE) return HD_OK;
     owner = c->locations[c->location[c->first[stack]]].function;
     if (owner && owner != guid)
-        return hd__index_bad(x->in, at, "a stack expected that begins in function 0x%x", guid);
+        return hd__index_bad(x->in, at, "expected a stack that begins in function 0x%x", guid);
     HD__TRY(hd__index_add_block(x->in, at, stack));
     for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
     return HD_OK;
@@ -33653,7 +33658,7 @@ static hd_status hd__rfc_read_record(hd__rfc_in *x, uint64_t guid, const uint8_t
     const uint8_t *file = x->in->p, *end = file + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
     uint64_t schema, blocks, schemas = hd__arr_len(x->schema) - 1;
     if (!hd__varint(at, end, &schema) || schema >= schemas || !hd__varint(at, end, &blocks))
-        return hd__index_bad(x->in, (uint64_t)(*at - file), "a record of one of %u schemas expected", schemas);
+        return hd__index_bad(x->in, (uint64_t)(*at - file), "expected a record with one of %u schemas", schemas);
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t offset = (uint64_t)(*at - file), values[HD_MEMPROF_FIELDS], id;
         const char *wrong = hd__rfc_block(x->fields + x->schema[schema],
@@ -33681,13 +33686,13 @@ static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
         HD__TRY(hd__report_tick(&in->reporter.options, i, n, in->err));
         if (before && guid <= c->function[before - 1]) {
             HD__TRY(hd__index_bad(in, hd__rfc_row(x, HD__RFC_FUNCTIONS, i),
-                                  "function %u: a GUID above that of the one before expected, 0x%x found",
+                                  "function %u: expected a larger GUID than the one before, found 0x%x",
                                   (uint64_t)i, guid));
             continue;
         }
         if (at > bytes || at < done) {
             HD__TRY(hd__index_bad(in, hd__rfc_row(x, HD__RFC_FUNCTIONS, i),
-                                  "function %u: a record expected at %u to %u, found at %u", (uint64_t)i, done,
+                                  "function %u: expected a record at %u to %u, found it at %u", (uint64_t)i, done,
                                   bytes, at));
             continue;
         }
@@ -33742,7 +33747,7 @@ static hd_status hd__rfc_read_beside(hd__index_in *in, const hd__index_header *h
     status = hd__rfc_detect(section.p, section.size)
                  ? hd__rfc_read(&section)
                  : hd__fail_at(in->err, HD_MALFORMED, 0, 0,
-                               "a file of the RFC's layout expected in the memprof section");
+                               "expected a file in the RFC's layout in the memprof section");
     in->reporter = section.reporter;
     if (status && in->err) in->err->offset += section.origin;
     if (status) return status;
@@ -33904,7 +33909,7 @@ static hd_status hd__rfc_out_child(hd__rfc_out *o, hd__rfc_forest *f, uint32_t i
    "" are restored exactly. */
 static hd_status hd__rfc_out_path(hd__rfc_out *o, hd_str path, uint32_t *node) {
     if (path.len > HD__RFC_PATH)
-        return hd__fail(o->err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
+        return hd__fail(o->err, HD_LIMIT, "expected a path of at most %u bytes, found %u",
                         (uint64_t)HD__RFC_PATH, (uint64_t)path.len);
     for (*node = 0;;) {
         const char *slash = path.len ? (const char *)memchr(path.data, '/', path.len) : NULL;
@@ -34194,8 +34199,8 @@ static hd_status hd__rfc_write_around(hd__index_out *o, const hd_memprof_index_d
     status = hd__index_put_around(o, desc, &around, err);
     if (!status && o->version < HD__INDEX_BEFORE)
         status =
-            hd__fail(err, HD_UNSUPPORTED, "counters under a header of version 12 or 13, not %u, expected beside the "
-                          "RFC's layout: LLVM before 19 would take it for its own", o->version);
+            hd__fail(err, HD_UNSUPPORTED, "expected counters under a header of version 12 or 13, not %u, with the "
+                                          "RFC's layout: LLVM before 19 would misread it", o->version);
     if (!status) status = hd__rfc_write(o->index, o->fields, o, o->options, out, err);
     hd__arr_free(&o->mem, around.around);
     return status;
@@ -34215,7 +34220,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     o.layout = desc->layout ? desc->layout : index->layout;
     o.mem = hd__mem_options(options);
     if (o.layout < HD_MEMPROF_LLVM_0 || o.layout > HD_MEMPROF_RFC)
-        return hd__fail(err, HD_INVALID, "there is no layout %u", (uint64_t)o.layout);
+        return hd__fail(err, HD_INVALID, "unknown layout %u", (uint64_t)o.layout);
     HD__TRY(hd__index_fits(index, err));
     HD__TRY(hd__index_fields(&o, desc->fields, err));
     if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write_around(&o, desc, out, err);
@@ -34305,7 +34310,8 @@ static hd_status hd__memprof_index_give(hd_dump *dump, hd_memprof_index *doc, co
     hd_memprof_free(raw);
     if (status && status != HD_OVERFLOW && err) *err = found;
     if (status != HD_OVERFLOW) return status;
-    hd__report_warning(options, status, "the sizes of the blocks have no sum: an indexed profile without a heap");
+    hd__report_warning(options, status, "the sum of the block sizes overflows 64 bits: the indexed profile "
+                                        "has no heap");
     return HD_OK;
 }
 
@@ -34345,12 +34351,11 @@ HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index
 /* Advice for text output of MemProf, which cannot be read: reports of the runtime, and YAML that llvm-profdata prints
    and merges. NULL: other text. */
 static const char *hd__memprof_advice(const uint8_t *p, size_t size) {
-    static const char report[] = "a text report of the MemProf runtime, which is not read: record again with "
-                                 "MEMPROF_OPTIONS=print_text=0, and take the raw profile that this writes";
-    static const char yaml[] = "a memprof profile as LLVM's YAML, which is not read: llvm-profdata merge "
-                               "--memprof-version=3 makes an indexed one of it";
-    static const char listing[] = "a listing of a memprof profile, which is not read: take the profile that it "
-                                  "lists";
+    static const char report[] = "a text report of the MemProf runtime, which cannot be read: record again with "
+                                 "MEMPROF_OPTIONS=print_text=0 and use the raw profile";
+    static const char yaml[] = "a memprof profile in LLVM's YAML, which cannot be read: convert it with "
+                               "llvm-profdata merge --memprof-version=3";
+    static const char listing[] = "a listing of a memprof profile, which cannot be read: use the profile itself";
     static const struct {
         const char *begin, *advice;
     } texts[] = { { "Recorded MIBs", report },      { "Memory allocation stack id", report },
@@ -34375,7 +34380,7 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
     if (!hd__peek(&peeked, in)) return hd__in_fail(&in, NULL, err, peeked.size, 0);
     advice = hd__memprof_advice(peeked.bytes, peeked.size);
     return hd__fail_at(err, advice ? HD_UNSUPPORTED : HD_UNKNOWN_FORMAT, 0, 0, "%s",
-                       advice ? advice : "no text of MemProf known to begin like this");
+                       advice ? advice : "unknown text of MemProf");
 }
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
@@ -34484,7 +34489,7 @@ static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t
         return hd__folded_bad(x, HD_MALFORMED, number, "a decimal number of bytes", err);
     before = hd__folded_last(x->from, number - 1);
     if (before > x->from && hd__folded_number(before, number - 1))
-        return hd__folded_bad(x, HD_MALFORMED, before, "one number, not the two of a difference of profiles,", err);
+        return hd__folded_bad(x, HD_MALFORMED, before, "a single number (two are a difference of profiles)", err);
     *bytes = v;
     *at = number;
     return HD_OK;
@@ -34646,7 +34651,7 @@ static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_
     uint32_t top = 0;
     hd_status status;
     if (!heap->profile == !heap->breakdown)
-        return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected", number);
+        return hd__fail(err, HD_INVALID, "heap %u: expected either a profile or a breakdown", number);
     if (!alone) HD__TRY(hd__folded_label(o, heap, &top, err));
     if (heap->profile) return hd__folded_take(o, heap->profile, top, err);
     within = hd__options_rest(&o->options, &o->profile->mem);
@@ -34667,8 +34672,8 @@ static hd_status hd__folded_measure(hd_axis axis, hd_rows rows, uint64_t *length
         if (row == rows.count || rows.node[row] != i) continue;
         size += length[i] + hd__text_digits(digits, rows.amount[row++].bytes, 10).len + 2;
         if (size > HD__FOLDED_MOST)
-            return hd__fail(err, HD_LIMIT, "folded stacks of more than %u bytes: these repeat the callers of every "
-                            "frame; a trace (chrome, heaps_v2) has each once", HD__FOLDED_MOST);
+            return hd__fail(err, HD_LIMIT, "folded stacks of more than %u bytes: they repeat the callers of every "
+                                           "frame; write a trace (chrome, heaps_v2) instead", HD__FOLDED_MOST);
     }
     return HD_OK;
 }
@@ -34898,8 +34903,8 @@ HD__NOINLINE static hd_status hd__v8_bad(hd__v8_in *x, const char *expected) {
     hd_window *w = &x->w;
     uint64_t at = hd_window_offset(w);
     if (w->at < w->end)
-        return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, '%c' found", expected, (int)*w->at);
-    return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, end of input found", expected);
+        return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "expected %s, found '%c'", expected, (int)*w->at);
+    return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "expected %s, found the end of the input", expected);
 }
 
 /* Handles the error in the reporter. HD_OK: skip the piece. The first error is reported at the end, with everything
@@ -35060,16 +35065,16 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
     hd_error *e = &x->report.error;
     uint32_t fields = (uint32_t)hd__arr_len(t->fields), taken = 0;
     if (fields > HD__V8_FIELDS)
-        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields: at most 32 expected", what,
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "expected at most 32 fields of %s, found %u", what,
                            (uint64_t)fields);
     if (t == &x->doc->edges && hd__arr_len(t->types) > HD__V8_EDGE_TYPES)
-        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "edges of %u types: at most 255 expected",
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "expected at most 255 types of edges, found %u",
                            (uint64_t)hd__arr_len(t->types));
-    if (!hd__arr_len(t->types)) return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta names no types of %s", what);
+    if (!hd__arr_len(t->types)) return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta lacks the types of %s", what);
     for (uint32_t r = 0, f; r < count; r++) {
         for (f = 0; f < fields && !hd__text_is(t->fields[f], roles[r]);) f++;
         if (f == fields)
-            return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta names no field \"%s\" of %s", roles[r], what);
+            return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta lacks the field \"%s\" of %s", roles[r], what);
         t->role[r] = (uint8_t)f;
         taken |= 1u << f;
     }
@@ -35326,7 +35331,7 @@ static hd_status hd__v8_slow_number(hd__v8_in *x, uint64_t *value) {
     for (;; x->w.at++, digits++) {
         HD__TRY(hd__v8_peek(x, &c));
         if (c < '0' || c > '9') break;
-        if (digits && !v) return hd__v8_bad(x, "no digit behind a zero");
+        if (digits && !v) return hd__v8_bad(x, "no digit after a leading zero");
         if (v > (UINT64_MAX - (uint64_t)(c - '0')) / 10) return hd__v8_bad(x, "a number of at most 64 bits");
         v = 10 * v + (uint64_t)(c - '0');
     }
@@ -35347,7 +35352,8 @@ static hd_status hd__v8_slow_record(hd__v8_in *x, hd__v8_table *t, bool first, c
         HD__TRY(hd__v8_pass_gap(x, f || !first, &gap, &comma, &c));
         if (c == ']' && !comma && f)
             return hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0,
-                               "\"%s\" ends within a record: %u numbers of %u", what, (uint64_t)f, (uint64_t)fields);
+                               "\"%s\" ends inside a record, after %u of %u numbers", what, (uint64_t)f,
+                               (uint64_t)fields);
         *more = c != ']' || comma;
         if (*more && !comma && (f || !first)) return hd__v8_bad(x, f ? "','" : "',' or ']'");
         hd__v8_keep_gap(t, !*more ? HD__V8_LAST : f ? HD__V8_WITHIN : first ? HD__V8_FIRST : HD__V8_BETWEEN, &gap);
@@ -35408,9 +35414,9 @@ HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, ui
         return hd__fail_at(e, HD_LIMIT, at, 0, "node %u: with its %u edges there are more than max_records of %u",
                            x->objects, count, x->g->max_records);
     if (*type >= types)
-        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a type below %u expected, %u found", x->objects, types, *type);
+        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: expected a type below %u, found %u", x->objects, types, *type);
     else if (*name > UINT32_MAX)
-        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a name of 32 bits expected, %u found", x->objects, *name);
+        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: expected a name of 32 bits, found %u", x->objects, *name);
     else
         return HD_OK;
     HD__TRY(hd__v8_leave_out(x));
@@ -35481,7 +35487,7 @@ static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
 /* Compares the number of nodes or edges with the header. */
 static hd_status hd__v8_check_count(hd__v8_in *x, int which, uint64_t found) {
     if (x->told[which] == found || x->told[which] == HD_UNKNOWN) return HD_OK;
-    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "%s is %u, but there are %u",
+    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "%s is %u, found %u",
                 hd__v8_counts[which], x->told[which], found);
     return hd__v8_leave_out(x);
 }
@@ -35519,17 +35525,17 @@ HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint6
     uint64_t fields = hd__arr_len(x->doc->nodes.fields);
     hd__v8_far stray = { x->references, name };
     if (type >= types)
-        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a type below %u expected, %u found", x->references, types,
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: expected a type below %u, found %u", x->references, types,
                     type);
     else if (*number >= x->objects && to % fields)
         hd__fail_at(e, HD_MALFORMED, at, 0,
-                    "edge %u: the beginning of a node expected, %u found: nodes have %u fields",
+                    "edge %u: expected the start of a node, found %u: nodes have %u fields",
                     x->references, to, fields);
     else if (*number >= x->objects)
-        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: one of %u nodes expected, %u found", x->references, x->objects,
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: expected one of %u nodes, found %u", x->references, x->objects,
                     to / fields);
     else if (name >> 32 || !(x->meaning[type] & HD__V8_PLACE))
-        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a name of 31 bits or a place of 32 expected, %u found",
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: expected a name of 31 bits or an index of 32 bits, found %u",
                     x->references, name);
     else
         return hd__arr_push(x->mem, x->doc->stray, stray) ? HD_OK : hd__v8_full(x);
@@ -35595,7 +35601,7 @@ static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
 static hd_status hd__v8_check_edges(hd__v8_in *x) {
     if (x->held == x->references) return hd__v8_check_count(x, 1, x->references);
     hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0,
-                "the nodes have %u edges together, but \"edges\" has %u", x->held, x->references);
+                "the nodes have %u edges in total, but \"edges\" has %u", x->held, x->references);
     return hd__v8_leave_out(x);
 }
 
@@ -35850,7 +35856,7 @@ static void hd__v8_find_end(hd__v8_in *x) {
                                                                   : "the file ends before \"snapshot\"", name);
     for (int i = 0; i < 2; i++)
         if (hd__text_is(name, what[i]) && x->told[i] != HD_UNKNOWN && count[i] < x->told[i])
-            hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends within \"%S\", after %u of %u", name, count[i],
+            hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends inside \"%S\", after %u of %u", name, count[i],
                         x->told[i]);
 }
 
@@ -35974,7 +35980,7 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
         for (uint64_t i = 0; i < n; i++) {
             if (HD__LIKELY(name[i] < count || (edges && name[i] >= least))) continue;
             hd__fail_at(&x->report.error, HD_MALFORMED, x->strings_offset, 0,
-                        "%s %u: a name among %u strings expected, %u found", edges ? "edge" : "node", i, count,
+                        "%s %u: expected a name among %u strings, found %u", edges ? "edge" : "node", i, count,
                         (uint64_t)name[i]);
             HD__TRY(hd__v8_leave_out(x));
             name[i] = (uint32_t)count;
@@ -36276,7 +36282,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
 /* The reason why a member is invalid at this position, or NULL. */
 static const char *hd__v8_misplaced(const hd__v8_in *x, uint32_t what) {
     static const uint32_t before[] = { 0, HD__V8_HEADER, HD__V8_NODES };
-    if (x->seen & what) return "no member twice";
+    if (x->seen & what) return "no duplicate member";
     if (what == HD__V8_NODES && !(x->seen & before[1])) return "\"snapshot\" before \"nodes\"";
     if (what == HD__V8_EDGES && !(x->seen & before[2])) return "\"nodes\" before \"edges\"";
     return NULL;
@@ -36850,7 +36856,7 @@ typedef struct hd__v8_origin {
 static hd_status hd__v8_wrong(hd__v8_origin *x, const char *member, const char *expected) {
     hd_error *e = &x->report.error;
     if (x->p.status) return x->p.status;
-    return hd__fail_at(e, HD_MALFORMED, x->p.token_offset, 0, "%s: %s expected", member, expected);
+    return hd__fail_at(e, HD_MALFORMED, x->p.token_offset, 0, "%s: expected %s", member, expected);
 }
 
 static hd_status hd__v8_origin_full(hd__v8_origin *x) { return hd__mem_fail(&x->o->mem, &x->report.error); }
@@ -36909,7 +36915,7 @@ static hd_status hd__v8_read_fields(hd__v8_origin *x, uint32_t which) {
         for (r = 0; r < 5 && f < HD__V8_FIELDS; r++)
             if (l->roles[r] && hd__text_is(name, l->roles[r])) x->role[which][r] = (uint8_t)f;
     if (token != HD__TOKEN_CLOSE || f > HD__V8_FIELDS)
-        return hd__v8_wrong(x, l->fields, "at most 32 names of fields");
+        return hd__v8_wrong(x, l->fields, "at most 32 fields");
     for (r = 0; f && r < l->needed; r++)
         if (x->role[which][r] == HD__V8_FIELDS) return hd__v8_wrong(x, l->fields, l->roles[r]);
     x->fields[which] = f;
@@ -36976,7 +36982,7 @@ static hd_status hd__v8_take_location(hd__v8_origin *x, const uint32_t *values) 
     hd__v8_located l = { values[role[HD__V8_AT_OBJECT]], values[role[HD__V8_AT_SCRIPT]], values[role[HD__V8_AT_LINE]],
                          values[role[HD__V8_AT_COLUMN]] };
     if (l.object % width || l.object / width >= doc->graph->described)
-        return doc->warnings ? HD_OK : hd__v8_wrong(x, "locations", "the beginning of a node");
+        return doc->warnings ? HD_OK : hd__v8_wrong(x, "locations", "the start of a node");
     l.object /= width;
     if (!hd__arr_push(&x->o->mem, x->o->located, l)) return hd__v8_origin_full(x);
     script = role[HD__V8_AT_NODE] < HD__V8_FIELDS ? values[role[HD__V8_AT_NODE]] : 1;
@@ -37034,7 +37040,7 @@ static hd_status hd__v8_take_trace_field(hd__v8_origin *x, hd__token token, hd__
     level->at = field + 1 < x->fields[HD__V8_TRACES] ? field + 1 : 0;
     if (field == role[HD__V8_OF_CALLEES]) {
         hd__v8_level down = { level->trace, HD_NONE, 0 };
-        if (token != HD__TOKEN_ARRAY) return hd__v8_wrong(x, tree, "a list of functions that were called");
+        if (token != HD__TOKEN_ARRAY) return hd__v8_wrong(x, tree, "a list of called functions");
         return hd__arr_push(&x->o->mem, x->levels, down) ? HD_OK : hd__v8_origin_full(x);
     }
     if (field != role[HD__V8_OF_ID] && field != role[HD__V8_OF_FUNCTION])
@@ -37376,7 +37382,7 @@ static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error 
     if (o->nodes - HD__V8_NODES_FIXED < g->count) o->node = node;
     if (live.objects < g->described)
         hd__report_warning(o->options, HD_UNSUPPORTED,
-                           "garbage is left out: %u object%s that no root holds, %u bytes",
+                           "garbage is left out: %u object%s unreachable from roots, %u bytes",
                            g->described - live.objects,
                            g->described - live.objects == 1 ? "" : "s", g->bytes - live.bytes);
     return HD_OK;
@@ -37790,7 +37796,7 @@ static bool hd__pprof_numbers(const uint8_t *at, const uint8_t *end, uint64_t *v
 }
 
 static hd_status hd__pprof_message(hd__pprof_in *x, const uint8_t *at, const char *what) {
-    return hd__pprof_malformed(x, at, "%s that is no message, or one with fields of other types", what);
+    return hd__pprof_malformed(x, at, "expected %s with fields of the right types", what);
 }
 
 static hd_status hd__pprof_memory(hd__pprof_in *x) { return hd__mem_fail(x->m, x->err); }
@@ -37811,9 +37817,9 @@ static hd_status hd__pprof_id(hd__pprof_in *x, hd__pprof_ids *ids, uint64_t id, 
                               const char *what, bool *fit) {
     uint32_t n = (uint32_t)hd__arr_len(ids->id);
     *fit = false;
-    if (!id) return hd__pprof_malformed(x, at, "a %s with an id above 0 expected, 0 found", what);
+    if (!id) return hd__pprof_malformed(x, at, "expected a %s with an id above 0, found 0", what);
     if (hd__pprof_number(x, ids, id) != HD_NONE)
-        return hd__pprof_malformed(x, at, "the id %u of a %s comes twice", id, what);
+        return hd__pprof_malformed(x, at, "duplicate id %u of a %s", id, what);
     if (n >= x->most) return hd__fail(x->err, HD_LIMIT, "more %ss than max_records of %u", what, x->most);
     if (!hd__arr_push(x->m, ids->id, id)) return hd__pprof_memory(x);
     if (id == ids->dense + 1 && n == ids->dense) ids->dense++;
@@ -37879,7 +37885,7 @@ static hd_status hd__pprof_add_string(hd__pprof_in *x, const hd__pprof_field *f)
     if (hd__arr_len(x->strings) >= x->most)
         return hd__fail(x->err, HD_LIMIT, "more strings than max_records of %u", x->most);
     if (!hd__arr_len(x->strings) && s.len) {
-        HD__TRY(hd__pprof_malformed(x, f->data, "string 0 expected to be empty, '%S' found", s));
+        HD__TRY(hd__pprof_malformed(x, f->data, "expected string 0 to be empty, found '%S'", s));
         s.len = 0;
     }
     return hd__arr_push(x->m, x->strings, s) ? HD_OK : hd__pprof_memory(x);
@@ -37933,19 +37939,19 @@ static hd_status hd__pprof_scan(hd__pprof_in *x) {
         const uint8_t *from = at;
         hd__pprof_field f;
         if (!hd__pprof_next(&at, x->end, &f)) {
-            HD__TRY(hd__pprof_malformed(x, from, "a field that ends within the input's %u bytes expected",
+            HD__TRY(hd__pprof_malformed(x, from, "expected a field that ends within the input's %u bytes",
                                         (uint64_t)(x->end - x->data)));
             x->end = from;
             break;
         }
         if (!(hd__pprof_wires(f.number) >> f.wire & 1))
-            HD__TRY(hd__pprof_malformed(x, from, "wire type %s expected of field %u of a profile, %u found",
+            HD__TRY(hd__pprof_malformed(x, from, "expected wire type %s in field %u of a profile, found %u",
                                         hd__pprof_wires(f.number) & 1 ? "0" : "2", f.number, (uint64_t)f.wire));
         else HD__TRY(hd__pprof_add(x, &f));
         HD__TRY(hd_report_progress(x->reporter, (uint64_t)(at - x->data) / 2, (uint64_t)(x->end - x->data), x->err));
     }
     if (hd__arr_len(x->strings)) return HD_OK;
-    return hd__pprof_malformed(x, x->end, "a profile's table of strings expected, none found");
+    return hd__pprof_malformed(x, x->end, "expected a table of strings, found none");
 }
 
 /* The string with this number. If it does not exist, the result is empty and *found becomes false. */
@@ -37958,7 +37964,7 @@ static hd_str hd__pprof_string(const hd__pprof_in *x, uint64_t number, bool *fou
 /* Checks a string number, used anywhere. */
 static hd_status hd__pprof_check(hd__pprof_in *x, uint64_t number, const uint8_t *at, const char *what) {
     if (HD__LIKELY(number < hd__arr_len(x->strings)) || !number) return HD_OK;
-    return hd__pprof_malformed(x, at, "one of %u strings expected of a %s, number %u found",
+    return hd__pprof_malformed(x, at, "expected one of %u strings in a %s, found number %u",
                                (uint64_t)hd__arr_len(x->strings), what, number);
 }
 
@@ -38122,7 +38128,7 @@ static hd_status hd__pprof_find_heaps(hd__pprof_in *x) {
     hd_str other = hd_cstr(""), allocator = hd__pprof_comment(x, "allocator"), unit = other;
     bool found = true;
     if (n > HD__PPROF_TYPES)
-        return hd__fail(x->err, HD_UNSUPPORTED, "at most %u sample types expected, %u found",
+        return hd__fail(x->err, HD_UNSUPPORTED, "expected at most %u sample types, found %u",
                         (uint64_t)HD__PPROF_TYPES, (uint64_t)n);
     for (size_t i = 0; i < n; i++) x->column[i] = HD_NONE;
     for (uint32_t i = 0; i < n; i++) {
@@ -38135,14 +38141,14 @@ static hd_status hd__pprof_find_heaps(hd__pprof_in *x) {
             unit = hd__pprof_string(x, x->types[i].unit, &found);
         }
     if (!n && x->samples)
-        return hd__pprof_malformed(x, x->data, "types of the %u samples expected, none found", x->samples);
+        return hd__pprof_malformed(x, x->data, "expected types of the %u samples, found none", x->samples);
     if (n && !x->heap_count)
         return hd__fail_at(x->err, HD_UNSUPPORTED, (uint64_t)(x->types[0].at - x->data), 0,
-                           "a profile of memory expected, with sample types in bytes: '%S' in '%S' found", other,
+                           "expected a memory profile with sample types in bytes, found '%S' in '%S'", other,
                            unit);
     if (x->columns < n)
         hd__report_warning(x->options, HD_UNSUPPORTED,
-                           "%u of %u sample types are not of memory and left out: '%S' in '%S'%s",
+                           "%u of %u sample types do not count memory and are left out: '%S' in '%S'%s",
                            (uint64_t)n - x->columns, (uint64_t)n, other, unit, n - x->columns > 1 ? ", ..." : "");
     return HD_OK;
 }
@@ -38270,7 +38276,7 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
         }
         function = v[1] ? hd__pprof_number(x, &x->ids[HD__PPROF_FUNCTION], v[1]) : HD_NONE;
         if (v[1] && function == HD_NONE) {
-            HD__TRY(hd__pprof_malformed(x, f.data, "the id of a function expected, %u found", v[1]));
+            HD__TRY(hd__pprof_malformed(x, f.data, "expected the id of a function, found %u", v[1]));
             continue;
         }
         HD__TRY(hd__pprof_add_frame(x, l, function == HD_NONE ? NULL : &x->functions[function], v));
@@ -38305,7 +38311,7 @@ static hd_status hd__pprof_new_node(hd__pprof_in *x, hd__pprof_tree *t, uint32_t
     uint32_t i = (uint32_t)hd__arr_len(t->parent);
     if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more nodes than max_records of %u", x->most);
     if (!x->nodes_left)
-        return hd__fail(x->err, HD_LIMIT, "stacks unfold to more than %u frames for each byte of the profile",
+        return hd__fail(x->err, HD_LIMIT, "stacks unfold to more than %u frames per byte of the profile",
                         (uint64_t)HD__PPROF_UNFOLD / 16);
     x->nodes_left--;
     if (!hd__arr_push(x->m, t->parent, parent) || !hd__arr_push(x->m, t->name, name)) return hd__pprof_memory(x);
@@ -38421,14 +38427,14 @@ static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
     *axis = 0;
     if (!key.len || hd_str_equal(key, hd_cstr(x->axis_name[0]))) {
         if (!x->label_told)
-            hd__report_warning(x->options, HD_UNSUPPORTED, "labels of the key '%S' are left out", key);
+            hd__report_warning(x->options, HD_UNSUPPORTED, "labels with the key '%S' are left out", key);
         x->label_told = true;
         return HD_OK;
     }
     if (x->axes == HD_MAX_AXES) {
         if (!x->axis_told)
             hd__report_warning(x->options, HD_UNSUPPORTED,
-                               "labels of more than %u keys: those of '%S' and later are left out",
+                               "more than %u keys of labels: labels of '%S' and later keys are left out",
                                (uint64_t)HD_MAX_AXES - 1, key);
         x->axis_told = true;
         return HD_OK;
@@ -38450,7 +38456,7 @@ static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8
     text = hd__pprof_string(x, v[2], &found);
     unit = hd__pprof_string(x, v[4], &found);
     if (!found)
-        return hd__pprof_malformed(x, at, "one of %u strings expected of a label, %u, %u and %u found",
+        return hd__pprof_malformed(x, at, "expected strings below %u in a label, found %u, %u and %u",
                                    (uint64_t)hd__arr_len(x->strings), v[1], v[2], v[4]);
     if (!v[2] && !unit.len && hd_str_equal(key, hd_cstr("bytes"))) return HD_OK;
     HD__TRY(hd__pprof_axis(x, key, &axis));
@@ -38534,7 +38540,7 @@ static hd_status hd__pprof_negative(hd__pprof_in *x, const uint8_t *at, uint64_t
         amounts[heap->bytes] = 0;
         if (heap->blocks != HD_NONE) amounts[heap->blocks] = 0;
     }
-    return hd__pprof_malformed(x, at, "%S that is not negative expected, -%u found: this heap is without the sample",
+    return hd__pprof_malformed(x, at, "expected %S of at least 0, found -%u: the heap lacks this sample",
                                hd__pprof_type_name(x, type), 0 - x->values[type]);
 }
 
@@ -38613,11 +38619,11 @@ static hd_status hd__pprof_parse_sample(hd__pprof_in *x, const uint8_t *at, cons
             return hd__pprof_memory(x);
     }
     if (status == HD_INVALID)
-        return hd__pprof_malformed(x, from, "the id of a location expected, %u found", missing);
+        return hd__pprof_malformed(x, from, "expected the id of a location, found %u", missing);
     if (status == HD_MALFORMED) return hd__pprof_message(x, from, "a sample");
     HD__TRY(status);
     if (hd__arr_len(x->values) != hd__arr_len(x->types))
-        return hd__pprof_malformed(x, from, "a sample with %u values expected, one for each type, %u found",
+        return hd__pprof_malformed(x, from, "expected a sample with %u values, one per type, found %u",
                                    (uint64_t)hd__arr_len(x->types), (uint64_t)hd__arr_len(x->values));
     *good = true;
     return HD_OK;
@@ -39093,20 +39099,20 @@ static bool hd__pprof_is_type(const hd_heap *heap, unsigned *pair) {
 /* Checks that all heaps are of one process and one dump, and have distinct labels. */
 static hd_status hd__pprof_check_heaps(const hd__pprof_out *o, hd_error *err) {
     const hd_heap *first = o->heaps;
-    if (!o->count) return hd__fail(err, HD_INVALID, "at least one heap expected of a pprof profile");
+    if (!o->count) return hd__fail(err, HD_INVALID, "expected at least one heap for a pprof profile");
     if (o->count > HD__PPROF_TYPES / 2)
-        return hd__fail(err, HD_UNSUPPORTED, "at most %u heaps expected of a pprof profile, %u found",
+        return hd__fail(err, HD_UNSUPPORTED, "expected at most %u heaps for a pprof profile, found %u",
                         (uint64_t)HD__PPROF_TYPES / 2, (uint64_t)o->count);
     for (size_t i = 0; i < o->count; i++) {
         const hd_heap *h = &o->heaps[i];
         HD__TRY(hd__heap_check(h, err));
         if (h->pid != first->pid || h->time_us != first->time_us || hd__dump_compare_texts(h->dump, first->dump))
-            return hd__fail(err, HD_UNSUPPORTED, "a pprof profile has one dump of one process: dump %s of pid %u and "
-                            "dump %s of pid %u are two: choose one", first->dump ? first->dump : "0x1", first->pid,
+            return hd__fail(err, HD_UNSUPPORTED, "a pprof profile has one dump of one process: choose dump %s "
+                            "of pid %u or dump %s of pid %u", first->dump ? first->dump : "0x1", first->pid,
                             h->dump ? h->dump : "0x1", h->pid);
         for (size_t k = 0; k < i; k++)
             if (h->kind == o->heaps[k].kind && !strcmp(hd__pprof_allocator(h), hd__pprof_allocator(&o->heaps[k])))
-                return hd__fail(err, HD_INVALID, "two heaps of %s, both %s", hd__pprof_allocator(h),
+                return hd__fail(err, HD_INVALID, "duplicate heap of %s (%s)", hd__pprof_allocator(h),
                                 hd_heap_kind_name(h->kind));
     }
     return HD_OK;
@@ -39203,7 +39209,7 @@ static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
             if (o->counted[heap] && rows->amount[k].blocks != HD_UNKNOWN) hd__sum(to, rows->amount[k].blocks);
             hd__sum(to + o->counted[heap], rows->amount[k].bytes);
             if ((*to | to[o->counted[heap]]) >> 63)
-                return hd__fail(err, HD_OVERFLOW, "numbers below 2^63 expected of a pprof profile");
+                return hd__fail(err, HD_OVERFLOW, "expected numbers below 2^63 for a pprof profile");
         }
         column += 1 + o->counted[heap];
     }
@@ -39593,8 +39599,8 @@ static hd_status hd__pprof_check_size(hd__pprof_out *o, hd_error *err) {
     for (uint32_t a = 0; a < o->rows.axis_count; a++) HD__TRY(hd__pprof_measure(o, a, &size, err));
     if (size <= HD__PPROF_MOST) return HD_OK;
     return hd__fail(err, HD_LIMIT,
-                    "a pprof profile of more than %u bytes: samples repeat the callers of every frame; "
-                    "a trace (chrome, heaps_v2) has each once", (uint64_t)HD__PPROF_MOST);
+                    "a pprof profile of more than %u bytes: samples repeat the callers of every frame; write a trace "
+                    "(chrome, heaps_v2) instead", (uint64_t)HD__PPROF_MOST);
 }
 
 /* Adds a comment, "key: text", for data without a field. The string numbers are collected in o->path. */
@@ -39655,8 +39661,8 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
     }
     if (unlike)
         hd__report_warning(o->options, HD_UNSUPPORTED,
-                           "heaps are not sampled alike, but the profile says of all that they are "
-                           "sampled every %u bytes", period);
+                           "heaps have different sampling intervals, but the profile states %u bytes "
+                           "for all", period);
     if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("space"), &space, err));
     if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("bytes"), &none, err));
     for (size_t i = 0; i < hd__arr_len(o->strings.strings); i++) {
@@ -39713,7 +39719,7 @@ static hd_status hd__pprof_save(const void *document, const hd_options *options,
     const hd__pprof *doc = (const hd__pprof *)document;
     hd_status status;
     (void)options;
-    if (!doc->whole) return hd__fail(err, HD_UNSUPPORTED, "a profile that was malformed is not written as it was");
+    if (!doc->whole) return hd__fail(err, HD_UNSUPPORTED, "a malformed profile cannot be written back unchanged");
     status = hd__out_write(&out, doc->bytes.data, doc->bytes.size);
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
@@ -40040,9 +40046,9 @@ static void hd__rows_wide(hd_rows_writer *w, hd_u128 value) {
 /* Columns. --------------------------------------------------------------------------------------- */
 
 static hd_status hd__rows_label_name(const hd_rows_writer *w, hd_str name, hd_error *err) {
-    if (!name.len) return hd__fail(err, HD_INVALID, "a label without a name");
+    if (!name.len) return hd__fail(err, HD_INVALID, "expected a label with a name");
     if (hd__rows_fixed(name) < HD__ROWS_FIXED || hd__rows_is_axis(name))
-        return hd__fail(err, HD_INVALID, "no label can be called '%S': it is a column of all rows", name);
+        return hd__fail(err, HD_INVALID, "invalid label name '%S': it is a column of all rows", name);
     if (hd__arr_len(w->labels) >= HD__ROWS_COLUMNS)
         return hd__fail(err, HD_UNSUPPORTED, "more than %u labels", (uint64_t)HD__ROWS_COLUMNS);
     return HD_OK;
@@ -40064,7 +40070,7 @@ static hd_status hd__rows_add_axis(hd_rows_writer *w, const char *name, hd_error
     while (at < w->axis_count && hd__axes_compare(w->axes[at], name) < 0) at++;
     if (at < w->axis_count && !strcmp(w->axes[at], name)) return HD_OK;
     if (w->axis_count == HD__ROWS_AXES)
-        return hd__fail(err, HD_UNSUPPORTED, "rows of more than %u axes together", (uint64_t)HD__ROWS_AXES);
+        return hd__fail(err, HD_UNSUPPORTED, "rows of more than %u axes in total", (uint64_t)HD__ROWS_AXES);
     name = hd__arena_str(&w->mem, &w->arena, hd_cstr(name));
     if (!name) return hd__mem_fail(&w->mem, err);
     memmove(w->axes + at + 1, w->axes + at, (w->axis_count++ - at) * sizeof *w->axes);
@@ -40076,7 +40082,7 @@ HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *
     HD__NEED(w && heap, err);
     hd_breakdown view;
     HD__TRY(hd__heap_check(heap, err));
-    if (w->begun) return hd__fail(err, HD_INVALID, "columns come before the first rows");
+    if (w->begun) return hd__fail(err, HD_INVALID, "columns must be added before the first rows");
     for (size_t i = 0; i < heap->label_count; i++) {
         hd_str name = hd_cstr(heap->labels[i].name);
         bool found;
@@ -40160,10 +40166,10 @@ static hd_status hd__rows_check(const hd_rows_writer *w, const hd_heap *heap, hd
         bool found;
         hd__rows_label_at(w, hd_cstr(l->name), &found);
         if (!found && !hd__rows_is_profile(l->name))
-            return hd__fail(err, HD_INVALID, "the rows that were written have no column for the label '%s'", l->name);
+            return hd__fail(err, HD_INVALID, "the rows already written have no column for the label '%s'", l->name);
         for (size_t k = 0; k < i; k++)
             if (!strcmp(heap->labels[k].name, l->name))
-                return hd__fail(err, HD_INVALID, "two labels called '%s'", l->name);
+                return hd__fail(err, HD_INVALID, "duplicate label '%s'", l->name);
     }
     return HD_OK;
 }
@@ -40182,7 +40188,7 @@ static hd_status hd__rows_columns(const hd_rows_writer *w, hd__rows_heap *x, con
         }
     }
     if (n == from->entries.axis_count) return HD_OK;
-    return hd__fail(err, HD_INVALID, "the rows that were written have no columns for all axes of the heap");
+    return hd__fail(err, HD_INVALID, "the rows already written lack a column for an axis of the heap");
 }
 
 /* Puts the heap in canonical order, in the arena's memory. */
@@ -40220,8 +40226,8 @@ static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena
             size += length[hd__heap_row_nodes(&x->view.entries, i)[a]];
     }
     if (size > HD__ROWS_MOST)
-        return hd__fail(err, HD_LIMIT, "rows of more than %u bytes: these repeat the callers of every frame; a trace "
-                        "(chrome, heaps_v2) has each once", HD__ROWS_MOST);
+        return hd__fail(err, HD_LIMIT, "rows of more than %u bytes: they repeat the callers of every frame; write a "
+                                       "trace (chrome, heaps_v2) instead", HD__ROWS_MOST);
     if (x->column[0] == HD_NONE) return HD_OK;
     x->end = hd__arena_zeroed(hd__rows_end, &w->mem, arena, x->view.axis[x->column[0]].node_count);
     return x->end ? HD_OK : hd__mem_fail(&w->mem, err);
@@ -40563,11 +40569,11 @@ HD__NOINLINE static hd_status hd__rows_bad(hd__rows_in *x, hd_status status, con
     x->fits = false;
     if (found.len > 60) found.len = 60;
     if (column)
-        hd__error_set(&e, status, offset, line, "line %u, %S: %s expected, found '%S'", line, column->name, expected,
+        hd__error_set(&e, status, offset, line, "line %u, %S: expected %s, found '%S'", line, column->name, expected,
                       found);
     else if (found.len)
-        hd__error_set(&e, status, offset, line, "line %u: %s expected, found '%S'", line, expected, found);
-    else hd__error_set(&e, status, offset, line, "line %u: %s expected", line, expected);
+        hd__error_set(&e, status, offset, line, "line %u: expected %s, found '%S'", line, expected, found);
+    else hd__error_set(&e, status, offset, line, "line %u: expected %s", line, expected);
     return hd_report(x->report, &e, x->err);
 }
 
@@ -40593,7 +40599,7 @@ static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what
         return hd__fail_at(x->err, HD_UNSUPPORTED, hd_window_offset(x->w), 0, "rows of more than %u axes",
                            (uint64_t)HD__ROWS_AXES);
     if (what == HD__ROWS_PATH && (hd__text_is(called, "backtrace") || hd__text_is(called, "type")))
-        return hd__fail_at(x->err, HD_MALFORMED, hd_window_offset(x->w), 0, "the column '%S' is called %s", name,
+        return hd__fail_at(x->err, HD_MALFORMED, hd_window_offset(x->w), 0, "the column '%S' must be called %s", name,
                            hd__text_is(called, "type") ? "type" : "stack");
     path->axis = hd__arena_str(x->m, &x->arena, called);
     if (!path->axis) return hd__mem_fail(x->m, x->err);
@@ -40606,11 +40612,11 @@ static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name) {
     uint64_t offset = hd_window_offset(x->w), line = hd_window_line(x->w, offset);
     hd__rows_column c = HD_ZERO;
     if (!name.len || memchr(name.data, 0, name.len))
-        return hd__fail_at(x->err, HD_MALFORMED, offset, line, "column %u: a name expected",
+        return hd__fail_at(x->err, HD_MALFORMED, offset, line, "column %u: expected a name",
                            (uint64_t)hd__arr_len(x->columns) + 1);
     for (size_t i = 0; i < hd__arr_len(x->columns); i++)
         if (hd_str_equal(x->columns[i].name, name))
-            return hd__fail_at(x->err, HD_MALFORMED, offset, line, "the column '%S' comes twice", name);
+            return hd__fail_at(x->err, HD_MALFORMED, offset, line, "duplicate column '%S'", name);
     c.what = hd__rows_fixed(name);
     if (c.what == HD__ROWS_FIXED) c.what = hd__rows_is_axis(name) ? HD__ROWS_PATH : HD__ROWS_LABEL;
     if (c.what == HD__ROWS_LABEL && x->label_count++ == HD__ROWS_COLUMNS)
@@ -40723,7 +40729,7 @@ static hd_status hd__rows_describe(hd__rows_in *x, hd_heap *label, bool *cumulat
     unsigned word = 0;
     memset(label, 0, sizeof *label);
     if (time && !hd__rows_parse_time(hd__rows_cell(x, time), &label->time_us))
-        return hd__rows_bad(x, HD_MALFORMED, time, "a time of ISO 8601, from 1970 on,", hd__rows_cell(x, time));
+        return hd__rows_bad(x, HD_MALFORMED, time, "an ISO 8601 time from 1970 on", hd__rows_cell(x, time));
     HD__TRY(hd__rows_count(x, HD__ROWS_PID, &label->pid));
     if (x->fits) HD__TRY(hd__rows_count(x, HD__ROWS_START, &label->start_us));
     if (x->fits) HD__TRY(hd__rows_count(x, HD__ROWS_SAMPLE, &label->sample_bytes));
@@ -40755,7 +40761,7 @@ static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cu
             c->what != HD__ROWS_ALLOCATOR && c->what != HD__ROWS_LABEL) continue;
         text = hd__rows_cell(x, c);
         if (text.len && memchr(text.data, 0, text.len))
-            return hd__rows_bad(x, HD_MALFORMED, c, "a text without bytes of 0", text);
+            return hd__rows_bad(x, HD_MALFORMED, c, "a text without NUL bytes", text);
         head[0] = i;
         head[1] = text.len;
         if (!hd__bytes_add(x->m, &x->key, head, sizeof head) || !hd__bytes_append(x->m, &x->key, text))
@@ -41016,7 +41022,7 @@ static hd_status hd__rows_bounds(hd__rows_in *x, uint64_t *unlisted, uint64_t sl
         left.len -= number.len + (stop != NULL);
         x->fits &= !stop || left.len;
     }
-    return x->fits ? HD_OK : hd__rows_bad(x, HD_MALFORMED, c, "a number for each axis", hd__rows_cell(x, c));
+    return x->fits ? HD_OK : hd__rows_bad(x, HD_MALFORMED, c, "one number per axis", hd__rows_cell(x, c));
 }
 
 /* Keeps the bounds of the entry added last. Incomplete bounds are dropped at the end. */
@@ -41039,7 +41045,7 @@ static hd_status hd__rows_add_entry(hd__rows_in *x, const uint32_t *nodes, bool 
     uint64_t unlisted, slack[HD_MAX_AXES];
     uint32_t axes = s->axes;
     size_t slacks;
-    if (there && !root) return hd__rows_bad(x, HD_MALFORMED, NULL, "each entry of a heap once", hd_cstr(""));
+    if (there && !root) return hd__rows_bad(x, HD_MALFORMED, NULL, "no duplicate entry of a heap", hd_cstr(""));
     HD__TRY(hd__rows_bounds(x, &unlisted, slack, &slacks));
     if (!x->fits) return HD_OK;
     if (there) {
@@ -41229,7 +41235,7 @@ static hd_status hd__rows_header(hd__rows_in *x) {
     }
     if (got != HD__ROWS_LAST)
         return hd__fail_at(x->err, HD_MALFORMED, hd_window_offset(w), 1,
-                           "line 1: a line of names of columns expected");
+                           "line 1: expected the names of columns");
     x->next = at;
     at = w->at;
     if (w->end - at >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3;
@@ -41244,7 +41250,7 @@ static hd_status hd__rows_header(hd__rows_in *x) {
     }
     w->at = x->next;
     if (x->of[HD__ROWS_BYTES] == HD_NONE)
-        return hd__fail_at(x->err, HD_MALFORMED, 0, 1, "line 1: a column called bytes expected");
+        return hd__fail_at(x->err, HD_MALFORMED, 0, 1, "line 1: expected a column called bytes");
     x->leads = true;
     for (size_t i = 0; i < hd__arr_len(x->columns); i++) {
         bool tells = hd__rows_tells(&x->columns[i]);
@@ -41277,11 +41283,11 @@ static int hd__rows_split(hd__rows_in *x, bool *found) {
     } while (got == HD__ROWS_CELL);
     x->next = at;
     if (got == HD__ROWS_LAST && c != n) {
-        x->expected = c < n ? "a cell for each column, not fewer," : "a cell for each column, not more,";
+        x->expected = c < n ? "one cell per column, not fewer" : "one cell per column, not more";
         return HD__ROWS_BROKEN;
     }
     if (got == HD__ROWS_BROKEN)
-        x->expected = "a comma or the end of the line behind a cell, and quotes around quotes";
+        x->expected = "a comma or line end after a cell, and doubled quotes";
     if (got != HD__ROWS_LAST || *found || !x->leads || !x->lead_columns) return got;
     hd__arr_resize(x->lead, 0);
     x->full |= !hd__bytes_add(x->m, &x->lead, from, (size_t)(lead - from));
@@ -41303,7 +41309,7 @@ static hd_status hd__rows_csv_row(hd__rows_in *x) {
         HD__TRY(hd__rows_more(w, x->err));
     if (x->full) return hd__mem_fail(x->m, x->err);
     if (got == HD__ROWS_LAST) return hd__rows_take(x, found);
-    if (got == HD__ROWS_MORE) x->expected = "a whole row, and the end of its line,";
+    if (got == HD__ROWS_MORE) x->expected = "a complete row and its line end";
     hd__arr_resize(x->lead, 0);
     HD__TRY(hd__rows_line(x));
     shown = (size_t)(x->next - w->at);
@@ -41375,7 +41381,7 @@ static bool hd__rows_string(hd__rows_in *x, const uint8_t **at, const uint8_t *e
         size_t n;
         x->full |= !hd__bytes_add(x->m, to, p, (size_t)(stop - p));
         p = stop + 1;
-        if (stop == end) return x->expected = "a string that ends", false;
+        if (stop == end) return x->expected = "a closed string", false;
         if (*stop == '"') break;
         n = hd__rows_escape(&p, end, bytes);
         if (!n) return x->expected = "an escape", false;
@@ -41502,7 +41508,7 @@ static hd_status hd__rows_pair(hd__rows_in *x, const uint8_t **at, const uint8_t
     *at = hd__rows_blank(*at, end);
     if (*at == end || *(*at)++ != ':') return HD_OK;
     *at = hd__rows_blank(*at, end);
-    x->expected = "no name twice";
+    x->expected = "no duplicate name";
     x->fits = c->row != x->row && hd__rows_value(x, c, at, end);
     return HD_OK;
 }
@@ -41526,7 +41532,7 @@ static hd_status hd__rows_split_object(hd__rows_in *x, const uint8_t *from, cons
     for (bool first = !o->found;; first = false) {
         p = hd__rows_blank(p, end);
         o->before = p;
-        x->expected = "a comma, or the end of the object";
+        x->expected = "a comma or the end of the object";
         if (p < end && *p == '}') break;
         if (!first && (p == end || *p++ != ',')) return HD_OK;
         p = hd__rows_blank(p, end);
@@ -41537,7 +41543,7 @@ static hd_status hd__rows_split_object(hd__rows_in *x, const uint8_t *from, cons
         o->apart |= first && o->lead;
         x->fits = false;
     }
-    x->expected = "nothing behind the object";
+    x->expected = "nothing after the object";
     if (hd__rows_blank(p + 1, end) < end) return HD_OK;
     x->expected = "a member called bytes";
     x->fits = x->of[HD__ROWS_BYTES] != HD_NONE && x->columns[x->of[HD__ROWS_BYTES]].row == x->row;
@@ -41610,7 +41616,7 @@ static hd_status hd__rows_seal(hd__rows_in *x, const hd__rows_sum *s, hd_breakdo
     if (!s->unbounded && n) {
         if (!hd__rows_bounds_fit(s))
             return hd__rows_bad(x, HD_MALFORMED, NULL,
-                                "of each heap up to here a total, and unlisted and slack of what it lists,",
+                                "a total for each heap up to here, and unlisted and slack within it",
                                 hd_cstr(""));
         view.entries.unlisted = s->unlisted;
         if (s->slacks == view.entries.axis_count && hd__arr_len(s->slack) == n * s->slacks)
@@ -41884,10 +41890,10 @@ static hd_status hd__dump_no_format(const hd_options *options, hd_error *err) {
     }
     last.len = (size_t)(words + n - last.data);
     if (options->format)
-        return hd__fail(err, HD_INVALID, "no format has the name '%s': %S%s%S%s expected", options->format, before,
+        return hd__fail(err, HD_INVALID, "unknown format '%s': expected %S%s%S%s", options->format, before,
                         !before.len ? "" : *more ? ", " : " or ", last, more);
     return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                       "no heap dump format known to begin like this: %S%s%S%s expected",
+                       "unknown heap dump format: expected %S%s%S%s",
                        before, !before.len ? "" : *more ? ", " : " or ", last, more);
 }
 
@@ -41952,7 +41958,7 @@ static hd_status hd__dump_read_plain(const hd__dump_call *call, hd__peek_input *
     if (call->find) HD__TRY(call->find(options, peeked, packed, &format, err));
     if (packed) peeked->failed = false; /* unpacking fails again, and warns in lenient mode */
     if (!format->read) {
-        hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s files are written, and not read", format->name);
+        hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s files can be written but not read", format->name);
         err->format = format->name;
         return HD_UNSUPPORTED;
     }

@@ -124,7 +124,7 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
     hd_buffer bytes = { 0 };
     hd_error err = { 0 };
     assert_int_equal(add_to(text, strlen(text), 0, &dumps, NULL, &bytes, &err), HD_UNSUPPORTED);
-    assert_string_equal(err.message, "the trace has ids up to 4503599627370495, which leaves none");
+    assert_string_equal(err.message, "the trace uses ids up to 4503599627370495, so no new ids are left");
     hd_buffer_free(&bytes);
     free(text);
     hd_breakdown_free(b);
@@ -161,7 +161,7 @@ static void dumps_that_the_trace_has_are_refused(void **state) {
             hd_error err = { 0 };
             assert_int_equal(add_to(text, strlen(text), chunk, &one_dump, NULL, &bytes, &err), cases[i].has ? HD_INVALID : HD_OK);
             if (cases[i].has) {
-                assert_string_equal(err.message, "the trace has a dump 0xadd of pid 9 already");
+                assert_string_equal(err.message, "duplicate dump: 0xadd of pid 9 is already in the trace");
                 assert_int_equal(err.offset, 6);
                 if (!chunk) assert_int_equal(err.line, 2);
             }
@@ -191,19 +191,19 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
         const char *sentence;
     } cases[] = {
         { "", 0, "a value expected, end of input found" },
-        { "7", 0, "a trace expected: an object or an array" },
-        { "{}", 1, "a trace expected, an object without traceEvents found" },
-        { "{'a':1} x", 6, "a trace expected, an object without traceEvents found" },
+        { "7", 0, "expected a trace: an object or an array" },
+        { "{}", 1, "expected a trace, found an object without traceEvents" },
+        { "{'a':1} x", 6, "expected a trace, found an object without traceEvents" },
         { "{'traceEvents':[]} x", 19, "end of input expected, 'x' found" },
         { "[{}] x", 5, "end of input expected, 'x' found" },
         { "[{}}", 3, "',' or ']' expected, '}' found" },
         { "{'traceEvents':[{}", 18, "',' or ']' expected, end of input found" },
-        { "{'traceEvents':{}}", 15, "traceEvents: an array expected" },
-        { "[1,2]", 1, "expected a trace, found a JSON array whose first element is no object" },
-        { " [ 'a', {}]", 3, "expected a trace, found a JSON array whose first element is no object" },
-        { "[[{}]]", 1, "expected a trace, found a JSON array whose first element is no object" },
-        { "[null", 1, "expected a trace, found a JSON array whose first element is no object" },
-        { "{'traceEvents':[],'traceEvents':[]}", 32, "traceEvents for the second time" },
+        { "{'traceEvents':{}}", 15, "traceEvents: expected an array" },
+        { "[1,2]", 1, "expected a trace, found a JSON array that does not begin with an object" },
+        { " [ 'a', {}]", 3, "expected a trace, found a JSON array that does not begin with an object" },
+        { "[[{}]]", 1, "expected a trace, found a JSON array that does not begin with an object" },
+        { "[null", 1, "expected a trace, found a JSON array that does not begin with an object" },
+        { "{'traceEvents':[],'traceEvents':[]}", 32, "duplicate traceEvents" },
         { "[{'M'}]", 5, "':' expected, '}' found" },
         { "[{'v':[}]", 7, "',' or ']' expected, '}' found" },
         { "[{'a", 4, "'\"' expected, end of input found" },
@@ -224,7 +224,7 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
     hd_buffer bytes = { 0 };
     hd_error err = { 0 };
     assert_int_equal(add_to("\x1f\x8b\x08", 3, 1, &one_dump, NULL, &bytes, &err), HD_UNSUPPORTED);
-    assert_string_equal(err.message, "an unpacked trace expected, gzip found");
+    assert_string_equal(err.message, "expected an unpacked trace, found gzip");
     hd_buffer_free(&bytes);
 }
 

@@ -93,7 +93,7 @@ static void types_are_flat_and_the_first_is_unknown(void **state) {
     assert_int_equal(id_of(d, "V"), 2);
     assert_int_equal(id_of(d, "T"), 1);
     assert_int_equal(hd_deduplicator_insert(d, two, 2, &id, &err), HD_INVALID);
-    assert_string_equal(err.message, "a type of one name expected, 2 found");
+    assert_string_equal(err.message, "expected a type of one name, found 2 names");
     assert_int_equal(id, 77);
     assert_name(d, 0, "[unknown]", HD_NONE);
     assert_name(d, 2, "V", HD_NONE);

@@ -99,14 +99,14 @@ static void sizes_that_add_up_are_a_profile(void **state) {
 static void sizes_that_do_not_add_up_are_told(void **state) {
     (void)state;
     static const struct { const char *entries, *told; } cases[] = {
-        { "{'size':'9'},{'size':'3','bt':'0'},{'size':'5','bt':'1'}", "a total of 9 bytes, but its self sizes come to 8" },
-        { "{'size':'7'},{'size':'3','bt':'0'},{'size':'5','bt':'1'}", "a total of 7 bytes, but its self sizes come to 8" },
-        { "{'size':'9'}", "a total of 9 bytes, but its self sizes come to 0" },
-        { "{'size':'8','count':'3'},{'size':'3','bt':'0','count':'1'},{'size':'5','bt':'1','count':'1'}", "do not come to its totals" },
-        { "{'size':'8','count':'3'},{'size':'3','bt':'0','count':'1'},{'size':'5','bt':'1'}", "do not come to its totals" },
-        { "{'size':'8'},{'size':'8','type':'1'},{'size':'8','bt':'1'}", "do not come to its totals" },
-        { "{'size':'8'},{'size':'9','type':'1'},{'size':'8','bt':'1','type':'1'}", "do not come to its totals" },
-        { "{'size':'8'},{'size':'8','bt':'1'},{'size':'7','bt':'1','type':'1'}", "a total of 8 bytes, but its self sizes come to 7" },
+        { "{'size':'9'},{'size':'3','bt':'0'},{'size':'5','bt':'1'}", "a total of 9 bytes, but its self sizes add up to 8" },
+        { "{'size':'7'},{'size':'3','bt':'0'},{'size':'5','bt':'1'}", "a total of 7 bytes, but its self sizes add up to 8" },
+        { "{'size':'9'}", "a total of 9 bytes, but its self sizes add up to 0" },
+        { "{'size':'8','count':'3'},{'size':'3','bt':'0','count':'1'},{'size':'5','bt':'1','count':'1'}", "do not add up to its totals" },
+        { "{'size':'8','count':'3'},{'size':'3','bt':'0','count':'1'},{'size':'5','bt':'1'}", "do not add up to its totals" },
+        { "{'size':'8'},{'size':'8','type':'1'},{'size':'8','bt':'1'}", "do not add up to its totals" },
+        { "{'size':'8'},{'size':'9','type':'1'},{'size':'8','bt':'1','type':'1'}", "do not add up to its totals" },
+        { "{'size':'8'},{'size':'8','bt':'1'},{'size':'7','bt':'1','type':'1'}", "a total of 8 bytes, but its self sizes add up to 7" },
 
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -830,15 +830,15 @@ static void refused_dumps_leave_the_trace_whole(void **state) {
         hd_status status;
         const char *sentence;
     } cases[] = {
-        { { .heaps = &first, .heap_count = 1 }, HD_INVALID, "dump 1 of pid 1 was written before" },
-        { { .heaps = both, .heap_count = 2 }, HD_INVALID, "dump 1 of pid 1 was written before" },
-        { { .scalars = twice, .scalar_count = 1 }, HD_INVALID, "dump 1 of pid 1 was written before" },
-        { { .scalars = twice, .scalar_count = 2 }, HD_INVALID, "two values of size of m in dump 1 of pid 1" },
-        { { .scalars = totals, .scalar_count = 2 }, HD_INVALID, "two values of a of process_totals in dump 1 of pid 1" },
-        { { .heaps = &other, .heap_count = 1, .scalars = &late, .scalar_count = 1 }, HD_INVALID, "dump 2 of pid 1 at two times, 0 and 9" },
-        { { .heaps = &other, .heap_count = 1, .detail = HD_LIGHT }, HD_INVALID, "a light dump without heaps expected, it has 1" },
-        { { .scalars = &nameless, .scalar_count = 1 }, HD_INVALID, "scalar 0: a name expected" },
-        { { .heaps = &wide, .heap_count = 1 }, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap 0 has 3 axes" },
+        { { .heaps = &first, .heap_count = 1 }, HD_INVALID, "duplicate dump: 1 of pid 1 is already in the trace" },
+        { { .heaps = both, .heap_count = 2 }, HD_INVALID, "duplicate dump: 1 of pid 1 is already in the trace" },
+        { { .scalars = twice, .scalar_count = 1 }, HD_INVALID, "duplicate dump: 1 of pid 1 is already in the trace" },
+        { { .scalars = twice, .scalar_count = 2 }, HD_INVALID, "duplicate value: size of m in dump 1 of pid 1" },
+        { { .scalars = totals, .scalar_count = 2 }, HD_INVALID, "duplicate value: a of process_totals in dump 1 of pid 1" },
+        { { .heaps = &other, .heap_count = 1, .scalars = &late, .scalar_count = 1 }, HD_INVALID, "dump 2 of pid 1 has two times: 0 and 9" },
+        { { .heaps = &other, .heap_count = 1, .detail = HD_LIGHT }, HD_INVALID, "expected a light dump without heaps, found 1" },
+        { { .scalars = &nameless, .scalar_count = 1 }, HD_INVALID, "scalar 0: expected a name" },
+        { { .heaps = &wide, .heap_count = 1 }, HD_UNSUPPORTED, "heap 0: expected the axes backtrace and type, found 3 axes" },
     };
     hd_buffer bytes = { 0 };
     hd_chrome_writer *w = writer_new(&bytes, false);
@@ -1003,7 +1003,7 @@ static void kinds_come_back(void **state) {
     hd_buffer_free(&again);
     heaps[4] = heaps[2];
     assert_int_equal(hd_chrome_write(heaps, 5, NULL, hd_out_memory(&again), &err), HD_INVALID);
-    assert_string_equal(err.message, "two heaps of malloc/total in dump 0x1 of pid 1");
+    assert_string_equal(err.message, "duplicate heap: malloc/total in dump 0x1 of pid 1");
     hd_buffer_free(&again);
     hd_buffer_free(&bytes);
     bytes = written(heaps, 1);

@@ -488,32 +488,32 @@ static void bad_input_is_told(void **state) {
        size 8, no data, no reference; no external property */
 #define HEAD "\0\0\0\0\0\1\0\1C\0\0\0\0"
     static const bad cases[] = {
-        BAD("\0\0\0\377\377\377\377\377\377\377\377\377\2\0\0", "header: a number of at most ten bytes", 0, 1),
-        BAD("|\200\200\200\200\200\200\200\200\200\200\0", "header: a number of at most ten bytes", 0, 1),
-        BAD("\0|\5abc", "header: a string of 5 units announced where 3 bytes are left", 0, 1),
-        BAD("\0\0\0\0|", "header: the input ends here, too early", 0, 1),
-        BAD("\0\0\0\0\0|\5\0\1C\0\0\0\0\1\2", "header: 5 classes announced where 9 bytes are left", 0, 1),
-        BAD("\0\0\0\0\0\1\0\1C\0\0\0\1\0\0|\4abc", "class 1: a string of 4 units announced where 3", 0, 1),
-        BAD("\0\0\0\0\0\1\0\1C\0\0\0\377|", "class 1: the input ends here", 0, 1),
-        BAD(HEAD "\1\200|", "counts: the input ends here", 0, 1),
-        BAD(HEAD "\1|\7\1\10\0\1\2\1\10\0\0\0", "counts: 7 objects announced where 10 bytes are left", 2, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2|\2\10\0\0\0", "object 2: of class 2 where there are 1", 2, 1),
-        BAD(HEAD "\1\2\1\10\0\1|\3\1\10\0\0\0", "object 1: a reference to object 3 of 2", 2, 1),
-        BAD(HEAD "\1\2\1\10\0|\2\2\1\1\10\0\0\0", "object 1: 2 references after 0 where 1 were announced", 2, 1),
+        BAD("\0\0\0\377\377\377\377\377\377\377\377\377\2\0\0", "header: expected a number of at most ten bytes", 0, 1),
+        BAD("|\200\200\200\200\200\200\200\200\200\200\0", "header: expected a number of at most ten bytes", 0, 1),
+        BAD("\0|\5abc", "header: a string of 5 units announced, but 3 bytes are left", 0, 1),
+        BAD("\0\0\0\0|", "header: the input ends too early", 0, 1),
+        BAD("\0\0\0\0\0|\5\0\1C\0\0\0\0\1\2", "header: 5 classes announced, but 9 bytes are left", 0, 1),
+        BAD("\0\0\0\0\0\1\0\1C\0\0\0\1\0\0|\4abc", "class 1: a string of 4 units announced, but 3", 0, 1),
+        BAD("\0\0\0\0\0\1\0\1C\0\0\0\377|", "class 1: the input ends too early", 0, 1),
+        BAD(HEAD "\1\200|", "counts: the input ends too early", 0, 1),
+        BAD(HEAD "\1|\7\1\10\0\1\2\1\10\0\0\0", "counts: 7 objects announced, but 10 bytes are left", 2, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2|\2\10\0\0\0", "object 2: expected a class up to 1, found 2", 2, 1),
+        BAD(HEAD "\1\2\1\10\0\1|\3\1\10\0\0\0", "object 1: expected a reference to an object up to 2, found 3", 2, 1),
+        BAD(HEAD "\1\2\1\10\0|\2\2\1\1\10\0\0\0", "object 1: 2 references after 0, but 1 were announced", 2, 1),
         BAD(HEAD "\1\2\1\10\0|\1\2\1\10\0\1\0\0", NULL, 2, 1),
-        BAD(HEAD "\7\2\1\10\0\1\2\1\10\0|\6\0\0", "object 2: 6 references announced where 2 bytes are left", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10|\11\0\0", "object 2: data of tag 0 to 8 expected, found tag 9", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\5\4|\4abc", "object 2: a string of 4 units announced where 3", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\6\2|\2abc", "object 2: a string of 2 units announced where 3", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\4abcd|", "object 2: the input ends here", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0|\377\377\377\377\377\377\377\377\377\2", "object 2: a number of at most", 1, 1),
-        BAD(HEAD "\1|\2\1\10\0\1\2", "counts: 2 objects announced where 5 bytes are left", 1, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0|", "external properties: the input ends here", 2, 1),
+        BAD(HEAD "\7\2\1\10\0\1\2\1\10\0|\6\0\0", "object 2: 6 references announced, but 2 bytes are left", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10|\11\0\0", "object 2: expected data with a tag from 0 to 8, found tag 9", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\5\4|\4abc", "object 2: a string of 4 units announced, but 3", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\6\2|\2abc", "object 2: a string of 2 units announced, but 3", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\4abcd|", "object 2: the input ends too early", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0|\377\377\377\377\377\377\377\377\377\2", "object 2: expected a number of at most", 1, 1),
+        BAD(HEAD "\1|\2\1\10\0\1\2", "counts: 2 objects announced, but 5 bytes are left", 1, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0|", "external properties: the input ends too early", 2, 1),
         BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0|\2\1\1\0", "external properties: 2 external properties announced", 2, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\1|\3\1\0", "external property 1: of object 3 where there are 2", 2, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\1|\3\1\0", "external property 1: expected an object up to 2, found 3", 2, 1),
         BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\1\1\1|\2a", "external property 1: a string of 2 units announced", 2, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\0\5|", "identity hash code of object 2: the input ends here", 2, 1),
-        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\0\5\6|\7", "end: the end of the input expected, found more", 2, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\0\5|", "identity hash code of object 2: the input ends too early", 2, 1),
+        BAD(HEAD "\1\2\1\10\0\1\2\1\10\0\0\0\5\6|\7", "end: expected the end of the input, found more", 2, 1),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *mark = memchr(cases[i].text, '|', cases[i].size);
@@ -1222,7 +1222,7 @@ static void count_warning(void *user, const hd_error *warning) {
 static void count_names(void *user, const hd_error *warning) {
     ++*(int *)user;
     assert_int_equal(warning->status, HD_UNSUPPORTED);
-    assert_string_equal(warning->message, "names that single references have are left out: classes name their fields");
+    assert_string_equal(warning->message, "names of single references are left out: only classes can name fields");
 }
 
 static void names_of_single_references_are_left_out_and_told(void **state) {

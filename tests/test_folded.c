@@ -209,15 +209,15 @@ static void what_is_wrong_is_said(void **state) {
     fails_at("main;f 1.5.\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '1.5.'");
     fails_at("main;f .5\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '.5'");
     fails_at("main;f 1e3\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a decimal number of bytes") ", found '1e3'");
-    fails_at("main;f 3\t7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3?7'");
+    fails_at("main;f 3\t7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a single number (two are a difference of profiles)") ", found '3?7'");
     fails_at("f 18446744073709551614.5\n", HD_OVERFLOW, 2, 1, 25, LINE(2, 1, "a sum of at most 2^64 - 2 bytes"));
     fails_at("f 18446744073709551614.5\nf 0.5\n", HD_OVERFLOW, 2, 3, 27, LINE(2, 3, "a sum of at most 2^64 - 2 bytes") ", found '0.5'");
     fails_at("f 1\nmain;f -5\n", HD_MALFORMED, 2, 8, 11, LINE(2, 8, "a decimal number of bytes") ", found '-5'");
     fails_at("f 1\nmain;f 5 \n", HD_MALFORMED, 2, 10, 13, LINE(2, 10, "a decimal number of bytes"));
     fails_at("f 1\n\n\nf 18446744073709551616\n", HD_MALFORMED, 4, 3, 8, LINE(4, 3, "a number of at most 64 bits") ", found '18446744073709551616'");
-    fails_at("main;f 3 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3 7'");
-    fails_at("main;f 3.5 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "one number, not the two of a difference of profiles,") ", found '3.5 7'");
-    fails_at("\xef\xbb\xbf" "f 3 7\n", HD_MALFORMED, 1, 6, 5, LINE(1, 6, "one number, not the two of a difference of profiles,") ", found '3 7'");
+    fails_at("main;f 3 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a single number (two are a difference of profiles)") ", found '3 7'");
+    fails_at("main;f 3.5 7\n", HD_MALFORMED, 1, 8, 7, LINE(1, 8, "a single number (two are a difference of profiles)") ", found '3.5 7'");
+    fails_at("\xef\xbb\xbf" "f 3 7\n", HD_MALFORMED, 1, 6, 5, LINE(1, 6, "a single number (two are a difference of profiles)") ", found '3 7'");
     fails_at("f 18446744073709551610\ng 4\nh 1\n", HD_OVERFLOW, 3, 3, 29, LINE(3, 3, "a sum of at most 2^64 - 2 bytes") ", found '1'");
     fails_at("f 18446744073709551615\n", HD_OVERFLOW, 1, 3, 2, LINE(1, 3, "a sum of at most 2^64 - 2 bytes") ", found '18446744073709551615'");
 }
@@ -366,7 +366,7 @@ static void heaps_stand_below_their_labels(void **state) {
     heaps[0].breakdown = b;
     hd_error err;
     assert_int_equal(folded()->write_heaps(heaps, 1, NULL, hd_out_memory(&(hd_buffer){ 0 }), &err), HD_INVALID);
-    assert_string_equal(err.message, "heap 0: either a profile or a breakdown expected");
+    assert_string_equal(err.message, "heap 0: expected either a profile or a breakdown");
     hd_breakdown_free(b);
     hd_profile_free(p);
     hd_profile_free(q);
@@ -582,8 +582,8 @@ static void chains_that_are_too_long_are_refused(void **state) {
     hd_status status = folded()->write_heaps(&heap, 1, &(hd_options){ .allocator = hd__faults_allocator(&f) },
                                              hd_out_callback(count_bytes, &size), &err);
     assert_int_equal(status, HD_LIMIT);
-    assert_string_equal(err.message, "folded stacks of more than 4294967296 bytes: these repeat the callers of every frame; a trace "
-                                     "(chrome, heaps_v2) has each once");
+    assert_string_equal(err.message, "folded stacks of more than 4294967296 bytes: they repeat the callers of every "
+                                     "frame; write a trace (chrome, heaps_v2) instead");
     assert_true(f.peak < 64000000);
     assert_int_equal(f.live, 0);
     assert_int_equal(size, 0);

@@ -233,44 +233,44 @@ static void bad_input_is_told(void **state) {
     is_bad("", 0, HD_UNKNOWN_FORMAT, 0, "magic");
     is_bad("\x81rforpm", 7, HD_UNKNOWN_FORMAT, 0, "magic");
     is_bad("\x81rforpl\xff        ", 16, HD_UNKNOWN_FORMAT, 0, "magic");
-    is_bad("\x81rforpm\xff\4", 9, HD_MALFORMED, 9, "the input ends in the header");
-    changed(4, 8, 8, 6, 8, "version 6 found");
-    changed(4, 8, 8, 0, 8, "version 0 found");
-    changed(4, 8, 8, UINT64_C(1) << 32 | 4, 8, "version 4294967300 found");
-    changed(4, 16, 8, 777, 16, "777 bytes announced where 776 are left");
-    changed(4, 16, 8, 47, 16, "48 bytes or more expected, 47 found");
-    changed(4, 16, 8, 768, 736, "4 addresses announced where 24 bytes are left");
+    is_bad("\x81rforpm\xff\4", 9, HD_MALFORMED, 9, "the input ends inside the header");
+    changed(4, 8, 8, 6, 8, "found version 6");
+    changed(4, 8, 8, 0, 8, "found version 0");
+    changed(4, 8, 8, UINT64_C(1) << 32 | 4, 8, "found version 4294967300");
+    changed(4, 16, 8, 777, 16, "777 bytes announced, but 776 are left");
+    changed(4, 16, 8, 47, 16, "at least 48 bytes, found 47");
+    changed(4, 16, 8, 768, 736, "4 addresses announced, but 24 bytes are left");
     changed(4, 16, 8, UINT64_MAX, 16, "18446744073709551615 bytes announced");
-    changed(4, 24, 8, 40, 24, "the segment section expected at 48, found at 40");
-    changed(4, 24, 8, UINT64_MAX, 24, "found at 18446744073709551615");
-    changed(4, 32, 8, 1000, 40, "the stack section expected behind the block section, at 1000, found at 688");
-    changed(4, 32, 8, 48, 32, "the block section expected behind the segment section, at 48, found at 48");
-    changed(4, 32, 8, 56, 48, "2 segments announced where 0 bytes are left"); /* the blocks overlap them */
-    changed(4, 32, 8, 176, 48, "2 segments announced where 120 bytes are left");
-    changed(4, 40, 8, 769, 40, "the stack section expected within the profile's bytes 48 to 776, found at 769");
-    changed(4, 40, 8, UINT64_MAX - 3, 40, "found at 18446744073709551612");
-    changed(4, 40, 8, 680, 520, "block 2: a histogram of 2 counters announced where 8 bytes are left"); /* overlaps the blocks */
-    changed(4, 40, 8, 696, 688, "the stack section expected at 688, behind the block section, found at 696");
-    changed(4, 48, 8, 3, 48, "3 segments announced where 128 bytes are left");
+    changed(4, 24, 8, 40, 24, "expected the segment section at 48, found it at 40");
+    changed(4, 24, 8, UINT64_MAX, 24, "found it at 18446744073709551615");
+    changed(4, 32, 8, 1000, 40, "expected the stack section after the block section, at 1000, found it at 688");
+    changed(4, 32, 8, 48, 32, "expected the block section after the segment section, at 48, found it at 48");
+    changed(4, 32, 8, 56, 48, "2 segments announced, but 0 bytes are left"); /* the blocks overlap them */
+    changed(4, 32, 8, 176, 48, "2 segments announced, but 120 bytes are left");
+    changed(4, 40, 8, 769, 40, "expected the stack section within the profile's bytes 48 to 776, found it at 769");
+    changed(4, 40, 8, UINT64_MAX - 3, 40, "found it at 18446744073709551612");
+    changed(4, 40, 8, 680, 520, "block 2: a histogram of 2 counters announced, but 8 bytes are left"); /* overlaps the blocks */
+    changed(4, 40, 8, 696, 688, "expected the stack section at 688, after the block section, found it at 696");
+    changed(4, 48, 8, 3, 48, "3 segments announced, but 128 bytes are left");
     changed(4, 48, 8, UINT64_MAX / 64 + 2, 48, "segments announced");
-    changed(4, 48, 8, 1, 120, "the block section expected at 120, behind the segment section, found at 184");
-    changed(4, 56 + 8, 8, 0x400fff, 56, "segment 0: it starts at 0x401000 and ends before, at 0x400fff");
-    changed(4, 56 + 24, 8, 33, 56 + 24, "segment 0: a build id of at most 32 bytes expected, 33 found");
-    changed(4, 120, 8, 0x402fff, 120, "segment 1: it starts at 0x402fff, in another one that ends at 0x403000");
-    changed(4, 120, 8, 0, 56, "segment 0: it starts at 0x401000, in another one that ends at 0x7f0000001000");
-    changed(4, 184, 8, 4, 184, "4 blocks announced where 496 bytes are left");
-    changed(4, 184, 8, 2, 520, "the stack section expected at 520");
+    changed(4, 48, 8, 1, 120, "expected the block section at 120, after the segment section, found it at 184");
+    changed(4, 56 + 8, 8, 0x400fff, 56, "segment 0: starts at 0x401000 but ends before that, at 0x400fff");
+    changed(4, 56 + 24, 8, 33, 56 + 24, "segment 0: expected a build id of at most 32 bytes, found 33");
+    changed(4, 120, 8, 0x402fff, 120, "segment 1: starts at 0x402fff, inside another segment that ends at 0x403000");
+    changed(4, 120, 8, 0, 56, "segment 0: starts at 0x401000, inside another segment that ends at 0x7f0000001000");
+    changed(4, 184, 8, 4, 184, "4 blocks announced, but 496 bytes are left");
+    changed(4, 184, 8, 2, 520, "expected the stack section at 520");
     changed(4, 192, 8, 12, 192, "block 0: no stack has the id 12");
-    changed(4, 192 + 8 + 132, 4, 1000, 192, "block 0: a histogram of 1000 counters announced where 344 bytes are left");
-    changed(4, 192 + 8 + 132, 4, 43, 688, "3 blocks announced, the section ends in number 1");
-    changed(4, 688, 8, 7, 688, "7 stacks announced where 80 bytes are left");
-    changed(4, 688, 8, 3, 776, "3 stacks announced, the section ends in number 2");
+    changed(4, 192 + 8 + 132, 4, 1000, 192, "block 0: a histogram of 1000 counters announced, but 344 bytes are left");
+    changed(4, 192 + 8 + 132, 4, 43, 688, "3 blocks announced, but the section ends in block 1");
+    changed(4, 688, 8, 7, 688, "7 stacks announced, but 80 bytes are left");
+    changed(4, 688, 8, 3, 776, "3 stacks announced, but the section ends in stack 2");
     changed(4, 688, 8, 1, 192 + 176, "block 1: no stack has the id 18364758544493064720");
-    changed(4, 704, 8, 12, 704, "stack id 11: 12 addresses announced where 64 bytes are left");
-    changed(4, 728, 8, 11, 728, "stack id 11: told before, with other addresses");
-    changed(1, 24, 8, 0, 24, "found at 0");
-    changed(2, 168, 8, 4, 168, "4 blocks announced where 424 bytes are left");
-    changed(5, 8, 8, 7, 8, "version 7 found");
+    changed(4, 704, 8, 12, 704, "stack id 11: 12 addresses announced, but 64 bytes are left");
+    changed(4, 728, 8, 11, 728, "stack id 11: duplicate with other addresses");
+    changed(1, 24, 8, 0, 24, "found it at 0");
+    changed(2, 168, 8, 4, 168, "4 blocks announced, but 424 bytes are left");
+    changed(5, 8, 8, 7, 8, "found version 7");
 }
 
 static void segments_may_touch_and_stacks_may_repeat(void **state) {
@@ -298,7 +298,7 @@ static void segments_may_touch_and_stacks_may_repeat(void **state) {
     keeps(b.data, b.size);
     mp_write(&b, &m.raw);
     mp_raw(&b, "\x81rforpm", 7); /* what follows is no profile */
-    is_bad(b.data, b.size, HD_MALFORMED, 144, "profile 3: another raw profile or the input's end expected");
+    is_bad(b.data, b.size, HD_MALFORMED, 144, "profile 3: expected another raw profile or the end of the input");
     mp_close(&m);
     free(b.data);
 }
@@ -329,7 +329,7 @@ static void lenient_reading_keeps_the_rest(void **state) {
     m.stack_id[1] = m.stack_id[0];
     m.first[2] = m.first[1];
     mp_write(&b, &m.raw);
-    is_bad(b.data, b.size, HD_MALFORMED, b.size - 16, "stack id 11: told before, with other addresses");
+    is_bad(b.data, b.size, HD_MALFORMED, b.size - 16, "stack id 11: duplicate with other addresses");
     doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
     assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->stack_count, 1);
     assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->block_count, 3);
@@ -541,17 +541,17 @@ static void versions_become_others(void **state) {
 
     assert_int_equal(write_as(&m.raw, 2, NULL, &out, &err), HD_UNSUPPORTED); /* segments */
     assert_int_equal(write_as(&m.raw, 6, NULL, &out, &err), HD_INVALID);
-    assert_non_null(strstr(err.message, "6 found"));
+    assert_non_null(strstr(err.message, "found 6"));
     mp_close(&m);
     mp_sample(&m, 1);
     assert_int_equal(write_as(&m.raw, 2, NULL, &out, &err), HD_UNSUPPORTED);
-    assert_string_equal(err.message, "version 2 needs TotalAccessDensity, which the blocks do not have");
+    assert_string_equal(err.message, "version 2 needs TotalAccessDensity, which the blocks lack");
     mp_close(&m);
     mp_sample(&m, 2);
     assert_int_equal(write_as(&m.raw, 1, NULL, &out, &err), HD_OK);
     m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = UINT64_C(1) << 32;
     assert_int_equal(write_as(&m.raw, 0, NULL, &out, &err), HD_OVERFLOW);
-    assert_string_equal(err.message, "block 1: AllocCount is 4294967296, which does not fit its 32 bits");
+    assert_string_equal(err.message, "block 1: AllocCount is 4294967296, which does not fit in 32 bits");
     assert_int_equal(write_as(&m.raw, 0, &(hd_options){ .lenient = true }, &out, &err), HD_OK);
     doc = read_bytes(out.data, out.size, NULL);
     assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], UINT32_MAX);
@@ -559,7 +559,7 @@ static void versions_become_others(void **state) {
     m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = 1;
     m.blocks[2].stack = 2;
     assert_int_equal(write_as(&m.raw, 0, NULL, &out, &err), HD_INVALID);
-    assert_string_equal(err.message, "block 2: one of 2 stacks expected, number 2 found");
+    assert_string_equal(err.message, "block 2: expected one of 2 stacks, found number 2");
     m.blocks[2].stack = 0;
     m.segments[1].build_id_size = 33;
     assert_int_equal(write_as(&m.raw, 0, NULL, &out, &err), HD_INVALID);

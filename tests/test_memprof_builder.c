@@ -809,9 +809,9 @@ static void a_sum_of_more_than_64_bits_is_told(void **state) {
                                   : hd_memprof_builder_access(b, &sampled, NULL, &err);
             if (!lenient) {
                 assert_int_equal(status, HD_OVERFLOW);
-                assert_string_equal(err.message, what == 0   ? "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit its 64 bits"
-                                                 : what == 1 ? "allocations at g +0:0: the sum of TotalAccessCount does not fit its 64 bits"
-                                                             : "accesses to table: the sum of AccessCount does not fit its 64 bits");
+                assert_string_equal(err.message, what == 0   ? "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit in 64 bits"
+                                                 : what == 1 ? "allocations at g +0:0: the sum of TotalAccessCount does not fit in 64 bits"
+                                                             : "accesses to table: the sum of AccessCount does not fit in 64 bits");
                 assert_int_equal(hd_memprof_builder_finish(b, &x, NULL), HD_OVERFLOW);
                 hd_memprof_builder_free(b);
                 continue;
@@ -819,16 +819,16 @@ static void a_sum_of_more_than_64_bits_is_told(void **state) {
             assert_int_equal(status, HD_OK);
             x = finished(b);
             if (what < 2) {
-                assert_string_equal(told, what ? "allocations at g +0:0: the sum of TotalAccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
-                                                 "allocations at g +0:0: the sum of TotalSize does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
-                                                 "allocations at g +0:0: the sum of TotalLifetime does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
-                                               : "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
-                                                 "allocations at 0x5 +7:9: the sum of TotalSize does not fit its 64 bits: it stays at 18446744073709551615, as others may\n"
-                                                 "allocations at 0x5 +7:9: the sum of TotalLifetime does not fit its 64 bits: it stays at 18446744073709551615, as others may\n");
+                assert_string_equal(told, what ? "allocations at g +0:0: the sum of TotalAccessCount does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
+                                                 "allocations at g +0:0: the sum of TotalSize does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
+                                                 "allocations at g +0:0: the sum of TotalLifetime does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
+                                               : "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
+                                                 "allocations at 0x5 +7:9: the sum of TotalSize does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
+                                                 "allocations at 0x5 +7:9: the sum of TotalLifetime does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n");
                 assert_true(hd_memprof_index_value(x, 0, HD_MEMPROF_TOTAL_SIZE) == UINT64_MAX);
                 assert_int_equal(hd_memprof_index_value(x, 0, HD_MEMPROF_ALLOC_COUNT), 3);
             } else {
-                assert_string_equal(told, "accesses to table: the sum of AccessCount does not fit its 64 bits: it stays at 18446744073709551615, as others may\n");
+                assert_string_equal(told, "accesses to table: the sum of AccessCount does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n");
                 assert_true(x->access[0].count == UINT64_MAX);
             }
             hd_memprof_index_free(x);

@@ -332,12 +332,12 @@ static void what_cannot_be_is_told(void **state) {
     mp_model m;
     program(&m, 1);
     refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_TOTAL_ACCESS_DENSITY }, HD_UNSUPPORTED,
-            "these blocks do not have TotalAccessDensity");
+            "the blocks do not have TotalAccessDensity");
     refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_ALLOC_TIMESTAMP }, HD_INVALID,
-            "a count or total, minimum or maximum expected, AllocTimestamp found");
-    refused(&m, (hd_memprof_view){ .field = 28 }, HD_INVALID, "unknown found");
-    refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_MAX_SIZE, .average = true }, HD_INVALID, "MaxSize found");
-    refused(&m, (hd_memprof_view){ .split = (hd_memprof_split)5 }, HD_INVALID, "no split 5");
+            "expected a count or total, minimum or maximum, found AllocTimestamp");
+    refused(&m, (hd_memprof_view){ .field = 28 }, HD_INVALID, "found unknown");
+    refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_MAX_SIZE, .average = true }, HD_INVALID, "found MaxSize");
+    refused(&m, (hd_memprof_view){ .split = (hd_memprof_split)5 }, HD_INVALID, "there is no split 5");
     m.blocks[2].value[HD_MEMPROF_TOTAL_SIZE] = UINT64_MAX - 100;
     refused(&m, (hd_memprof_view){ 0 }, HD_OVERFLOW, "overflow");
     m.blocks[2].stack = 3;

@@ -331,7 +331,7 @@ static void copies_are_dropped(void **state) {
     write_index(ix_show(&m), COUNT_SIZE, &out);
     hd_error err = { 0 };
     assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
-    assert_string_equal(err.message, "a stack expected that begins in function 0xa000000000000001");
+    assert_string_equal(err.message, "expected a stack that begins in function 0xa000000000000001");
     assert_int_equal(read_index(out.data, out.size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
     assert_int_equal(hd_memprof_index_warning_count(d), 1);
     assert_int_equal(d->function_count, 4);
@@ -496,7 +496,7 @@ static void any_path_comes_back(void **state) {
         const hd_str longer = { most[c], HD__RFC_PATH + 1 };
         files_model(&m, &longer, 1);
         assert_int_equal(hd_memprof_index_write(ix_show(&m), NULL, NULL, hd_out_memory(&out), &err), HD_LIMIT);
-        assert_string_equal(err.message, "a path of at most 65536 bytes expected, 65537 found");
+        assert_string_equal(err.message, "expected a path of at most 65536 bytes, found 65537");
         ix_close(&m);
         free(most[c]);
     }
@@ -612,40 +612,40 @@ static void bad_input_is_told(void **state) {
     mp_set(&b, 7, 1, 0x0a);
     mp_set(&b, 8, 4, 2);
     assert_int_equal(read_index(b.data, b.size, &(hd_options){ .lenient = true }, &d, &err), HD_UNSUPPORTED);
-    assert_string_equal(err.message, "version 1 of the RFC's layout expected, 2 found");
+    assert_string_equal(err.message, "expected version 1 of the RFC's layout, found 2");
     assert_int_equal(err.offset, 8);
     mp_set(&b, 8, 4, 1);
     size_t size = b.size;
     char text[200];
-    snprintf(text, sizeof text, "257 sections announced where %zu bytes are left and 256 are allowed", size - 16);
+    snprintf(text, sizeof text, "257 sections announced, but %zu bytes are left and 256 sections are allowed", size - 16);
     bad_number(&b, 12, 4, 257, 12, text);
-    snprintf(text, sizeof text, "strings expected within %zu bytes, 22 at %zu found", size, size - 21);
+    snprintf(text, sizeof text, "expected strings within %zu bytes, found 22 at %zu", size, size - 21);
     bad_number(&b, 16 + 24 * 5 + 8, 8, size - 21, 16 + 24 * 5, text);
-    snprintf(text, sizeof text, "strings expected within %zu bytes, 18446744073709551615 at %zu found", size, section_at(&b, 6));
+    snprintf(text, sizeof text, "expected strings within %zu bytes, found 18446744073709551615 at %zu", size, section_at(&b, 6));
     bad_number(&b, 16 + 24 * 5 + 16, 8, UINT64_MAX, 16 + 24 * 5, text);
-    bad_number(&b, 16 + 24 * 5, 4, 5, 16 + 24 * 5, "a second section of paths");
-    bad_number(&b, 16 + 24 * 2, 4, 99, 12, "no section of records");
+    bad_number(&b, 16 + 24 * 5, 4, 5, 16 + 24 * 5, "duplicate section of paths");
+    bad_number(&b, 16 + 24 * 2, 4, 99, 12, "missing section of records");
 
-    BAD_PIECE(1, "\201\2", 0, "a number of schemas up to 256 expected");
-    BAD_PIECE(1, "\1\201\2", 1, "schema 0: a number of fields up to 256 expected");
-    BAD_PIECE(1, "\1\1\1\4\2x", 2, "schema 0: a field expected: a tag, a type that is not 0, a name");
-    BAD_PIECE(1, "\1\1\1\0\1x", 2, "schema 0: a field expected: a tag, a type that is not 0, a name");
-    BAD_PIECE(1, "\1\2\1\4\1x\1\4\1x", 6, "schema 0: a field is told twice");
-    BAD_PIECE(1, "\1\1\2\4\1x", 2, "schema 0: StackID expected among its fields");
-    BAD_PIECE(1, "\2\1\1\4\0\1", 6, "schema 1: a field expected: a tag, a type that is not 0, a name");
+    BAD_PIECE(1, "\201\2", 0, "expected at most 256 schemas");
+    BAD_PIECE(1, "\1\201\2", 1, "schema 0: expected at most 256 fields");
+    BAD_PIECE(1, "\1\1\1\4\2x", 2, "schema 0: expected a field: a tag, a type other than 0, a name");
+    BAD_PIECE(1, "\1\1\1\0\1x", 2, "schema 0: expected a field: a tag, a type other than 0, a name");
+    BAD_PIECE(1, "\1\2\1\4\1x\1\4\1x", 6, "schema 0: duplicate field");
+    BAD_PIECE(1, "\1\1\2\4\1x", 2, "schema 0: expected a field StackID");
+    BAD_PIECE(1, "\2\1\1\4\0\1", 6, "schema 1: expected a field: a tag, a type other than 0, a name");
 
-    BAD_PIECE(3, "\1\2", 1, "a record of one of 1 schemas expected");
-    BAD_PIECE(3, "\0\2\2\2\x40\0", 6, "block 1: a varint of at most 64 bits expected within the records");
-    BAD_PIECE(3, "\0\1\2\2\x40", 2, "block 0: the records end in it");
-    BAD_PIECE(3, "\0\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2\0\0\0", 2, "block 0: a varint of at most 64 bits expected within the records");
-    BAD_PIECE(3, "\0\1\5\2\x40\0", 2, "a StackID from 1 to 4 expected, 5 found");
-    BAD_PIECE(3, "\0\1\0\2\x40\0", 2, "a StackID from 1 to 4 expected, 0 found");
-    BAD_PIECE(3, "\0\1\1\2\x40\0", 2, "a stack expected that begins in function 0xb000000000000002");
-    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0........\13", 16, "function 0: a record expected at 0 to 10, found at 11");
+    BAD_PIECE(3, "\1\2", 1, "expected a record with one of 1 schemas");
+    BAD_PIECE(3, "\0\2\2\2\x40\0", 6, "block 1: expected a varint of at most 64 bits within the records");
+    BAD_PIECE(3, "\0\1\2\2\x40", 2, "block 0: the records end inside it");
+    BAD_PIECE(3, "\0\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2\0\0\0", 2, "block 0: expected a varint of at most 64 bits within the records");
+    BAD_PIECE(3, "\0\1\5\2\x40\0", 2, "expected a StackID from 1 to 4, found 5");
+    BAD_PIECE(3, "\0\1\0\2\x40\0", 2, "expected a StackID from 1 to 4, found 0");
+    BAD_PIECE(3, "\0\1\1\2\x40\0", 2, "expected a stack that begins in function 0xb000000000000002");
+    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0........\13", 16, "function 0: expected a record at 0 to 10, found it at 11");
     BAD_PIECE(2, "\2\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\3\0\0\0\0\0\0\xb0\0", 25,
-              "function 1: a record expected at 10 to 10, found at 0");
+              "function 1: expected a record at 10 to 10, found it at 0");
     BAD_PIECE(2, "\2\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\2\0\0\0\0\0\0\xb0\0", 25,
-              "function 1: a GUID above that of the one before expected, 0xb000000000000002 found");
+              "function 1: expected a larger GUID than the one before, found 0xb000000000000002");
     static const char order[] = "\3\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\5\0\0\0\0\0\0\0\12\6\0\0\0\0\0\0\0\12";
     const piece disorder = { 2, order, sizeof order - 1 }; /* the third is below the first */
     rebuild(&b, &out, &disorder, 1);
@@ -655,15 +655,15 @@ static void bad_input_is_told(void **state) {
     hd_memprof_index_free(d);
     b.size = 0;
     mp_raw(&b, out.data, out.size);
-    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\7\0\1\0\1\0.......\0", 0, "functions: 8 bytes expected in column 0, 7 found");
-    BAD_PIECE(4, "\0\0\0", 0, "a table expected, of which 3 bytes are there");
-    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\1\2\2\0\1\3", 14 + 4, "call 1: a caller expected that stands before it");
-    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\3\1\2\0\1\3", 14 + 4, "call 1: one of the entries expected, number 3 found");
-    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\1\4\1\12\1\20\1", 16, "node 0: it is said to be in a directory that is not before it");
-    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\4\1\33\1\20\1", 20, "node 2: its name is no string of the table");
-    bad_number(&b, section_at(&b, 4) + 12 + 5, 3, 5, section_at(&b, 4) + 12, "entry 0: its file is none of the paths");
-    bad_number(&b, section_at(&b, 32) + 24 + 8, 1, 24, section_at(&b, 4) + 12, "entry 0: its function's name is no string of the table");
-    snprintf(text, sizeof text, "3 locations expected, as many as entries, 2 found");
+    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\7\0\1\0\1\0.......\0", 0, "functions: expected 8 bytes in column 0, found 7");
+    BAD_PIECE(4, "\0\0\0", 0, "expected a table, found only 3 bytes");
+    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\1\2\2\0\1\3", 14 + 4, "call 1: expected a caller that comes before it");
+    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\3\1\2\0\1\3", 14 + 4, "call 1: expected one of the entries, found number 3");
+    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\1\4\1\12\1\20\1", 16, "node 0: its directory does not come before it");
+    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\4\1\33\1\20\1", 20, "node 2: its name is not in the string table");
+    bad_number(&b, section_at(&b, 4) + 12 + 5, 3, 5, section_at(&b, 4) + 12, "entry 0: its file is not in the paths");
+    bad_number(&b, section_at(&b, 32) + 24 + 8, 1, 24, section_at(&b, 4) + 12, "entry 0: its function's name is not in the string table");
+    snprintf(text, sizeof text, "expected 3 locations, one per entry, found 2");
     bad_piece(&out, 32, "\2\0\0\0\1\0\0\0\2\0\1\0\5\6", 14, 0, text);
     static const char wide[] = "\3\0\0\0\1\0\0\0\5\0\2\0\0\0\377\0\0\1"; /* line 255 x 2^24 + 30; 2^32 + 20 */
     const piece lines = { 32, wide, sizeof wide - 1 };
@@ -694,7 +694,7 @@ static void bad_path(const hd_buffer *base, const mp_bytes *paths, hd_str string
 static void bad_paths_are_told(void **state) {
     (void)state;
     const hd_str strings = { "\3abc\1d", 6 }, file = hd_cstr("a"), none = { "\0", 1 };
-    static const char loop[] = "node 2: it is said to be in a directory that is not before it", string[] = "node 0: its name is no string of the table";
+    static const char loop[] = "node 2: its directory does not come before it", string[] = "node 0: its name is not in the string table";
     char *most = (char *)malloc(HD__RFC_PATH + 1);
     ix_model m;
     hd_buffer out = { 0 };
@@ -710,30 +710,30 @@ static void bad_paths_are_told(void **state) {
     bad_path(&out, &b, strings, 2, 20, loop);
     mp_set(&b, 21, 1, 2);
     mp_set(&b, 19, 1, 3);        /* 1 in 2 in 1 */
-    bad_path(&out, &b, strings, 2, 18, "node 1: it is said to be in a directory that is not before it");
+    bad_path(&out, &b, strings, 2, 18, "node 1: its directory does not come before it");
     mp_set(&b, 19, 1, 1);
     mp_set(&b, 16, 1, 6);        /* strings: past the end; one that is longer than what is left */
     bad_path(&out, &b, strings, 2, 16, string);
-    bad_path(&out, &b, (hd_str){ "", 0 }, 2, 20, "node 2: its name is no string of the table");
+    bad_path(&out, &b, (hd_str){ "", 0 }, 2, 20, "node 2: its name is not in the string table");
     mp_set(&b, 16, 1, 1);
     bad_path(&out, &b, strings, 2, 16, string);
     mp_set(&b, 0, 4, 4);
-    bad_path(&out, &b, strings, 0, 0, "4 rows announced where 6 bytes are left");
+    bad_path(&out, &b, strings, 0, 0, "4 rows announced, but 6 bytes are left");
     mp_set(&b, 0, 4, 3);
     mp_set(&b, 4, 4, 4);
-    bad_path(&out, &b, strings, 0, 0, "4 columns announced where 14 bytes are left");
+    bad_path(&out, &b, strings, 0, 0, "4 columns announced, but 14 bytes are left");
     mp_set(&b, 4, 4, 2);
     mp_set(&b, 10, 2, 9);
-    bad_path(&out, &b, strings, 0, 8, "columns of at most 8 bytes expected, one of 9 found");
+    bad_path(&out, &b, strings, 0, 8, "expected columns of at most 8 bytes, found 9");
     mp_set(&b, 10, 2, 1);
     mp_set(&b, 12, 2, 0);
-    bad_path(&out, &b, strings, 0, 12, "column 0 is told twice");
+    bad_path(&out, &b, strings, 0, 12, "duplicate column 0");
     mp_set(&b, 12, 2, 1);
     mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of no bytes */
-    bad_path(&out, &b, strings, 0, 0, "3 rows announced where 6 bytes are left");
+    bad_path(&out, &b, strings, 0, 0, "3 rows announced, but 6 bytes are left");
     for (b.size = 0; b.size < 8; b.size++) {
         char text[60];
-        snprintf(text, sizeof text, "a table expected, of which %zu bytes are there", b.size);
+        snprintf(text, sizeof text, "expected a table, found only %zu bytes", b.size);
         bad_path(&out, &b, strings, 0, 0, text);
     }
     /* a chain of names that comes to more than a path may have, told within as many steps */
@@ -743,8 +743,8 @@ static void bad_paths_are_told(void **state) {
     memset(most, '/', HD__RFC_PATH);
     most[HD__RFC_PATH] = 0;
     bad_path(&out, &b, none, 65536, HD_UNKNOWN, most);
-    bad_path(&out, &b, none, 65537, 19, "node 1: with what is below it, its path has more than 65536 bytes");
-    bad_path(&out, &b, none, 99999, 16 + 3 * 34463, "node 34463: with what is below it, its path has more than 65536 bytes");
+    bad_path(&out, &b, none, 65537, 19, "node 1: a path through it has more than 65536 bytes");
+    bad_path(&out, &b, none, 99999, 16 + 3 * 34463, "node 34463: a path through it has more than 65536 bytes");
     free(b.data);
     free(most);
     hd_buffer_free(&out);
@@ -1089,7 +1089,7 @@ static void memory_follows_the_bytes(void **state) {
     const piece pieces[] = { { 7, stacks.data, stacks.size }, { 3, records.data, records.size }, { 1, "\1\1\1\4", 5 } };
     rebuild(&b, &out, pieces, 3);
     assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
-    assert_non_null(strstr(err.message, "call stacks come to more than an input of"));
+    assert_non_null(strstr(err.message, "call stacks unfold to more than the limit for an input of"));
     assert_true(f.peak < 600 * b.size);
     assert_int_equal(f.live, 0);
     free(stacks.data);
@@ -1104,7 +1104,7 @@ static void memory_follows_the_bytes(void **state) {
     rebuild(&b, &out, files, 3);
     f.peak = 0;
     assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
-    assert_non_null(strstr(err.message, "paths come to more than an input of"));
+    assert_non_null(strstr(err.message, "paths unfold to more than the limit for an input of"));
     assert_true(f.peak < 600 * b.size);
     assert_int_equal(f.live, 0);
     free(paths.data);
@@ -1240,7 +1240,7 @@ static void largest_numbers_are_none(void **state) {
     write_index(ix_show(&m), 0, &out);
     rebuild(&b, &out, &p, 1);
     assert_int_equal(read_index(b.data, b.size, NULL, &x, &err), HD_MALFORMED);
-    assert_non_null(strstr(err.message, "a record of one of 1 schemas expected"));
+    assert_non_null(strstr(err.message, "expected a record with one of 1 schemas"));
     hd_options lenient = { .lenient = true };
     assert_int_equal(read_index(b.data, b.size, &lenient, &x, &err), HD_OK);
     assert_int_equal(x->block_count, 0);

@@ -41,7 +41,7 @@ static void yaml_that_llvm_merges_is_answered_with_merging_it(void **state) {
 /* What `heapdump memprof` prints is one, too. */
 static void a_listing_is_answered_with_what_it_lists(void **state) {
     (void)state;
-    const char *const profile = "the profile that it lists";
+    const char *const profile = "use the profile itself";
     is_told("---\n# MemProfSummary:\n#   Total contexts: 21\n#   Total cold contexts: 2\n", HD_UNSUPPORTED, profile);
     is_told("MemprofProfile:\n  Summary:\n    Version: 4\n", HD_UNSUPPORTED, profile);
     is_told("---\nMemprofProfile:\n", HD_UNSUPPORTED, profile);
@@ -52,7 +52,7 @@ static void other_texts_are_none(void **state) {
     static const char *const texts[] = { "---", "---\n", "---\r", "---\nHeapProfileRecord", "MIB", "-", "Recorded MIB",
                                          "---\n---\nHeapProfileRecords:", "\nMIB:1/", "--- MIB:1/" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        is_told(texts[i], HD_UNKNOWN_FORMAT, "no heap dump format known to begin like this");
+        is_told(texts[i], HD_UNKNOWN_FORMAT, "unknown heap dump format");
 }
 
 int main(void) {

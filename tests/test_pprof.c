@@ -218,7 +218,7 @@ static void units_are_told(void **state) {
     bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 1{1:5 2:6} 6'' 6'space' 6'kilobytes' 6'cpu' 6'nanoseconds' 6'samples' 6'count' 2{2(3 7 1)}");
     hd_dump *dump = read_bytes(b.data, b.size, &options);
     totals(hd_dump_heap(dump, 0), "space", HD_HEAP_LIVE, 3072, 0);
-    assert_string_equal(last, "2 of 3 sample types are not of memory and left out: 'cpu' in 'nanoseconds', ...");
+    assert_string_equal(last, "2 of 3 sample types do not count memory and are left out: 'cpu' in 'nanoseconds', ...");
     assert_int_equal(hd_dump_warning_count(dump), 0);
     hd_dump_free(dump);
     free(last);
@@ -238,8 +238,8 @@ static void heaps_not_sampled_alike_are_told_of(void **state) {
         assert_int_equal(hd_pprof_write(heaps, 2, &options, hd_out_memory(&out), NULL), HD_OK);
         hd_buffer_free(&out);
         if (!i) assert_null(last);
-        else assert_string_equal(last, "heaps are not sampled alike, but the profile says of all that they are sampled "
-                                       "every 4096 bytes");
+        else assert_string_equal(last, "heaps have different sampling intervals, but the profile states 4096 bytes "
+                                       "for all");
         heaps[0].sample_bytes = 0;
     }
     hd_profile_free(p);
@@ -272,7 +272,7 @@ static void labels_beyond_the_axes_are_told(void **state) {
     hd_dump *dump = read_bytes(b.data, b.size, &options);
     assert_int_equal(hd_profile_axis_count(hd_dump_heap(dump, 0)->profile), HD_MAX_AXES);
     cells(hd_dump_heap(dump, 0), "/ /v /v /v /v /v /v /v 9 -\n");
-    assert_string_equal(last, "labels of more than 7 keys: those of 'k7' and later are left out");
+    assert_string_equal(last, "more than 7 keys of labels: labels of 'k7' and later keys are left out");
     hd_dump_free(dump);
     free(last);
 }
@@ -333,44 +333,44 @@ static const struct {
     const char *message;
     uint64_t left;               /* bytes that lenient reading keeps; HD_UNKNOWN: it finds no heap either */
 } bad[] = {
-    { TYPES, HD_MALFORMED, 12, "a profile's table of strings expected, none found", HD_UNKNOWN },
-    { TYPES "6'x'", HD_MALFORMED, 14, "string 0 expected to be empty, 'x' found", HD_UNKNOWN },
-    { TYPES STRINGS PLACES SAMPLE "2{2(1)}", HD_MALFORMED, 127, "a sample with 2 values expected, one for each type, 1 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "2{2(1 2 3)}", HD_MALFORMED, 127, "a sample with 2 values expected, one for each type, 3 found", 30 },
-    { "6'' 2{1(1)}", HD_MALFORMED, 0, "types of the 1 samples expected, none found", 0 },
-    { TYPES STRINGS PLACES SAMPLE "2{1(2 3) 2(1 1)}", HD_MALFORMED, 127, "the id of a location expected, 3 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "2{1:0 2(1 1)}", HD_MALFORMED, 127, "the id of a location expected, 0 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{1:0}", HD_MALFORMED, 127, "a location with an id above 0 expected, 0 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{}", HD_MALFORMED, 127, "a location with an id above 0 expected, 0 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{1:2}", HD_MALFORMED, 127, "the id 2 of a location comes twice", 30 },
-    { TYPES STRINGS PLACES SAMPLE "5{1:1}", HD_MALFORMED, 127, "the id 1 of a function comes twice", 30 },
-    { TYPES STRINGS PLACES SAMPLE "5{2:1}", HD_MALFORMED, 127, "a function with an id above 0 expected, 0 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "3{1:1} 3{1:1}", HD_MALFORMED, 131, "the id 1 of a mapping comes twice", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{1:7} 4{1:7}", HD_MALFORMED, 131, "the id 7 of a location comes twice", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{1:3 4{1:9}}", HD_MALFORMED, 131, "the id of a function expected, 9 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "4{1:3 4:9}", HD_MALFORMED, 127, "a location that is no message, or one with fields of other types", 30 },
-    { TYPES STRINGS PLACES SAMPLE "5{1:3 2:10}", HD_MALFORMED, 127, "one of 10 strings expected of a function, number 10 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "3{1:3 5:10}", HD_MALFORMED, 127, "one of 10 strings expected of a mapping, number 10 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "13:10", HD_MALFORMED, 0, "one of 10 strings expected of a comment, number 10 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "11{1:18446744073709551615}", HD_MALFORMED, 127, "one of 10 strings expected of a period's type", 30 },
-    { "1{1:99 2:4}" STRINGS "2{2:5}", HD_MALFORMED, 2, "one of 10 strings expected of a type, number 99 found", 5 },
-    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3{1:10}}", HD_MALFORMED, 133, "one of 10 strings expected of a label, 10, 0 and 0 found", 31 },
-    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3:1}", HD_MALFORMED, 127, "a sample that is no message, or one with fields of other types", 30 },
-    { TYPES STRINGS PLACES SAMPLE "2:1", HD_MALFORMED, 125, "wire type 2 expected of field 2 of a profile, 0 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "12(1 1)", HD_MALFORMED, 125, "wire type 0 expected of field 12 of a profile, 2 found", 30 },
-    { TYPES STRINGS PLACES SAMPLE "2#9999999999", HD_MALFORMED, 125, "a field that ends within the input's 131 bytes expected", 30 },
-    { TYPES STRINGS PLACES SAMPLE "6#18446744073709551615", HD_MALFORMED, 125, "a field that ends within the input's 136 bytes expected", 30 },
+    { TYPES, HD_MALFORMED, 12, "expected a table of strings, found none", HD_UNKNOWN },
+    { TYPES "6'x'", HD_MALFORMED, 14, "expected string 0 to be empty, found 'x'", HD_UNKNOWN },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1)}", HD_MALFORMED, 127, "expected a sample with 2 values, one per type, found 1", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 2 3)}", HD_MALFORMED, 127, "expected a sample with 2 values, one per type, found 3", 30 },
+    { "6'' 2{1(1)}", HD_MALFORMED, 0, "expected types of the 1 samples, found none", 0 },
+    { TYPES STRINGS PLACES SAMPLE "2{1(2 3) 2(1 1)}", HD_MALFORMED, 127, "expected the id of a location, found 3", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{1:0 2(1 1)}", HD_MALFORMED, 127, "expected the id of a location, found 0", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:0}", HD_MALFORMED, 127, "expected a location with an id above 0, found 0", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{}", HD_MALFORMED, 127, "expected a location with an id above 0, found 0", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:2}", HD_MALFORMED, 127, "duplicate id 2 of a location", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{1:1}", HD_MALFORMED, 127, "duplicate id 1 of a function", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{2:1}", HD_MALFORMED, 127, "expected a function with an id above 0, found 0", 30 },
+    { TYPES STRINGS PLACES SAMPLE "3{1:1} 3{1:1}", HD_MALFORMED, 131, "duplicate id 1 of a mapping", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:7} 4{1:7}", HD_MALFORMED, 131, "duplicate id 7 of a location", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:3 4{1:9}}", HD_MALFORMED, 131, "expected the id of a function, found 9", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:3 4:9}", HD_MALFORMED, 127, "expected a location with fields of the right types", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{1:3 2:10}", HD_MALFORMED, 127, "expected one of 10 strings in a function, found number 10", 30 },
+    { TYPES STRINGS PLACES SAMPLE "3{1:3 5:10}", HD_MALFORMED, 127, "expected one of 10 strings in a mapping, found number 10", 30 },
+    { TYPES STRINGS PLACES SAMPLE "13:10", HD_MALFORMED, 0, "expected one of 10 strings in a comment, found number 10", 30 },
+    { TYPES STRINGS PLACES SAMPLE "11{1:18446744073709551615}", HD_MALFORMED, 127, "expected one of 10 strings in a period's type", 30 },
+    { "1{1:99 2:4}" STRINGS "2{2:5}", HD_MALFORMED, 2, "expected one of 10 strings in a type, found number 99", 5 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3{1:10}}", HD_MALFORMED, 133, "expected strings below 10 in a label, found 10, 0 and 0", 31 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3:1}", HD_MALFORMED, 127, "expected a sample with fields of the right types", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2:1", HD_MALFORMED, 125, "expected wire type 2 in field 2 of a profile, found 0", 30 },
+    { TYPES STRINGS PLACES SAMPLE "12(1 1)", HD_MALFORMED, 125, "expected wire type 0 in field 12 of a profile, found 2", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2#9999999999", HD_MALFORMED, 125, "expected a field that ends within the input's 131 bytes", 30 },
+    { TYPES STRINGS PLACES SAMPLE "6#18446744073709551615", HD_MALFORMED, 125, "expected a field that ends within the input's 136 bytes", 30 },
     { TYPES STRINGS PLACES SAMPLE "%48%ff%ff%ff%ff%ff%ff%ff%ff%ff%ff%ff", HD_MALFORMED, 125, "a field that ends within", 30 },
     { TYPES STRINGS PLACES SAMPLE "%4b", HD_MALFORMED, 125, "a field that ends within", 30 }, /* wire type 3 */
-    { TYPES STRINGS PLACES SAMPLE "2{1#5} ", HD_MALFORMED, 127, "a sample that is no message", 30 },
-    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 1{%80}}", HD_MALFORMED, 127, "a sample that is no message", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{1#5} ", HD_MALFORMED, 127, "expected a sample with fields of the right types", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 1{%80}}", HD_MALFORMED, 127, "expected a sample with fields of the right types", 30 },
     { TYPES STRINGS PLACES SAMPLE "2{1(2 1) 2(3 18446744073709551615)}", HD_MALFORMED, 127,
-      "inuse_space that is not negative expected, -1 found: this heap is without the sample", 30 },
+      "expected inuse_space of at least 0, found -1: the heap lacks this sample", 30 },
     { TYPES STRINGS PLACES SAMPLE "2{2(1 9223372036854775807)} 2{2(1 9223372036854775807)}", HD_OVERFLOW, 141,
       "the samples add up to more than 2^64 - 2 bytes or blocks", UINT64_C(9223372036854775837) },
-    { TYPES STRINGS PLACES SAMPLE TYPES STRINGS PLACES SAMPLE, HD_MALFORMED, 210, "the id 1 of a function comes twice", 0 },
+    { TYPES STRINGS PLACES SAMPLE TYPES STRINGS PLACES SAMPLE, HD_MALFORMED, 210, "duplicate id 1 of a function", 0 },
     { "1{1:1 2:2} 1{1:3 2:4} 6'' 6'samples' 6'count' 6'cpu' 6'nanoseconds' 2{2(1 1)}", HD_UNSUPPORTED, 2,
-      "a profile of memory expected, with sample types in bytes: 'samples' in 'count' found", HD_UNKNOWN },
+      "expected a memory profile with sample types in bytes, found 'samples' in 'count'", HD_UNKNOWN },
 };
 
 static void these_are_refused(void **state) {
@@ -422,7 +422,7 @@ static void what_unfolds_is_bounded(void **state) {
     hd__faults f = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&f) };
     assert_int_equal(hd_read_memory(b.data, b.size, &options, &dump, &err), HD_LIMIT);
-    assert_string_equal(err.message, "stacks unfold to more than 4 frames for each byte of the profile");
+    assert_string_equal(err.message, "stacks unfold to more than 4 frames per byte of the profile");
     assert_true(f.peak < 256 * b.size + 524288);
     assert_int_equal(f.live, 0);
 
@@ -728,17 +728,17 @@ static void heaps_are_types(void **state) {
     totals(hd_dump_heap(dump, 3), "inuse_space", HD_HEAP_LIVE, 40, 4);
     hd_dump_free(dump);
 
-    is_refused(heaps, 0, HD_INVALID, "at least one heap expected of a pprof profile");
+    is_refused(heaps, 0, HD_INVALID, "expected at least one heap for a pprof profile");
     heaps[1] = heaps[0];
-    is_refused(heaps, 2, HD_INVALID, "two heaps of malloc, both live");
+    is_refused(heaps, 2, HD_INVALID, "duplicate heap of malloc (live)");
     heaps[1].allocator = "x";
     heaps[1].pid = 3;
-    is_refused(heaps, 2, HD_UNSUPPORTED, "a pprof profile has one dump of one process: dump 0x1 of pid 0 and dump 0x1 of pid 3 are two: choose one");
+    is_refused(heaps, 2, HD_UNSUPPORTED, "a pprof profile has one dump of one process: choose dump 0x1 of pid 0 or dump 0x1 of pid 3");
     heaps[0].profile = NULL;
     is_refused(heaps, 1, HD_INVALID, "a heap needs a profile or a breakdown");
     hd_profile_add(live, &node, (uint64_t)1 << 63, 1, NULL);
     heaps[0].profile = live;
-    is_refused(heaps, 1, HD_OVERFLOW, "numbers below 2^63 expected of a pprof profile");
+    is_refused(heaps, 1, HD_OVERFLOW, "expected numbers below 2^63 for a pprof profile");
     hd_profile_free(live), hd_profile_free(total), hd_profile_free(peak), hd_profile_free(third);
 }
 
@@ -1105,8 +1105,8 @@ static hd_status count_bytes(void *user, const void *data, size_t size) { return
 /* A chain of calls that all have bytes: a profile of it has its square, and is refused before it is begun. */
 static void chains_that_are_too_long_are_refused(void **state) {
     (void)state;
-    static const char message[] = "a pprof profile of more than 2147483647 bytes: samples repeat the callers of every frame; a trace (chrome, "
-                                  "heaps_v2) has each once";
+    static const char message[] = "a pprof profile of more than 2147483647 bytes: samples repeat the callers of "
+                                  "every frame; write a trace (chrome, heaps_v2) instead";
     for (uint32_t axis = 0; axis < 2; axis++) {
         hd_profile *p = profile_new(2);
         uint32_t nodes[2] = { 0, 0 };

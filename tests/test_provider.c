@@ -200,7 +200,7 @@ static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_
     dump_now(m, HD_DETAILED, 5);
     assert_true(hd_memory_dump_manager_asks(m, &bad.provider));
     dump_now(m, HD_DETAILED, 6);
-    assert_string_equal(w.last.message, "provider bad failed; it is asked no more");
+    assert_string_equal(w.last.message, "provider bad failed; it is not asked again");
     assert_false(hd_memory_dump_manager_asks(m, &bad.provider));
     assert_true(hd_memory_dump_manager_asks(m, &last.provider));
     dump_now(m, HD_DETAILED, 7);
@@ -246,13 +246,13 @@ static bool say_wrong(talker *t, hd_detail detail, hd_memory_dump *dump) {
 static void a_provider_whose_call_fails_has_failed(void **state) {
     (void)state;
     static const char *const sentences[] = {
-        "provider wrong failed: size of first was given already",
-        "provider wrong failed: a value without a name",
-        "provider wrong failed: a value without a name",
-        "provider wrong failed: the heap of h was given already",
-        "provider wrong failed: the heap of h: either a profile or a breakdown expected",
+        "provider wrong failed: duplicate value: size of first",
+        "provider wrong failed: expected a value with a name",
+        "provider wrong failed: expected a value with a name",
+        "provider wrong failed: duplicate heap of h",
+        "provider wrong failed: the heap of h: expected either a profile or a breakdown",
         "provider wrong failed: the heap of h has more axes than backtrace and type",
-        "provider wrong failed: the heap of h is not for a light dump",
+        "provider wrong failed: the heap of h does not belong in a light dump",
     };
     hd_profile *two = profile_new(2), *three = profile_new(3);
     for (uint64_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
@@ -279,7 +279,7 @@ static void a_provider_whose_call_fails_has_failed(void **state) {
 static void call_back(talker *t) {
     hd_error err = { 0 };
     assert_int_equal(hd_memory_dump_manager_dump(t->manager, HD_LIGHT, 1, &err), HD_INVALID);
-    assert_string_equal(err.message, "the manager was called by one of its providers");
+    assert_string_equal(err.message, "the manager was called from one of its providers");
     assert_int_equal(hd_memory_dump_manager_register(t->manager, &t->provider, NULL), HD_INVALID);
     assert_int_equal(hd_memory_dump_manager_unregister(t->manager, &t->provider, NULL), HD_INVALID);
     assert_int_equal(hd_memory_dump_manager_set_heap_profiling(t->manager, true, NULL), HD_INVALID);
@@ -310,7 +310,7 @@ static void providers_that_call_their_manager_are_refused(void **state) {
     t.provider.on_heap_profiling_enabled = told_recursively;
     take_part(m, &t);
     assert_int_equal(hd_memory_dump_manager_register(m, &t.provider, &err), HD_INVALID);
-    assert_string_equal(err.message, "provider t is registered already");
+    assert_string_equal(err.message, "provider t is already registered");
     assert_int_equal(hd_memory_dump_manager_unregister(m, &nameless.provider, &err), HD_INVALID);
     assert_int_equal(hd_memory_dump_manager_register(m, &nameless.provider, &err), HD_INVALID);
     assert_false(hd_memory_dump_manager_asks(m, &nameless.provider));
@@ -333,7 +333,7 @@ static void a_dump_before_the_last_is_refused_and_nobody_asked(void **state) {
     dump_now(m, HD_LIGHT, 1000);
     dump_now(m, HD_LIGHT, 1000); /* at once is not before */
     assert_int_equal(hd_memory_dump_manager_dump(m, HD_DETAILED, 999, &err), HD_INVALID);
-    assert_string_equal(err.message, "a dump not before the last, at 1000 us, expected, one at 999 us found");
+    assert_string_equal(err.message, "expected a dump not before the last, at 1000 us, found one at 999 us");
     assert_int_equal(hd_memory_dump_manager_tick(m, 500, &err), HD_INVALID); /* the first: one is due */
     assert_string_equal(t.log, "ll");
     assert_int_equal(hd_memory_dump_manager_tick(m, 1100, &err), HD_OK);

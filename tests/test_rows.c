@@ -102,7 +102,7 @@ static void what_has_no_column_is_refused(void **state) {
     hd_heap heap = { .profile = p, .labels = labels, .label_count = 2 };
     hd_error err;
     assert_int_equal(hd_rows_write(&heap, 1, HD_ROWS_CSV, NULL, hd_out_memory(&out), &err), HD_INVALID);
-    assert_string_equal(err.message, "two labels called 'host'");
+    assert_string_equal(err.message, "duplicate label 'host'");
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         hd_label one = { reserved[i], "x" };
         heap.labels = &one, heap.label_count = 1;
@@ -113,7 +113,7 @@ static void what_has_no_column_is_refused(void **state) {
     assert_int_equal(hd_rows_writer_add(w, &heap, NULL), HD_OK);
     heap.labels = labels, heap.label_count = 1;
     assert_int_equal(hd_rows_writer_add(w, &heap, &err), HD_INVALID);
-    assert_string_equal(err.message, "the rows that were written have no column for the label 'host'");
+    assert_string_equal(err.message, "the rows already written have no column for the label 'host'");
     hd_rows_writer_free(w);
     hd_buffer_free(&out);
     hd_profile_free(p);
@@ -276,52 +276,52 @@ static void a_row_without_bytes_adds_nothing(void **state) {
     reads("stack,bytes\n\"\",\na,1\n", "-\n/a 1 -\n");
     reads("stack,bytes\na,1\n,\n\"\",2\n", "-\n/a 1 -\n/ 2 -\n");
     reads("stack,bytes,cumulative\na,1,cumulative\n\"\",,cumulative\n\"\",3,cumulative\n", "- cumulative\n/ 3 -\n/a 1 -\n");
-    fails("stack,bytes,blocks\na,1,\n\"\",,1\n", "line 3: a number of bytes expected", "/a 1 -\n");
-    fails("stack,bytes,variance\na,1,\n\"\",,1\n", "line 3: a number of bytes expected", "/a 1 -\n");
-    fails("stack,bytes,unlisted,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: a number of bytes expected", "");
-    fails("stack,bytes,slack,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: a number of bytes expected", "");
+    fails("stack,bytes,blocks\na,1,\n\"\",,1\n", "line 3: expected a number of bytes", "/a 1 -\n");
+    fails("stack,bytes,variance\na,1,\n\"\",,1\n", "line 3: expected a number of bytes", "/a 1 -\n");
+    fails("stack,bytes,unlisted,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: expected a number of bytes", "");
+    fails("stack,bytes,slack,cumulative\n\"\",,1,cumulative\n,1,,self\n", "line 2: expected a number of bytes", "");
 }
 
 static void bad_columns_are_refused(void **state) {
     (void)state;
-    fails("stack,bytes,stack\na,1,b\n", "the column 'stack' comes twice", NULL);
-    fails("host,bytes,host\na,1,b\n", "the column 'host' comes twice", NULL);
-    fails("stack,blocks\na,1\n", "line 1: a column called bytes expected", NULL);
-    fails("stack,,bytes\na,b,1\n", "column 2: a name expected", NULL);
-    fails("stack,bytes,\na,1,b\n", "column 3: a name expected", NULL);
-    fails("axis_type,bytes\na,1\n", "the column 'axis_type' is called type", NULL);
-    fails("stack,bytes", "line 1: a line of names of columns expected", NULL);
+    fails("stack,bytes,stack\na,1,b\n", "duplicate column 'stack'", NULL);
+    fails("host,bytes,host\na,1,b\n", "duplicate column 'host'", NULL);
+    fails("stack,blocks\na,1\n", "line 1: expected a column called bytes", NULL);
+    fails("stack,,bytes\na,b,1\n", "column 2: expected a name", NULL);
+    fails("stack,bytes,\na,1,b\n", "column 3: expected a name", NULL);
+    fails("axis_type,bytes\na,1\n", "the column 'axis_type' must be called type", NULL);
+    fails("stack,bytes", "line 1: expected the names of columns", NULL);
 }
 
 static void bad_rows_are_named_and_left_out(void **state) {
     (void)state;
 #define GOOD "/a 1 -\n"
-    fails("stack,bytes\na,1\nb\n", "line 3: a cell for each column, not fewer, expected, found 'b'", GOOD);
-    fails("stack,bytes\na,1\nb,2,3\n", "line 3: a cell for each column, not more, expected, found 'b,2,3'", GOOD);
-    fails("stack,bytes\nb,x\na,1\n", "line 2, bytes: a number of at most 64 bits expected, found 'x'", GOOD);
-    fails("stack,bytes\nb,-1\na,1\n", "line 2, bytes: a number of at most 64 bits expected, found '-1'", GOOD);
-    fails("stack,bytes\nb,\na,1\n", "line 2: a number of bytes expected", GOOD);
-    fails("stack,bytes\nb,18446744073709551616\na,1\n", "line 2, bytes: a number of at most 64 bits expected, found '18446744073709551616'", GOOD);
-    fails("stack,bytes\nb,18446744073709551615\na,1\n", "line 2: bytes and blocks of at most 2^64 - 2 expected", GOOD);
-    fails("stack,bytes\na,1\nb,18446744073709551614\n", "line 3: a sum of at most 2^64 - 2 bytes and blocks expected", GOOD);
-    fails("stack,bytes,variance\nb,1,340282366920938463463374607431768211456\na,1,0\n", "line 2, variance: a number of at most 128 bits expected, found '340282366920938463463374607431768211456'", GOOD);
-    fails("stack,bytes,kind\nb,1,dead\na,1,live\n", "line 2, kind: live, peak, total or temporary expected, found 'dead'", GOOD);
-    fails("kind,stack,bytes\nlive,a,1\ndead,b,1\n", "line 3, kind: live, peak, total or temporary expected, found 'dead'", GOOD);
-    fails("stack,bytes,cumulative\nb,1,yes\na,1,self\n", "line 2, cumulative: self or cumulative expected, found 'yes'", GOOD);
-    fails("stack,bytes,time\nb,1,yesterday\na,1,\n", "line 2, time: a time of ISO 8601, from 1970 on, expected, found 'yesterday'", GOOD);
-    fails("stack,bytes,time\nb,1,2026-02-29T00:00:00Z\na,1,\n", "line 2, time: a time of ISO 8601, from 1970 on, expected, found '2026-02-29T00:00:00Z'", GOOD);
-    fails("stack,bytes,time\nb,1,2026-02-28T00:00:00+01\na,1,\n", "line 2, time: a time of ISO 8601, from 1970 on, expected, found '2026-02-28T00:00:00+01'", GOOD);
-    fails("stack,bytes,stack_hash\na,1,0cc175b9c0f1b6a8\na,1,\n", "line 2, stack_hash: the hash of the stack expected, found '0cc175b9c0f1b6a8'", GOOD);
-    fails("stack,bytes,stack_hash\n,1,0cc175b9c0f1b6a8\na,1,\n", "line 2, stack_hash: the hash of the stack expected, found '0cc175b9c0f1b6a8'", GOOD);
-    fails("stack,bytes,stack_hash\na,1,\n,2,0cc175b9c0f1b6a8\n", "line 3, stack_hash: the hash of the stack expected, found '0cc175b9c0f1b6a8'", GOOD);
-    fails("stack,bytes\nb\\x,1\na,1\n", "line 2, stack: \\;, \\\\ or \\e expected, found 'b\\x'", GOOD);
-    fails("stack,bytes\nb\\,1\na,1\n", "line 2, stack: \\;, \\\\ or \\e expected, found 'b\\'", GOOD);
-    fails("stack,bytes\nb\"c,1\na,1\n", "line 2: a comma or the end of the line behind a cell, and quotes around quotes expected, found 'b\"c,1'", GOOD);
-    fails("stack,bytes\n\"b\"c,1\na,1\n", "line 2: a comma or the end of the line behind a cell, and quotes around quotes expected, found '\"b\"c,1'", GOOD);
-    fails("stack,bytes\na,1\nb,2", "line 3: a whole row, and the end of its line, expected, found 'b,2'", GOOD);
-    fails("stack,bytes\na,1\n\"b,2\n", "line 3: a whole row, and the end of its line, expected, found '\"b,2'", GOOD);
-    fails("stack,bytes,unlisted,slack,cumulative\n\"\",1,0,x,cumulative\n,,,,self\n", "line 2, slack: a number for each axis expected, found 'x'", "");
-    fails("stack,cumulative,bytes\n,self,1\n\"\",cumulative,9\na,cumulative,5\na,cumulative,4\n", "line 5: each entry of a heap once expected", "/ 1 -\n");
+    fails("stack,bytes\na,1\nb\n", "line 3: expected one cell per column, not fewer, found 'b'", GOOD);
+    fails("stack,bytes\na,1\nb,2,3\n", "line 3: expected one cell per column, not more, found 'b,2,3'", GOOD);
+    fails("stack,bytes\nb,x\na,1\n", "line 2, bytes: expected a number of at most 64 bits, found 'x'", GOOD);
+    fails("stack,bytes\nb,-1\na,1\n", "line 2, bytes: expected a number of at most 64 bits, found '-1'", GOOD);
+    fails("stack,bytes\nb,\na,1\n", "line 2: expected a number of bytes", GOOD);
+    fails("stack,bytes\nb,18446744073709551616\na,1\n", "line 2, bytes: expected a number of at most 64 bits, found '18446744073709551616'", GOOD);
+    fails("stack,bytes\nb,18446744073709551615\na,1\n", "line 2: expected bytes and blocks of at most 2^64 - 2", GOOD);
+    fails("stack,bytes\na,1\nb,18446744073709551614\n", "line 3: expected a sum of at most 2^64 - 2 bytes and blocks", GOOD);
+    fails("stack,bytes,variance\nb,1,340282366920938463463374607431768211456\na,1,0\n", "line 2, variance: expected a number of at most 128 bits, found '340282366920938463463374607431768211456'", GOOD);
+    fails("stack,bytes,kind\nb,1,dead\na,1,live\n", "line 2, kind: expected live, peak, total or temporary, found 'dead'", GOOD);
+    fails("kind,stack,bytes\nlive,a,1\ndead,b,1\n", "line 3, kind: expected live, peak, total or temporary, found 'dead'", GOOD);
+    fails("stack,bytes,cumulative\nb,1,yes\na,1,self\n", "line 2, cumulative: expected self or cumulative, found 'yes'", GOOD);
+    fails("stack,bytes,time\nb,1,yesterday\na,1,\n", "line 2, time: expected an ISO 8601 time from 1970 on, found 'yesterday'", GOOD);
+    fails("stack,bytes,time\nb,1,2026-02-29T00:00:00Z\na,1,\n", "line 2, time: expected an ISO 8601 time from 1970 on, found '2026-02-29T00:00:00Z'", GOOD);
+    fails("stack,bytes,time\nb,1,2026-02-28T00:00:00+01\na,1,\n", "line 2, time: expected an ISO 8601 time from 1970 on, found '2026-02-28T00:00:00+01'", GOOD);
+    fails("stack,bytes,stack_hash\na,1,0cc175b9c0f1b6a8\na,1,\n", "line 2, stack_hash: expected the hash of the stack, found '0cc175b9c0f1b6a8'", GOOD);
+    fails("stack,bytes,stack_hash\n,1,0cc175b9c0f1b6a8\na,1,\n", "line 2, stack_hash: expected the hash of the stack, found '0cc175b9c0f1b6a8'", GOOD);
+    fails("stack,bytes,stack_hash\na,1,\n,2,0cc175b9c0f1b6a8\n", "line 3, stack_hash: expected the hash of the stack, found '0cc175b9c0f1b6a8'", GOOD);
+    fails("stack,bytes\nb\\x,1\na,1\n", "line 2, stack: expected \\;, \\\\ or \\e, found 'b\\x'", GOOD);
+    fails("stack,bytes\nb\\,1\na,1\n", "line 2, stack: expected \\;, \\\\ or \\e, found 'b\\'", GOOD);
+    fails("stack,bytes\nb\"c,1\na,1\n", "line 2: expected a comma or line end after a cell, and doubled quotes, found 'b\"c,1'", GOOD);
+    fails("stack,bytes\n\"b\"c,1\na,1\n", "line 2: expected a comma or line end after a cell, and doubled quotes, found '\"b\"c,1'", GOOD);
+    fails("stack,bytes\na,1\nb,2", "line 3: expected a complete row and its line end, found 'b,2'", GOOD);
+    fails("stack,bytes\na,1\n\"b,2\n", "line 3: expected a complete row and its line end, found '\"b,2'", GOOD);
+    fails("stack,bytes,unlisted,slack,cumulative\n\"\",1,0,x,cumulative\n,,,,self\n", "line 2, slack: expected one number per axis, found 'x'", "");
+    fails("stack,cumulative,bytes\n,self,1\n\"\",cumulative,9\na,cumulative,5\na,cumulative,4\n", "line 5: expected no duplicate entry of a heap", "/ 1 -\n");
 }
 
 /* Sums of bounds that pass the total could wrap, and tell anything. */
@@ -337,7 +337,7 @@ static void bounds_that_cannot_be_are_refused(void **state) {
         for (const char *p = rows[i]; *p; p++) lines += *p == '\n';
         snprintf(text, sizeof text, "cumulative,stack,bytes,unlisted,slack\nself,a,1,,\ncumulative,%s", rows[i]);
         if (lines == 4) strcpy(strchr(text, 0) - strlen(strchr(rows[i], '\n') + 1), "cumulative,"), strcat(text, strchr(rows[i], '\n') + 1);
-        snprintf(message, sizeof message, "line %d: of each heap up to here a total, and unlisted and slack of what it lists, expected", lines + 1);
+        snprintf(message, sizeof message, "line %d: expected a total for each heap up to here, and unlisted and slack within it", lines + 1);
         fails(text, message, GOOD);
     }
 }
@@ -345,29 +345,29 @@ static void bounds_that_cannot_be_are_refused(void **state) {
 static void bad_json_is_named_and_left_out(void **state) {
     (void)state;
 #define A "{\"stack\":[\"a\"],\"bytes\":1}\n"
-#define JSON(bad, expected) fails(A bad "\n", "line 2: " expected " expected, found '" bad "'", GOOD)
-    JSON("{\"bytes\":1", "a comma, or the end of the object");
+#define JSON(bad, expected) fails(A bad "\n", "line 2: expected " expected ", found '" bad "'", GOOD)
+    JSON("{\"bytes\":1", "a comma or the end of the object");
     JSON("[1]", "an object");
-    JSON("{\"bytes\":1}{}", "nothing behind the object");
+    JSON("{\"bytes\":1}{}", "nothing after the object");
     JSON("{\"stack\":[\"b\"]}", "a member called bytes");
-    JSON("{\"bytes\":1,\"bytes\":2}", "no name twice");
+    JSON("{\"bytes\":1,\"bytes\":2}", "no duplicate name");
     JSON("{\"bytes\":1,\"x\":[1]}", "no array");
     JSON("{\"bytes\":1,\"stack\":\"a;b\"}", "an array of names, or null");
     JSON("{\"bytes\":1,\"stack\":[1]}", "an array of names");
     JSON("{\"bytes\":1,\"stack\":[\"b\"", "an array of names");
-    JSON("{\"bytes\":1,\"stack\":[\"b", "a string that ends");
+    JSON("{\"bytes\":1,\"stack\":[\"b", "a closed string");
     JSON("{\"bytes\":1,\"slack\":[1 2]}", "an array of numbers");
     JSON("{\"bytes\":1,\"slack\":[1-2]}", "an array of numbers");
     JSON("{\"bytes\" 1}", "a colon");
     JSON("{bytes:1}", "a name in quotes");
     JSON("{\"bytes\":nil}", "a string, a number, true, false or null");
     JSON("{\"bytes\":1,\"x\":\"\\x\"}", "an escape");
-    fails("{\"bytes\":1,\"bytes2\":1,\"\":2}\n" A, "column 3: a name expected", NULL);
+    fails("{\"bytes\":1,\"bytes2\":1,\"\":2}\n" A, "column 3: expected a name", NULL);
 }
 
 static void a_text_has_no_zero_bytes(void **state) {
     (void)state;
-    fails("{\"process\":\"a\\u0000b\",\"bytes\":1}\n" A, "line 1, process: a text without bytes of 0 expected, found 'a?b'", GOOD);
+    fails("{\"process\":\"a\\u0000b\",\"bytes\":1}\n" A, "line 1, process: expected a text without NUL bytes, found 'a?b'", GOOD);
 }
 
 /* A row whose heap is not known is no row of the heap before. */

@@ -161,21 +161,21 @@ static char *changed(const char *from, const char *to) {
 static void damage_is_told_in_one_line(void **state) {
     (void)state;
     static const struct { const char *from, *to, *at, *strict, *lenient; uint64_t nodes, edges, names; } cases[] = {
-        { "\"node_count\":7", "\"node_count\":9", "],\n\"edges\"", "node_count is 9, but there are 7", "", 7, 8, 7 },
-        { "\"node_count\":7", "\"node_count\":5", "],\n\"edges\"", "node_count is 5, but there are 7", "", 7, 8, 7 },
-        { "\"edge_count\":8", "\"edge_count\":80", "],\n\"trace", "edge_count is 80, but there are 8", "", 7, 8, 7 },
-        { ",\n3,4,11,4294967296,1,\n2,1,13,8,1", "", "],\n\"edges\"", "node_count is 7, but there are 5",
+        { "\"node_count\":7", "\"node_count\":9", "],\n\"edges\"", "node_count is 9, found 7", "", 7, 8, 7 },
+        { "\"node_count\":7", "\"node_count\":5", "],\n\"edges\"", "node_count is 5, found 7", "", 7, 8, 7 },
+        { "\"edge_count\":8", "\"edge_count\":80", "],\n\"trace", "edge_count is 80, found 8", "", 7, 8, 7 },
+        { ",\n3,4,11,4294967296,1,\n2,1,13,8,1", "", "],\n\"edges\"", "node_count is 7, found 5",
           "; lost: 3 of 8 edges; retained sizes and paths are incomplete", 5, 5, 5 },
-        { ",\n0,5,10]", "]", "],\n\"trace", "the nodes have 8 edges together, but \"edges\" has 7",
+        { ",\n0,5,10]", "]", "],\n\"trace", "the nodes have 8 edges in total, but \"edges\" has 7",
           "; lost: 1 of 8 edges; retained sizes and paths are incomplete", 7, 7, 7 },
         { "\"value\"]", "\"value\",]", "]}", "a value expected, ']' found", "", 7, 8, 7 },
         { "\"Entry\",", "7,", "7,", "a string expected, '7' found", "; lost: the names of 4 nodes and 4 edges", 7, 8, 3 },
-        { STRINGS, "[]", "[]}", "node 0: a name among 0 strings expected, 0 found",
+        { STRINGS, "[]", "[]}", "node 0: expected a name among 0 strings, found 0",
           "; lost: the names of 7 nodes and 5 edges", 7, 8, 0 },
-        { "2,2,5,24", "2,8,5,24", "[\"\",", "node 2: a name among 8 strings expected, 8 found", "; lost: the names of 1 node", 7, 8, 6 },
-        { "2,2,5,24", "2,4294967297,5,24", "2,4294", "node 2: a name of 32 bits expected", "; lost: the names of 1 node", 7, 8, 6 },
-        { "2,2,5,24", "5,2,5,24", "5,2,5", "node 2: a type below 5 expected, 5 found", "; lost: the names of 1 node", 7, 8, 6 },
-        { "0,6,15", "0,6,16", "0,6,16", "edge 3: the beginning of a node expected",
+        { "2,2,5,24", "2,8,5,24", "[\"\",", "node 2: expected a name among 8 strings, found 8", "; lost: the names of 1 node", 7, 8, 6 },
+        { "2,2,5,24", "2,4294967297,5,24", "2,4294", "node 2: expected a name of 32 bits", "; lost: the names of 1 node", 7, 8, 6 },
+        { "2,2,5,24", "5,2,5,24", "5,2,5", "node 2: expected a type below 5, found 5", "; lost: the names of 1 node", 7, 8, 6 },
+        { "0,6,15", "0,6,16", "0,6,16", "edge 3: expected the start of a node",
           "; lost: 1 of 8 edges; retained sizes and paths are incomplete", 7, 7, 7 },
     };
     hd_dump *from = read_whole(whole, sizeof whole - 1), *doc = NULL;

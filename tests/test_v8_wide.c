@@ -258,11 +258,11 @@ static void types_that_old_v8_does_not_name(void **state) {
     hd_dump_free(doc);
     strstr(other, "12,1,3")[1] = '4'; /* no type 14; other names, no type 12 */
     assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
-    assert_non_null(strstr(err.message, "node 1: a type below 14 expected, 14 found"));
+    assert_non_null(strstr(err.message, "node 1: expected a type below 14, found 14"));
     strcpy(other, text);
     memcpy(strstr(other, "sliced string"), "sliced things", 13);
     assert_int_equal(hd_read_as(&hd_format_v8, hd_in_memory(other, strlen(other)), NULL, &none, &err), HD_MALFORMED);
-    assert_non_null(strstr(err.message, "node 1: a type below 12 expected, 12 found"));
+    assert_non_null(strstr(err.message, "node 1: expected a type below 12, found 12"));
     free(other);
 }
 

@@ -43,7 +43,7 @@ static void garbage_holds_nothing(void **state) {
     hd_dump *doc = written(hd_dump_graph(from), &t);
     const hd_graph *h = hd_dump_graph(doc);
     assert_int_equal(t.count, 1);
-    assert_string_equal(t.text, "garbage is left out: 1 object that no root holds, 8 bytes");
+    assert_string_equal(t.text, "garbage is left out: 1 object unreachable from roots, 8 bytes");
     assert_int_equal(hd_graph_summarize(h).objects, 4);
     assert_int_equal(hd_graph_root_count(h), 1);
     assert_int_equal(hd_graph_dominators(h, NULL, &d, NULL), HD_OK);
@@ -196,7 +196,7 @@ static void is_same(const hd_graph *g, bool own_ids, bool numbered) {
     assert_int_equal(hd_graph_object_count(h), kept + 2);
     for (uint32_t i = 1; i <= CLASSES; i++) class_is_same(g, h, (const hd_dominators *const[]){ d, e }, hd_graph_class(g, i).name, numbered && has_keys(g, (uint32_t)s.objects));
     if (!has_keys(g, 0)) classes_retain_the_same(g, h);
-    snprintf(text, sizeof text, "garbage is left out: %llu object%s that no root holds, %llu bytes",
+    snprintf(text, sizeof text, "garbage is left out: %llu object%s unreachable from roots, %llu bytes",
              (unsigned long long)(s.objects - live.objects), s.objects - live.objects == 1 ? "" : "s",
              (unsigned long long)(s.bytes - live.bytes));
     assert_int_equal(t.count, s.objects > live.objects);

@@ -32,7 +32,7 @@ for format in "heaps_v2 contexts" "heaps entries 1"; do
   check "$name: all of chromium's events are as they were" "$count events" "$(python3 "$script" same "$trace" "$added" 0xadded)"
 done
 check "the same dump is not added twice" 1 "$(status "$OLDPWD/build/examples/add_heap" "$added" "$pid" "$time")"
-check "it says why" "$added: the trace has a dump 0xadded of pid $pid already" "$(sed 's/, at byte.*//' err)"
+check "it says why" "$added: duplicate dump: 0xadded of pid $pid is already in the trace" "$(sed 's/, at byte.*//' err)"
 
 cd "$OLDPWD"
 if need nodejs golang-src && viewer_page "$work/viewer.html"; then

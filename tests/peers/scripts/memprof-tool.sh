@@ -56,7 +56,7 @@ if [ -x inline-19 ]; then
   check "what one of them lacks is left out, and told" "AccessHistogramSize, AccessHistogram, 3" \
     "$(sed -n 's/.*all profiles have are left out: \(.*\)/\1/p' err), $("$tool" info --json sum.raw | jq '.files[0].profiles[0].version')"
   check "versions before 3 do not go with later ones" "1 1" \
-    "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 cannot be added to those of versions 1 and 2' err)"
+    "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 to profiles of versions 1 and 2' err)"
   check "... and what makes one of both is told" 1 "$(grep -c '^heapdump: merge --to memprof-index --binary FILE' err)"
   gzip -c ../../../tests/data/memprof-16.raw > older.raw.gz
   check "... as well by a packed file" "1 1" "$(status "$tool" merge -o none.raw small-19.raw.* older.raw.gz) $(grep -c '^heapdump: merge --to memprof-index' err)"

@@ -84,7 +84,7 @@ check "go's raw listing has our sums" "$(go tool pprof -raw own.pb.gz 2>/dev/nul
   "$("$tool" info --json own.pb.gz | jq -r '[.. | .heaps? // empty | .[] | .bytes, .blocks] | join(" ")')"
 for type in inuse_space alloc_space; do same_top "a Go program" own.pb.gz $type; done
 check "a profile of time is none of memory" 1 "$(status "$tool" info cpu.pb.gz)"
-check "it says so" "a profile of memory expected, with sample types in bytes: 'samples' in 'count' found" "$(grep -o 'a profile of.*found' err)"
+check "it says so" "expected a memory profile with sample types in bytes, found 'samples' in 'count'" "$(grep -o 'expected a memory profile.*' err)"
 
 # What we write.
 for name in go node; do

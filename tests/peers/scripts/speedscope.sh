@@ -83,10 +83,10 @@ check "a text of more than half a gigabyte is refused before it is written" \
   "1 heapdump: deep.speedscope.json: stacks of $((14142 * 14143 / 2)) frames in all, more than the 100000000 that speedscope's JSON is written with: pprof takes less for each, heaps_v2 has none twice" \
   "$(status "$tool" convert --to speedscope -o deep.speedscope.json deep.json) $(cat err)$(ls deep.speedscope.json 2> /dev/null)"
 printf ' %.0s' {1..70} | cat - <(printf '{"exporter":"%0900d","$schema":"https://www.speedscope.app/file-format-schema.json"}' 1) > late.json
-check "it is known, wherever it says so" "1 heapdump: late.json (speedscope): offset 0: speedscope files are written, and not read" \
+check "it is known, wherever it says so" "1 heapdump: late.json (speedscope): offset 0: speedscope files can be written but not read" \
   "$(status "$tool" info late.json) $(cat err)"
 printf '{"traceEvents":[],"metadata":{"viewer":"https://www.speedscope.app/file-format-schema.json?"}}' > trace.json
 check "... and a trace that names it is a trace" "trace.json: chrome, 0 heaps" "$("$tool" info trace.json)"
-check "it is written, not read" "1 heapdump: app.speedscope.json (speedscope): offset 0: speedscope files are written, and not read" \
+check "it is written, not read" "1 heapdump: app.speedscope.json (speedscope): offset 0: speedscope files can be written but not read" \
   "$(status "$tool" info app.speedscope.json) $(cat err)"
 exit $failed

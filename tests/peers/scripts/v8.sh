@@ -110,5 +110,5 @@ for name in dart netcf garbage; do
   check "$name: retained sizes of the source" "$(ours "$(source_of $name)" | cut -d' ' -f2 | sort -n | paste -sd' ')" \
     "$(grep -Evx "($(jq -r '"\(.nodes[2])|\(.nodes[9])"' "$work/$name.heapsnapshot")) .*" "$work/devtools" | cut -d' ' -f2 | sort -n | paste -sd' ')"
 done
-check "garbage is left out and said" 1 "$(grep -c 'garbage is left out: 1 object that no root holds, 8 bytes$' "$work/garbage.said")"
+check "garbage is left out and said" 1 "$(grep -c 'garbage is left out: 1 object unreachable from roots, 8 bytes$' "$work/garbage.said")"
 exit $failed
