@@ -94,16 +94,16 @@ int run_diff(const arguments *a) {
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->objects.live)
         return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
-        status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
+        status = classes_cut(a) ? usage("classes are cut off by --top only")
                                 : diff_objects(a, before, after);
     } else if (after || !hd_dump_graph(before)) {
         const hd_dump *other = hd_dump_graph(before) ? after : before;
-        display(stderr, "heapdump: %s (%s) says who allocated, not who holds: %s\n",
+        display(stderr, "heapdump: %s (%s) is a profile, not a snapshot of objects: %s\n",
                 a->input.files[other == after ? 1 : 0], hd_dump_format(other)->name,
-                a->objects.live ? "--live is for objects" : "objects are compared with objects");
+                a->objects.live ? "--live needs snapshots" : "a snapshot is compared with a snapshot");
         status = BAD_INPUT;
     } else {
-        display(stderr, "heapdump: objects are compared with those of another file\n");
+        display(stderr, "heapdump: a snapshot needs a second one to compare with\n");
         status = BAD_INPUT;
     }
     hd_dump_free(before);
@@ -190,7 +190,7 @@ int run_suspects(const arguments *a) {
         else dumps[read--] = NULL;
     }
     if (!status && graphs && graphs < read) {
-        display(stderr, "heapdump: some files say who allocated, others who holds: these are looked at apart\n");
+        display(stderr, "heapdump: some files are profiles, others are snapshots of objects: expected one kind\n");
         status = BAD_INPUT;
     }
     if (!status && !graphs)

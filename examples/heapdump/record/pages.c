@@ -440,7 +440,7 @@ int run_pages(const arguments *a) {
     region r = { .fd = -1 };
     answer to;
     int status;
-    if (a->input.file_count != 1) return usage("pages takes one recording: its file, or the pid of a process");
+    if (a->input.file_count != 1) return usage("pages takes one recording: its file, or the PID of a process");
     if (a->view.by && strcmp(a->view.by, "function") && strcmp(a->view.by, "stack") && strcmp(a->view.by, "type"))
         return usage("pages --by takes function, stack or type, not '%s'", a->view.by);
     if (a->record.page_size && (a->record.page_size < 64 || a->record.page_size > (uint64_t)1 << 30 ||

@@ -50,7 +50,7 @@ typedef struct paged {
     page_map map;
 } paged;
 
-/* Opens the region of a running recording, found by its output file or the pid of a process, or a file of record
+/* Opens the region of a running recording, found by its output file or the PID of a process, or a file of record
    --keep. False if there is none; the error was printed. */
 bool pages_open(const arguments *a, const char *what, region *r);
 void pages_close(region *r);

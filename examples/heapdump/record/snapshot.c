@@ -281,7 +281,7 @@ int recording_region(const arguments *a, const char *what) {
 int run_snapshot(const arguments *a) {
     static control_request q = { .verb = ASK_SNAPSHOT, .version = CONTROL_VERSION };
     char cwd[PATH_MAX];
-    if (a->input.file_count != 1) return usage("snapshot takes the file of a recording, or the pid of a process");
+    if (a->input.file_count != 1) return usage("snapshot takes the file of a recording, or the PID of a process");
     if (a->out.file && !strcmp(a->out.file, "-"))
         return usage("snapshot cannot write to standard output, since another process writes it: use -o FILE");
     if (a->out.file) {
@@ -295,6 +295,6 @@ int run_snapshot(const arguments *a) {
 
 int run_stop(const arguments *a) {
     static const control_request q = { .verb = ASK_STOP, .version = CONTROL_VERSION };
-    if (a->input.file_count != 1) return usage("stop takes the file of a recording, or the pid of a process");
+    if (a->input.file_count != 1) return usage("stop takes the file of a recording, or the PID of a process");
     return control_run(a, &q);
 }

@@ -235,7 +235,7 @@ static int put_tables(report *r, const hd_heap *heap, uint32_t most) {
         hd_profile *profile;
         hd_error err;
         if (hd_breakdown_axis_profile(heap->breakdown, k, NULL, &profile, &err)) {
-            display(stderr, "heapdump: a table of the page cannot be made: %s\n", err.message);
+            display(stderr, "heapdump: cannot make a table of the page: %s\n", err.message);
             status = BAD_INPUT;
             break;
         }

@@ -158,9 +158,9 @@ int run_report(const arguments *a) {
     int read = 0, graphs = 0;
     if (a->input.file_count > 2) return usage("report takes one file or two");
     if (!a->out.file && isatty(STDOUT_FILENO))
-        return usage("report writes a page, which is for a browser: -o report.html");
+        return usage("report writes a page for a browser: use -o report.html");
     if (&report_page[0] == &report_page_end[0]) {
-        display(stderr, "heapdump: the page's library was not there when this was built: install the Debian packages "
+        display(stderr, "heapdump: built without the library of the page: install the Debian packages "
                 "node-d3-hierarchy and node-d3-selection, and run make\n");
         return BAD_INPUT;
     }
@@ -168,12 +168,12 @@ int run_report(const arguments *a) {
         graphs += hd_dump_graph(dumps[read++]) != NULL;
     if (graphs && a->watch.pages) {
         while (read--) hd_dump_free(dumps[read]);
-        return usage("--pages goes with heaps, not with objects");
+        return usage("--pages is for profiles, not for snapshots");
     }
     if (read == a->input.file_count && (!graphs || graphs == read))
         return graphs ? graphs_page(a, dumps) : heaps_page(a, dumps);
     if (read == a->input.file_count)
-        display(stderr, "heapdump: one of the files says who allocated, the other one who holds: a page each\n");
+        display(stderr, "heapdump: one file is a profile, the other a snapshot of objects: make a page of each\n");
     while (read--) hd_dump_free(dumps[read]);
     return BAD_INPUT;
 }

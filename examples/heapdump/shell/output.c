@@ -234,13 +234,13 @@ static bool writes_to_terminal(const char *path) {
 
 int file_is_named(const arguments *a) {
     if (a->out.file || !isatty(STDOUT_FILENO) || format_is(a->out.to, HD_FORMAT_LINES)) return DONE;
-    return usage("%s writes a file, which is no text for a terminal: name it with -o FILE (-o - writes it here)",
+    return usage("%s does not write to a terminal: use -o FILE (-o - writes here anyway)",
                  command_name);
 }
 
 int check_terminal(const char *path, const char *format) {
     if (!format_is(format, HD_FORMAT_BINARY) || !writes_to_terminal(path)) return DONE;
-    return usage("%s is binary, which a terminal cannot show: name a file with -o FILE", format);
+    return usage("%s is binary, and not for a terminal: use -o FILE", format);
 }
 
 const char *output_name(const char *path) { return path ? path : "standard output"; }

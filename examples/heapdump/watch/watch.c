@@ -366,7 +366,7 @@ int run_watch(const arguments *a) {
     static watch w = { .r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1,
                               .file = { .fd = -1 } }, .at = HD_NONE };
     int status;
-    if (a->input.file_count != 1) return usage("watch takes the file of a recording, or the pid of a process");
+    if (a->input.file_count != 1) return usage("watch takes the file of a recording, or the PID of a process");
     if (!a->view.json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
         return usage("watch needs a terminal, or --json");
     w.a = w.r.a = a;
@@ -377,7 +377,7 @@ int run_watch(const arguments *a) {
     if (!watch_open(&w, a->input.files[0])) return BAD_INPUT;
     status = a->view.json ? watch_lines(&w) : watch_screen(&w);
     if (!status && w.at == HD_NONE) {
-        display(stderr, "heapdump: %s: nobody has recorded anything in it\n", a->input.files[0]);
+        display(stderr, "heapdump: %s: no process has recorded into it\n", a->input.files[0]);
         status = BAD_INPUT;
     }
     known_clear(&w);

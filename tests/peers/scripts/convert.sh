@@ -109,7 +109,7 @@ terminal() { # COMMAND...: its status, and how many lines say why
   PYTHONPATH=$common_root/tests/peers/lib python3 -B -c '
 import sys, on_terminal
 text, status = on_terminal.run(sys.argv[1:], terminal=("stdout", "stderr"))
-print(status, text.count(b"is binary, which a terminal cannot show"), text.count(b"\0"))' "$tool" "$@"
+print(status, text.count(b"is binary, and not for a terminal"), text.count(b"\0"))' "$tool" "$@"
 }
 for way in "merge -o - memprof-19.raw" "merge -o - memprof-19-v3.profdata" "merge --to memprof-index -o - memprof-19.raw" \
   "merge --to memprof-index -o - memprof-19-v3.profdata" "merge -o - pprof-cc.pb" "merge --to pprof -o - engine.json" "convert --to pprof -o - pprof-cc.pb" \

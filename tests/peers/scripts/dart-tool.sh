@@ -221,7 +221,7 @@ for live in '' --live; do
   check "diff $live: garbage is compared, or is not" "$([ $live ] && echo '[[["Node",100,300]],0,0,1]' || echo '[[["Node",157,377]],1,1,1]')" \
     "$(ask '[[[c["class"], c["before"], c["after"]] for c in d["classes"]]] + [d["identity"][k]["count"] for k in ("gone", "new", "changed")]' diff $live dead.dartheap dead-later.dartheap)"
 done
-check "diff --live of who allocated" "1 heapdump: heaps.json (chrome) says who allocated, not who holds: --live is for objects" \
+check "diff --live of who allocated" "1 heapdump: heaps.json (chrome) is a profile, not a snapshot of objects: --live needs snapshots" \
   "$(printf '{"traceEvents":[{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}]}' > heaps.json; status "$tool" diff --live heaps.json heaps.json) $(cat err)"
 check "diff: snapshots of two processes" "0 null heapdump: crowd.dartheap and stranger.dartheap are of different processes, by their identity hash codes: compared by class" \
   "$(status "$tool" diff crowd.dartheap stranger.dartheap) $(ask 'd["identity"]' diff crowd.dartheap stranger.dartheap 2> /dev/null) $(cat err)"

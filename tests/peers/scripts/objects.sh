@@ -93,7 +93,7 @@ check "diff by class" "Texture 448 705 3 4,Cache 8 0 1 0" \
   "$("$tool" diff --json game.log later.log | jq -r '.classes[] | "\(.class) \(.before) \(.after) \(.objects_before) \(.objects_after)"' | paste -sd,)"
 check "diff, text" "+257 B 448 B 705 B +1 Texture" "$("$tool" diff game.log later.log | sed -n 2p | tr -s ' ' | sed 's/^ //; s/ (game)//')"
 check "objects and allocations are not compared" \
-  "1 heapdump: game.json (chrome) says who allocated, not who holds: objects are compared with objects" \
+  "1 heapdump: game.json (chrome) is a profile, not a snapshot of objects: a snapshot is compared with a snapshot" \
   "$(status "$tool" diff game.log game.json) $(cat err)"
 check "one file of objects has nothing to compare" 1 "$(status "$tool" diff game.log)"
 check "who allocated is not who holds" 1 "$(status "$tool" retained game.json)"

@@ -41,10 +41,10 @@ check "no half page: of one that is larger than a file may be nothing is there, 
   "$(ulimit -f 16; status "$tool" report -o half.html large.json) $(cat err) $([ -e half.html ] && echo yes || echo no)"
 check "of one that cannot be written, why" "1 heapdump: standard output: No space left on device" \
   "$("$tool" report large.json > /dev/full 2> err; echo $?) $(cat err)"
-check "a terminal gets no page" "heapdump: report writes a page, which is for a browser: -o report.html; see heapdump help report" \
+check "a terminal gets no page" "heapdump: report writes a page for a browser: use -o report.html; see heapdump help report" \
   "$(script -qec "'$tool' report evil.json" /dev/null < /dev/null | tr -d '\r')"
 check "heaps and objects have a page each" \
-  "1 heapdump: one of the files says who allocated, the other one who holds: a page each" \
+  "1 heapdump: one file is a profile, the other a snapshot of objects: make a page of each" \
   "$(status "$tool" report evil.json graph.heapsnapshot) $(cat err)"
 
 # What the picture is of: a server that caches and does not forget enough.
