@@ -158,21 +158,21 @@ static const struct { const char *text, *message; uint64_t line, offset, warning
     { BASE "+\n", "a space and a hexadecimal number expected, and the line ends", 9, 66, 1, 8 },
     { BASE "+ g\n", "a hexadecimal number expected, found 'g'", 9, 67, 1, 8 },
     { BASE "+ -1\n", "a hexadecimal number expected, found '-1'", 9, 67, 1, 8 },
-    { BASE "+ 1\n", "the number of an allocation that was there before expected, found '1'", 9, 67, 1, 8 },
+    { BASE "+ 1\n", "the number of an earlier allocation expected, found '1'", 9, 67, 1, 8 },
     { BASE "+ 11111111111111111\n", "a number of at most 64 bits expected, found '11111111111111111'", 9, 67, 1, 8 },
     { BASE "+ 0 1\n", "the end of the line expected, found '1'", 9, 69, 1, 8 },
     { BASE "- 0\n- 0\n", "an allocation that is live expected, found '0'", 10, 71, 1, 0 },
     { BASE "a ffffffffffffffff 1\n+ 1\n", "an allocation with which less than 2^64 bytes are live expected, found '1'", 10, 88, 1, 8 },
     { BASE "a fffffffffffffff8 1\n- 0\n+ 1\n- 1\n+ 0\n", "all cells together pass 2^64 - 2 bytes or blocks", 0, 102, 2, 8 },
-    { BASE "a 8 2\n+ 1\n", "the number of a stack that was there before expected, found '2'", 9, 69, 1, 16 },
+    { BASE "a 8 2\n+ 1\n", "the number of an earlier stack expected, found '2'", 9, 69, 1, 16 },
     { BASE "a 8\n", "a space and a hexadecimal number expected, and the line ends", 9, 68, 1, 8 },
     { BASE "a 8 1 1\n", "the end of the line expected, found '1'", 9, 71, 1, 8 },
-    { BASE "t 2 0\n", "the number of an address that was there before expected, found '2 0'", 9, 67, 1, 8 },
-    { BASE "t 1 2\n", "the number of a stack that was there before expected, found '2'", 9, 69, 1, 8 }, /* its own parent */
-    { BASE "t 1 ffffffff\na 4 2\n+ 1\n", "the number of a stack that was there before expected, found 'ffffffff'", 9, 69, 1, 12 },
+    { BASE "t 2 0\n", "the number of an earlier address expected, found '2 0'", 9, 67, 1, 8 },
+    { BASE "t 1 2\n", "the number of an earlier stack expected, found '2'", 9, 69, 1, 8 }, /* its own parent */
+    { BASE "t 1 ffffffff\na 4 2\n+ 1\n", "the number of an earlier stack expected, found 'ffffffff'", 9, 69, 1, 12 },
     { BASE "t 1 1 1\n", "the end of the line expected, found '1'", 9, 71, 1, 8 },
-    { BASE "i 1 2\n", "the number of a string that was there before expected, found '2'", 9, 69, 1, 8 },
-    { BASE "i 1 1 2 1 1\n", "the number of a string that was there before expected, found '2 1 1'", 9, 71, 1, 8 },
+    { BASE "i 1 2\n", "the number of an earlier string expected, found '2'", 9, 69, 1, 8 },
+    { BASE "i 1 1 2 1 1\n", "the number of an earlier string expected, found '2 1 1'", 9, 71, 1, 8 },
     { BASE "i 1 1 1 1\n", "a space and a hexadecimal number expected, and the line ends", 9, 74, 1, 8 },
     { BASE "s 5 abc\n", "a string of that length, and the end of the line, expected, found 'abc'", 9, 69, 1, 8 },
     { BASE "s 2 abc\n", "a string of that length, and the end of the line, expected, found 'abc'", 9, 69, 1, 8 },
@@ -217,7 +217,7 @@ static void other_files_are_told(void **state) {
     static const struct { const char *text, *message; } others[] = {
         { "v 10400 4\nX a\n", "\"v\", the version of heaptrack and that of the format, 1 to 3, expected, found '4'" },
         { "v 10000 0\nX a\n", "\"v\", the version of heaptrack and that of the format, 1 to 3, expected, found '0'" },
-        { "v 10400 3\nx 4 /app\nX a\nI 1 1\n", "a recording that heaptrack_interpret has been through expected, found 'x 4 /app'" },
+        { "v 10400 3\nx 4 /app\nX a\nI 1 1\n", "a recording that heaptrack_interpret has processed expected, found 'x 4 /app'" },
     };
     static const char *const none[] = { "v 1", "v", "v 10400 3 4\n", "v 10400 3\nY", "vers", "v g 3\n", "v 1;2 3\n", "v 5\nX a" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

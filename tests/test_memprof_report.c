@@ -98,7 +98,7 @@ static void what_is_wrong_is_told_with_its_line(void **state) {
     is_wrong("Memory allocation stack id = 1\n\talloc_count 1 size\n", 2, "size (ave/min/max)");
     is_wrong("MIB:1/1/1.00\nStack for id 1:\n  #0 1 in f\n", 3, "an address");
     is_wrong("MIB:1/1/1.00\nStack for id :\n", 2, "a decimal number");
-    is_wrong("MIB:1/1/1.00\nStack for id 1:\n\nMIB:2/1/1.00\n", 4, "no more allocations behind the first call stack");
+    is_wrong("MIB:1/1/1.00\nStack for id 1:\n\nMIB:2/1/1.00\n", 4, "no more allocations after the first call stack");
     is_wrong("MIB:1/1/1.00\nhello\n", 2, "a line of the MemProf runtime's report");
     dump = read_well(&format, "MIB:1/1/1.00\nhello\nMIB:x\n", 24, true, 2);
     assert_text(cells(dump), "/ 1 1\n");

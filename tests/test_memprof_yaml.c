@@ -430,9 +430,9 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
 /* A line that looks like a frame, where none can be. */
 static void a_frame_is_none_elsewhere(void **state) {
     (void)state;
-    is_wrong(HEAP RECORD("\"f\n" ODD "\""), 6, 116, "a frame stands before this where there can be none");
-    is_wrong(HEAP RECORD("|\n" ODD), 6, 114, "a frame stands before this where there can be none");
-    is_wrong(HEAP RECORD("f\n" ODD), 6, 114, "a frame stands before this where there can be none");
+    is_wrong(HEAP RECORD("\"f\n" ODD "\""), 6, 116, "a frame precedes this, where frames are not allowed");
+    is_wrong(HEAP RECORD("|\n" ODD), 6, 114, "a frame precedes this, where frames are not allowed");
+    is_wrong(HEAP RECORD("f\n" ODD), 6, 114, "a frame precedes this, where frames are not allowed");
     is_wrong(HEAP ODD, 3, 36, "a record expected as a mapping, found a mapping");
     is_wrong("---\nDataAccessProfiles:\n  KnownColdSymbols:\n" ODD, 4, 56, "a symbol expected");
     is_wrong("---\nDataAccessProfiles:\n  KnownColdStrHashes:\n" ODD, 4, 58, "a number of at most 64 bits expected, found a mapping");

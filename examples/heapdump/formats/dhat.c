@@ -2,15 +2,15 @@
    dhat/dh_main.c describes the keys. A program point is a call stack with its numbers. The points become heaps:
 
        eb, ebk   live at the end, "t-end": kind live
-       gb, gbk   live when most bytes were, "t-gmax": kind peak
-       tb, tbk   allocated in all: kind total
-       mb, mbk   the most that each stack had, at a time of its own: kind peak of "malloc maxima". Their sum was
+       gb, gbk   live at the peak of all bytes, "t-gmax": kind peak
+       tb, tbk   allocated in total: kind total
+       mb, mbk   the maximum of each stack, at its own time: kind peak of "malloc maxima". Their sum was
                  never live
 
-   Without lifetimes ("bklt": false), as in the modes copy and ad-hoc, only the total is there, and its allocator is
-   the mode. Events of --mode=ad-hoc have units instead of bytes. Models have only bytes, so the label "unit" names
-   the unit. Lifetimes, reads and writes have no place in a cell: their sums are scalars of the process. Accesses to
-   each byte ("acc") are left out. A heap has a time only where the file counts microseconds; instructions are
+   Without lifetimes ("bklt": false), as in the modes copy and ad-hoc, the file has only totals, and their allocator
+   is the mode. Events of --mode=ad-hoc have units instead of bytes. Models have only bytes, so the label "unit" names
+   the unit. A cell cannot hold lifetimes, reads and writes: their sums are scalars of the process. Accesses to each
+   byte ("acc") are left out. A heap has a time only if the file counts microseconds; counts of instructions become
    scalars.
 
    The frame "0x1093C0: grow (p.c:5)" is called "grow (p.c:5)" here, and "0x48417B4: malloc (in /usr/lib/libc.so.6)"
@@ -19,7 +19,7 @@
 #include "dhat_points.h"
 #include "formats.h"
 
-/* `{"dhatFileVersion":`, or that key among others before it, as where a program has sorted them. */
+/* `{"dhatFileVersion":`, or that key after others, in case a program has sorted the keys. */
 int dhat_detect(const uint8_t *bytes, size_t size) {
     static const char key[] = "\"dhatFileVersion\"";
     size_t at = 0, n = sizeof key - 1;
@@ -39,7 +39,7 @@ static bool dhat_is_root(const dhat *d, uint32_t frame) {
     return !frame && name->size == 6 && !memcmp(d->names + name->at, "[root]", 6);
 }
 
-/* Adds a point's numbers to a heap. Zeros are no cell. */
+/* Adds a point's numbers to a heap. A point with only zeros adds no cell. */
 static hd_status dhat_add(dhat *d, const dhat_point *p, int bytes, hd_profile *profile, hd_error *err) {
     uint32_t node = 0;
     hd_status status = HD_OK;
@@ -59,7 +59,7 @@ static hd_status dhat_add(dhat *d, const dhat_point *p, int bytes, hd_profile *p
     return hd_report(d->json.lines.reporter, &found, err);
 }
 
-/* The command's first word, without its directories. */
+/* The first word of the command, without its directories. */
 static const char *dhat_process(const dhat *d, char *name, size_t room) {
     hd_str word = { dhat_text(d, CMD), 0 };
     if (!word.data) return NULL;
@@ -69,7 +69,7 @@ static const char *dhat_process(const dhat *d, char *name, size_t room) {
     return name;
 }
 
-/* Instructions are no time that a heap has a place for. */
+/* The time of a heap; 0 if the file counts instructions instead of microseconds. */
 static uint64_t dhat_time(const dhat *d, int key) {
     const char *units = dhat_text(d, TU);
     return units && !strcmp(units, "\xc2\xb5s") ? d->number[key] : 0;
@@ -93,7 +93,7 @@ static hd_status dhat_heap(dhat *d, hd_dump *dump, const hd_heap *heap, int byte
     return hd_dump_add_heap(dump, &made, err);
 }
 
-/* Adds the heaps of the file, which share the labels of `told`. */
+/* Adds the heaps of the file, all with the labels of `told`. */
 static hd_status dhat_heaps(dhat *d, hd_dump *dump, const hd_heap *told, const hd_options *options) {
     static const struct {
         int bytes, time;
@@ -128,7 +128,7 @@ static hd_status dhat_scalar(dhat *d, hd_dump *dump, const hd_heap *told, const 
     return hd_dump_add_scalar(dump, &scalar, d->json.lines.err);
 }
 
-/* The sum over all points of a number that heaps have no place for. */
+/* Adds the sum over all points of a number that cells cannot hold. */
 static hd_status dhat_sum(dhat *d, hd_dump *dump, const hd_heap *told, int number, const char *name,
                           const char *units) {
     uint64_t sum = 0;

@@ -1,4 +1,4 @@
-/* DHAT's JSON as it is read, for dhat.c: the numbers of program points, and the names of their frames. */
+/* Reads DHAT's JSON for dhat.c: the numbers of program points, and the names of their frames. */
 #ifndef HEAPDUMP_DHAT_POINTS_H
 #define HEAPDUMP_DHAT_POINTS_H
 
@@ -20,14 +20,14 @@ typedef struct dhat_name {
     size_t at, size;             /* in dhat.names */
 } dhat_name;
 
-/* Keys of the file that have a value of their own; then those with an array. */
+/* Keys of the file: first those with a simple value, then the two with an array. */
 enum { VERSION, TUTH, PID, TE, TG, MODE, VERB, TU, MTU, CMD, BU, BSU, BKSU, BKLT, BKACC, PPS, FTBL, DHAT_KEYS };
 
 typedef struct dhat {
     json_in json;
     uint32_t has;                /* bits of the file's keys */
     uint64_t number[MODE];
-    size_t text[BKLT];           /* from MODE on: where it is in `names`; 0: nowhere */
+    size_t text[BKLT];           /* keys from MODE on: position in `names`; 0: absent */
     bool lifetimes, accesses;
     dhat_point *points;
     size_t point_count, point_room;
@@ -35,7 +35,7 @@ typedef struct dhat {
     size_t frame_count, frame_room;
     dhat_name *table;
     size_t table_count, table_room;
-    char *names;                 /* all texts, each with a 0 byte behind it */
+    char *names;                 /* all texts, each with a 0 byte at its end */
     size_t names_size, names_room;
 } dhat;
 
@@ -53,7 +53,7 @@ static bool dhat_grow(dhat *d, void *list, size_t count, size_t more, size_t *ro
     return !d->json.status;
 }
 
-/* Keeps a text, and says where. */
+/* Keeps a text in `names`, at *at. */
 static bool dhat_keep(dhat *d, hd_str text, size_t *at) {
     if (!dhat_grow(d, &d->names, d->names_size, text.len + 2, &d->names_room, 1)) return false;
     if (!d->names_size) d->names[d->names_size++] = 0; /* 0 means no text */
@@ -67,7 +67,7 @@ static bool dhat_keep(dhat *d, hd_str text, size_t *at) {
 /* A text of the file, or NULL. */
 static const char *dhat_text(const dhat *d, int key) { return d->text[key] ? d->names + d->text[key] : NULL; }
 
-/* Behind the last '/'. */
+/* The part of a path after the last '/'. */
 static hd_str dhat_base(hd_str path) {
     for (size_t i = path.len; i--;)
         if (path.data[i] == '/') return (hd_str){ path.data + i + 1, path.len - i - 1 };
@@ -84,7 +84,7 @@ static size_t dhat_address(hd_str name) {
     return i > 2 && name.len - i >= 2 && name.data[i] == ':' && name.data[i + 1] == ' ' ? i + 2 : 0;
 }
 
-/* ":12" at the end, which goes: whether there was one. */
+/* Removes ":12" at the end; false: the text does not end like this. */
 static bool dhat_cut_number(hd_str *text) {
     size_t i = text->len;
     while (i && dhat_is_digit(text->data[i - 1])) i--;
@@ -93,8 +93,8 @@ static bool dhat_cut_number(hd_str *text) {
     return true;
 }
 
-/* Divides "grow (p.c:5)" and "malloc (in /usr/lib/libc.so.6)": returns the function, and gives the place in the
-   braces. The place is empty where the braces are part of the function. The column of "lib.rs:72:9" is cut off. */
+/* Divides "grow (p.c:5)" and "malloc (in /usr/lib/libc.so.6)". Returns the function; *place is the text in braces, or
+   empty if the braces belong to the function. The column of "lib.rs:72:9" is cut off. */
 static hd_str dhat_divide(hd_str name, hd_str *place, bool *is_object) {
     size_t i = name.len;
     hd_str inner = { NULL, 0 }, outer;
@@ -140,8 +140,8 @@ static bool dhat_name_frame(dhat *d, hd_str told) {
 
 /* Reading. ------------------------------------------------------------------------------------- */
 
-/* The number of the key at hand, which comes for the first time. Another key is `count`, and its value is passed; a
-   key that comes again is reported too. */
+/* Reads a key, and returns its number. An unknown key gives `count`, and its value is skipped; so does a repeated
+   key, which is also reported. */
 static int dhat_key(dhat *d, const char *const *keys, int count, uint32_t *has) {
     json_in *j = &d->json;
     int key = 0;
@@ -175,7 +175,7 @@ static bool dhat_read_frames(dhat *d, dhat_point *p) {
     return good;
 }
 
-/* The place at hand, for an error that is found later. */
+/* The current position, for an error that is found later. */
 static void dhat_place(json_in *j, uint64_t *offset, uint64_t *line) {
     json_peek(j);
     *offset = hd_window_offset(j->lines.window);
@@ -218,7 +218,7 @@ static void dhat_read_table(dhat *d) {
     if (!json_open(j, '[')) return;
     for (; json_more(j, ']', &begun); dhat_progress(j)) {
         bool is_text = json_text(j);
-        if (!is_text) j->size = 0; /* it keeps its number */
+        if (!is_text) j->size = 0; /* an empty name keeps its number */
         dhat_name_frame(d, (hd_str){ is_text ? j->text : "", j->size });
     }
 }
@@ -246,7 +246,7 @@ static void dhat_read_value(dhat *d, int key) {
     else if (key == FTBL) dhat_read_table(d);
 }
 
-/* Whether a wanted key is missing: an error says which is the first. */
+/* Whether a wanted key is missing; *found reports the first one. */
 static bool dhat_lacks(uint32_t has, uint32_t wanted, const char *const *keys, hd_error *found) {
     int key = 0;
     if (!(wanted & ~has)) return false;
@@ -256,7 +256,7 @@ static bool dhat_lacks(uint32_t has, uint32_t wanted, const char *const *keys, h
     return true;
 }
 
-/* The file: an object. Without the keys that all else depends on it fails, in lenient reading too. */
+/* The file: an object. Fails without the keys that all others depend on, in lenient reading too. */
 static void dhat_read_file(dhat *d) {
     json_in *j = &d->json;
     const uint32_t vital = UINT32_C(1) << VERSION | UINT32_C(1) << BKLT | UINT32_C(1) << PPS | UINT32_C(1) << FTBL;

@@ -1,4 +1,4 @@
-/* The table of the formats that only the tool reads or writes. */
+/* The table of formats that only the command reads or writes. */
 
 #include "formats.h"
 

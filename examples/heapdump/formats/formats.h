@@ -1,5 +1,5 @@
-/* The formats that only the tool reads or writes: each a file beside this, with a row of the table in formats.c and
-   the declarations of its functions here. */
+/* Formats that only the command reads or writes. Each has a file in this folder, a row of the table in formats.c, and
+   its declarations here. */
 #ifndef HEAPDUMP_FORMATS_H
 #define HEAPDUMP_FORMATS_H
 
@@ -36,12 +36,12 @@ extern const size_t tool_format_count;
 int speedscope_detect(const uint8_t *bytes, size_t size);
 hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err);
 
-/* What only these formats are: more bits of hd_format.is. */
+/* Bits of hd_format.is for these formats only. */
 enum {
     FORMAT_ADDRESSES = HD_FORMAT_OWN,         /* frames are addresses, OBJECT+0xOFFSET, until they are named */
-    FORMAT_SOME_ADDRESSES = HD_FORMAT_OWN << 1, /* so are those that its writer could not name */
-    FORMAT_OMITS_TOTALS = HD_FORMAT_OWN << 2, /* a total that equals what is live is left out */
-    FORMAT_OMITS_ZEROS = HD_FORMAT_OWN << 3   /* fields that are 0 are left out */
+    FORMAT_SOME_ADDRESSES = HD_FORMAT_OWN << 1, /* frames without a name are addresses */
+    FORMAT_OMITS_TOTALS = HD_FORMAT_OWN << 2, /* a missing total equals the live heap */
+    FORMAT_OMITS_ZEROS = HD_FORMAT_OWN << 3   /* missing fields are 0 */
 };
 
 #endif

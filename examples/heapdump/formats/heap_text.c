@@ -1,15 +1,15 @@
 /* Heap profiles as text: of gperftools, of tcmalloc's sampling, growth and fragmentation, of Go's runtime (debug=1)
-   and of jemalloc; with names of addresses before them when jeprof or pprof printed them with --raw.
+   and of jemalloc. Names of addresses may precede them, if jeprof or pprof printed them with --raw.
 
-   Each stack has a line of what is live, and in brackets what was allocated since the start: a heap of either kind.
-   Frames are addresses inside the calls, as OBJECT+0xOFFSET where the mapped libraries that follow the stacks say
-   so: OFFSET counts as the object's own symbols do. An object that was no more in its place when it ran becomes
-   "(deleted)/FILE": what is in that place by now is something else. Go names its frames itself.
+   Each stack has a line with its live amount and, in brackets, the amount allocated since the start. These become two
+   heaps. Frames are addresses inside the calls. They become OBJECT+0xOFFSET if the mapped libraries after the stacks
+   contain them; OFFSET counts like the object's own symbols. An object that was replaced while the program ran
+   becomes "(deleted)/FILE", because another file is in its place by now. Go names its frames itself.
 
-   What is sampled is scaled line by line, as each program's own tool does: with n blocks of s = bytes / n each, of
-   which one is met with the chance p = 1 - exp(-s / R), there were n / p blocks and bytes / p bytes. The variance is
-   that of the recorder's snapshots, of each block met s * s * (1 - p) / (p * p), so n times that; it takes the
-   blocks of a line for equal, as the scale does. */
+   Samples are scaled line by line, as each program's own tool does. A block of s = bytes / n, with n sampled blocks
+   in the line, is sampled with probability p = 1 - exp(-s / R), where R is the sampling interval. So there were n / p
+   blocks and bytes / p bytes. As in the recorder's snapshots, each sampled block has the variance s * s * (1 - p) /
+   (p * p), so a line has n times that. Scale and variance both assume that the blocks of a line have equal sizes. */
 
 #include "formats.h"
 #include "heap_text_objects.h"
@@ -17,7 +17,7 @@
 
 #include <sys/random.h>
 
-/* Other profiles with a similar beginning. */
+/* Other kinds of profiles with a similar beginning. */
 static const struct { const char *begins, *is; } heap_text_others[] = {
     { "--- contention", "a profile of lock contention" }, { "--- mutex", "a profile of lock contention" },
     { "--- Stacks:", "a profile of lock contention" },    { "--- profile", "a CPU profile" },
@@ -100,7 +100,7 @@ static hd_status heap_text_kind(heap_text *t) {
     return HD_OK;
 }
 
-/* The beginning of the rest of the line, as a terminal may have it. Returns its length, of `most` bytes or fewer. */
+/* The beginning of the rest of the line, made safe for a terminal. Returns its length, at most `most` bytes. */
 static size_t heap_text_visible(const hd_lines *l, char *text, size_t most) {
     hd_str rest = { l->at, (size_t)(l->end - l->at) }, piece;
     size_t n = 0;
@@ -114,7 +114,7 @@ static size_t heap_text_visible(const hd_lines *l, char *text, size_t most) {
     return n;
 }
 
-/* "%warn the clock was set back": a message of the program that wrote the file, which is passed on. */
+/* "%warn the clock was set back": passes on a message of the program that wrote the file. */
 static void heap_text_command(hd_lines *l) {
     const hd_options *options = &l->reporter->options;
     hd_error told = hd_lines_error(l, HD_LIMIT, "");
@@ -125,7 +125,7 @@ static void heap_text_command(hd_lines *l) {
     if (options->warning) options->warning(options->warning_user, &told);
 }
 
-/* Shows the next line that is no command. */
+/* Goes to the next line that is not a command. */
 static hd_status heap_text_next(heap_text *t) {
     hd_lines *l = &t->lines;
     hd_status status;
@@ -135,7 +135,7 @@ static hd_status heap_text_next(heap_text *t) {
     return HD_MALFORMED;
 }
 
-/* Names of addresses, up to the line "---". */
+/* Reads names of addresses, up to the line "---". */
 static hd_status heap_text_symbols(heap_text *t) {
     hd_lines *l = &t->lines;
     hd_status status;
@@ -156,7 +156,7 @@ static hd_status heap_text_symbols(heap_text *t) {
     return status;
 }
 
-/* Up to the header: commands, names of addresses, "--- heap". */
+/* Reads up to the header: commands, names of addresses, "--- heap". */
 static hd_status heap_text_before_header(heap_text *t) {
     hd_lines *l = &t->lines;
     const char *other;
@@ -212,7 +212,7 @@ static hd_status heap_text_stack(heap_text *t) {
     return status;
 }
 
-/* "t*: 1: 5169 [1: 5169]": of the stack, or before all stacks of everything; and its parts by thread, t0 to tN. */
+/* "t*: 1: 5169 [1: 5169]": the amounts of the stack, or before all stacks of everything; t0 to tN are its threads. */
 static hd_status heap_text_thread(heap_text *t) {
     hd_lines *l = &t->lines;
     hd_amount amount[HEAPS];
@@ -224,7 +224,7 @@ static hd_status heap_text_thread(heap_text *t) {
         l->at++;
         wrong = hd_lines_number(l, 10, &thread);
     }
-    if (!wrong && !hd_lines_take(l, ":")) wrong = "':' behind t*, or t and the number of a thread";
+    if (!wrong && !hd_lines_take(l, ":")) wrong = "':' after t*, or t and the number of a thread";
     if (wrong) return t->has_stack = false, hd_lines_wrong(l, wrong);
     memset(amount, 0, sizeof amount);
     status = heap_text_pairs(t, amount);
@@ -232,15 +232,15 @@ static hd_status heap_text_thread(heap_text *t) {
         memcpy(t->amount, amount, sizeof amount);
         status = heap_text_add(t);
     }
-    memset(t->kept, 0, sizeof t->kept); /* of a stack without t* nothing is */
+    memset(t->kept, 0, sizeof t->kept); /* a stack without t* keeps nothing */
     return status;
 }
 
-/* Before the next stack, and the mapped objects. */
+/* Reports a stack without amounts, before the next stack or the mapped objects. */
 static hd_status heap_text_missing(heap_text *t) {
     if (!t->has_stack) return HD_OK;
     t->has_stack = false;
-    return hd_lines_wrong(&t->lines, "t* and what the stack before it holds");
+    return hd_lines_wrong(&t->lines, "t* with the amounts of the stack before it");
 }
 
 static hd_status heap_text_jemalloc_line(heap_text *t) {
@@ -277,7 +277,7 @@ static const char *heap_text_amount(const hd_amount *a, char text[64]) {
     return text;
 }
 
-/* Reports that the stacks do not add up to the first line: which of its two pairs differs. */
+/* Reports if the stacks do not add up to the first line, and which of its two pairs differs. */
 static hd_status heap_text_check(heap_text *t) {
     hd_lines *l = &t->lines;
     const hd_options *options = &l->reporter->options;
@@ -285,7 +285,7 @@ static hd_status heap_text_check(heap_text *t) {
     char said[HEAPS][64], sum[HEAPS][64];
     int first, n;
     hd_error found = room_ended(l, "MAPPED_LIBRARIES");
-    if (t->is_jemalloc) /* its first lines are of what is met, before anything is scaled */
+    if (t->is_jemalloc) /* its first lines count samples, before scaling */
         return t->has_maps ? HD_OK : hd_report(l->reporter, &found, l->err);
     for (int i = LIVE; i < HEAPS; i++) {
         differs[i] = t->header[i].blocks != t->sum[i].blocks || t->header[i].bytes != t->sum[i].bytes;
@@ -302,12 +302,12 @@ static hd_status heap_text_check(heap_text *t) {
         snprintf(found.message + n, sizeof found.message - (size_t)n, "; allocated: %.60s, but %.60s",
                  said[TOTAL], sum[TOTAL]);
     if (!cut) return hd_report(l->reporter, &found, l->err);
-    found.status = HD_LIMIT;     /* as its program makes it */
+    found.status = HD_LIMIT;     /* the program itself cuts its files */
     if (options->warning) options->warning(options->warning_user, &found);
     return HD_OK;
 }
 
-/* The file's name of the first object, which is the program, or the program of the symbols. */
+/* The program: the file name of the first object, or the binary of the symbols. */
 static const char *heap_text_program(heap_text *t) {
     for (size_t i = 0; i < t->map_count; i++) {
         hd_str path = { t->names.data + t->maps[i].path, t->maps[i].length };
@@ -335,7 +335,7 @@ static hd_status heap_text_finish(heap_text *t, hd_dump *dump) {
         heap.allocator = t->allocator;
         heap.sample_bytes = t->period > 1 ? t->period : 0;
         heap.profile = t->profile[i];
-        t->profile[i] = NULL;    /* the dump's from now on */
+        t->profile[i] = NULL;    /* now the dump owns it */
         status = hd_dump_add_heap(dump, &heap, err);
     }
     return status;

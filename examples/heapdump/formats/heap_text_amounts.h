@@ -1,4 +1,4 @@
-/* What heap profiles as text say of a stack: the types of their reader, and figures as estimated. */
+/* Types of the reader of heap profiles as text, and amounts estimated from samples. */
 #ifndef HEAPDUMP_HEAP_TEXT_AMOUNTS_H
 #define HEAPDUMP_HEAP_TEXT_AMOUNTS_H
 
@@ -8,40 +8,39 @@
 #include <math.h>
 
 enum {
-    HEAP_TEXT_VARIABLES = 16,    /* names that stand for parts of paths */
-    HEAP_TEXT_PATH = 512,        /* of longer paths the file's name stays, so that names follow the input in size */
-    HEAP_TEXT_LOW = 0x20000000,  /* objects that begin below are linked to be there */
-    HEAP_TEXT_FULL = 1000000     /* bytes: a file of gperftools that is longer may be cut */
+    HEAP_TEXT_VARIABLES = 16,    /* variables for parts of paths */
+    HEAP_TEXT_PATH = 512,        /* of a longer path only the file name stays: names are linear in the input */
+    HEAP_TEXT_LOW = 0x20000000,  /* objects that begin below are linked at their address */
+    HEAP_TEXT_FULL = 1000000     /* bytes: gperftools may have cut a longer file */
 };
 
 /* A mapped object, or a part of it. */
 typedef struct heap_text_map {
     uint64_t start, end;
-    uint64_t offset;             /* in the file; then, where its address 0 is */
+    uint64_t offset;             /* in the file; after heap_text_place, where its address 0 is */
     size_t path, length;         /* in names */
 } heap_text_map;
 
-/* A name for use in paths, and behind it what it stands for, in names. */
+/* A variable for paths: its name, followed by its value, in names. */
 typedef struct heap_text_variable {
-    size_t at, name, length;     /* bytes of the name, and of the other */
+    size_t at, name, length;     /* bytes of the name, and of the value */
 } heap_text_variable;
 
-/* A piece of names: a frame that Go names. */
+/* A frame that Go names, in names. */
 typedef struct heap_text_name {
     size_t at, length;
 } heap_text_name;
 
 enum { LIVE, TOTAL, HEAPS };
 
-/* A frame of a caller, whose number is lower. */
+/* A frame. Its caller has a lower number. */
 typedef struct heap_text_call {
     uint64_t address;
-    uint32_t caller;             /* number 0 is none */
+    uint32_t caller;             /* 0: no caller */
     uint32_t node;               /* in the profile being made; HD_NONE: not needed */
 } heap_text_call;
 
-/* What a stack holds, as estimated. Stacks have most of their frames in common, and are named when all that is mapped
-   is known. */
+/* The estimated amount of a stack. Stacks share most of their frames, which get names when all mappings are known. */
 typedef struct heap_text_held {
     uint64_t offset, line;
     hd_amount amount;
@@ -50,15 +49,15 @@ typedef struct heap_text_held {
 
 typedef struct heap_text {
     hd_lines lines;
-    uint64_t period;             /* bytes a sample; 0: nothing is left out */
+    uint64_t period;             /* bytes per sample; 0: not sampled */
     bool is_jemalloc, is_go, is_exact;
     const char *allocator;
     text_symbols symbols;
-    char binary[256];            /* the program that has them */
-    bool differs;                /* what was allocated from what is live */
+    char binary[256];            /* the program of the symbols */
+    bool differs;                /* the total of a stack differs from its live amount */
     bool has_header, has_maps;
-    hd_amount header[HEAPS], sum[HEAPS]; /* as the first line, and the others, have them */
-    double rest[HEAPS][2];       /* of blocks and bytes: what rounding took away */
+    hd_amount header[HEAPS], sum[HEAPS]; /* by the first line; by all stacks */
+    double rest[HEAPS][2];       /* fractions of blocks and bytes that rounding took away */
     hd_profile *profile[HEAPS];
     heap_text_held *held[HEAPS];
     size_t held_count[HEAPS], held_room[HEAPS];
@@ -72,20 +71,20 @@ typedef struct heap_text {
     size_t call_count, call_room;
     uint64_t *slots;             /* upper half of a hash, and number, of a call; 0: free */
     size_t slot_count;           /* a power of two */
-    uint64_t factor[3];          /* odd, of the hash: chosen by chance, so that no input can aim at it */
-    heap_text_name *named;       /* as Go has it, innermost first */
+    uint64_t factor[3];          /* odd, of the hash; random, so that no input can aim at it */
+    heap_text_name *named;       /* Go's names, innermost first */
     size_t named_count, named_room;
     /* Objects. */
-    room_text names;            /* their paths; before these come, what Go names of a stack */
+    room_text names;            /* paths of objects; before these, Go's names of a stack */
     heap_text_map *maps;
     size_t map_count, map_room;
     heap_text_variable variables[HEAP_TEXT_VARIABLES];
     size_t variable_count;
-    char path[HEAP_TEXT_PATH];   /* of the last object, with what its variables stand for */
+    char path[HEAP_TEXT_PATH];   /* of the last object, with variables expanded */
     char name[HEAP_TEXT_PATH + 32]; /* of the last frame */
 } heap_text;
 
-/* A number below 2^128, to a whole one. */
+/* A number as an integer, rounded down; 2^128 - 1 at most. */
 static hd_u128 heap_text_u128(double v) {
     const double two64 = 18446744073709551616.0;
     hd_u128 n = { UINT64_MAX, UINT64_MAX };
@@ -96,7 +95,7 @@ static hd_u128 heap_text_u128(double v) {
     return n;
 }
 
-/* To a whole number. jeprof adds fractions up: what rounding takes away, the next number gets. pprof cuts them. */
+/* Rounds to an integer. jeprof adds up fractions, so *rest carries the rounding error on. pprof truncates. */
 static uint64_t heap_text_whole(double v, double *rest) {
     uint64_t whole;
     if (!rest) return (uint64_t)v;
@@ -106,7 +105,7 @@ static uint64_t heap_text_whole(double v, double *rest) {
     return whole;
 }
 
-/* What the blocks that were met stand for. False: more than 64 bits. */
+/* Scales sampled blocks to an estimate of all blocks. False: more than 64 bits. */
 static bool heap_text_estimate(heap_text *t, int heap, hd_amount *a) {
     double *rest = t->is_jemalloc ? t->rest[heap] : NULL, size, chance, blocks, bytes;
     if (t->period <= 1) return true;
@@ -123,8 +122,8 @@ static bool heap_text_estimate(heap_text *t, int heap, hd_amount *a) {
     return true;
 }
 
-/* "1: 57", behind spaces: counts may be negative where a program's own counter has run over. gperftools counts no
-   block where only a part of a mapping is left; from samples such bytes cannot be estimated. */
+/* "1: 57", after spaces. Counts may be negative if a program's own counter overflowed. gperftools counts no block if
+   only a part of a mapping is left. Samples with bytes but no blocks cannot be scaled. */
 static const char *heap_text_pair(heap_text *t, hd_amount *a) {
     hd_lines *l = &t->lines;
     const char *wrong;
@@ -132,7 +131,7 @@ static const char *heap_text_pair(heap_text *t, hd_amount *a) {
     hd_lines_skip_spaces(l);
     wrong = hd_lines_number(l, 10, &a->blocks);
     if (wrong) return l->at < l->end && *l->at == '-' ? "a number of blocks that is not negative" : wrong;
-    if (!hd_lines_take(l, ":")) return "':' behind the number of blocks";
+    if (!hd_lines_take(l, ":")) return "':' after the number of blocks";
     hd_lines_skip_spaces(l);
     wrong = hd_lines_number(l, 10, &a->bytes);
     if (wrong) return l->at < l->end && *l->at == '-' ? "a number of bytes that is not negative" : wrong;
@@ -140,7 +139,7 @@ static const char *heap_text_pair(heap_text *t, hd_amount *a) {
     return NULL;
 }
 
-/* "1: 57 [2: 114]" of a stack or a heap. Of two pairs one that is negative is told of and left out, else both. */
+/* "1: 57 [2: 114]" of a stack or a heap. A negative pair is reported and left out; another fault drops both pairs. */
 static hd_status heap_text_pairs(heap_text *t, hd_amount amount[HEAPS]) {
     hd_lines *l = &t->lines;
     t->kept[LIVE] = t->kept[TOTAL] = false;
@@ -155,7 +154,7 @@ static hd_status heap_text_pairs(heap_text *t, hd_amount amount[HEAPS]) {
         if ((!wrong || negative) && hd_lines_take(l, i == LIVE ? "[" : "]")) continue;
         t->kept[LIVE] = t->kept[TOTAL] = false;
         if (wrong) return HD_OK;
-        return hd_lines_wrong(l, i == LIVE ? "'[' behind what is live" : "']' behind what was allocated");
+        return hd_lines_wrong(l, i == LIVE ? "'[' after the live amount" : "']' after the allocated amount");
     }
     return HD_OK;
 }

@@ -1,4 +1,4 @@
-/* Mapped objects of heap profiles as text, and the names of frames that follow from them. */
+/* Mapped objects of heap profiles as text, and the frame names that they give. */
 #ifndef HEAPDUMP_HEAP_TEXT_OBJECTS_H
 #define HEAPDUMP_HEAP_TEXT_OBJECTS_H
 
@@ -21,7 +21,7 @@ static hd_status heap_text_add_variable(heap_text *t, hd_str text) {
     return status;
 }
 
-/* The variable with the longest name that a path goes on with; NULL: none. */
+/* The variable with the longest name at `at`, or NULL. */
 static const heap_text_variable *heap_text_variable_of(const heap_text *t, const char *at, const char *end) {
     const heap_text_variable *best = NULL;
     for (size_t i = 0; i < t->variable_count; i++) {
@@ -93,8 +93,8 @@ static const char *heap_text_brief(hd_lines *l, heap_text_map *m, hd_str *path) 
     return wrong;
 }
 
-/* "7f4e3faa9000-7f4e3facf000 r-xp 00001000 00:00 332383      /usr/lib/ld.so". NULL: passed; else what was expected
-   instead. */
+/* "7f4e3faa9000-7f4e3facf000 r-xp 00001000 00:00 332383      /usr/lib/ld.so". NULL: success; else the expected
+   text. */
 static const char *heap_text_map_line(hd_lines *l, heap_text_map *m, hd_str *path) {
     const char *wrong;
     hd_lines_take(l, "0x");
@@ -152,8 +152,8 @@ static int heap_text_map_order(const void *a, const void *b) {
     return x->path < y->path ? -1 : x->path > y->path;
 }
 
-/* Finds where address 0 of each object is: its file's beginning is mapped there, unless it is linked to be where it
-   is. */
+/* Finds the position of address 0 of each object. The beginning of its file is mapped there, unless the object is
+   linked at its address. */
 static void heap_text_place(heap_text *t) {
     uint64_t base = 0, offset = 0;
     if (t->map_count) qsort(t->maps, t->map_count, sizeof *t->maps, heap_text_map_order);
@@ -166,7 +166,7 @@ static void heap_text_place(heap_text *t) {
     }
 }
 
-/* The mapping of an address; NULL: none. */
+/* The mapping of an address, or NULL. */
 static const heap_text_map *heap_text_map_of(const heap_text *t, uint64_t address) {
     size_t low = 0, high = t->map_count;
     while (low < high) {
@@ -177,7 +177,7 @@ static const heap_text_map *heap_text_map_of(const heap_text *t, uint64_t addres
     return low && address < t->maps[low - 1].end ? &t->maps[low - 1] : NULL;
 }
 
-/* OBJECT+0xOFFSET, or the address where no object is there. */
+/* OBJECT+0xOFFSET, or the address outside of all objects. */
 static hd_str heap_text_frame(heap_text *t, const heap_text_map *m, uint64_t address) {
     hd_str name = { t->name, 0 };
     if (m) memcpy(t->name, t->names.data + m->path, name.len = m->length);
@@ -187,7 +187,7 @@ static hd_str heap_text_frame(heap_text *t, const heap_text_map *m, uint64_t add
     return name;
 }
 
-/* "FUNCTION [OBJECT]", where both are known and not too long. */
+/* "FUNCTION [OBJECT]", if both are known and not too long. */
 static hd_str heap_text_function(heap_text *t, const heap_text_map *m, hd_str function) {
     hd_str object = { "", 0 };
     size_t slash;
@@ -202,7 +202,7 @@ static hd_str heap_text_function(heap_text *t, const heap_text_map *m, hd_str fu
     return function;
 }
 
-/* The node of a call: of each function there when the file names them, else of the address. */
+/* The node of a call: one for each function there if the file names them, else one for the address. */
 static hd_status heap_text_node(heap_text *t, hd_profile *p, heap_text_call *call) {
     const heap_text_map *m = heap_text_map_of(t, call->address);
     hd_str names = symbols_find(&t->symbols, call->address);
@@ -222,7 +222,7 @@ static hd_status heap_text_node(heap_text *t, hd_profile *p, heap_text_call *cal
                            t->lines.err);
 }
 
-/* Names the stacks of a heap, and adds what they hold. */
+/* Names the stacks of a heap, and adds their amounts. */
 static hd_status heap_text_fill(heap_text *t, int heap) {
     hd_profile *p = t->profile[heap];
     hd_status status = HD_OK;

@@ -1,10 +1,10 @@
-/* Call stacks of heap profiles as text: read, kept each once, and added to the heaps. */
+/* Call stacks of heap profiles as text: reads them, stores each once, and adds them to the heaps. */
 #ifndef HEAPDUMP_HEAP_TEXT_STACKS_H
 #define HEAPDUMP_HEAP_TEXT_STACKS_H
 
 #include "heap_text_amounts.h"
 
-/* "0x4b4b95 0x461121": none that is right leaves `*good` false. */
+/* "0x4b4b95 0x461121". *good is false if an address is malformed. */
 static hd_status heap_text_addresses(heap_text *t, bool *good) {
     hd_lines *l = &t->lines;
     t->depth = 0;
@@ -14,7 +14,7 @@ static hd_status heap_text_addresses(heap_text *t, bool *good) {
         const char *wrong = "an address: 0x and hexadecimal digits";
         if (hd_lines_take(l, "0x")) wrong = hd_lines_number(l, 16, &address);
         if (!wrong && l->at < l->end && *l->at != ' ' && *l->at != '\r' && *l->at != '\t')
-            wrong = "a space behind an address";
+            wrong = "a space after an address";
         if (wrong) return hd_lines_wrong(l, wrong);
         if (!ROOM(l, t->stack, t->depth, 1, t->stack_room)) return l->err->status;
         t->stack[t->depth++] = address;
@@ -27,7 +27,7 @@ static uint64_t heap_text_hash(const heap_text *t, uint32_t caller, uint64_t add
     return t->factor[0] * caller + t->factor[1] * (uint32_t)address + t->factor[2] * (address >> 32);
 }
 
-/* The slot of a call, or the free one where it belongs. */
+/* The slot of a call, or the free slot for it. */
 static uint64_t *heap_text_slot(const heap_text *t, uint64_t hash, uint32_t caller, uint64_t address) {
     size_t mask = t->slot_count - 1, i = (size_t)(hash >> 32) & mask;
     for (; t->slots[i]; i = (i + 1) & mask) {
@@ -37,7 +37,7 @@ static uint64_t *heap_text_slot(const heap_text *t, uint64_t hash, uint32_t call
     return &t->slots[i];
 }
 
-/* Twice as many slots, of which half are free at least. */
+/* Doubles the slots. At least half of them stay free. */
 static hd_status heap_text_more_slots(heap_text *t) {
     size_t old_count = t->slot_count, none = 0;
     uint64_t *old = t->slots, *slots = NULL;
@@ -54,7 +54,7 @@ static hd_status heap_text_more_slots(heap_text *t) {
     return HD_OK;
 }
 
-/* The number of a call, which is made when it is new. */
+/* Finds or makes the number of a call. */
 static hd_status heap_text_number(heap_text *t, uint32_t caller, uint64_t address, uint32_t *number) {
     uint64_t hash = heap_text_hash(t, caller, address), *slot;
     heap_text_call call = { address, caller, HD_NONE };
@@ -82,7 +82,7 @@ static hd_status heap_text_look_up(heap_text *t, uint32_t *number) {
     return status;
 }
 
-/* The path of a stack that Go names: frames without a name are its runtime's own, left out. */
+/* The path of a stack that Go names. Frames without a name belong to Go's runtime, and are left out. */
 static hd_status heap_text_path(heap_text *t, hd_profile *p, uint32_t *node) {
     hd_status status = HD_OK;
     *node = 0;
@@ -98,7 +98,7 @@ static void heap_text_sum(hd_amount *sum, const hd_amount *a) {
     sum->blocks = a->blocks > UINT64_MAX - sum->blocks ? UINT64_MAX : sum->blocks + a->blocks;
 }
 
-/* Adds to a profile: what does not fit into 64 bits is reported. */
+/* Adds an amount to a profile. Reports amounts beyond 64 bits. */
 static hd_status heap_text_put(heap_text *t, hd_profile *p, uint32_t node, const heap_text_held *held, bool fits) {
     hd_error found = HD_ZERO;
     hd_status status = HD_OVERFLOW;
@@ -114,7 +114,7 @@ static hd_status heap_text_put(heap_text *t, hd_profile *p, uint32_t node, const
     return hd_report(t->lines.reporter, &found, t->lines.err);
 }
 
-/* Adds a stack, whose innermost call this is, to one heap. */
+/* Adds a stack to one heap; `call` is its innermost call. */
 static hd_status heap_text_add_one(heap_text *t, int heap, uint32_t call) {
     heap_text_held held = { t->offset, t->line, t->amount[heap], call };
     hd_status status;
@@ -155,13 +155,13 @@ static void heap_text_begin(heap_text *t) {
     t->has_stack = true;
 }
 
-/* Bytes for names; their place becomes *at. */
+/* Keeps bytes in names, at *at. */
 static hd_status heap_text_keep(heap_text *t, const char *data, size_t length, size_t *at) {
     *at = t->names.size;
     return room_keep(&t->lines, &t->names, data, length) ? HD_OK : t->lines.err->status;
 }
 
-/* What stands before the next tab, and the tabs. */
+/* The text before the next tab. Skips the tabs. */
 static hd_str heap_text_column(hd_lines *l) {
     hd_str column = { l->at, 0 };
     while (l->at < l->end && *l->at != '\t') l->at++;
@@ -170,7 +170,7 @@ static hd_str heap_text_column(hd_lines *l) {
     return column;
 }
 
-/* The length of what is before the last of these characters, of all when there is none. */
+/* The length of the text before the last `last`, or of the whole text. */
 static size_t heap_text_before(hd_str text, char last) {
     for (size_t i = text.len; i--;)
         if (text.data[i] == last) return i;

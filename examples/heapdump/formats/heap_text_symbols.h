@@ -5,8 +5,8 @@
        0x000000000040000f outer(int)--inlined
        ---
 
-   Functions that are inlined at the address follow the function that they are in, behind "--". Cost: a sort, then a
-   binary search for each address. */
+   Inlined functions follow the function that contains them, after "--". Cost: a sort, then a binary search for each
+   address. */
 #ifndef HEAPDUMP_HEAP_TEXT_SYMBOLS_H
 #define HEAPDUMP_HEAP_TEXT_SYMBOLS_H
 
@@ -14,7 +14,7 @@
 
 #include "room.h"
 
-enum { SYMBOL_FUNCTIONS = 32 };  /* at one address: memory follows the input */
+enum { SYMBOL_FUNCTIONS = 32 };  /* most functions at one address: memory stays linear in the input */
 
 typedef struct text_symbol {
     uint64_t address;
@@ -37,7 +37,7 @@ static hd_str symbols_rest(hd_lines *l) {
     return rest;
 }
 
-/* "0x40000f main": lines without address or name are passed over, as jeprof does. */
+/* "0x40000f main". Skips lines without an address or a name, as jeprof does. */
 static hd_status symbols_add(text_symbols *s, hd_lines *l) {
     text_symbol symbol = { 0, s->text.size, 0 };
     hd_str name;
@@ -62,7 +62,7 @@ static void symbols_sort(text_symbols *s) {
     if (s->count) qsort(s->list, s->count, sizeof *s->list, symbols_order);
 }
 
-/* The names at an address; of two lines the later. Empty: none. */
+/* The names at an address; empty: no names. If two lines have the address, the later one counts. */
 static hd_str symbols_find(const text_symbols *s, uint64_t address) {
     size_t low = 0, high = s->count;
     hd_str none = { "", 0 };
@@ -77,7 +77,7 @@ static hd_str symbols_find(const text_symbols *s, uint64_t address) {
     return none;
 }
 
-/* Without the address that nm's names have behind them: "main<000000000000136a>". */
+/* Removes the address that nm appends to a name: "main<000000000000136a>". */
 static hd_str symbols_plain(hd_str name) {
     size_t digits = 0;
     if (!name.len || name.data[name.len - 1] != '>') return name;
@@ -88,7 +88,7 @@ static hd_str symbols_plain(hd_str name) {
     return name;
 }
 
-/* The next function of these names, outermost first, which is taken off them. "operator--" is a name. */
+/* Takes the next function, outermost first, from these names. "operator--" is one name. */
 static hd_str symbols_next(hd_str *names, bool last) {
     hd_str name = *names;
     for (size_t i = 0; i + 1 < names->len && !last; i++) {

@@ -1,17 +1,21 @@
-/* Recordings of heaptrack, versions 1 to 3, as heaptrack_interpret leaves them and the GUI reads them, unpacked:
-   every allocation and deallocation of a run, in their order. They become heaps of what was never freed (live), of
-   what was live when most bytes were (peak), of all that was allocated (total), and of blocks that were freed before
-   anything else was allocated or freed (temporary; heaptrack also counts each end of a file's first allocation that
-   comes after another end). Suppressed leaks are leaks here. Frames are as the recording names them, inlined ones
-   too.
+/* Recordings of heaptrack, versions 1 to 3, unpacked, as heaptrack_interpret writes them and the GUI reads them. A
+   recording has every allocation and deallocation of a run, in order. It becomes four heaps:
 
-   A pass over the events suffices: an allocation's numbers at the peak are its latest before it, and are taken down
-   by the first event that changes them. Memory follows strings, stacks and allocations, not events. */
+       live        blocks that were never freed
+       peak        blocks that were live at the peak of bytes
+       total       all blocks
+       temporary   blocks that were freed before any other event. heaptrack counts more of these: also each
+                   deallocation of the file's first allocation that follows another deallocation
+
+   Suppressed leaks are leaks here. Frames, inlined ones too, have the names of the recording.
+
+   One pass over the events suffices. The peak amounts of an allocation are its latest ones before the peak; the first
+   event that changes them notes them. Memory depends on strings, stacks and allocations, and not on events. */
 
 #include "formats.h"
 #include "heaptrack_tables.h"
 
-/* "v 10400 3", newline, "X "; heaptrack 1.2 had "v 10200" for a while, for version 1. */
+/* "v 10400 3", newline, "X ". heaptrack 1.2 wrote "v 10200" for a while, for version 1. */
 int heaptrack_detect(const uint8_t *bytes, size_t size) {
     static const char early[] = "v 10200\n";
     size_t i = 2;
@@ -29,7 +33,7 @@ int heaptrack_detect(const uint8_t *bytes, size_t size) {
 
 /* Events. -------------------------------------------------------------------------------------- */
 
-/* Before an event changes its numbers. */
+/* Notes the peak amounts before an event changes them. */
 static void heaptrack_touch(const heaptrack *t, heaptrack_info *info) {
     if (info->changed <= t->peak_event) info->blocks[PEAK] = info->blocks[LEAKED];
 }
@@ -74,7 +78,7 @@ static hd_status heaptrack_event(heaptrack *t, bool is_new) {
     wrong = heaptrack_number(l, &index);
     if (!wrong && index >= t->info_count) {
         l->at = start + 1;
-        wrong = "the number of an allocation that was there before";
+        wrong = "the number of an earlier allocation";
     }
     if (!wrong && !hd_lines_done(l)) wrong = "the end of the line";
     if (wrong) return hd_lines_wrong(l, wrong);
@@ -104,14 +108,14 @@ static bool heaptrack_is_system(hd_lines *l) {
            hd_lines_done(l);
 }
 
-/* Whether a line "I" follows, as it does since version 1.1: up to it there are arguments of the command. Without one
-   the recording begins behind the line of the command. */
+/* Whether a line "I" follows, as it does since version 1.1: lines before it are arguments of the command. Otherwise
+   the recording begins after the line of the command. */
 static hd_status heaptrack_look_ahead(heaptrack *t) {
     hd_lines *l = &t->lines, line = *l;
     hd_status status = hd_window_fill(l->window, HEAPTRACK_AHEAD, l->err);
     const char *end = (const char *)l->window->end;
     if (status) return status;
-    l->start = l->at = l->end = (const char *)l->window->at; /* the line has gone, maybe */
+    l->start = l->at = l->end = (const char *)l->window->at; /* the line may have moved */
     t->started = true;
     for (const char *p = l->start; p < end && t->started; p = line.end + 1) {
         line.end = (const char *)memchr(p, '\n', (size_t)(end - p));
@@ -128,7 +132,7 @@ static hd_status heaptrack_before(heaptrack *t) {
     if (!*t->process && hd_lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);
     if (hd_lines_take(l, "x ")) {
         l->at = l->start;
-        *l->err = hd_lines_error(l, HD_UNSUPPORTED, "a recording that heaptrack_interpret has been through");
+        *l->err = hd_lines_error(l, HD_UNSUPPORTED, "a recording that heaptrack_interpret has processed");
         return HD_UNSUPPORTED;
     }
     t->started = heaptrack_is_system(l);
@@ -162,7 +166,7 @@ static hd_str heaptrack_text(const heaptrack *t, uint32_t number) {
     return text;
 }
 
-/* Behind the last '/'. */
+/* The part of a path after the last '/'. */
 static hd_str heaptrack_base(hd_str path) {
     for (size_t i = path.len; i--;)
         if (path.data[i] == '/') {
@@ -173,7 +177,7 @@ static hd_str heaptrack_base(hd_str path) {
     return path;
 }
 
-/* "tree(int, int) (/src/alloc.cpp:12) [libtree.so]", or without a function "0x7f4b990a57b9 [libstdc++.so.6]". */
+/* "tree(int, int) (/src/alloc.cpp:12) [libtree.so]"; without a function, "0x7f4b990a57b9 [libstdc++.so.6]". */
 static hd_str heaptrack_name(heaptrack *t, const heaptrack_ip *ip, const heaptrack_frame *f) {
     hd_str name = heaptrack_text(t, f ? f->function : 0), object = heaptrack_base(heaptrack_text(t, ip->module));
     hd_str file = heaptrack_text(t, name.len && f->line ? f->file : 0);
@@ -195,7 +199,7 @@ static hd_str heaptrack_name(heaptrack *t, const heaptrack_ip *ip, const heaptra
     return name;
 }
 
-/* The node of a stack, below that of its caller. */
+/* The node of a stack, below the node of its caller. */
 static hd_status heaptrack_node(heaptrack *t, heaptrack_trace *trace, hd_profile *p, hd_error *err) {
     const heaptrack_ip *ip = trace->ip ? &t->ips[trace->ip - 1] : NULL;
     hd_status status = HD_OK;
@@ -229,7 +233,7 @@ static hd_status heaptrack_fill(heaptrack *t, heaptrack_kind kind, hd_profile *p
         if (!blocks) continue;
         if (info->size > UINT64_MAX / blocks) {
             found.status = status = HD_OVERFLOW;
-            snprintf(found.message, sizeof found.message, "all that was allocated passes 2^64 bytes");
+            snprintf(found.message, sizeof found.message, "all allocations add up to more than 2^64 bytes");
         } else {
             status = hd_profile_add(p, info->trace ? &t->traces[info->trace - 1].node : &(uint32_t){ 0 },
                                     info->size * blocks, blocks, &found);

@@ -1,4 +1,4 @@
-/* Tables of a heaptrack recording: strings, addresses, call stacks, and kinds of blocks, a line each. */
+/* Tables of a heaptrack recording: strings, addresses, call stacks, and kinds of blocks, with one line per item. */
 #ifndef HEAPDUMP_HEAPTRACK_TABLES_H
 #define HEAPDUMP_HEAPTRACK_TABLES_H
 
@@ -7,9 +7,9 @@
 enum {
     HEAPTRACK_INLINED = 64,            /* functions at one address */
     HEAPTRACK_STRING = 1 << 20,        /* bytes of one string */
-    HEAPTRACK_NAME = 4096,             /* bytes of one name that are kept */
-    HEAPTRACK_PLACED = 1000,           /* a longer one has no file and object: it would be kept once for each */
-    HEAPTRACK_AHEAD = 1 << 17          /* bytes in which the command line ends, with its line breaks */
+    HEAPTRACK_NAME = 4096,             /* bytes kept of one name */
+    HEAPTRACK_PLACED = 1000,           /* bytes; a longer name gets no file and object, to be kept only once */
+    HEAPTRACK_AHEAD = 1 << 17          /* bytes in which the command line must end, with its line breaks */
 };
 
 /* Strings, in text. */
@@ -17,13 +17,13 @@ typedef struct heaptrack_string {
     size_t at, length;
 } heaptrack_string;
 
-/* A function at an address, by numbers of strings, of which 0 is none. */
+/* A function at an address, as numbers of strings; 0: no string. */
 typedef struct heaptrack_frame {
     uint32_t function, file;
     uint64_t line;
 } heaptrack_frame;
 
-/* An address inside a call, and the functions there, innermost first. */
+/* An address inside a call, and its functions, innermost first. */
 typedef struct heaptrack_ip {
     uint64_t address;
     uint32_t module, count;
@@ -42,17 +42,17 @@ typedef enum { LEAKED, PEAK, ALL, TEMPORARY, KINDS } heaptrack_kind;
 typedef struct heaptrack_info {
     uint64_t size;
     uint64_t blocks[KINDS];
-    uint64_t changed;            /* the last event of such a block */
+    uint64_t changed;            /* the last event of these blocks */
     uint32_t trace;
 } heaptrack_info;
 
 typedef struct heaptrack {
     hd_lines lines;
     uint64_t version;
-    bool started;                /* behind the command line */
+    bool started;                /* the command line was read */
     char process[256];
     room_text text;
-    heaptrack_string *strings;   /* from 1, as ips and traces */
+    heaptrack_string *strings;   /* from 1, like ips and traces */
     size_t string_count, string_room;
     heaptrack_ip *ips;
     size_t ip_count, ip_room;
@@ -64,17 +64,17 @@ typedef struct heaptrack {
     size_t info_count, info_room;
     uint64_t events, peak_event, bytes, peak_bytes;
     uint64_t time_ms, peak_ms;
-    uint32_t last;               /* allocated, with no deallocation since; HD_NONE: none */
+    uint32_t last;               /* the last allocation; HD_NONE after a deallocation */
     char name[HEAPTRACK_NAME + HEAPTRACK_PLACED]; /* of a frame */
 } heaptrack;
 
-/* The next number of the line, after a space. NULL: passed; else what was expected instead. */
+/* The next number of the line, after a space. NULL: success; else the expected text. */
 static const char *heaptrack_number(hd_lines *l, uint64_t *value) {
     if (!hd_lines_take(l, " ")) return "a space and a hexadecimal number";
     return hd_lines_number(l, 16, value);
 }
 
-/* A number of at most `most`, which counts what has been there before; `expected` says so. */
+/* A number of an earlier item, at most `most`; `expected` is the message for larger numbers. */
 static const char *heaptrack_index(hd_lines *l, size_t most, const char *expected, uint32_t *index) {
     const char *start = l->at, *wrong;
     uint64_t value = 0;
@@ -85,15 +85,15 @@ static const char *heaptrack_index(hd_lines *l, size_t most, const char *expecte
     return NULL;
 }
 
-/* Room for one more item behind `count`; its number fits into 32 bits. */
+/* Room for one more item. Its number fits 32 bits. */
 #define HEAPTRACK_ROOM(t, items, count, room, what)                                                   \
     do {                                                                                              \
         if ((count) >= HD_NONE - 2) return room_full(&(t)->lines, what);                             \
         if (!ROOM(&(t)->lines, items, count, 1, room)) return (t)->lines.err->status;           \
     } while (0)
 
-/* "s b std::string": shows all of a string that has breaks of lines in it, and passes it. *wrong: what was expected
-   instead; the line is as it was. */
+/* "s b std::string": reads a string by its length, since it may contain line breaks. *wrong: the expected text; the
+   line then stays as it was. */
 static hd_status heaptrack_show_string(heaptrack *t, hd_str *string, const char **wrong) {
     hd_lines *l = &t->lines;
     uint64_t length = 0;
@@ -111,7 +111,7 @@ static hd_status heaptrack_show_string(heaptrack *t, hd_str *string, const char 
     return status;
 }
 
-/* "s std::string": before version 3 a string ends with its line. */
+/* "s std::string": before version 3, a string ends with its line. */
 static void heaptrack_show_line(hd_lines *l, hd_str *string, const char **wrong) {
     *wrong = hd_lines_take(l, " ") ? NULL : "a space and a string";
     if (!*wrong && l->end - l->at > HEAPTRACK_STRING) *wrong = "a string of at most 1 MiB";
@@ -129,7 +129,7 @@ static hd_status heaptrack_add_string(heaptrack *t) {
     else status = heaptrack_show_string(t, &string, &wrong);
     if (!status && wrong) {
         status = hd_lines_wrong(l, wrong);
-        string.len = 0;          /* a string of its number there is */
+        string.len = 0;          /* an empty string keeps its number */
     }
     if (status) return status;
     HEAPTRACK_ROOM(t, t->strings, t->string_count, t->string_room, "strings");
@@ -139,9 +139,9 @@ static hd_status heaptrack_add_string(heaptrack *t) {
     return HD_OK;
 }
 
-/* "i 55dc27d48324 1 18 19 293 1a 15 9": function, file and line, the last of which may be a function alone. */
+/* "i 55dc27d48324 1 18 19 293 1a 15 9": function, file and line, repeated; the last may be only a function. */
 static hd_status heaptrack_add_ip(heaptrack *t) {
-    static const char expected[] = "the number of a string that was there before";
+    static const char expected[] = "the number of an earlier string";
     hd_lines *l = &t->lines;
     heaptrack_ip ip = { 0, 0, 0, t->frame_count };
     const char *wrong = heaptrack_number(l, &ip.address);
@@ -169,10 +169,10 @@ static hd_status heaptrack_add_ip(heaptrack *t) {
 static hd_status heaptrack_add_trace(heaptrack *t) {
     hd_lines *l = &t->lines;
     heaptrack_trace trace = { 0, 0, HD_NONE };
-    const char *wrong = heaptrack_index(l, t->ip_count, "the number of an address that was there before", &trace.ip);
+    const char *wrong = heaptrack_index(l, t->ip_count, "the number of an earlier address", &trace.ip);
     hd_status status = HD_OK;
     if (!wrong)
-        wrong = heaptrack_index(l, t->trace_count, "the number of a stack that was there before", &trace.parent);
+        wrong = heaptrack_index(l, t->trace_count, "the number of an earlier stack", &trace.parent);
     if (!wrong && !hd_lines_done(l)) wrong = "the end of the line";
     if (wrong) {
         status = hd_lines_wrong(l, wrong);
@@ -191,7 +191,7 @@ static hd_status heaptrack_add_info(heaptrack *t) {
     const char *wrong = heaptrack_number(l, &info.size);
     hd_status status = HD_OK;
     if (!wrong)
-        wrong = heaptrack_index(l, t->trace_count, "the number of a stack that was there before", &info.trace);
+        wrong = heaptrack_index(l, t->trace_count, "the number of an earlier stack", &info.trace);
     if (!wrong && !hd_lines_done(l)) wrong = "the end of the line";
     if (wrong) status = hd_lines_wrong(l, wrong);
     if (status) return status;

@@ -1,14 +1,14 @@
 /* JSON of any length, token by token, for the readers in this folder. The first failure sticks: later calls do
-   nothing and return false, so that a reader looks at `status` once. Broken syntax always fails. A value of the wrong
-   kind is reported (json_wrong), and lenient reading goes on behind it. */
+   nothing and return false, so a reader checks `status` once. Broken syntax always fails. A value of the wrong kind
+   is reported (json_wrong); lenient reading continues after it. */
 #ifndef HEAPDUMP_FORMATS_JSON_H
 #define HEAPDUMP_FORMATS_JSON_H
 
 #include "room.h"
 
 typedef struct json_in {
-    hd_lines lines;              /* of these the window, the reporter and the place of an error */
-    uint64_t total;              /* bytes of the input; HD_UNKNOWN: not told */
+    hd_lines lines;              /* only its window, reporter and error position are used */
+    uint64_t total;              /* bytes of the input, or HD_UNKNOWN */
     hd_status status;
     uint32_t max_depth;
     char *text;                  /* the last string or key, unescaped */
@@ -30,7 +30,7 @@ HD_UNUSED static json_in json_make(hd_dump *dump, hd_in in, const hd_options *op
 
 HD_UNUSED static void json_free(json_in *j) { room_free(&j->lines, j->text, j->room, 1); }
 
-/* Shows at least `want` bytes, or all the rest. False: no byte is left. */
+/* Makes at least `want` bytes visible, or the rest. False: no byte is left. */
 HD_UNUSED static bool json_fill(json_in *j, size_t want) {
     hd_window *w = j->lines.window;
     if (j->status) return false;
@@ -38,7 +38,7 @@ HD_UNUSED static bool json_fill(json_in *j, size_t want) {
     return !j->status && w->at < w->end;
 }
 
-/* The byte at hand, or -1: the input has ended, or reading has failed. */
+/* The current byte, or -1: the input has ended, or reading has failed. */
 HD_UNUSED static int json_byte(json_in *j) {
     const hd_window *w = j->lines.window;
     if (j->status || (w->at == w->end && !json_fill(j, 1))) return -1;
@@ -47,14 +47,14 @@ HD_UNUSED static int json_byte(json_in *j) {
 
 HD_UNUSED static bool json_is_space(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-/* The byte at hand behind white space. */
+/* Skips white space; returns the next byte. */
 HD_UNUSED static int json_peek(json_in *j) {
     int c = json_byte(j);
     for (; json_is_space(c); c = json_byte(j)) j->lines.window->at++;
     return c;
 }
 
-/* An error at the byte at hand, with what was expected there. */
+/* An error at the current byte, with the expected text. */
 HD_UNUSED static hd_error json_error(json_in *j, hd_status status, const char *expected) {
     hd_lines *l = &j->lines;
     json_fill(j, JSON_NUMBER);
@@ -77,20 +77,20 @@ HD_UNUSED static bool json_fail(json_in *j, hd_status status, const char *expect
     return false;
 }
 
-/* Reports a piece, which lenient reading leaves out. Returns false. */
+/* Reports a malformed piece. Lenient reading leaves it out. Returns false. */
 HD_UNUSED static bool json_report(json_in *j, const hd_error *found) {
     if (!j->status) j->status = hd_report(j->lines.reporter, found, j->lines.err);
     return false;
 }
 
-/* Passes a byte behind white space. */
+/* Takes a byte, after white space. */
 HD_UNUSED static bool json_take(json_in *j, char c, const char *expected) {
     if (json_peek(j) != (unsigned char)c) return json_fail(j, HD_MALFORMED, expected);
     j->lines.window->at++;
     return true;
 }
 
-/* Room for more bytes of the string at hand. */
+/* Appends bytes to the current string. */
 HD_UNUSED static bool json_put(json_in *j, const void *bytes, size_t n) {
     if (!room_grow(&j->lines, &j->text, j->size, n + 1, &j->room, 1)) return j->status = j->lines.err->status, false;
     memcpy(j->text + j->size, bytes, n);
@@ -99,7 +99,7 @@ HD_UNUSED static bool json_put(json_in *j, const void *bytes, size_t n) {
     return true;
 }
 
-/* Four hexadecimal digits, behind "\u". */
+/* Four hexadecimal digits, after "\u". */
 HD_UNUSED static bool json_code(json_in *j, uint32_t *code) {
     *code = 0;
     for (int i = 0; i < 4; i++) {
@@ -123,7 +123,7 @@ HD_UNUSED static bool json_put_code(json_in *j, uint32_t code) {
     return json_put(j, utf8, n);
 }
 
-/* A character behind "\u", as UTF-8. Half of a pair becomes three bytes. */
+/* A character after "\u", as UTF-8. Half of a surrogate pair becomes three bytes. */
 HD_UNUSED static bool json_unicode(json_in *j) {
     uint32_t code, low;
     const hd_window *w = j->lines.window;
@@ -166,7 +166,7 @@ HD_UNUSED static bool json_string(json_in *j) {
     return json_fail(j, HD_MALFORMED, "'\"'");
 }
 
-/* Whether one more item of an object or array follows, behind a comma if it is not the first. Passes the end. */
+/* Whether one more item of an object or array follows, after a comma unless it is the first. Takes the end. */
 HD_UNUSED static bool json_more(json_in *j, char end, bool *begun) {
     int c = json_peek(j);
     if (c == end) j->lines.window->at++;
@@ -184,7 +184,7 @@ HD_UNUSED static bool json_key_is(const json_in *j, const char *key) {
     return j->size == strlen(key) && !memcmp(j->text, key, j->size);
 }
 
-/* Passes a string without keeping it. */
+/* Skips a string. */
 HD_UNUSED static bool json_skip_string(json_in *j) {
     hd_window *w = j->lines.window;
     w->at++;
@@ -196,7 +196,7 @@ HD_UNUSED static bool json_skip_string(json_in *j) {
     return json_fail(j, HD_MALFORMED, "'\"'");
 }
 
-/* Passes a number or word. */
+/* Skips a number or word. */
 HD_UNUSED static bool json_skip_word(json_in *j) {
     int c = json_peek(j);
     if (c < 0 || c == ',' || c == ']' || c == '}' || c == ':') return json_fail(j, HD_MALFORMED, "a value");
@@ -204,7 +204,7 @@ HD_UNUSED static bool json_skip_word(json_in *j) {
     return !j->status;
 }
 
-/* Passes a value. Brackets within it match, and strings end; more is not checked. */
+/* Skips a value. Checks only that its brackets match and its strings end. */
 HD_UNUSED static bool json_skip(json_in *j) {
     char ends[JSON_MOST_DEPTH];
     uint32_t depth = 0;
@@ -226,7 +226,7 @@ HD_UNUSED static bool json_skip(json_in *j) {
     return !j->status;
 }
 
-/* Reports the value at hand, where another kind was expected, and passes it. Returns false. */
+/* Reports the current value, where another kind was expected, and skips it. Returns false. */
 HD_UNUSED static bool json_wrong(json_in *j, const char *expected) {
     hd_error found;
     json_peek(j);
@@ -244,7 +244,7 @@ HD_UNUSED static bool json_open(json_in *j, char bracket) {
     return true;
 }
 
-/* A string; another value is reported. */
+/* A string. Another value is reported. */
 HD_UNUSED static bool json_text(json_in *j) {
     return json_peek(j) == '"' ? json_string(j) : json_wrong(j, "a string");
 }
@@ -274,7 +274,7 @@ HD_UNUSED static bool json_bool(json_in *j, bool *value) {
     return !j->status;
 }
 
-/* Nothing but white space is left. */
+/* Checks that only white space is left. */
 HD_UNUSED static bool json_end(json_in *j) {
     int c = json_peek(j);
     return c < 0 ? !j->status : json_fail(j, HD_MALFORMED, "the end of the input");

@@ -1,8 +1,7 @@
-/* The report of the MemProf runtime (MEMPROF_OPTIONS=print_text=1, print_terse=1 too): what each call stack
-   allocated, by number, then the call stacks with these numbers. It has averages of two decimals, cut off, where the
-   raw profile has totals: of up to 100 allocations these are exact, of n they may lack n/100 bytes. Read it is one
-   heap, of kind total, by call stack. Frames are called "function (file.c:12)", or OBJECT+0xOFFSET where there is no
-   name. */
+/* The report of the MemProf runtime (MEMPROF_OPTIONS=print_text=1, also with print_terse=1): the allocations of each
+   call stack by number, then the call stacks with these numbers. The report has averages with two decimals, cut off,
+   while raw profiles have totals. Totals are exact for up to 100 allocations; for n, they may lack n/100 bytes. The
+   reader makes one heap, of kind total. Frames are "function (file.c:12)", or OBJECT+0xOFFSET without a name. */
 
 #include "formats.h"
 #include "room.h"
@@ -11,19 +10,19 @@
 
 typedef struct report_mib {
     uint64_t id, count, bytes;
-    bool told;                   /* it has a stack */
+    bool told;                   /* its stack was found */
 } report_mib;
 
 typedef struct memprof_report {
     hd_lines lines;
     hd_profile *profile;
-    report_mib *mibs;              /* by id, once the first stack is met */
+    report_mib *mibs;              /* sorted by id from the first stack on */
     size_t mib_count, mib_room;
     bool sorted;
-    room_text names;            /* frames of the stack at hand, innermost first; where each begins is in `frames` */
+    room_text names;            /* frames of the current stack, innermost first; `frames` has their positions */
     size_t *frames;
     size_t frame_count, frame_room;
-    report_mib *at;                /* whose stack it is; NULL: none's */
+    report_mib *at;                /* of the current stack; NULL: its id is unknown */
 } memprof_report;
 
 static int report_mib_order(const void *a, const void *b) {
@@ -44,12 +43,12 @@ static const char *report_hundredths(hd_lines *l, uint64_t *value) {
     return NULL;
 }
 
-/* Adds what a stack has, whose average is in hundredths. */
+/* Adds the allocations of a stack; `average` is in hundredths. */
 static hd_status report_add_mib(memprof_report *t, uint64_t id, uint64_t count, uint64_t average) {
     hd_lines *l = &t->lines;
     uint64_t whole = average / 100, part = average % 100;
     report_mib *m;
-    if (t->sorted) return hd_lines_wrong(l, "no more allocations behind the first call stack");
+    if (t->sorted) return hd_lines_wrong(l, "no more allocations after the first call stack");
     if (count && (whole > UINT64_MAX / count || count > UINT64_MAX / 100 ||
                   part * count / 100 + 1 > UINT64_MAX - whole * count))
         return hd_lines_wrong(l, "sizes of at most 2^64 bytes");
@@ -95,7 +94,7 @@ static hd_status report_put(memprof_report *t, const report_mib *m, uint32_t nod
     return hd_profile_add(t->profile, &node, m->bytes, m->count, t->lines.err);
 }
 
-/* Ends the stack at hand. */
+/* Ends the current stack. */
 static hd_status report_end_stack(memprof_report *t) {
     uint32_t node = 0;
     hd_status status = HD_OK;
@@ -137,13 +136,13 @@ static bool report_name(memprof_report *t, const char *text, size_t n) {
     return room_keep(&t->lines, &t->names, text, n);
 }
 
-/* The last of these characters; NULL: there is none. */
+/* The last `c` of a text, or NULL. */
 static const char *report_last(const char *from, const char *end, char c) {
     while (end > from && end[-1] != c) end--;
     return end > from ? end - 1 : NULL;
 }
 
-/* Names a frame by "main /tmp/t.cpp:7:127", "in" gone: "main (t.cpp:7)"; by "malloc (/tmp/t+0x45c)": "malloc". */
+/* Names a frame, after "in ": "main /tmp/t.cpp:7:127" is "main (t.cpp:7)", "malloc (/tmp/t+0x45c)" is "malloc". */
 static bool report_name_frame(memprof_report *t, const char *from, const char *end) {
     const char *space = report_last(from, end, ' '), *file, *colon;
     if (!space || space + 1 == end || space[1] == '(')
@@ -212,7 +211,7 @@ static hd_status report_finish(memprof_report *t, hd_dump *dump) {
     heap.kind = HD_HEAP_TOTAL;
     heap.allocator = "malloc";
     heap.profile = t->profile;
-    t->profile = NULL;           /* the dump's from now on */
+    t->profile = NULL;           /* now the dump owns it */
     return hd_dump_add_heap(dump, &heap, t->lines.err);
 }
 

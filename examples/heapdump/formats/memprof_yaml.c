@@ -1,20 +1,21 @@
-/* MemProf profiles as YAML, which llvm-profdata shows, people write by hand, and `llvm-profdata merge` reads: records
-   of functions with their allocations and call sites, and accesses to data. libyaml reads the YAML, event by event;
-   what these mean is here. A record is held at a time, then told to a builder, which makes an index of all.
+/* MemProf profiles as YAML. llvm-profdata prints them, people write them by hand, and `llvm-profdata merge` reads
+   them. They list functions with their allocations and call sites, and accesses to data. libyaml reads the YAML event
+   by event; this file interprets the events. One record at a time is in memory. A builder then adds it to the index.
 
-   Read is what LLVM 22 takes, of one document, and beside it what can mean one thing alone: a beginning without
-   "---", call sites as lists of frames, as LLVM 20 has them, and the listing that `llvm-profdata show` makes of raw
-   profiles ("MemprofProfile"), where functions are decimal and have names. Several records of one function are one
-   here; LLVM drops all but the first. Aliases are refused, so that a text cannot unfold. Reading ends at a scalar of
-   more than SCALAR_MOST bytes, at more than BEFORE_MOST before the document, and at nesting of more than DEPTH_MOST,
-   which is far from what the format has. Lenient reading leaves out the record at hand. */
+   The reader accepts one document as LLVM 22 does, and more where the meaning is clear. A document may begin without
+   "---". Call sites may be lists of frames, as in LLVM 20. The listing that `llvm-profdata show` makes of raw
+   profiles ("MemprofProfile") is accepted, too; its functions are decimal and have names. Several records of one
+   function are merged; LLVM drops all but the first. Aliases are refused, so that a text cannot expand.
+
+   Reading ends at a scalar of more than SCALAR_MOST bytes, and after BEFORE_MOST bytes before the document. It also
+   ends at nesting deeper than DEPTH_MOST. The format needs far less. Lenient reading drops the current record. */
 
 #include "formats.h"
 #include "memprof_yaml_in.h"
 
 /* Records. --------------------------------------------------------------------------------------- */
 
-/* A line that is a frame, see memprof_yaml_in.h. */
+/* A line with a frame, see memprof_yaml_in.h. */
 static hd_status yaml_take_quick(yaml_in *y, const yaml_quick *q) {
     hd_memprof_location l = HD_ZERO;
     l.function = q->function;
@@ -65,7 +66,7 @@ static hd_status yaml_stack(yaml_in *y, size_t *first, uint32_t *length) {
     return status;
 }
 
-/* Fields by their bit, whose numbers take 64 bits; the others have 32. */
+/* Bits of the fields with 64-bit numbers; other fields have 32 bits. */
 #define WIDE_FIELDS                                                                                    \
     (HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_ACCESS_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_MIN_ACCESS_COUNT) | \
      HD_MEMPROF_FIELD(HD_MEMPROF_MAX_ACCESS_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |         \
@@ -73,7 +74,7 @@ static hd_status yaml_stack(yaml_in *y, size_t *first, uint32_t *length) {
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_ACCESS_DENSITY) |                                               \
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY) | HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM))
 
-/* A warning of what is not malformed, at the event at hand. */
+/* Warns, at the current event, about input that is not malformed. */
 static void yaml_tell(yaml_in *y, hd_status status, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
 static void yaml_tell(yaml_in *y, hd_status status, const char *format, ...) {
@@ -103,11 +104,11 @@ static hd_status yaml_values(yaml_in *y, yaml_block *b) {
         if (!status && !(WIDE_FIELDS >> key & 1) && b->value[key] > UINT32_MAX) {
             if (!y->cut_told++)
                 yaml_tell(y, HD_OVERFLOW,
-                          "%s of %llu takes more than its 32 bits, %u are left, as LLVM has it, here and below",
+                          "%s of %llu needs more than 32 bits; like LLVM, keeps the low 32, %u, here and below",
                           hd_memprof_field_name(key), (unsigned long long)b->value[key], (unsigned)b->value[key]);
             b->value[key] &= UINT32_MAX;
         }
-        if (y->is_listing && key == HD_MEMPROF_ACCESS_HISTOGRAM) b->value[key] = 0; /* an address of its program's */
+        if (y->is_listing && key == HD_MEMPROF_ACCESS_HISTOGRAM) b->value[key] = 0; /* an address in its program */
     }
     b->fields = (m.seen & ~1u) | HD_MEMPROF_HOT_COLD;
     return status;
@@ -133,7 +134,7 @@ static hd_status yaml_callee(yaml_in *y) {
     return status ? status : yaml_push(y, &y->callees, &guid, sizeof guid);
 }
 
-/* A listing tells each frame of a call site as one of its own: all but the last are inlined. Whether it goes on. */
+/* A listing shows each frame of a call site as a site of its own. All but the last are inlined. */
 static bool yaml_goes_on(const yaml_in *y) {
     const yaml_site *s;
     if (!y->is_listing || !y->sites.count) return false;
@@ -141,7 +142,7 @@ static bool yaml_goes_on(const yaml_in *y) {
     return ((const hd_memprof_location *)y->locations.items)[s->first + s->length - 1].inlined;
 }
 
-/* A mapping with Frames, or a list of these. */
+/* A mapping with Frames, or a list of frames. */
 static hd_status yaml_call(yaml_in *y) {
     static const yaml_key keys[] = { KEY("Frames"), KEY("CalleeGuids") };
     yaml_mapping m = { keys, 2, 0, 0 };
@@ -166,7 +167,7 @@ static hd_status yaml_call(yaml_in *y) {
     return yaml_push(y, &y->sites, &s, sizeof s);
 }
 
-/* Tells the builder of the record. */
+/* Gives the record to the builder. */
 static hd_status yaml_build(yaml_in *y, uint64_t guid) {
     const hd_memprof_location *locations = (const hd_memprof_location *)y->locations.items;
     const yaml_block *b = (const yaml_block *)y->blocks.items;
@@ -209,7 +210,7 @@ static hd_status yaml_record(yaml_in *y) {
     hd_status status;
     yaml_begin(y);
     if (y->event.type != YAML_MAPPING_START_EVENT && y->event.type != YAML_SEQUENCE_START_EVENT)
-        depth = 0; /* no end to go to */
+        depth = 0; /* not a collection: nothing to skip */
     status = yaml_record_parts(y, &guid);
     if (!status) return yaml_build(y, guid);
     if (depth) return yaml_piece(y, status, depth);
@@ -218,8 +219,8 @@ static hd_status yaml_record(yaml_in *y) {
 
 /* Accesses to data. ------------------------------------------------------------------------------ */
 
-/* Without the suffixes that the compiler adds, as LLVM has it: from the first '.' on that is behind ".__uniq.", if
-   there is that. A symbol that begins with '.' stays. */
+/* Removes the suffixes that the compiler adds, as LLVM does: everything from the first '.', or from the first '.'
+   after ".__uniq." if the symbol contains that. A symbol that begins with '.' stays. */
 static hd_str yaml_symbol_of(hd_str s) {
     static const char unique[] = ".__uniq.";
     size_t n = sizeof unique - 1, from = 0;
@@ -318,7 +319,7 @@ static hd_status yaml_accesses(yaml_in *y) {
 
 /* Documents. ------------------------------------------------------------------------------------- */
 
-/* What stands below MemprofProfile. */
+/* The mapping below MemprofProfile. */
 static hd_status yaml_listing(yaml_in *y) {
     static const yaml_key keys[] = { KEY("Records") };
     yaml_mapping m = { keys, 1, 0, 0 };
@@ -342,7 +343,7 @@ static hd_status yaml_document(yaml_in *y) {
     return status;
 }
 
-/* The first document that is not empty; what follows it is not read. */
+/* The first document that is not empty. Later documents are not read. */
 static hd_status yaml_stream(yaml_in *y) {
     hd_status status = HD_OK;
     for (;;) {
@@ -408,14 +409,14 @@ hd_status memprof_yaml_read(hd_dump *dump, hd_in in, const hd_options *options, 
     return status ? status : hd_dump_set_memprof_index(dump, index, options, err);
 }
 
-/* Whether a line of YAML, behind spaces and quotes, may come before the first key: comments, directives, ends of
-   documents, and "~", which is nothing. */
+/* Whether a line of YAML, after spaces and quotes, may precede the first key: comments, directives, ends of
+   documents, and "~", which is null. */
 static bool memprof_yaml_is_empty(const uint8_t *begin, const uint8_t *end) {
     size_t n = (size_t)(end - begin);
     return !n || *begin == '#' || *begin == '%' || (n == 1 && *begin == '~') || (n == 3 && !memcmp(begin, "...", 3));
 }
 
-/* Begins with a key of ours. Behind "---" comments may be longer than what is seen. */
+/* Whether the text begins with a key of ours. Comments after "---" may be longer than the given bytes. */
 int memprof_yaml_detect(const uint8_t *bytes, size_t size) {
     static const char *const keys[] = { "HeapProfileRecords", "DataAccessProfiles", "MemprofProfile",
                                         "# MemProfSummary:" };

@@ -1,4 +1,4 @@
-/* The bytes that libyaml gets, and the memory of what it tells: lines of frames are recognized before it. */
+/* Feeds bytes to libyaml, and keeps memory for the results. Lines with frames are recognized before libyaml. */
 #ifndef HEAPDUMP_MEMPROF_YAML_FEED_H
 #define HEAPDUMP_MEMPROF_YAML_FEED_H
 
@@ -12,11 +12,11 @@
 enum {
     SCALAR_MOST = 1 << 24,       /* bytes between two events */
     BEFORE_MOST = 1 << 16,       /* bytes before a document: libyaml compares all tags that are declared there */
-    DEPTH_MOST = 32,             /* open collections: of all that are open libyaml looks at each with each token */
-    CHUNK = 4064                 /* of text, at least */
+    DEPTH_MOST = 32,             /* open collections: with each token, libyaml looks at every open one */
+    CHUNK = 4064                 /* bytes of a chunk of text, at least */
 };
 
-/* Characters of several bytes: how many bytes more than characters come before the one with this number, and it. */
+/* A character of several bytes: its number, and the bytes beyond one per character up to its end. */
 typedef struct yaml_wide {
     uint64_t character, more;
 } yaml_wide;
@@ -33,13 +33,13 @@ typedef struct yaml_quick {
     bool inlined;
 } yaml_quick;
 
-/* A column of what grows. */
+/* A growing list of rows. */
 typedef struct yaml_rows {
     void *items;
     size_t count, capacity, size;
 } yaml_rows;
 
-/* Locations of a call stack; of a call site also its callees. */
+/* The locations of a call stack; for a call site, also its callees. */
 typedef struct yaml_site {
     size_t first, callee;
     uint32_t length, callees;
@@ -53,32 +53,32 @@ typedef struct yaml_block {
 
 typedef struct yaml_in {
     yaml_parser_t parser;
-    yaml_event_t event;          /* the one at hand */
-    bool is_made, has_event, ended; /* ended: nothing can be read any more */
+    yaml_event_t event;          /* the current one */
+    bool is_made, has_event, ended; /* ended: nothing more can be read */
     bool is_listing;             /* of a raw profile */
-    uint32_t depth;              /* of open collections, that of the event included when it opens one */
+    uint32_t depth;              /* of open collections, including a collection that the event opens */
     hd_window *window;
     hd_reporter *reporter;
     hd_allocator allocator;
     hd_memprof_builder *builder;
-    hd_status failed;            /* other than that the input is malformed; told in err */
-    hd_error *err, found;        /* found: what is malformed */
+    hd_status failed;            /* an error other than malformed input, which err describes */
+    hd_error *err, found;        /* found: the malformed piece */
     bool in_document;
-    uint64_t total, fed, told;   /* bytes of the input; of these taken; taken when the last event came */
-    uint64_t base;               /* of a byte order mark */
-    uint64_t characters, more;   /* of those; bytes beyond one for each */
-    yaml_rows wide;              /* those that may still be asked for */
+    uint64_t total, fed, told;   /* bytes of the input; of these taken; taken at the last event */
+    uint64_t base;               /* bytes of a byte order mark */
+    uint64_t characters, more;   /* fed characters; bytes beyond one for each */
+    yaml_rows wide;              /* characters that may still be looked up */
     yaml_rows quick;
     size_t wide_at, quick_at;
     struct {
         uint64_t given, fed, lines;
-    } call[2];                   /* before the last two calls for bytes: those given to libyaml, ... */
-    uint64_t given, lines;       /* bytes that libyaml got; ends of lines in them */
-    bool in_line, skipping;      /* what is fed next does not begin a line; values are passed over */
-    yaml_rows locations, blocks, sites, callees, places; /* of the record at hand */
+    } call[2];                   /* the counts before each of the last two calls for bytes */
+    uint64_t given, lines;       /* bytes that libyaml got; line ends in them */
+    bool in_line, skipping;      /* the next bytes continue a line; values are being skipped */
+    yaml_rows locations, blocks, sites, callees, places; /* of the current record */
     yaml_chunk *text;            /* its names */
     uint64_t records;
-    uint64_t cut_told;           /* numbers that were cut to their width */
+    uint64_t cut_told;           /* numbers that were cut to 32 bits */
 } yaml_in;
 
 /* Memory. ---------------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static hd_status yaml_no_memory(yaml_in *y, size_t size) {
     return y->failed = HD_OUT_OF_MEMORY;
 }
 
-/* Adds a row. An error: no memory, which is told. */
+/* Adds a row. Out of memory, it reports the error and returns it. */
 static hd_status yaml_push(yaml_in *y, yaml_rows *r, const void *row, size_t size) {
     if (r->count == r->capacity) {
         size_t more = r->capacity ? 2 * r->capacity : 16;
@@ -109,7 +109,7 @@ static void yaml_rows_free(yaml_in *y, yaml_rows *r) {
     if (r->items) y->allocator.allocate(y->allocator.user, r->items, r->capacity * r->size, 0);
 }
 
-/* Keeps a text until the record ends; for want of memory, which is told, it is empty. */
+/* Keeps a text until the record ends. Out of memory, it reports the error and returns an empty text. */
 static hd_str yaml_keep(yaml_in *y, hd_str s) {
     yaml_chunk *c = y->text;
     hd_str kept = { "", 0 };
@@ -128,7 +128,7 @@ static hd_str yaml_keep(yaml_in *y, hd_str s) {
     return kept;
 }
 
-/* Empties the record; of its texts the last chunk stays. */
+/* Empties the record. Its last chunk of text stays for the next one. */
 static void yaml_begin(yaml_in *y) {
     y->locations.count = y->blocks.count = y->sites.count = y->callees.count = y->places.count = 0;
     while (y->text && y->text->next) {
@@ -141,7 +141,7 @@ static void yaml_begin(yaml_in *y) {
 
 /* Bytes to libyaml, and places in them. ---------------------------------------------------------- */
 
-/* Remembers where characters of several bytes are: libyaml counts characters. */
+/* Notes the positions of characters of several bytes, because libyaml counts characters. */
 static void yaml_note_wide(yaml_in *y, const uint8_t *p, size_t n) {
     for (size_t i = 0; i < n; i++) {
         yaml_wide w;
@@ -161,7 +161,7 @@ static bool yaml_take(const uint8_t **at, const uint8_t *end, const char *text, 
 }
 #define TAKE(text) yaml_take(&at, end, text, sizeof text - 1)
 
-/* A number without zeros in front, which would make it octal. */
+/* A number without leading zeros, which would make it octal. */
 static bool yaml_take_number(const uint8_t **at, const uint8_t *end, uint32_t *value) {
     const uint8_t *p = *at;
     uint32_t v = 0;
@@ -172,9 +172,9 @@ static bool yaml_take_number(const uint8_t **at, const uint8_t *end, uint32_t *v
     return true;
 }
 
-enum { QUICK_MOST = 512 };       /* bytes of a line that is a frame */
+enum { QUICK_MOST = 512 };       /* bytes of a line with a frame */
 
-/* Length of a line that is a frame as LLVM writes it, 0: it is none. */
+/* The length of a line with a frame, as LLVM writes it; 0 for other lines. */
 static size_t yaml_quick_line(const uint8_t *start, const uint8_t *end, yaml_quick *f, size_t *indent) {
     const uint8_t *at = start, *digits;
     uint64_t v = 0;
@@ -194,7 +194,7 @@ static size_t yaml_quick_line(const uint8_t *start, const uint8_t *end, yaml_qui
     return (size_t)(at - start);
 }
 
-/* Feeds "- 0" for a line that is a frame. How many bytes; 0: it is none, or there is no room. */
+/* Feeds "- 0" for a line with a frame. Returns the number of bytes; 0: another line, or no room. */
 static size_t yaml_feed_quick(yaml_in *y, unsigned char *buffer, size_t capacity) {
     yaml_quick f;
     yaml_wide w;
@@ -212,7 +212,7 @@ static size_t yaml_feed_quick(yaml_in *y, unsigned char *buffer, size_t capacity
     return indent + 4;
 }
 
-/* Whether there are bytes which are no text, maybe. */
+/* Whether bytes may be invalid as text. */
 static bool yaml_is_odd(const uint8_t *p, size_t n) {
     unsigned odd = 0;
     for (size_t i = 0; i < n; i++)
@@ -220,8 +220,8 @@ static bool yaml_is_odd(const uint8_t *p, size_t n) {
     return odd != 0;
 }
 
-/* Feeds up to the end of the line at hand. What may be no text goes alone, so that its place is known: 0 when
-   something is before it. */
+/* Feeds up to the end of the current line. Bytes that may be invalid go in a call of their own, so that their
+   position is known. Returns 0 if other bytes are already in this call. */
 static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity, bool *alone) {
     hd_window *w = y->window;
     size_t n = (size_t)(w->end - w->at);
@@ -244,7 +244,7 @@ static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity,
     return n;
 }
 
-/* Ends reading for want of an event. */
+/* Ends reading after too many bytes without an event. */
 static int yaml_too_much(yaml_in *y, uint64_t offset, uint64_t line, const char *format, int most) {
     memset(y->err, 0, sizeof *y->err);
     y->err->status = HD_LIMIT;
@@ -255,7 +255,7 @@ static int yaml_too_much(yaml_in *y, uint64_t offset, uint64_t line, const char 
     return 0;
 }
 
-/* A yaml_read_handler_t: 0 ends, y->failed says how. */
+/* A yaml_read_handler_t. 0 ends reading; y->failed has the reason. */
 static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t *read) {
     yaml_in *y = (yaml_in *)user;
     hd_window *w = y->window;
@@ -274,7 +274,7 @@ static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t 
         y->failed = hd_window_fill(w, y->in_line ? 1 : QUICK_MOST, y->err);
         if (y->failed || w->at == w->end) break;
         n = y->in_line ? 0 : yaml_feed_quick(y, buffer + capacity - room, room);
-        if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* for want of room */
+        if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* no room */
         if (!n && !y->failed) {
             bool alone = room == capacity;
             n = yaml_feed_line(y, buffer + capacity - room, room, &alone);

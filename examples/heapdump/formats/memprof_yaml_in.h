@@ -1,14 +1,14 @@
-/* What memprof_yaml.c stands on: libyaml's events with places in bytes, values, mappings, rows that grow.
+/* Base of memprof_yaml.c: libyaml's events with positions in bytes, values, mappings, and lists.
 
-   Nearly all of a large profile are lines of one shape, a frame each. These are recognized on their way to libyaml,
-   which would make eleven events of each: it gets "- 0" instead, and the frame waits in a queue under the place of
-   that 0. Any other way to write a frame goes through libyaml. */
+   Most of a large profile is lines of one shape, with a frame each. libyaml would make eleven events of each line, so
+   these lines are recognized before libyaml. It gets "- 0" instead, and the frame waits in a queue, with the position
+   of that 0. Frames in any other shape go through libyaml. */
 #ifndef HEAPDUMP_MEMPROF_YAML_IN_H
 #define HEAPDUMP_MEMPROF_YAML_IN_H
 
 #include "memprof_yaml_feed.h"
 
-/* The offset of a mark, which is not before that of an event asked for earlier. */
+/* The byte offset of a mark. The mark must not precede the current event. */
 static uint64_t yaml_offset(const yaml_in *y, const yaml_mark_t *mark) {
     const yaml_wide *w = (const yaml_wide *)y->wide.items;
     uint64_t more = y->wide_at ? w[y->wide_at - 1].more : 0;
@@ -16,17 +16,17 @@ static uint64_t yaml_offset(const yaml_in *y, const yaml_mark_t *mark) {
     return y->base + mark->index + more;
 }
 
-/* Forgets what no later event asks for. */
+/* Forgets characters before the current event. */
 static void yaml_forget_wide(yaml_in *y) {
     yaml_wide *w = (yaml_wide *)y->wide.items;
     while (y->wide_at < y->wide.count && w[y->wide_at].character <= y->event.start_mark.index) y->wide_at++;
     if (y->wide_at < 4096 || 2 * y->wide_at < y->wide.count) return;
-    y->wide.count -= y->wide_at - 1; /* the last that counts stays */
+    y->wide.count -= y->wide_at - 1; /* the last one before the event stays */
     memmove(w, w + y->wide_at - 1, y->wide.count * sizeof *w);
     y->wide_at = 1;
 }
 
-/* What is malformed, at a mark. */
+/* Notes a malformed piece at a mark. */
 static hd_status yaml_bad_at(yaml_in *y, uint64_t offset, const yaml_mark_t *mark, const char *format, va_list args) {
     memset(&y->found, 0, sizeof y->found);
     y->found.status = HD_MALFORMED;
@@ -50,7 +50,7 @@ static hd_status yaml_broken(yaml_in *y, const char *format, ...) __attribute__(
 static hd_status yaml_broken(yaml_in *y, const char *format, ...) {
     va_list args;
     const yaml_parser_t *p = &y->parser;
-    bool of_bytes = p->error == YAML_READER_ERROR; /* these have no mark, but an offset */
+    bool of_bytes = p->error == YAML_READER_ERROR; /* these errors have an offset instead of a mark */
     va_start(args, format);
     yaml_bad_at(y, yaml_offset(y, &p->problem_mark), &p->problem_mark, format, args);
     va_end(args);
@@ -64,7 +64,7 @@ static hd_status yaml_broken(yaml_in *y, const char *format, ...) {
     return HD_MALFORMED;
 }
 
-/* The frame at hand, which libyaml did not get; NULL: it did. */
+/* The current frame if libyaml did not get it; else NULL. */
 static const yaml_quick *yaml_frame_at_hand(const yaml_in *y) {
     const yaml_quick *q;
     if (y->quick_at == y->quick.count) return NULL;
@@ -72,7 +72,7 @@ static const yaml_quick *yaml_frame_at_hand(const yaml_in *y) {
     return q->character == y->event.start_mark.index && y->event.type == YAML_SCALAR_EVENT ? q : NULL;
 }
 
-/* What the event is, as messages call it. */
+/* The current event in the words of messages. */
 static const char *yaml_found(const yaml_in *y) {
     static char text[64];
     hd_str rest, piece;
@@ -102,11 +102,11 @@ static const char *yaml_found(const yaml_in *y) {
     return text;
 }
 
-/* Forgets frames that were passed over, and those taken. */
+/* Forgets frames that were skipped or taken. */
 static hd_status yaml_forget_quick(yaml_in *y) {
     yaml_quick *q = (yaml_quick *)y->quick.items;
     while (y->quick_at < y->quick.count && q[y->quick_at].character < y->event.start_mark.index) {
-        if (!y->skipping) return yaml_bad(y, "a frame stands before this where there can be none");
+        if (!y->skipping) return yaml_bad(y, "a frame precedes this, where frames are not allowed");
         y->quick_at++;
     }
     if (y->quick_at < 4096 || 2 * y->quick_at < y->quick.count) return HD_OK;
@@ -116,7 +116,7 @@ static hd_status yaml_forget_quick(yaml_in *y) {
     return HD_OK;
 }
 
-/* The next event. HD_MALFORMED: in y->found. */
+/* Goes to the next event. HD_MALFORMED: y->found has the error. */
 static hd_status yaml_next(yaml_in *y) {
     if (y->has_event) {
         if (y->event.type == YAML_SEQUENCE_END_EVENT || y->event.type == YAML_MAPPING_END_EVENT) y->depth--;
@@ -142,7 +142,7 @@ static hd_status yaml_next(yaml_in *y) {
     return y->quick.count ? yaml_forget_quick(y) : HD_OK;
 }
 
-/* Goes to the end of the collection that is `depth` deep. */
+/* Goes to the end of the collection at depth `depth`. */
 static hd_status yaml_leave(yaml_in *y, uint32_t depth) {
     hd_status status = HD_OK;
     y->skipping = true;
@@ -153,13 +153,13 @@ static hd_status yaml_leave(yaml_in *y, uint32_t depth) {
     return status;
 }
 
-/* Goes to the end of the value at hand. */
+/* Goes to the end of the current value. */
 static hd_status yaml_skip(yaml_in *y) {
     bool opens = y->event.type == YAML_SEQUENCE_START_EVENT || y->event.type == YAML_MAPPING_START_EVENT;
     return opens ? yaml_leave(y, y->depth) : HD_OK;
 }
 
-/* After a piece at this depth: a malformed one is told of; leniently it is left out, and the next can be read. */
+/* Ends a piece at this depth. A malformed piece is reported; lenient reading leaves it out and goes on. */
 static hd_status yaml_piece(yaml_in *y, hd_status status, uint32_t depth) {
     if (status != HD_MALFORMED || y->failed) return y->failed ? y->failed : status;
     status = hd_report(y->reporter, &y->found, y->err);
@@ -180,7 +180,7 @@ static hd_str yaml_scalar(const yaml_in *y) {
 
 static bool yaml_is(hd_str s, const char *text) { return s.len == strlen(text) && !memcmp(s.data, text, s.len); }
 
-/* Nothing, where a list may be. */
+/* Null, which may stand for an empty list. */
 static bool yaml_is_null(const yaml_in *y) {
     hd_str s = yaml_scalar(y);
     return yaml_is_scalar(y) &&
@@ -269,7 +269,7 @@ typedef struct yaml_key {
 /* The keys of a mapping; `seen` begins with 0. */
 typedef struct yaml_mapping {
     const yaml_key *keys;
-    unsigned count, next;        /* next: the key that comes next, most likely */
+    unsigned count, next;        /* next: the key that probably comes next */
     uint32_t seen;
 } yaml_mapping;
 
@@ -279,15 +279,15 @@ static hd_status yaml_enter(yaml_in *y, const char *what) {
                : yaml_bad(y, "%s expected as a mapping, found %s", what, yaml_found(y));
 }
 
-/* Shows the value of the next key, whose number is *key: `count` at the end of the mapping. A listing may have
-   others, which are passed over. */
+/* Goes to the value of the next key. *key is its number, or `count` at the end of the mapping. Unknown keys of a
+   listing are skipped. */
 static hd_status yaml_member(yaml_in *y, yaml_mapping *m, unsigned *key) {
     for (;;) {
         hd_status status = y->ended ? HD_OK : yaml_next(y);
         hd_str s;
         unsigned i;
         if (y->ended && !status)
-            return *key = m->count, HD_OK; /* lenient reading has come to where the YAML is damaged */
+            return *key = m->count, HD_OK; /* lenient reading has reached damaged YAML */
         if (status) return status;
         if (y->event.type == YAML_MAPPING_END_EVENT) return *key = m->count, HD_OK;
         if (!yaml_is_scalar(y)) return yaml_bad(y, "a key expected, found %s", yaml_found(y));
@@ -309,14 +309,14 @@ static hd_status yaml_member(yaml_in *y, yaml_mapping *m, unsigned *key) {
     }
 }
 
-/* Whether the keys of these bits were there. */
+/* Checks that the mapping has the keys of these bits. */
 static hd_status yaml_needs(yaml_in *y, const yaml_mapping *m, uint32_t bits, const char *what) {
     for (unsigned i = 0; i < m->count; i++)
         if (bits >> i & 1 && !(m->seen >> i & 1)) return yaml_bad(y, "%s without %s", what, m->keys[i].name);
     return HD_OK;
 }
 
-/* Goes through a list: each item is at hand when `item` is called, and its end when that is back. */
+/* Reads a list. `item` is called at the first event of each item, and returns at its last event. */
 static hd_status yaml_list(yaml_in *y, const char *what, hd_status (*item)(yaml_in *y)) {
     hd_status status = HD_OK;
     if (yaml_is_null(y)) return HD_OK;

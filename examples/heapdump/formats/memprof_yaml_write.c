@@ -1,5 +1,5 @@
-/* Indexed MemProf profiles written as YAML: what `llvm-profdata show --memory` prints of them, and merges. Keys are
-   filled up to a width, records are told a line a frame, and a line goes on below where it is beyond 80 columns. */
+/* Writes indexed MemProf profiles as YAML, as `llvm-profdata show --memory` prints them and llvm-profdata merges
+   them. Keys are padded to a width, each frame has a line, and beyond 80 columns a line continues on the next. */
 
 #include "formats.h"
 
@@ -12,7 +12,7 @@ enum { WRAP = 80, VALUE_COLUMN = 17 };
 typedef struct yaml_out {
     const hd_memprof_index *index;
     hd_sink sink;
-    size_t column;               /* of the line at hand, in bytes */
+    size_t column;               /* of the current line, in bytes */
 } yaml_out;
 
 static void out_put(yaml_out *y, const char *text, size_t n) {
@@ -41,7 +41,7 @@ static void out_hex(yaml_out *y, uint64_t value) {
     out_put(y, at, (size_t)(digits + sizeof digits - at));
 }
 
-/* A new line, and a key on it. */
+/* Begins a line with a key. */
 static void out_key(yaml_out *y, size_t indent, const char *dash, const char *key, bool has_value) {
     size_t n = strlen(key) + 1;
     out_text(y, "\n");
@@ -53,7 +53,7 @@ static void out_key(yaml_out *y, size_t indent, const char *dash, const char *ke
     if (has_value) out_spaces(y, n < VALUE_COLUMN ? VALUE_COLUMN - n : 1);
 }
 
-/* Between items of a line of [ ] or { }, which began at a column. */
+/* Separates items of a line of [ ] or { }, which began at column `from`. */
 static void out_next(yaml_out *y, size_t from, bool is_first) {
     if (!is_first) out_text(y, ", ");
     if (y->column <= WRAP) return;
@@ -84,7 +84,7 @@ static bool out_is_made_of(hd_str s, size_t from, const char *digits) {
     return true;
 }
 
-/* Whether YAML takes it for a number: of an exponent digits may be missing in front, "1.e+". */
+/* Whether YAML takes a text for a number. Before an exponent, digits after the point may be missing: "1.e+5". */
 static bool out_is_number(hd_str s) {
     size_t at = s.data[0] == '-' || s.data[0] == '+';
     hd_str tail = { s.data + at, s.len - at };
@@ -101,7 +101,7 @@ static bool out_is_number(hd_str s) {
     return out_digits(s, at) == s.len;
 }
 
-/* How LLVM quotes it: 0 not at all, ' or ". */
+/* The quotes that LLVM uses for a text: 0 for none, ' or ". */
 static char out_quote(hd_str s) {
     char quote = 0;
     if (!s.len || strchr(" \t\n\v\f\r", s.data[0]) || strchr(" \t\n\v\f\r", s.data[s.len - 1])) quote = '\'';
@@ -115,7 +115,7 @@ static char out_quote(hd_str s) {
     return quote;
 }
 
-/* A character of UTF-8, and its length; 0: it is none. */
+/* Decodes a UTF-8 character. Returns its length, or 0 if it is invalid. */
 static size_t out_character(const char *at, size_t left, uint32_t *c) {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     unsigned char first = (unsigned char)*at;
@@ -129,7 +129,7 @@ static size_t out_character(const char *at, size_t left, uint32_t *c) {
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* Whether nothing is to be seen of it: of what Unicode has assigned, what LLVM takes for that. */
+/* Whether LLVM treats a character as invisible; correct for characters that Unicode has assigned. */
 static bool out_is_hidden(uint32_t c) {
     static const uint32_t ranges[][2] = { { 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
                                           { 0xe000, 0xf8ff }, { 0xfdd0, 0xfdef }, { 0xfeff, 0xfeff },
@@ -140,12 +140,12 @@ static bool out_is_hidden(uint32_t c) {
 }
 
 static void out_escaped(yaml_out *y, hd_str s) {
-    static const char plain[] = "0      abtnvfr";  /* by their code */
+    static const char plain[] = "0      abtnvfr";  /* by character code */
     char text[12];
     for (size_t i = 0, n; i < s.len; i += n) {
         uint32_t c = 0;
         n = out_character(s.data + i, s.len - i, &c);
-        if (!n) {                /* bytes that are no text: what LLVM writes instead, and ends with */
+        if (!n) {                /* invalid bytes: like LLVM, writes U+FFFD and ends the text */
             out_text(y, "\xef\xbf\xbd");
             return;
         }
@@ -247,7 +247,7 @@ static void out_record(yaml_out *y, uint32_t function) {
 
 /* Accesses to data. ------------------------------------------------------------------------------ */
 
-/* What is sorted, by its number in the file. */
+/* An item to sort, with its number in the file. */
 typedef struct out_item {
     uint64_t key;
     hd_str name;
@@ -264,7 +264,7 @@ static int out_order(const void *a, const void *b) {
 
 enum { BY_COUNT, BY_SYMBOL, BY_LITERAL };
 
-/* Sampled records, the most accessed first; or cold symbols or literals, ascending. To be freed; NULL: no memory. */
+/* Sampled records, the most accessed first; or cold symbols or literals, ascending. To be freed. NULL: no memory. */
 static out_item *out_sorted(yaml_out *y, uint32_t count, int by) {
     const hd_memprof_index *x = y->index;
     out_item *items = (out_item *)calloc((size_t)count + 1, sizeof *items);
@@ -321,7 +321,7 @@ static void out_accesses(yaml_out *y) {
     free(order);
 }
 
-/* A document of comments. */
+/* The summary: a document with comments only. */
 static void out_summary(yaml_out *y, const hd_memprof_summary *sum) {
     const hd_memprof_index *x = y->index;
     const struct { const char *what; uint64_t value; bool of_accesses; } lines[] = {
@@ -341,7 +341,7 @@ static void out_summary(yaml_out *y, const hd_memprof_summary *sum) {
     }
 }
 
-/* An index in LLVM's layout. */
+/* Writes an index in LLVM's layout. */
 static hd_status out_index(const hd_memprof_index *index, const hd_options *options, hd_out out, hd_error *err) {
     hd_memprof_summary sum;
     yaml_out y = { .index = index };
@@ -362,7 +362,7 @@ static hd_status out_index(const hd_memprof_index *index, const hd_options *opti
     return status;
 }
 
-/* Of the RFC's layout what LLVM's have: records of functions that were inlined too, and call sites. */
+/* An index in the RFC's layout first gets parts of LLVM's: records of inlined functions, and call sites. */
 hd_status memprof_yaml_write(const void *document, const hd_options *options, hd_out out, hd_error *err) {
     static const hd_memprof_builder_desc desc = { true };
     const hd_memprof_index *index = (const hd_memprof_index *)document;

@@ -67,7 +67,7 @@ HD_UNUSED static hd_profile *room_profile(const hd_options *options, hd_error *e
     return hd_profile_create(&desc, err);
 }
 
-/* The error for an input that ends too early, behind its last line. */
+/* The error for an input that ends too early, after its last line. */
 HD_UNUSED static hd_error room_ended(const hd_lines *l, const char *expected) {
     hd_error found = hd_lines_error(l, HD_MALFORMED, "");
     snprintf(found.message, sizeof found.message, "%s expected, and the input ends", expected);

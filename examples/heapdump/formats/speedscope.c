@@ -1,8 +1,8 @@
-/* speedscope's JSON, written: each heap a profile of bytes, whose samples are the backtraces, and frames that all of
-   them share. What else is told apart, types and all further axes, is added up. A heap is held at a time.
+/* Writes speedscope's JSON. Each heap is a profile of bytes with backtraces as samples; all heaps share the frames.
+   Types and further axes are added up. Only one heap is in memory at a time.
 
-   A sample repeats all frames of its stack. Deep stacks with bytes at every frame grow with the square of the heap:
-   above SPEEDSCOPE_MOST frames, half a gigabyte, they are refused. */
+   A sample repeats all frames of its stack. Deep stacks with bytes at every frame take quadratic space. Output of
+   more than SPEEDSCOPE_MOST frames, half a gigabyte, is refused. */
 
 #include "formats.h"
 
@@ -15,7 +15,7 @@ enum { SPEEDSCOPE_MOST = 100000000 };
 typedef struct speedscope {
     hd_json json;
     uint64_t repeated;           /* frames of all samples */
-    hd_profile *frames;          /* flat: its nodes are the frames, in the order in which they are met */
+    hd_profile *frames;          /* flat: its nodes are the frames, in order of first appearance */
     const hd_options *options;
     hd_error *err;
 } speedscope;
@@ -38,7 +38,7 @@ static void put_line(speedscope *s) {
     hd_json_object(&s->json);
 }
 
-/* The file of FILE:LINE, and its line, which is 0 when a text is not that. */
+/* Splits FILE:LINE. *line is 0 if a text has another form. */
 static hd_str split_place(hd_str place, uint32_t *line) {
     size_t at = place.len;
     while (at && place.data[at - 1] >= '0' && place.data[at - 1] <= '9') at--;
@@ -48,7 +48,7 @@ static hd_str split_place(hd_str place, uint32_t *line) {
     return (hd_str){ place.data, at - 1 };
 }
 
-/* "function (file.c:12)" and "function file.c:12" are what frames with lines are called. */
+/* Splits "function (file.c:12)" and "function file.c:12" into function, file and line. */
 static hd_str split_frame(hd_str frame, hd_str *file, uint32_t *line) {
     bool braces = frame.len && frame.data[frame.len - 1] == ')';
     size_t end = frame.len - braces, at = end;
@@ -81,7 +81,7 @@ static void put_frames(speedscope *s) {
     hd_json_end(&s->json), hd_json_end(&s->json);
 }
 
-/* "malloc live, game, pid 12, dump 0x1": what the heap says of itself. */
+/* "malloc live, game, pid 12, dump 0x1": the labels of the heap. */
 static void put_name_of(speedscope *s, const hd_heap *heap) {
     char name[600];
     int n = snprintf(name, sizeof name, "%.200s %s", heap->allocator ? heap->allocator : "heap",
@@ -93,7 +93,7 @@ static void put_name_of(speedscope *s, const hd_heap *heap) {
     put_text(s, "name", hd_cstr(name));
 }
 
-/* Of each node of an axis its frame, from 1. */
+/* The frame of each node of an axis, from 1. */
 static hd_status frames_of(speedscope *s, hd_axis axis, uint32_t *frame) {
     hd_status status = HD_OK;
     for (uint32_t i = 1; i < axis.node_count && !status; i++)
@@ -101,7 +101,7 @@ static hd_status frames_of(speedscope *s, hd_axis axis, uint32_t *frame) {
     return status;
 }
 
-/* Whether the samples of one more heap will do; `depth` has room for a number for each node. */
+/* Fails if the samples of one more heap exceed the limit. `depth` has room for a number for each node. */
 static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t *depth) {
     hd_axis axis = hd_profile_axis(profile, 0);
     hd_rows cells = hd_profile_cells(profile);
@@ -111,12 +111,12 @@ static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t
     if (s->repeated <= SPEEDSCOPE_MOST) return HD_OK;
     *s->err = (hd_error){ .status = HD_LIMIT, .offset = HD_UNKNOWN };
     snprintf(s->err->message, sizeof s->err->message,
-             "stacks of %llu frames in all, more than the %d that speedscope's JSON is written with: pprof takes "
-             "less for each, heaps_v2 has none twice", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
+             "samples of %llu frames in all, more than the limit of %d for speedscope's JSON: pprof and heaps_v2 "
+             "need less space", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
     return HD_LIMIT;
 }
 
-/* A sample for each cell: a profile that was sorted has one for each backtrace. */
+/* Writes a sample for each cell. The profile is sorted, so it has one cell per backtrace. */
 static void put_samples(speedscope *s, const hd_profile *profile, const uint32_t *frame, uint32_t *stack) {
     hd_axis axis = hd_profile_axis(profile, 0);
     hd_rows cells = hd_profile_cells(profile);
@@ -182,7 +182,7 @@ static hd_status put_heap(speedscope *s, const hd_heap *heap) {
     return status;
 }
 
-/* Its schema stands first, or behind what names the program and its run. */
+/* The URL of the schema identifies the format. Other keys may precede it. */
 int speedscope_detect(const uint8_t *bytes, size_t size) {
     static const char schema[] = "\"https://www.speedscope.app/file-format-schema.json\"";
     const size_t length = sizeof schema - 1;

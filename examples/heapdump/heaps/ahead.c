@@ -23,7 +23,7 @@ struct ahead {
     pthread_cond_t moved, read;  /* moved: `taken` or `ends` changed; read: a slot is done */
     pthread_t reader[READERS];
     int readers;
-    int next, taken;             /* file numbers: the next one to read, the last one that the caller took */
+    int next, taken;             /* file numbers: the next one to read, the last one taken by the caller */
     bool ends;
     slot slot[SLOTS];            /* by file number modulo SLOTS */
 };

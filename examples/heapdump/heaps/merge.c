@@ -17,7 +17,7 @@ typedef struct group {
     hd_merger *sum;
     size_t count;
     size_t files, last;          /* files with such a heap; the number of the last one */
-    /* Live heaps whose file has no total. `implied` sums those that equal the omitted total. */
+    /* Live heaps without a total in their file; `implied` is the sum of those equal to the omitted total. */
     hd_merger *implied;
     size_t implied_count, without, last_without;
 } group;
@@ -83,7 +83,7 @@ static hd_status add_plain(hd_merger *sum, const hd_heap *heap, hd_heap_kind kin
     return status;
 }
 
-/* Compares pointers to heaps; 0: one process and allocator, whatever the kinds. */
+/* Compares pointers to heaps; 0: one process and allocator; kinds may differ. */
 static int by_owner(const void *a, const void *b) {
     hd_heap x = **(const hd_heap *const *)a, y = **(const hd_heap *const *)b;
     x.kind = y.kind = HD_HEAP_TOTAL;

@@ -78,8 +78,8 @@ static const char *process_of(const hd_heap *heap) {
     return heap->process ? heap->process : "a process without a name";
 }
 
-/* Pairs heaps that are the only ones of their allocator and kind in both files, for example those of two builds of a
-   program with different names. One line reports this. */
+/* Pairs heaps that are the only ones of their allocator and kind in both files. They may come from two builds of a
+   program with different names, for example. One line reports this. */
 static void pair_only_ones(const arguments *a, const chosen *x, const hd_heap **before, size_t nx, const chosen *y,
                            const hd_heap **after, size_t ny, ptrdiff_t *mate, bool *left) {
     const hd_heap *told[2] = { NULL, NULL };

@@ -14,8 +14,8 @@ typedef struct renamed_heap {
     repeats own;                 /* to be freed */
 } renamed_heap;
 
-/* `compares`: main programs are compared whatever their names. Otherwise, programs with two names are one only if
-   they have the same sources. */
+/* `compares`: main programs are compared, also with different names. Otherwise, programs with two names are one only
+   if they have the same sources. */
 frame_pairs *frame_pairs_create(bool compares);
 void frame_pairs_free(frame_pairs *p);
 /* Renames functions in heaps of one file to their names in earlier files. `dump` may be NULL.

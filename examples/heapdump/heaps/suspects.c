@@ -53,7 +53,7 @@ static int by_blocks(const void *a, const void *b) {
 static int by_site_name(const void *a, const void *b) { return hd_str_compare(site_name_of(a), site_name_of(b)); }
 
 /* Whether two sites allocate parts of one thing, as an entry with its key and value. One calls the other, or both
-   share a caller that is not the outermost function, and both gain the same number of blocks (to 1%) in each step. */
+   share a caller that is not the outermost function. Both gain the same number of blocks (to 1%) in each step. */
 static bool grew_as_often(const suspect *a, const suspect *b) {
     const series *s = a->s;
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;

@@ -6,8 +6,8 @@
 
 enum { MOST_SUSPECTS = 10, NAME_COLUMNS = 96 };
 
-/* What fits the terminal: columns for a name, and suspects of `lines_each` lines. Without a terminal, names have
-   NAME_COLUMNS and all suspects fit. */
+/* Limits from the terminal: columns for a name, and number of suspects with `lines_each` lines. Without a terminal,
+   names have NAME_COLUMNS and all suspects fit. */
 int name_columns(const arguments *a);
 uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t most);
 

@@ -300,8 +300,8 @@ trend track_trend(const series *s, const track *t) {
 }
 
 /* Who allocates for others. -------------------------------------------------------------------- */
+
 /* A node, for sorting by its function. */
-/* A node, to be sorted by its function. */
 typedef struct call { uint32_t site, node; } call;
 
 static int by_call(const void *a, const void *b) {
@@ -391,8 +391,8 @@ static void pass_over_carriers(series *s) {
 }
 
 /* Series, filled. ------------------------------------------------------------------------------ */
+
 /* Whether the last dump has bytes of the program itself, or bytes without a call stack. */
-/* Whether the last dump has bytes of the program itself, or without a call stack. */
 static bool has_own_code(const series *s) {
     for (uint32_t i = 0; i < s->nodes; i++)
         if (!s->helper[i] && point_at(&s->at[i], s->count - 1).bytes > 0) return true;
