@@ -1,11 +1,12 @@
-/* Chains of steps that are too long for a terminal: the names that a programmer knows stay. */
+/* Shortens chains of steps that are too long for a terminal: the names that a programmer knows stay. */
 
 #include "objects.h"
 
 #include <limits.h>
 
-/* The least known name of a chain, never the last one. Of equal ones the second goes first and the first goes last. A
-   root goes after all names but the last one that a programmer knows. count: all others are left out. */
+/* The least known name of a chain, never the last name. Among equally known names the second is chosen first, and the
+   first name last. A root is chosen only when at most one name before the last is left, and a programmer knows that
+   name. Returns count if only the last name is left. */
 static uint32_t least_known(const brief_steps *c) {
     uint32_t worst = c->count, left = 0;
     for (uint32_t i = 1; i + 1 < c->count; i++) {
@@ -20,7 +21,7 @@ static uint32_t least_known(const brief_steps *c) {
     return worst;
 }
 
-/* Whether a programmer looks for this name: a variable, or the last property that is left. */
+/* Whether a programmer looks for this name: a variable, or the last remaining property. */
 static bool is_sought(const brief_steps *c, uint32_t name) {
     if (c->known[name] != PROPERTY) return c->known[name] == VARIABLE;
     for (uint32_t i = 0; i + 1 < c->count; i++)
@@ -28,7 +29,7 @@ static bool is_sought(const brief_steps *c, uint32_t name) {
     return true;
 }
 
-/* The part of a step that says "list of 10" or "tree of"; of length 0: none does. */
+/* The part of a step that says "list of 10" or "tree of"; length 0 if there is no such part. */
 static hd_str group_in(hd_str text) {
     static const char list[] = "list of ", tree[] = "tree of ";
     enum { LENGTH = sizeof list - 1 };
@@ -42,7 +43,7 @@ static hd_str group_in(hd_str text) {
     return (hd_str){ text.data, 0 };
 }
 
-/* "head: list of 10…": a list without its class. NULL: it is no shorter so. To be freed. */
+/* "head: list of 10…": a list without its class. NULL if that is not shorter. The caller frees it. */
 static char *brief_group(hd_str text, hd_str group) {
     size_t n = (size_t)(group.data - text.data) + group.len;
     char *out;
@@ -51,7 +52,7 @@ static char *brief_group(hd_str text, hd_str group) {
     return out;
 }
 
-/* Saves columns without the loss of a name: first brief marks, then "bus" for "bus: EventEmitter". */
+/* Saves columns without losing a name: first shortens the marks, then "bus: EventEmitter" to "bus". */
 static bool keep_briefly(brief_steps *c, uint32_t name) {
     hd_str *text = c->names[name];
     size_t label = 0;
@@ -70,7 +71,8 @@ static bool keep_briefly(brief_steps *c, uint32_t name) {
     return true;
 }
 
-/* The same for a name that is sought, or else for any other; for a root, which has no label, the others alone. */
+/* The same for a name that is sought; if its text cannot be shortened, for any other name. A root has no label, so
+   only other names are shortened for it. */
 static bool keep_any_briefly(brief_steps *c, uint32_t name) {
     bool root = c->rooted && !name;
     if (root && !c->brief) return c->brief = true;
@@ -82,7 +84,7 @@ static bool keep_any_briefly(brief_steps *c, uint32_t name) {
 
 static const char *mark_end(const brief_steps *c) { return c->brief ? "" : " more"; }
 
-/* Columns of the chain as it is printed: each run of names that are left out is one "… 3 more". */
+/* Columns of the printed chain: each run of omitted names is one "… 3 more". */
 static int64_t columns_of_chain(const brief_steps *c) {
     enum { BETWEEN_NAMES = 3 };
     int64_t used = -BETWEEN_NAMES;
@@ -94,7 +96,7 @@ static int64_t columns_of_chain(const brief_steps *c) {
     return used;
 }
 
-/* The beginning of a text, with "…" if that is not all. */
+/* The beginning of a text, with "…" if it was cut. */
 static char *beginning(hd_str text, int columns) {
     char *out, *whole = cut_within(text, 0);
     size_t size;
@@ -126,7 +128,7 @@ char *step_within(hd_str text, int columns) {
     return whole;
 }
 
-/* Puts back the last property that fits, if no name is left that a programmer knows. */
+/* Restores the last property that fits, if no remaining name is one that a programmer knows. */
 static void put_name_back(brief_steps *c, int room) {
     for (uint32_t i = 0; i + 1 < c->count; i++)
         if (c->columns[i] && c->known[i] >= PROPERTY) return;
@@ -139,7 +141,7 @@ static void put_name_back(brief_steps *c, int room) {
     }
 }
 
-/* The columns that the last name keeps beside one that would have to go. */
+/* If the last name can keep this many columns, `name` is not omitted. */
 static int least_beside(const brief_steps *c, uint32_t name) {
     enum { BESIDE_LAST_NAME = 8, BESIDE_ROOT = 12, BESIDE_VARIABLE = 20 };
     if (!c->rooted) return c->known[name] == VARIABLE ? BESIDE_VARIABLE : INT_MAX;
@@ -180,7 +182,7 @@ void steps_shorten(brief_steps *c, int room) {
     }
 }
 
-/* Texts of the steps that are left, with marks between. */
+/* The texts of the remaining steps, with marks between them. */
 static char *joined(const brief_steps *c) {
     char *text;
     size_t size;

@@ -1,4 +1,4 @@
-/* classes, retained */
+/* The commands classes and retained. */
 
 #include "objects.h"
 
@@ -16,7 +16,7 @@ int class_list_open(const objects *o, class_list *list) {
     hd_total *sums;
     uint32_t *classes, n = 0;
     reading r;
-    hd_options options = long_call(&r, "finding what goes with each class");
+    hd_options options = long_call(&r, "finding the bytes that each class retains");
     hd_error err;
     hd_status status;
     if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
@@ -43,7 +43,7 @@ int class_list_open(const objects *o, class_list *list) {
     return failed(o->file, &err);
 }
 
-enum { WIDE_FROM = 110 };        /* columns where there is room for what is garbage, too */
+enum { WIDE_FROM = 110 };        /* columns that leave room for garbage */
 
 static void put_class_line(FILE *out, const arguments *a, const screen *s, const objects *o, const class_list *list,
                            uint32_t i) {
@@ -79,7 +79,7 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
     for (; i < list.count && i < most; i++) put_class_line(out, a, &s, o, &list, i);
     if (i < list.count) display(out, "%u more classes%s\n", list.count - i, s.terminal ? " (--all)" : "");
     if (list.count) {
-        uint32_t first = 0;      /* of several objects, not what stands for all roots */
+        uint32_t first = 0;      /* with several objects, since a class of one may stand for all roots */
         while (first < list.count && list.lines[first].row.live_objects < 2) first++;
         hd_str c = hd_graph_class(o->graph, list.lines[first < list.count ? first : 0].row.class_index).name;
         char *name = needed(strndup(c.data, c.len));
@@ -117,7 +117,7 @@ int run_classes(const arguments *a) { return each_graph(a, "files", true, classe
 
 /* retained -------------------------------------------------------------------------------------- */
 
-/* Nothing, of a class without objects; one that the file does not know is an error besides. */
+/* A class without objects retains nothing; a class that the file does not have is an error. */
 static int class_total(const arguments *a, const objects *o, hd_total *total) {
     uint32_t count = hd_graph_object_count(o->graph), n = 0, *all;
     uint8_t *asked = classes_asked(a, o);
@@ -165,7 +165,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     for (uint32_t i = 0; i < n; i++) put_retained(out, a, &s, o, top[i]);
     if (n) {
         char id[24];
-        id_text(o, top[n > 1], id); /* the first is often what stands for all roots */
+        id_text(o, top[n > 1], id); /* the first is often the object that stands for all roots */
         put_next(out, &s, a, "all about it", "object", o->file, id, NULL);
         put_next(out, &s, a, "why it is alive", "path", "--id", id, o->file, NULL);
     }

@@ -4,7 +4,7 @@
 
 enum { TAGS = HD_DART_NAME + 1 };
 
-/* What info tells; freed with facts_free. */
+/* The facts that info prints; freed with facts_free. */
 typedef struct dart_facts {
     uint64_t tags[TAGS], identities;
     hd_total live;
@@ -64,7 +64,7 @@ static void put_length(const arguments *a, FILE *out, const hd_graph *graph, con
 static void put_lengths(const arguments *a, FILE *out, const hd_graph *graph, const dart_facts *f) {
     uint32_t n = f->lengths->count, most = shown_of(a, 5), i;
     if (!n) return;
-    display(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %12s %10s  %s\n",
+    display(out, "lists, maps and sets by class and length, most bytes first\n%12s %10s %12s %10s  %s\n",
             "length", "objects", "bytes", "first id", "class");
     for (i = 0; i < n && i < most; i++) put_length(a, out, graph, &f->lengths->rows[i]);
     put_more(out, n, i);

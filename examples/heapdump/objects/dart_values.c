@@ -2,7 +2,7 @@
 
 #include "objects.h"
 
-/* The text of a string or name as UTF-8, no more than its first `most` code units; freed by the caller. */
+/* The first `most` code units of a string or name, as UTF-8. The caller frees it. */
 static hd_str text_of(hd_dart_value data, size_t most) {
     size_t unit = data.tag == HD_DART_UTF16 ? 2 : 1, n;
     const unsigned char *p = (const unsigned char *)data.text.data;
@@ -10,7 +10,7 @@ static hd_str text_of(hd_dart_value data, size_t most) {
     if (data.text.len / unit > most) {
         data.text.len = most * unit;
         if (data.tag == HD_DART_UTF16 && most && p[data.text.len - 1] >> 2 == 0x36)
-            data.text.len -= 2;  /* half a pair */
+            data.text.len -= 2;  /* drops half of a surrogate pair */
         while (data.tag == HD_DART_NAME && data.text.len && (p[data.text.len] & 0xc0) == 0x80)
             data.text.len--;
     }
@@ -22,12 +22,12 @@ static hd_str text_of(hd_dart_value data, size_t most) {
 
 bool is_string(uint32_t tag) { return tag == HD_DART_LATIN1 || tag == HD_DART_UTF16; }
 
-/* Code units that the file has of a string. */
+/* Number of code units that the file contains of a string. */
 uint64_t units_of(const hd_dart_value *data) {
     return data->text.len / (data->tag == HD_DART_UTF16 ? 2 : 1);
 }
 
-/* Spells a number in as few digits as bring it back. */
+/* Spells a number in the fewest digits that parse back to it. */
 static void number_text(double number, char text[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, number);
@@ -42,7 +42,7 @@ static void put_text(FILE *out, const hd_dart_value *data, size_t most) {
     free((char *)text.data);
 }
 
-/* Nothing for what has no data. */
+/* Prints nothing for a value without data. */
 void put_value(FILE *out, const hd_dart_value *data, size_t most) {
     char number[32];
     switch (data->tag) {
@@ -76,7 +76,7 @@ static void json_units(hd_json *j, const hd_dart_value *data, size_t most) {
     free((char *)text.data);
 }
 
-/* Members of an object. Numbers that may have a fraction, or be none, are strings. */
+/* Writes members of an object. Numbers that may have a fraction, or may be NaN or infinite, are strings. */
 void json_value(hd_json *j, const hd_dart_value *data, size_t most) {
     char number[32];
     json_text(j, "tag", hd_dart_tag_name(data->tag));

@@ -1,15 +1,15 @@
-/* A file with its graph, names, sizes and ids; one file after another. */
+/* A file with its object graph: names, sizes and ids. */
 #ifndef HEAPDUMP_GRAPH_FILE_H
 #define HEAPDUMP_GRAPH_FILE_H
 
 #include "../heaps/heaps.h"
 
-/* A file that has a graph, with what holds what. */
+/* A file with an object graph and its dominator tree. */
 typedef struct objects {
     const char *file;
     hd_dump *dump;
     const hd_graph *graph;
-    hd_dominators *dominators;   /* NULL where nobody asked */
+    hd_dominators *dominators;   /* NULL: not computed */
     int id_columns;              /* columns of the longest id, at least 10 */
 } objects;
 
@@ -27,7 +27,8 @@ int id_columns_of(const hd_graph *graph, bool hex);
 uint64_t index_of(const objects *o, uint32_t object, uint32_t reference);
 /* Whether a text is digits only. */
 bool is_number(hd_str text);
-/* A reference by its field, or "[7]" by its index: V8 numbers node 0's references by names. False: it has neither. */
+/* Prints a reference as its field, or as "[7]" by its index: V8 numbers node 0's references by names. False: it has
+   neither. */
 bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t reference);
 void id_text(const objects *o, uint32_t object, char text[24]);
 void json_id(hd_json *j, const objects *o, uint32_t object);

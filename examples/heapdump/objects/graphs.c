@@ -1,4 +1,4 @@
-/* Objects that hold each other in info, diff, tree and convert. */
+/* Object graphs in info, diff and convert. */
 
 #include "objects.h"
 #include "references.h"
@@ -8,7 +8,7 @@ static void put_count(FILE *out, int width, uint64_t n, const char *one, const c
     display(out, "%*llu %s", width, (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* References that are not strong, by kind if not all of these are weak. */
+/* References that are not strong; by kind, unless all of them are weak. */
 static void put_kinds(FILE *out, const objects *o) {
     static const char *const name[REFERENCE_KINDS][2] = {
         [WEAK_REFERENCE] = { "weak", "weak" }, [EPHEMERON_KEY] = { "ephemeron key", "ephemeron keys" },
@@ -30,8 +30,8 @@ static void put_kinds(FILE *out, const objects *o) {
     fputc('\n', out);
 }
 
-/* In a Dart snapshot the one object without a record is a sentinel for objects that the VM left out. convert writes
-   weak references so, too: a class of Dart has a reference for each field. */
+/* In a Dart snapshot the only object without a record is a sentinel for objects that the VM left out. convert uses
+   the sentinel for weak references, too, because a Dart class has one reference per field. */
 static void put_missing(FILE *out, const hd_graph_summary *s, bool is_dart) {
     if (is_dart) {
         put_count(out, 12, s->missing_references, "reference", "references");
@@ -89,7 +89,7 @@ void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
     hd_json_end(j);
 }
 
-/* The domains of a .NET dump, each on its own. */
+/* The domains of a .NET dump, one after the other. */
 void netcf_info(const arguments *a, FILE *out, const hd_dump *dump) {
     const hd_netcf *netcf = hd_dump_netcf(dump);
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
@@ -123,7 +123,7 @@ static void diff_class_json(hd_json *j, const hd_class_change *c) {
     hd_json_end(j);
 }
 
-/* Classes that grew, then the others, each the largest change first. NULL: the end. */
+/* Classes that grew, then the others, each group with the largest change first. NULL: the end. */
 static const hd_class_change *next_change(const hd_graph_change *change, uint32_t *at) {
     for (; *at < 2 * change->count; ++*at) {
         const hd_class_change *c = &change->rows[*at % change->count];
@@ -151,14 +151,14 @@ static void diff_classes(const arguments *a, answer *r, const hd_graph_change *c
     }
 }
 
-/* Whether what a diff of classes does not know was asked for. */
+/* Whether an option asks for a cut-off that diff of classes does not support. */
 bool classes_cut(const arguments *a) {
     const hd_cutoff *c = &a->cut.cutoff;
     return c->min_bytes || c->min_share > 0 || c->min_parent_share > 0 || c->max_entries ||
            c->max_output_bytes;
 }
 
-/* Changes by class and, if the ids of both snapshots belong together, object by object. */
+/* Prints changes by class and, if ids match between the snapshots, object by object. */
 int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
     hd_graph_change *change;
     uint8_t *reached[2] = { NULL, NULL };
@@ -195,8 +195,8 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     return answer_close(&r, DONE);
 }
 
-/* The dump as it was read where it is of that format, else its graph. A Dart snapshot has a name, and gets that of
-   the only application domain. */
+/* Writes the dump unchanged if it already has the format, else its graph. A Dart snapshot gets the name of the only
+   application domain, if there is one. */
 static hd_status write_as(const arguments *a, const hd_dump *dump, const hd_format *format, hd_out out,
                           hd_error *err) {
     reading r = { .file = a->input.files[0] };
@@ -217,11 +217,11 @@ int write_objects(const arguments *a, const hd_dump *dump, const hd_format *form
     return output_end(&o, a->out.file, NULL, write_as(a, dump, format, o.out, &err), &err);
 }
 
-/* Writes objects, in a format of objects. */
+/* Writes an object graph in one of the formats of object graphs. */
 int convert_objects(const arguments *a, const hd_format *format) {
     objects o;
     int status;
-    if (a->cut.has_cutoff) return usage("what is listed cannot be cut off in %s", a->out.to);
+    if (a->cut.has_cutoff) return usage("%s has no cut-off: it contains all objects", a->out.to);
     if (a->out.add_to) return usage("objects cannot be added to a trace as %s", a->out.to);
     status = objects_open(a, a->input.files[0], false, &o);
     if (status) return status;

@@ -1,10 +1,10 @@
-/* Which object of one snapshot is which of another, in diff: V8's by ids, Dart's by identity hash codes. */
+/* Object by object comparison in diff: V8 objects pair by id, Dart objects by identity hash code. */
 
 #include "objects.h"
 
-/* An object that went, came, or has another size. */
+/* An object that is new, gone, or has another size. */
 typedef struct moved {
-    uint32_t object[2];          /* HD_NONE where it is not */
+    uint32_t object[2];          /* HD_NONE: not in this snapshot */
     uint64_t bytes[2];
 } moved;
 
@@ -26,7 +26,7 @@ static int moved_more(const void *a, const void *b) {
     return x->object[side] < y->object[side] ? -1 : x->object[side] > y->object[side];
 }
 
-/* All of a kind, those that matter most first; freed by the caller. */
+/* All objects of a kind, the largest change first. The caller frees the list. */
 static size_t moved_of(const identity_pair *p, int kind, moved **list) {
     int side = kind == NEW;
     const hd_graph *const *graph = p->graph;
@@ -53,7 +53,7 @@ static bool identity_changed(const hd_identity_row *r) {
     return r->objects[0] != r->kept || r->objects[1] != r->kept || r->kept_bytes[0] != r->kept_bytes[1];
 }
 
-/* The class has this scope in all lists. A Dart library without a name is known by its address. */
+/* The scope of the class in all lists. A Dart library without a name is known by its address. */
 static hd_str scope_of(const hd_identity_row *r) { return r->library.len ? r->library : r->library_uri; }
 
 static void moved_figures(const arguments *a, const identity_pair *p, const moved *m, figures *f) {
@@ -78,7 +78,7 @@ static void put_moved(const arguments *a, FILE *out, const screen *s, const iden
     }
 }
 
-/* False if objects only have other classes: a detached node has another class than before. */
+/* False if objects only changed class: a detached node has another class than before. */
 static bool is_any_changed(const identity_pair *p) {
     moved *list;
     size_t n;
@@ -98,7 +98,7 @@ static void identity_figures(const arguments *a, const hd_identity_row *r, figur
     figure_number(f, 5, r->kept);
 }
 
-/* Classes with objects that are new, gone or of another size. */
+/* Prints classes with objects that are new, gone or of another size. */
 static void put_identity_classes(const arguments *a, FILE *out, const screen *s, const identity_pair *p) {
     static const figure_column columns[] = { { "new bytes", ALWAYS }, { "new", ALWAYS }, { "gone bytes", ALWAYS },
                                              { "gone", ALWAYS }, { "change of kept", IF_ANY }, { "kept", IF_WIDE } };
@@ -120,7 +120,7 @@ static void put_identity_classes(const arguments *a, FILE *out, const screen *s,
 void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
     enum { WHOLE_LINE = 96 };
     screen s = screen_of(a);
-    display(out, "\nobject by object%s", p->side[0] ? ", of those that have an identity hash code" : "");
+    display(out, "\nobject by object%s", p->side[0] ? ", for objects with an identity hash code" : "");
     if (!is_any_changed(p)) {
         bool fits = !s.columns || s.columns >= WHOLE_LINE || !p->side[0];
         display(out, fits ? ": none is new, gone or of another size\n" : ":\nnone is new, gone or of another size\n");
@@ -169,7 +169,7 @@ static void json_moved(hd_json *j, const identity_pair *p, const moved *m) {
     hd_json_end(j);
 }
 
-/* Kinds as {"count": all of them, "objects": [those shown]}. */
+/* Writes kinds as {"count": all of them, "objects": [the shown ones]}. */
 void identity_json(const arguments *a, hd_json *j, const identity_pair *p) {
     uint32_t most = a->cut.cutoff.top ? a->cut.cutoff.top : HD_NONE, shown = 0;
     hd_json_object(j);
@@ -193,7 +193,7 @@ void identity_json(const arguments *a, hd_json *j, const identity_pair *p) {
     hd_json_end(j);
 }
 
-/* Why ids are no evidence. A small share that is over the limit has a digit behind the point. */
+/* Reports why ids do not identify objects. A small share above the limit gets a decimal digit. */
 static void say_other_ids(const char *const file[2], const hd_identity_change *c) {
     double share = c->common ? 100 * (double)c->renamed / (double)c->common : 0;
     display(stderr, "heapdump: %s, %s: ", file[0], file[1]);
@@ -243,7 +243,7 @@ int identity_of(const char *const file[2], const hd_dump *before, const hd_dump 
     return identity_of_v8(file, before, after, reached, change);
 }
 
-/* Pairs of snapshots of one format. */
+/* Opens a pair of snapshots of one format. */
 int identity_open(const arguments *a, const hd_dump *before, const hd_dump *after, const uint8_t *const *reached,
                   identity_pair *p) {
     const char *const file[2] = { a->input.files[0], a->input.files[1] };

@@ -1,11 +1,11 @@
-/* objects */
+/* The command objects. */
 
 #include "objects.h"
 #include "origins.h"
 
-/* Classes that extend others: objects of a Dart snapshot tell, those that stand for classes. ------- */
+/* Subclasses, in Dart snapshots: some objects describe classes and list the direct subclasses. ----- */
 
-/* A class as those objects name it. */
+/* A class by its name and library. */
 typedef struct known_class {
     hd_str name, uri;
     uint32_t index;
@@ -16,12 +16,12 @@ typedef struct hierarchy {
     const hd_dart *dart;
     known_class *known;          /* by name and library */
     uint32_t count;
-    uint32_t *extends;           /* by class: the one it extends, or HD_NONE */
-    uint8_t *seen;               /* by object: lists of subclasses, and what these hold, that were looked at */
+    uint32_t *extends;           /* by class: its superclass, or HD_NONE */
+    uint8_t *seen;               /* by object: visited lists of subclasses, and objects in them */
     bool any;
 } hierarchy;
 
-enum { MOST_STEPS = 1000 };      /* of classes that extend each other: a file may have them in a circle */
+enum { MOST_STEPS = 1000 };      /* length of a chain of superclasses: in a damaged file it may be a circle */
 
 static int by_name_and_library(const void *a, const void *b) {
     const known_class *x = a, *y = b;
@@ -30,7 +30,7 @@ static int by_name_and_library(const void *a, const void *b) {
     return order;
 }
 
-/* What a field of an object leads to; HD_NONE when it has no such field. */
+/* The target of a field of an object; HD_NONE if the object has no such field. */
 static uint32_t field_target(const hd_graph *graph, uint32_t object, const char *field) {
     hd_object o = hd_graph_object(graph, object);
     for (uint32_t r = 0; r < o.reference_count; r++)
@@ -44,7 +44,7 @@ static bool stands_for_class(const hierarchy *h, uint32_t object) {
            hd_dart_data(h->dart, object).tag == HD_DART_NAME;
 }
 
-/* The class that an object stands for; HD_NONE: the snapshot lists none of that name in that library. */
+/* The class that an object describes; HD_NONE: no class of this name and library has objects in the snapshot. */
 static uint32_t class_of(const hierarchy *h, uint32_t object) {
     uint32_t library = field_target(h->o->graph, object, "library_");
     known_class key = { hd_dart_data(h->dart, object).text, { "", 0 }, 0 }, *found;
@@ -60,7 +60,7 @@ static void extends(hierarchy *h, uint32_t object, uint32_t super) {
     h->any = true;
 }
 
-/* Lists of subclasses hold them, or hold what does. */
+/* Reads a list of direct subclasses. It contains them, or arrays that contain them. */
 static void take_subclasses(hierarchy *h, uint32_t object) {
     uint32_t list = field_target(h->o->graph, object, "direct_subclasses_"), super = class_of(h, object);
     hd_object o;
@@ -77,7 +77,7 @@ static void take_subclasses(hierarchy *h, uint32_t object) {
     }
 }
 
-/* Adds the classes that extend one of these, or another that does. */
+/* Adds all direct and indirect subclasses of the asked classes. */
 static void add_subclasses(const objects *o, uint8_t *asked) {
     hierarchy h = { .o = o, .dart = hd_dump_dart(o->dump), .count = hd_graph_class_count(o->graph) };
     if (h.dart) {
@@ -122,11 +122,11 @@ uint8_t *classes_asked(const arguments *a, const objects *o) {
     return asked;
 }
 
-/* What is told of an object. -------------------------------------------------------------------- */
+/* Facts about an object. ----------------------------------------------------------------------- */
 
 enum { MOST_FIELDS = 64, VALUE_COLUMNS = 40 };
 
-/* Code units of a string as far as the file has it, elements of a list, map or set; HD_UNKNOWN: not told. */
+/* Code units of a string as stored in the file, or elements of a list, map or set; HD_UNKNOWN: not in the file. */
 static uint64_t length_of(const objects *o, uint32_t object) {
     uint64_t units = 0;
     hd_dart_value data;
@@ -145,7 +145,7 @@ static uint64_t length_of(const objects *o, uint32_t object) {
     return units;
 }
 
-/* What an object is by itself, a string or number say; as text, empty when it is nothing. To be freed. */
+/* The value of an object as text, if it is a string or number; else empty. The caller frees it. */
 static hd_str value_of(const objects *o, uint32_t object) {
     hd_str name;
     char *text;
@@ -173,7 +173,7 @@ static bool has_value(const objects *o, uint32_t object) {
     return name_of(o, object).len != 0;
 }
 
-/* Of which the file tells the length, as of lists. */
+/* Whether the file has a length for the object, as for lists. */
 static bool is_collection(const objects *o, uint32_t object) {
     return hd_dump_dart(o->dump) && hd_dart_data(hd_dump_dart(o->dump), object).tag == HD_DART_LENGTH;
 }
@@ -194,7 +194,7 @@ static void json_own_value(hd_json *j, const objects *o, uint32_t object) {
     }
 }
 
-/* Whether a reference is the first of an object's with a name of its own. */
+/* Whether a reference is the object's first one with this name. */
 static bool is_field(const hd_graph *graph, uint32_t object, uint32_t reference, hd_str *name) {
     *name = hd_graph_field(graph, object, reference);
     if (!name->len) return false;
@@ -244,12 +244,12 @@ static void json_fields(hd_json *j, const objects *o, uint32_t object) {
     hd_json_end(j);
 }
 
-/* Which objects. ------------------------------------------------------------------------------- */
+/* Selection. ------------------------------------------------------------------------------------ */
 
 typedef struct instances {
-    uint32_t *list, count;       /* those that were asked for, most retained first */
-    uint64_t bytes, unheld;      /* unheld: garbage that was left out */
-    hd_total retained;           /* by all of them together */
+    uint32_t *list, count;       /* the selected objects, most retained first */
+    uint64_t bytes, unheld;      /* unheld: bytes of garbage that was left out */
+    hd_total retained;           /* by all selected objects together */
 } instances;
 
 static bool number_fits(const condition *w, uint64_t n) {
@@ -263,7 +263,7 @@ static bool number_fits(const condition *w, uint64_t n) {
     }
 }
 
-/* The class of what a field refers to, or its value. */
+/* Whether the class or value of a field's target matches. */
 static bool target_fits(const condition *w, const objects *o, uint32_t to) {
     hd_str value;
     bool fits = pattern_matches((void *)(uintptr_t)&w->value,
@@ -275,7 +275,7 @@ static bool target_fits(const condition *w, const objects *o, uint32_t to) {
     return fits;
 }
 
-/* Sets `is_told` when the file tells what is asked about this object. */
+/* Sets `is_told` if the file has the fact that the condition asks about. */
 static bool object_fits(const condition *w, const objects *o, uint32_t object, bool *is_told) {
     hd_object x = hd_graph_object(o->graph, object);
     uint64_t length;
@@ -310,12 +310,13 @@ static int holds_more(const void *a, const void *b, void *of) {
     return x < y ? -1 : x > y;
 }
 
-/* What a condition asks about has to be told of one object at least: else it is mistyped, or the format has none. */
+/* At least one object must have the fact that a condition asks about. Otherwise the name is mistyped, or the format
+   lacks the fact. */
 static int conditions_known(const arguments *a, const objects *o, const bool *is_told) {
     for (int i = 0; i < a->objects.where_count; i++) {
         if (is_told[i]) continue;
         if (a->objects.where[i].of == OF_LENGTH)
-            display(stderr, "heapdump: %s: no such object has a length that the file tells\n", o->file);
+            display(stderr, "heapdump: %s: the file has no length of any of these objects\n", o->file);
         else if (a->objects.where[i].of == OF_DETACHED)
             display(stderr, "heapdump: %s: only snapshots of V8 say which objects are detached\n", o->file);
         else
@@ -357,9 +358,9 @@ static int instances_find(const arguments *a, const objects *o, instances *found
     return status;
 }
 
-/* Answers. ------------------------------------------------------------------------------------- */
+/* Output. --------------------------------------------------------------------------------------- */
 
-/* What stands behind the class of an object: values of up to `most` bytes. To be freed. */
+/* The text behind the class of an object: values of up to `most` bytes. The caller frees it. */
 static char *behind_class(const objects *o, const origins *from, uint32_t object, size_t most) {
     char *text;
     size_t size;

@@ -1,33 +1,33 @@
-/* Objects of a class: which classes are meant, and what is told of each object. */
+/* Objects of a class: which classes are selected, and the facts of each object. */
 #ifndef HEAPDUMP_INSTANCES_H
 #define HEAPDUMP_INSTANCES_H
 
 #include "graph_file.h"
 
-/* A byte per class: whether it is a->class_name, or with a->subclasses extends that; all when no name is given. To be
-   freed; NULL, told, when the file has no such class. */
+/* A byte per class: whether it is a->class_name, or with a->subclasses one of its subclasses. Without a name all
+   classes are selected. The caller frees it. NULL: the file has no such class, as a message said. */
 uint8_t *classes_asked(const arguments *a, const objects *o);
 
-/* Whether a damaged V8 snapshot has lost the references to an object, so that it seems to be a root. */
+/* Whether a damaged V8 snapshot has lost the references to an object, so that it looks like a root. */
 bool is_cut_off(const objects *o, uint32_t object);
-/* The kind of a root: "static"; "unknown" of an object that is cut off. */
+/* The kind of a root: "static"; "unknown" if the object is cut off. */
 const char *root_kind_text(const objects *o, const hd_root *root);
 
-/* For each object that a root holds the one before it on a shortest way, of several the first found. */
+/* For each object that a root holds: the object before it on a shortest path (the first one found). */
 typedef struct ways {
-    uint32_t *held_by;           /* HD_NONE: a root, or nothing */
-    uint32_t *by;                /* which of its references; of a root, which one; HD_NONE: as an ephemeron's key */
-    uint32_t *order, count;      /* those that are held, nearest first */
-    uint8_t *state;              /* 0: nothing holds it */
-    /* Values of ephemerons that wait until their keys are walked through, listed by key. */
+    uint32_t *held_by;           /* HD_NONE: a root, or unreachable */
+    uint32_t *by;                /* reference of held_by; a root's number; HD_NONE: held_by is an ephemeron's key */
+    uint32_t *order, count;      /* the reachable objects, nearest to a root first */
+    uint8_t *state;              /* 0: unreachable */
+    /* Values of ephemerons that wait until their keys are visited, in a list for each key. */
     struct waiting { uint32_t value, next; } *waiting;
-    uint32_t waiting_count, *first_waiting; /* by key; HD_NONE; NULL until there are any */
+    uint32_t waiting_count, *first_waiting; /* first_waiting: by key, HD_NONE: no value; NULL until a value waits */
 } ways;
 
-/* ways.c: shortest ways of all objects, of V8 from the program's roots before the engine's; path --class */
+/* ways.c: shortest paths to all objects; in V8 snapshots from the program's roots before the engine's */
 void ways_find(const objects *o, ways *w);
 void ways_free(ways *w);
-/* All objects that are held, depth first; `left`: all behind the object were entered. */
+/* Visits all reachable objects depth first; `left`: all objects behind it were visited. */
 typedef void ways_each(void *user, uint32_t object);
 void ways_walk(const ways *w, uint32_t object_count, ways_each *entered, ways_each *left, void *user);
 

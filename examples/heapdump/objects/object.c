@@ -1,4 +1,4 @@
-/* object */
+/* The command object. */
 
 #include "objects.h"
 #include "origins.h"
@@ -6,13 +6,13 @@
 
 enum { NEIGHBOURS = 10, VALUE_UNITS = 60 };
 
-/* An object, and what only a walk through the graph tells of it; freed with subject_free. */
+/* An object and the results of walks through the graph; freed with subject_free. */
 typedef struct subject {
     uint32_t object;
     hd_object o;
     hd_links *referrers;
-    uint32_t *dominated, dominated_count; /* most retained first */
-    uint32_t *distances;         /* by object; NULL: the format has no such thing */
+    uint32_t *dominated, dominated_count; /* objects that it immediately dominates, most retained first */
+    uint32_t *distances;         /* by object; NULL: the format has no distances */
     origins origins;
 } subject;
 
@@ -26,7 +26,7 @@ static int retains_more(const void *a, const void *b, void *of) {
     return x < y ? -1 : x > y;
 }
 
-/* How many of the objects that an object retains are described by records. */
+/* The number of objects that an object retains and that have a record. */
 static uint32_t described_below(const objects *o, uint32_t object) {
     const hd_dominators *d = o->dominators;
     uint32_t n = d->below[object], missing = (uint32_t)hd_graph_summarize(o->graph).missing_objects;
@@ -60,9 +60,9 @@ static int subject_find(const arguments *a, const objects *o, subject *s) {
     return DONE;
 }
 
-/* Goes through the references that lead to an object; the first one: zeroed. */
+/* Iterates over the references that lead to an object. Start with zeroed fields. */
 typedef struct referrer {
-    uint32_t at;                 /* of the object's referrers */
+    uint32_t at;                 /* index among the object's referrers */
     uint32_t object, reference;
 } referrer;
 
@@ -92,7 +92,7 @@ static void put_kind(FILE *out, reference_kind kind) {
     if (kind) display(out, " (%s)", texts[kind]);
 }
 
-/* "field (weak): ", the reference that leads to or from an object. To be freed. */
+/* "field (weak): ", the reference to or from an object. The caller frees it. */
 static char *label_text(const objects *o, uint32_t holder, uint32_t reference) {
     char *text;
     size_t size;
@@ -106,7 +106,7 @@ static char *label_text(const objects *o, uint32_t holder, uint32_t reference) {
     return text;
 }
 
-/* The class of an object, and its value or name. To be freed. */
+/* The class of an object, and its value or name. The caller frees it. */
 static char *class_and_value(const objects *o, uint32_t object) {
     char *text;
     size_t size;
@@ -121,7 +121,8 @@ static char *class_and_value(const objects *o, uint32_t object) {
     return text;
 }
 
-/* An object that has to do with the one asked for: by which of whose references, HD_NONE: not by one. */
+/* Prints one neighbour of the shown object, and the reference between them. holder HD_NONE: no reference connects
+   them. */
 static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint32_t object, uint32_t holder,
                           uint32_t reference) {
     enum { LEAST = 16 };
@@ -146,7 +147,7 @@ static void put_size(FILE *out, const arguments *a, const char *name, uint64_t b
     display(out, "%12s ", name), put_bytes(out, a, bytes, 12);
 }
 
-/* What Dart alone tells of an object. */
+/* Prints the facts that only Dart snapshots have. */
 static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, const subject *s) {
     hd_dart_value data = hd_dart_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
@@ -156,7 +157,7 @@ static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, 
         if (is_string(data.tag)) {
             display(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
             if (units_of(&data) < data.value)
-                display(out, " of which the file has %llu", (unsigned long long)units_of(&data));
+                display(out, ", %llu of them in the file", (unsigned long long)units_of(&data));
         }
         fputc('\n', out);
     }
@@ -230,7 +231,7 @@ static int object_as_text(const arguments *a, const objects *o, FILE *out) {
     return DONE;
 }
 
-/* The members that all have: an id to go on from, a class, what is retained; null: garbage. */
+/* Writes the members of each object: its id for further commands, class, and retained size; null means garbage. */
 static void json_members(hd_json *j, const objects *o, uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     json_id(j, o, object);
@@ -342,7 +343,7 @@ static int object_as_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-/* FILE ID, or --id ID FILE as path has it. */
+/* FILE ID, or --id ID FILE as in path. */
 void object_defaults(arguments *a) {
     if (a->input.file_count == 2 && !a->objects.id) a->objects.id = a->input.files[--a->input.file_count];
 }

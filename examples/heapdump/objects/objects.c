@@ -1,10 +1,10 @@
-/* What the commands for objects share. */
+/* Functions that the commands for objects share. */
 
 #include "objects.h"
 
 #include <ctype.h>
 
-/* Ids as the file spells them, in text, in JSON, and to ask by. */
+/* Ids are spelled as in the file, in text, in JSON, and in arguments. */
 static bool ids_are_hex(const objects *o) { return hd_dump_netcf(o->dump) != NULL; }
 
 void objects_close(objects *o) {
@@ -42,7 +42,7 @@ int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t
     return put_scoped_within(out, s, c.name, c.scope, room);
 }
 
-/* In quotes. */
+/* Prints a name in quotes. */
 static int put_name_within(FILE *out, hd_str name, int room) {
     char *text = short_name(name, 0);
     int used = columns_of(hd_cstr(text));
@@ -51,7 +51,7 @@ static int put_name_within(FILE *out, hd_str name, int room) {
     return (used < room - 2 ? used : room - 2) + 2;
 }
 
-/* V8's roots have one class, "(synthetic)": their names say more. */
+/* All roots of V8 have the class "(synthetic)"; their names say more. */
 static bool is_v8_root(const objects *o, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     return v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("synthetic"));
@@ -130,7 +130,7 @@ bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t refere
     return field.len != 0;
 }
 
-/* The name that an object has beside its class: of V8 a function's, or a string's text. */
+/* The name of an object besides its class: in V8 snapshots the name of a function, or the text of a string. */
 hd_str name_of(const objects *o, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str name = v8 ? hd_v8_name(v8, object) : hd_cstr("");
@@ -152,8 +152,8 @@ void put_known_name(FILE *out, const objects *o, uint32_t object) {
     if (name.len) display(out, "  "), put_cut(out, name, 60);
 }
 
-/* How far each object is from what the program holds, where the format has a rule for that; else NULL. Freed by the
-   caller. */
+/* The distance of each object from the objects that the program holds, if the format defines one; else NULL. The
+   caller frees it. */
 int distances_of(const objects *o, uint32_t **distances) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_error err;
@@ -165,7 +165,7 @@ int distances_of(const objects *o, uint32_t **distances) {
     return failed(o->file, &err);
 }
 
-/* The object an id means; HD_NONE, told, when there is none. */
+/* The object with an id; HD_NONE if there is no such object, as a message said. */
 uint32_t object_with(const objects *o, const char *text) {
     char *end;
     uint64_t id;
@@ -182,7 +182,7 @@ bool is_left_out(const objects *o, uint32_t object) {
     return hd_dump_dart(o->dump) && !hd_graph_object(o->graph, object).class_index;
 }
 
-/* The largest retained, largest first; freed by the caller. `usual`: so many, where --top says nothing. */
+/* The objects that retain most, largest first. `usual`: their number without --top. The caller frees them. */
 uint32_t largest(const arguments *a, const objects *o, uint32_t usual, uint32_t **top) {
     uint32_t most = shown_of(a, usual), n = hd_graph_object_count(o->graph), found, kept = 0;
     if (most > n) most = n;
@@ -193,7 +193,7 @@ uint32_t largest(const arguments *a, const objects *o, uint32_t usual, uint32_t 
     return kept < most ? kept : most;
 }
 
-/* Each file in turn, as text or as one JSON value. */
+/* Opens each file in turn, and prints text or one JSON value. */
 int each_graph(const arguments *a, const char *name, bool dominators,
                int (*text)(const arguments *a, const objects *o, FILE *out),
                int (*json)(const arguments *a, const objects *o, hd_json *j)) {
@@ -225,7 +225,7 @@ int no_class(const objects *o, const char *name) {
     return BAD_INPUT;
 }
 
-/* A byte per object: whether a root holds it; freed by the caller. NULL, told, on failure. */
+/* A byte per object: whether a root holds it. The caller frees it. NULL on failure, as a message said. */
 uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total) {
     uint8_t *reached = needed(malloc((size_t)hd_graph_object_count(graph) + 1));
     hd_error err;

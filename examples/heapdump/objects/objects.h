@@ -1,22 +1,22 @@
-/* Commands for graphs of objects, and what these share. */
+/* Commands for object graphs, and their shared functions. */
 #ifndef HEAPDUMP_OBJECTS_H
 #define HEAPDUMP_OBJECTS_H
 
 #include "graph_file.h"
 
-/* Classes with what would go with all of their objects, the most first; of those behind the first
-   EXACT_CLASSES (classes.c) that are alive, by what their objects dominate, this is what is told: at least that. */
+/* Classes by the bytes that all objects of the class retain together, largest first. Classes after the first
+   EXACT_CLASSES (classes.c) have a lower bound: the sum over their objects in the dominator tree. */
 typedef struct class_line {
     hd_class_row row;
-    uint32_t place;              /* in the histogram */
+    uint32_t place;              /* its row in the histogram */
 } class_line;
 
 typedef struct class_list {
-    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
+    uint32_t count, exact;       /* number of lines, and of exact lines at the beginning */
     class_line *lines;
 } class_list;
 
-/* classes.c: list->lines are the caller's to free. */
+/* classes.c: the caller frees list->lines. */
 int class_list_open(const objects *o, class_list *list);
 
 /* graphs.c */

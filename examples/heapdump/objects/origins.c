@@ -1,4 +1,4 @@
-/* Detachedness, source locations and allocation stacks in object and objects. */
+/* Detachedness, source locations and allocation stacks in the commands object and objects. */
 
 #include "origins.h"
 
@@ -21,7 +21,7 @@ bool is_detached(const objects *o, uint32_t object) {
     return v8 && hd_v8_detachedness(v8, object) == HD_V8_DETACHED;
 }
 
-/* "app.js:3:14"; a script that has no name is "script 12". */
+/* "app.js:3:14"; a script without a name is "script 12". */
 static void put_place_of(FILE *out, const hd_v8_place *p) {
     if (p->script.len) put_name(out, p->script);
     else display(out, "script %u", p->script_id);
@@ -36,7 +36,7 @@ static void put_frame_of(FILE *out, const hd_v8_place *p) {
     if (placed) display(out, " ("), put_place_of(out, p), display(out, ")");
 }
 
-/* The stack without V8's "(root)". To be freed. */
+/* The stack without V8's "(root)". The caller frees it. */
 static hd_v8_place *stack_of(const origins *x, uint32_t object, uint32_t *depth) {
     hd_v8_place *frames = needed(malloc(MOST_FRAMES * sizeof *frames));
     *depth = x->read ? hd_v8_stack(x->read, object, frames, MOST_FRAMES) : 0;

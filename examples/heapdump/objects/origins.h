@@ -1,15 +1,16 @@
-/* Objects of V8: detached from a page, the place of their source, the call stack that allocated them. */
+/* V8 objects: whether they are detached from a page, their source location, and the call stack that allocated
+   them. */
 #ifndef HEAPDUMP_ORIGINS_H
 #define HEAPDUMP_ORIGINS_H
 
 #include "objects.h"
 
 typedef struct origins {
-    const hd_v8 *v8;             /* NULL: no snapshot of V8 */
+    const hd_v8 *v8;             /* NULL: not a V8 snapshot */
     hd_v8_origins *read;
 } origins;
 
-/* To be closed; returns an exit status. A malformed location or stack is a warning. */
+/* Must be closed. Returns an exit status. A malformed location or stack causes a warning. */
 int origins_open(const arguments *a, const objects *o, origins *x);
 void origins_close(origins *x);
 

@@ -1,8 +1,8 @@
-/* path */
+/* The command path. */
 
 #include "objects.h"
 
-/* The ephemeron by which a step of a path leads from its key to its value; HD_NONE: a reference does. */
+/* The ephemeron by which a step leads from a key to its value; HD_NONE: the step is a reference. */
 static uint32_t ephemeron_of(const hd_path *path, uint32_t at) {
     return path->ephemerons ? path->ephemerons[at] : HD_NONE;
 }
@@ -58,7 +58,7 @@ static void put_step(FILE *out, const arguments *a, const screen *s, const objec
     free(rest);
 }
 
-/* `rows`: lines to use, with the middle left out; 0: any number. */
+/* `rows`: number of lines; the middle is left out if there are more. 0: no limit. */
 static void put_path(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
                      uint32_t rows) {
     hd_root root = hd_graph_root(o->graph, path->root);
@@ -75,7 +75,7 @@ static void put_path(FILE *out, const arguments *a, const screen *s, const objec
     }
 }
 
-/* Leaves steps out until `rows` lines are enough, from the middle. Steps without a name of the program go first. */
+/* Omits steps from the middle until the rest fits into `rows` lines. Steps without a name of the program go first. */
 static void leave_out(const steps *s, uint32_t rows, bool *out) {
     uint32_t left = s->count, middle = s->count / 2;
     for (int named = 0; named < 2; named++)
@@ -86,7 +86,7 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
         }
 }
 
-/* A step on a screen: "kept: Array  id 86200, retains 1.2 KiB". */
+/* A step on a terminal: "kept: Array  id 86200, retains 1.2 KiB". */
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
     enum { LEAST = 12 };
     int room = s->columns - 3;
@@ -108,7 +108,7 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     free(rest), free(text);
 }
 
-/* On a screen: the names that a programmer knows. */
+/* On a terminal: the names that a programmer knows. */
 static void put_steps(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_path *path,
                       uint32_t rows) {
     steps way = steps_of_path(o, path, (size_t)s->columns);
@@ -189,7 +189,7 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-void path_defaults(arguments *a) { a->cut.has_cutoff = a->cut.all; } /* and none is set */
+void path_defaults(arguments *a) { a->cut.has_cutoff = a->cut.all; } /* no default one */
 
 int run_path(const arguments *a) {
     if (!a->objects.id == !a->objects.class_name) return usage("path needs --id ID or --class NAME, one of them");

@@ -1,4 +1,4 @@
-/* Roots and references as path and object show them. */
+/* Roots and references as the commands path and object show them. */
 #ifndef HEAPDUMP_PATHS_H
 #define HEAPDUMP_PATHS_H
 
@@ -12,7 +12,7 @@ void json_index(hd_json *j, const objects *o, uint32_t object, uint32_t referenc
 typedef struct found_paths {
     hd_path *list;
     uint32_t count;
-    bool more;                   /* there may be longer ones */
+    bool more;                   /* there may be longer paths */
     hd_paths *found;             /* owns the columns of the list; NULL: each path owns its columns */
 } found_paths;
 

@@ -1,13 +1,13 @@
-/* Paths to an object. In V8 snapshots the first one is that of suspects and path --class. */
+/* Paths to an object. In V8 snapshots, suspects and path --class show the same path as the first one here. */
 
 #include "objects.h"
 
 /* Starts of paths in V8 snapshots, in three groups: objects that node 0 holds for the program or page, objects that
    the engine's roots hold, and objects that node 0 does not reach. A path shows node 0 and the engine's root too. */
 typedef struct v8_starts {
-    uint32_t *objects, *holders, *references; /* holder HD_NONE: the start is this root */
+    uint32_t *objects, *holders, *references; /* holder HD_NONE: the start is itself a root */
     uint32_t count, counts[3];
-    uint32_t object, last_holder; /* the target; its holder in the latest path that ends here at once */
+    uint32_t object, last_holder; /* the target; its holder in the last path that ended right there */
 } v8_starts;
 
 static bool is_strong(const hd_object *x, uint32_t reference) {
@@ -19,7 +19,7 @@ static bool is_engine_root(const hd_v8 *v8, uint32_t object) {
            !hd_str_equal(hd_v8_name(v8, object), hd_cstr("(Document DOM trees)"));
 }
 
-/* Leaves out the target itself if the same holder has led to it: the two paths would read the same. */
+/* Omits a path if the same holder led to the target before: both paths would look equal. */
 static void add_start(v8_starts *s, uint32_t group, uint32_t object, uint32_t holder, uint32_t reference) {
     uint32_t n = s->count;
     if (object == s->object && holder == s->last_holder) return;
@@ -55,7 +55,7 @@ static void starts_find(const objects *o, const hd_path *first, v8_starts *s) {
 
 static void starts_free(v8_starts *s) { free(s->objects), free(s->holders), free(s->references); }
 
-/* Adds a path of `length` zeroed objects. */
+/* Adds a path of `length` objects, all zero. */
 static void add_path(found_paths *found, uint32_t root, uint32_t length, uint32_t **nodes, uint32_t **references) {
     uint32_t *both = needed(calloc(2 * (size_t)length, sizeof *both));
     found->list = needed(realloc(found->list, ((size_t)found->count + 1) * sizeof *found->list));
@@ -64,7 +64,7 @@ static void add_path(found_paths *found, uint32_t root, uint32_t length, uint32_
     found->list[found->count++] = (hd_path){ root, length, *nodes, *references, NULL };
 }
 
-/* Adds a path that was found, with the objects before its start. */
+/* Adds a found path, with the objects before its start. */
 static void add_whole(const objects *o, found_paths *found, const v8_starts *s, const hd_path *p) {
     uint32_t holder = s->holders[p->root], before = holder == HD_NONE ? 0 : holder ? 2 : 1, *nodes, *references;
     add_path(found, before ? 0 : s->references[p->root], before + p->length, &nodes, &references);
@@ -111,7 +111,7 @@ static hd_status find_v8(const objects *o, uint32_t object, uint32_t most, const
 
 int paths_find(const arguments *a, const objects *o, uint32_t object, found_paths *found) {
     reading r;
-    hd_options options = long_call(&r, "looking for ways from the roots");
+    hd_options options = long_call(&r, "looking for paths from the roots");
     uint32_t most = a->objects.paths ? a->objects.paths : 1;
     hd_error err;
     hd_status status;

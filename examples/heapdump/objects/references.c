@@ -1,8 +1,9 @@
-/* Why a reference keeps nothing alive: DevTools leaves out edges of V8 for four reasons. */
+/* Why a reference keeps nothing alive: DevTools does not follow V8 edges of four kinds. */
 
 #include "references.h"
 
-/* "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": V8 has it from the table and from the key. */
+/* "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": V8 writes this edge from the table and from
+   the key. */
 static bool is_pair_of(const hd_graph *graph, uint32_t holder, hd_str field) {
     static const char part[] = " / part of key (";
     char table[32];
@@ -12,7 +13,7 @@ static bool is_pair_of(const hd_graph *graph, uint32_t holder, hd_str field) {
     return field.len > n && !memcmp(field.data + field.len - n, table, n);
 }
 
-/* What V8's type of an edge that DevTools does not follow says. EPHEMERON_VALUE: the name of the edge decides. */
+/* The kind of an edge that DevTools does not follow, from V8's type. EPHEMERON_VALUE: the edge's name decides. */
 static reference_kind kind_of_type(hd_str type) {
     if (hd_str_equal(type, hd_cstr("weak"))) return WEAK_REFERENCE;
     if (hd_str_equal(type, hd_cstr("shortcut"))) return SHORTCUT;
@@ -33,7 +34,7 @@ reference_kind kind_of_reference(const objects *o, uint32_t holder, uint32_t ref
     return kind_by_name(o, kind_of_type(hd_v8_edge_type(v8, holder, reference)), holder, reference);
 }
 
-/* A document has one text for each type: it is looked at once, not for each edge. */
+/* All edges of a type share one string, so the kind is looked up once per run of equal strings. */
 void count_kinds(const objects *o, uint64_t counts[REFERENCE_KINDS]) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str last = { NULL, 0 };

@@ -1,5 +1,5 @@
-/* Runs: steps of a path that repeat with a period. The hash of any part of a path takes O(1), from hashes of all its
-   beginnings; candidates for a period are the distances to earlier steps with the last step's key. */
+/* Runs: steps of a path that repeat with a period. Hashes of all prefixes give the hash of any part of the path in
+   O(1). Candidates for a period are the distances to earlier steps with the key of the last step. */
 
 #include "objects.h"
 #include "runs.h"
@@ -66,7 +66,7 @@ static bool begins_run(const void *user, run_alike *alike, uint32_t first, uint3
     return true;
 }
 
-/* From the end on, so that the path of keys ends with the step after the one that is judged. */
+/* Walks backwards, so that the trail of keys ends at the step after the current one. */
 uint32_t *run_starts(const uint64_t *keys, uint32_t count, run_alike *alike, const void *user) {
     uint32_t *period = needed(calloc((size_t)count + 1, sizeof *period)), periods[RUN_PERIODS];
     run_trail path = { .count = 0 };

@@ -1,4 +1,4 @@
-/* Chains of objects as steps: objects of the engine are folded away, a run of one class by one field is a list. */
+/* Chains of objects as steps: engine objects are folded, and a run of one class by one field is a list. */
 
 #include "list_length.h"
 #include "runs.h"
@@ -66,7 +66,7 @@ step_label label_of(const objects *o, uint32_t holder, uint32_t reference) {
     return (step_label){ OF_ENGINE, field };
 }
 
-/* A name cut to `most` bytes, between characters, with `end` behind it. */
+/* A name cut to `most` bytes, between characters, followed by `end`. */
 static char *cut(hd_str name, size_t most, const char *end) {
     size_t n = name.len;
     char *text;
@@ -97,12 +97,12 @@ typedef struct draft {
     uint32_t object, folded;
     step_label label;
     bool root, unnamed;
-    uint32_t head;               /* first element of the list that goes on here; HD_NONE: none */
-    uint32_t elements;           /* how many that list has; 0: not known; HD_NONE: it is a tree */
-    uint32_t link;               /* the one that it is the end of */
+    uint32_t head;               /* first element of the list that continues here; HD_NONE: none */
+    uint32_t elements;           /* length of that list; 0: not known; HD_NONE: it is a tree */
+    uint32_t link;               /* index of the chain link at the end of this step */
 } draft;
 
-/* Whether both are parts of one text that was put together. */
+/* Whether both are parts of one concatenated text. */
 static bool is_part_of_text(const objects *o, uint32_t holder, uint32_t object) {
     static const char *const rope[] = { "concatenated string", NULL };
     const hd_v8 *v8 = hd_dump_v8(o->dump);
@@ -110,16 +110,16 @@ static bool is_part_of_text(const objects *o, uint32_t holder, uint32_t object) 
            is_one_of(hd_v8_type(v8, object), rope);
 }
 
-/* V8's own root, before all others; a snapshot may have no name for it and its class. */
+/* V8's own root, before all others; it may have no name and no class name in a snapshot. */
 static bool is_nameless_root(const objects *o, const chain_link *l) {
     return hd_dump_v8(o->dump) && l->holder == HD_NONE && !name_of(o, l->object).len &&
            !hd_graph_class(o->graph, hd_graph_object(o->graph, l->object).class_index).name.len;
 }
 
-/* Folds away the engine's objects between two objects of the program, and parts of a text. The best label among their
-   references goes to the second one. The value of a variable or property is always shown, and so is the last object,
-   but for many parts of texts the texts are. Only the last of several synthetic roots is shown: it names the kind of
-   root. */
+/* Folds engine objects between two objects of the program, and parts of a text. The best label among their references
+   goes to the second object. The value of a variable or property is always shown, and so is the last object, except
+   that a text of many parts shows only the text. Of several synthetic roots, only the last is shown, since it names
+   the kind of root. */
 static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, draft *out) {
     step_label best = { UNNAMED, { "", 0 } };
     uint32_t n = 0, folded = 0;
@@ -130,7 +130,7 @@ static uint32_t fold(const objects *o, const chain_link *links, uint32_t count, 
         if (l->holder != HD_NONE) label = label_of(o, l->holder, l->reference);
         if (l->flags & LINK_ANY_FIELD) label = (step_label){ ELEMENT, hd_cstr(any_element) };
         if (l->flags & LINK_NO_FIELD) best = label = (step_label){ UNNAMED, { "", 0 } };
-        bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first */
+        bool can_fold = i && !(l->flags & LINK_SHOWN); /* only a root leads to the first link */
         bool part = can_fold && is_part_of_text(o, l->holder, l->object);
         folded++;
         if (part && i + 1 == count && l->flags & LINK_ANY_NAME && n) {
@@ -156,8 +156,8 @@ typedef struct drafts {
     const chain_link *links;
     const draft *list;
     uint32_t count;
-    uint32_t *period;            /* of the list of three elements or more that begins here; 0: none */
-    list_lengths *lengths;       /* NULL: none was asked for */
+    uint32_t *period;            /* period of the list of at least three elements that begins here; 0: none */
+    list_lengths *lengths;       /* NULL: not used yet */
 } drafts;
 
 static bool draft_alike(const void *user, uint32_t at, uint32_t before, bool first) {
@@ -177,8 +177,8 @@ static void find_periods(drafts *d) {
     free(keys);
 }
 
-/* Length of the list that begins here, up to the last object of its class, and how many of these it has; 0: no list.
-   Two elements are enough where a longer list is known. */
+/* Number of steps in the list that begins here, up to the last object of its class, and the number of elements; 0: no
+   list. Two elements suffice where a longer list is known. */
 static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period, uint32_t *elements) {
     enum { MOST_PARTS = 6 };
     uint32_t at, last = first;
@@ -192,7 +192,8 @@ static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period, uint
     return last - first + 1;
 }
 
-/* Whether a run is a branch of a tree: all its elements, of which the path may pass a few only, are no list. */
+/* Whether a run is a branch of a tree. Its elements may be many more than those on the path; together they form no
+   list. */
 static bool is_branch(drafts *d, uint32_t first, uint32_t period) {
     uint32_t from = d->list[first].link, count = d->list[first + period].link - from;
     list_pattern p;
@@ -212,8 +213,8 @@ static bool is_branch(drafts *d, uint32_t first, uint32_t period) {
     return n == HD_NONE;
 }
 
-/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. "tree of <li>"
-   has no number: the path goes along one of its branches. */
+/* "list of 300 Object (someMethod › originalThing)": these fields lead from one element to the next. "tree of <li>"
+   has no number, because the path follows one of its branches. */
 static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
@@ -232,7 +233,7 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
     return text;
 }
 
-/* What the label of a step is worth on a terminal: "as key" is no name. */
+/* How well known the label of a step is on a terminal: "as key" is not a name. */
 static known worth_of(const step_label *l) {
     return hd_str_equal(l->name, hd_cstr(as_key)) || hd_str_equal(l->name, hd_cstr(as_weak_key)) ? ELEMENT : l->known;
 }

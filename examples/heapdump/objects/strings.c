@@ -1,10 +1,10 @@
-/* heapdump strings: texts that are there several times, of Dart's snapshots and of V8's. */
+/* heapdump strings: texts that several strings have, in Dart and V8 snapshots. */
 
 #include "objects.h"
 
 enum { MAX_TEXT = 60 };          /* of a string, in a list */
 
-/* Whether what the command says can be told of a file. */
+/* Whether the file has the data of this command. */
 static bool is_dart(const objects *o, const char *what) {
     if (hd_dump_dart(o->dump)) return true;
     display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_dump_format(o->dump)->name,
@@ -12,11 +12,11 @@ static bool is_dart(const objects *o, const char *what) {
     return false;
 }
 
-/* Strings by their texts. The data of V8's are names. */
+/* Strings by text. In V8 snapshots the text is the node's name. */
 typedef struct string_list {
     hd_string_table table;
-    hd_string_table *of_dart;    /* owns the rows, */
-    hd_string_row *of_v8;        /* or this does */
+    hd_string_table *of_dart;    /* owns the rows of a Dart snapshot, */
+    hd_string_row *of_v8;        /* or this owns them */
 } string_list;
 
 static void string_list_free(string_list *list) {
@@ -24,7 +24,7 @@ static void string_list_free(string_list *list) {
     free(list->of_v8);
 }
 
-/* Objects by their texts; those of one text in order. */
+/* Orders objects by text, and objects with one text by number. */
 static int text_before(const void *a, const void *b, void *v8) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     hd_str p = hd_v8_name(v8, x), q = hd_v8_name(v8, y);
@@ -39,21 +39,21 @@ static int string_before(const void *a, const void *b) {
     return hd_str_compare(x->data.text, y->data.text);
 }
 
-enum { V8_UNITS = 1024 };        /* of a string's text that V8 writes, at most */
+enum { V8_UNITS = 1024 };        /* V8 writes at most so much of a string's text, in code units */
 
-/* Whether V8 may have cut a text off. */
+/* Whether V8 may have truncated a text. */
 static bool may_be_cut(hd_str text) {
     size_t units = 0;
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.data[i];
         units += (c & 0xc0) != 0x80;
-        units += c >= 0xf0;      /* two, of which V8 may have kept one */
+        units += c >= 0xf0;      /* a surrogate pair; V8 may have kept one half */
     }
     return units >= V8_UNITS - 1;
 }
 
-/* Strings of V8; those that were put together of others, or are parts of them, have no text there, nor have those
-   whose text a damaged file has lost. */
+/* Strings of V8. Concatenated strings and slices have no text in the snapshot; strings whose text a damaged file has
+   lost are skipped, too. */
 static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
     uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
     hd_string_table *t = &list->table;
@@ -104,7 +104,7 @@ static int find_strings(const arguments *a, const objects *o, string_list *list)
     return status ? failed(o->file, &err) : DONE;
 }
 
-/* Rows of strings that are there more than once: these come first, but for those that waste nothing. */
+/* Number of rows that waste bytes, which come first. *cut: wasted bytes if truncated texts are equal. */
 static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
     uint32_t n = 0;
     for (*cut = 0; n < table->count && table->rows[n].wasted; n++)

@@ -70,7 +70,7 @@ static int shot_open(const char *file, hd_dump *dump, shot *s) {
     return DONE;
 }
 
-/* The columns that only the last snapshot has. */
+/* Columns that only the last snapshot has. */
 static void shot_prepare(shot *s) {
     const hd_dominators *d = s->o.dominators;
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
@@ -104,7 +104,7 @@ static void shot_free(shot *s) {
     free(s->period), free(s->distance), free(s->head), free(s->length), free(s->whole), list_lengths_free(s->lengths);
 }
 
-/* Finds the objects of the last snapshot in all others; none if ids name other objects from one to the next. */
+/* Finds the objects of the last snapshot in all others; finds none if ids changed their meaning in between. */
 static int match_all(const arguments *a, matched *m) {
     uint32_t count = m->count, n = hd_graph_object_count(m->shots[count - 1].o.graph);
     m->ids = needed(malloc(((size_t)n * count + 1) * sizeof *m->ids));

@@ -17,8 +17,8 @@ typedef enum role {
     ROOTS                        /* synthetic */
 } role;
 
-/* A snapshot with dominators and shortest paths. Columns are by object; the last snapshot alone has those after
-   class_of. */
+/* A snapshot with dominators and shortest paths. Columns are by object; the columns after class_of exist only in the
+   last snapshot. */
 typedef struct shot {
     objects o;
     ways ways;
@@ -30,8 +30,8 @@ typedef struct shot {
     uint32_t *period;            /* of the list that begins here, along the heaviest children; 0: none */
     uint32_t *distance;          /* steps from the root */
     uint32_t *head;              /* first element of the list at the end of the shortest path; itself: no list */
-    uint32_t *length;            /* periods of the list of which it is the head, as far as paths go along it */
-    uint32_t *whole;             /* list_whole, where it is known; else 0 */
+    uint32_t *length;            /* periods of the list with this head, as far as shortest paths follow it */
+    uint32_t *whole;             /* list_whole if it was computed; else 0 */
     struct list_lengths *lengths;
 } shot;
 
@@ -42,10 +42,10 @@ typedef struct pile {
     uint32_t elements;           /* length of that list; 0: no list */
     double bytes;                /* bytes that the suspect explains */
     double shared;               /* bytes, or growth, in objects that have other holders too; not retained */
-    /* owners below it that grew, none of which explains the growth; 0: it is the owner */
+    /* number of owners below it that grew, though no single one explains the growth; 0: it is the owner itself */
     uint32_t spread;
     uint32_t owner;              /* value of matched.owner for its objects; HD_NONE: none */
-    hd_str variable;             /* the object is what this variable has in the last snapshot; empty: no variable */
+    hd_str variable;             /* the object is its value in the last snapshot; empty: no variable */
     uint32_t scope;              /* the object with the variable */
     trend trend;                 /* growth over several snapshots */
     bool engine;                 /* the bytes belong to the engine, not to an object of the program */
@@ -80,12 +80,12 @@ typedef struct grown_classes {
 } grown_classes;
 
 /* Snapshots of one process. ids[object * count + t] is the number in snapshot t of an object of the last snapshot;
-   HD_NONE: it is not there. ids is NULL for one snapshot, and for snapshots whose ids say nothing. */
+   HD_NONE: not in snapshot t. ids is NULL for one snapshot, and if ids do not identify objects. */
 typedef struct matched {
     const shot *shots;
     uint32_t count;
     uint32_t *ids;
-    uint8_t *came;               /* without ids of several snapshots, by object of the last: see came_by_way */
+    uint8_t *came;               /* with several snapshots but no ids, by object of the last one: see came_by_way */
     uint32_t *owner;             /* by object of the last snapshot: pile.owner; NULL: not known */
     /* with ids: the last snapshot, if it is of Dart; its lists and closures have no code */
     const hd_dart *dart;
@@ -154,7 +154,7 @@ steps steps_within(const shot *s, const pile *p, size_t most);
 
 /* suspects.c: whether an object is Chromium's own: layouts of nodes, tables of listeners. */
 bool is_of_browser(const shot *s, uint32_t object);
-/* A line "what way rest". On a terminal steps give way to what fits beside the rest. */
+/* A line "what way rest". On a terminal the steps are shortened to leave room for the rest. */
 void put_way(FILE *out, const arguments *a, const char *what, const steps *way, const char *rest);
 
 /* suspects_origins.c: source and allocating function, of a suspect and of most objects of a class. */
@@ -174,17 +174,19 @@ uint64_t *step_times(uint32_t count);
 uint32_t find_growing(matched *m, pile *piles);
 
 /* suspects_class_ways.c */
-/* The path to most objects of a class. With several snapshots only those count that are new, else those that grew. */
+/* The path to most objects of a class. With several snapshots, only new objects count; if there are none, objects
+   that grew. */
 typedef struct class_way {
     steps way;                   /* no steps: no object holds most of them */
-    bool to_holder;              /* no path is common: it leads to the nearest object that most of them are below */
-    uint32_t sharing, all;       /* objects behind it, of so many */
-    const char *which;           /* of several snapshots, which they are: "the new " */
+    bool to_holder;              /* no common path: it leads to the nearest object above most of them */
+    uint32_t sharing, all;       /* number of objects behind the path, and of all */
+    const char *which;           /* with several snapshots, which objects count: "the new " */
 } class_way;
 class_way way_of_class(const matched *m, uint32_t class_index, size_t most);
 enum { CAME_NOT, CAME, CAME_LARGER };
-/* Snapshots without common ids, by object of the last one: as many objects of a path as it has more than in the first
-   snapshot came; with as many as before and more bytes, they are larger. Freed by the caller. */
+/* For snapshots without common ids, by object of the last one: which objects came. If more objects than in the first
+   snapshot have a path, the excess came. If their number is no higher but they have more bytes, they are larger. The
+   caller frees it. */
 uint8_t *came_by_way(const matched *m);
 
 /* suspects_owners.c */
@@ -209,11 +211,11 @@ bool spread_has(const matched *m, uint32_t holder, uint32_t object);
 
 /* suspects_classes.c */
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all);
-/* The path that more than half of n objects share; no steps: no such path. *sharing objects share it. `more` objects
-   of the list do not count, but lists on the path reach to them. */
+/* The path that more than half of n objects share; no steps if there is no such path. *sharing: number of objects
+   that share it. The `more` objects at the end of the list do not count, but lists on the path extend to them. */
 steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more, size_t most, uint32_t *sharing);
-/* Classes with most bytes below a suspect's object, without old objects and their subtrees; `own`: among the objects
-   that matched.owner gives to the suspect. */
+/* Classes with most bytes below a suspect's object, without old objects and their subtrees; `own`: only objects that
+   matched.owner gives to the suspect. */
 uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]);
 /* Whether an object of the last snapshot is in the first one too. */
 static inline bool is_old(const matched *m, uint32_t object) {

@@ -3,7 +3,7 @@
 #include "runs.h"
 #include "suspects.h"
 
-/* What came, by path. -------------------------------------------------------------------------- */
+/* Objects that came, by path. ------------------------------------------------------------------- */
 
 typedef struct key_of_object {
     uint64_t key;
@@ -32,8 +32,8 @@ static uint64_t *class_keys(const hd_graph *graph) {
     return key;
 }
 
-/* Whether an object goes on with a tree or list: its place in it is no part of its key. Objects of class Object need
-   the name of the reference, too. */
+/* Whether an object continues a tree or list: its position in it is not part of its key. For objects of class Object,
+   the name of the reference must match, too. */
 static bool goes_on(const shot *s, uint32_t object, step_label label) {
     uint32_t holder = s->ways.held_by[object];
     if (s->class_of[holder] != s->class_of[object] || s->role[object] != OF_PROGRAM) return false;
@@ -139,8 +139,8 @@ static uint32_t top_of_tree(const shot *s, uint32_t object) {
     return object;
 }
 
-/* The nearest object of the program that more than half of n objects are below, on the shortest paths. A tree counts
-   as one object. HD_NONE: no such object, or one whose children are unrelated. */
+/* The nearest object of the program above more than half of n objects, on the shortest paths. A tree counts as one
+   object. HD_NONE: no such object, or one with unrelated children. */
 static uint32_t holder_of_most(const shot *s, const uint32_t *list, uint32_t n, uint32_t *sharing) {
     const ways *w = &s->ways;
     uint32_t *behind = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, sizeof *behind));

@@ -19,8 +19,8 @@ static void put_class_in(class_suspect *found, uint32_t *n, class_suspect one) {
     qsort(found, *n, sizeof *found, by_class);
 }
 
-/* By class: whether all its objects belong to the engine; `bytes`: unless they are native bytes of the program. Freed
-   by the caller. */
+/* By class: whether all its objects belong to the engine; `bytes`: native bytes of the program do not count as the
+   engine's. The caller frees it. */
 static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *engine = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
@@ -30,8 +30,8 @@ static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     return engine;
 }
 
-/* By class: whether it is none of the program: closures, scopes, texts, numbers, the global object. Freed by the
-   caller. */
+/* By class: whether it says nothing about the program: closures, scopes, texts, numbers, the global object. The
+   caller frees it. */
 static uint8_t *vague_classes(const shot *s) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *vague = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
@@ -62,8 +62,8 @@ static int retain_exactly(const shot *s, hd_class_row *rows, uint32_t n) {
     return DONE;
 }
 
-/* Classes of the program come first. A class of closures or texts follows, if one of them retains half of what it
-   retains. */
+/* Classes of the program come first. A class of closures or texts follows them if a class of the program retains at
+   least half as many bytes. */
 static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n) {
     uint64_t least = s->o.dominators->bytes / 10, most = 0; /* most: of a class of the program */
@@ -118,7 +118,7 @@ static class_suspect grown_class(const matched *m, hd_histogram *const *h, const
     return one;
 }
 
-/* The classes whose retained bytes grew most, of those that grew in every step. */
+/* The classes with the largest growth of retained bytes, among those that grew in every step. */
 typedef struct candidates {
     class_suspect list[EXACT];
     hd_class_row first[EXACT];
@@ -134,7 +134,7 @@ static void put_candidate_in(candidates *c, class_suspect one, const hd_class_ro
     c->list[least] = one, c->first[least] = *first;
 }
 
-/* Sets the exact growth of retained bytes. Classes are in order of it, times how steadily they grew. */
+/* Sets the exact growth of retained bytes. Orders classes by it, times how steadily they grew. */
 static int judge_candidates(const matched *m, candidates *c) {
     hd_class_row last[EXACT], first[EXACT];
     uint32_t n = 0, at = 0;
@@ -165,7 +165,7 @@ static void list_candidates(const candidates *c, class_suspect *found, uint32_t 
     if (*n && !listed) found[*n - 1] = *most;
 }
 
-/* Classes whose live bytes grew in every step. */
+/* Finds classes with growth of live bytes in every step. */
 static int find_grown(const matched *m, hd_histogram *const *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n, grown_classes *all) {
     const shot *last = &m->shots[m->count - 1];
@@ -238,7 +238,7 @@ static void crowd_free(crowd *c) {
     free(c->object), free(c->weight), free(c->farthest), free(c->place);
 }
 
-/* How much the holders of objects are alike: class, field and closure name; class and field; class only, by a few
+/* How similar the holders of objects are: same class, field and closure name; class and field; only class, by a few
    fields or by many. */
 typedef enum likeness { ALL_ALIKE, ANY_NAME, FEW_FIELDS, ANY_FIELD, NOT_ALIKE } likeness;
 
@@ -250,8 +250,8 @@ static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     return how > ALL_ALIKE || s->closure[h] == s->closure[k];
 }
 
-/* An object whose holder is like that of more than half of all, by Boyer and Moore's vote and a count; HD_NONE: no
-   majority. */
+/* An object with a holder like those of more than half of all objects, by Boyer and Moore's vote and a count;
+   HD_NONE: no majority. */
 static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness how) {
     uint64_t votes = 0, counted = 0;
     uint32_t picked = HD_NONE;
@@ -282,15 +282,15 @@ static bool are_entries(const shot *s, const crowd *c, uint32_t one) {
     return false;
 }
 
-/* A step of a common path: one of its objects, how much alike the holders are, and whether lists were
-   folded behind. */
+/* A step of a common path: one of its objects, how similar the holders are, and whether lists were folded behind
+   it. */
 typedef struct common_step {
     uint32_t one;
     likeness how;
     bool lists;
 } common_step;
 
-/* Goes one step back with the majority; false: there is none. */
+/* Goes one step back with the majority; false if there is no majority. */
 static bool step_back(const shot *s, crowd *c, uint32_t all, common_step *shared) {
     uint32_t n = c->count, one = HD_NONE;
     likeness how = ALL_ALIKE;
@@ -335,15 +335,15 @@ static steps steps_from(const shot *s, uint32_t object, const common_step *share
     return way;
 }
 
-/* Whether both are roots of one kind. */
+/* Whether both are roots of the same kind. */
 static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     const ways *w = &s->ways;
     if (w->held_by[x] != HD_NONE || w->held_by[y] != HD_NONE) return false;
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
-/* Whether the path to an object has the steps of the path to another one: an element of a list has none where the
-   other path has no list. */
+/* Whether the path to an object has the steps of the path to another object. An element of a list has no such step if
+   the other path has no list. */
 static bool has_steps(const shot *s, uint32_t object, uint32_t other, const common_step *shared, uint32_t back) {
     for (uint32_t i = 0;; i++) {
         if (s->head[object] != object && s->head[other] == other) return false;
@@ -391,8 +391,8 @@ static bool is_own(const matched *m, const pile *p, uint32_t object) {
     return m->count == 1 || m->shots[m->count - 1].role[object] != MACHINE;
 }
 
-/* The next object of a suspect, in the order of the dominator tree: those below its object that are not old;
-   `own`: those that matched.owner gives to it. */
+/* The next object of a suspect, in the order of the dominator tree: objects below it that are not old; `own`: objects
+   that matched.owner gives to it. */
 static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uint32_t *found) {
     const hd_dominators *d = m->shots[m->count - 1].o.dominators;
     uint32_t first = d->position[p->object] + 1, end = own ? d->reached : first + d->below[p->object] - 1;
@@ -404,7 +404,7 @@ static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uin
     return false;
 }
 
-/* The name of more than half of them, found by a vote and counted; empty: none. */
+/* The name of more than half of the objects, found by a vote and counted; empty: no such name. */
 static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all,
                           uint64_t *equal) {
     const shot *s = &m->shots[m->count - 1];

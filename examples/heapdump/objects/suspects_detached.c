@@ -3,8 +3,8 @@
 #include "suspects_detached.h"
 #include "origins.h"
 
-/* Whether an object is a DOM node. The browser's own data of a node is none. Nor is a native object of Node, which is
-   detached if JavaScript does not hold it. */
+/* Whether an object is a DOM node. The browser's own data of a node does not count, nor does a native object of
+   Node.js, which is detached if JavaScript does not hold it. */
 static bool is_page_node(const objects *o, uint32_t object) {
     hd_str name = hd_v8_name(hd_dump_v8(o->dump), object);
     return is_detached(o, object) && !begins_with(name, "Node / ") && !begins_with(name, "blink::") &&
@@ -23,7 +23,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The number that a list has most often, of several the least. Sorts the list. */
+/* The most frequent number of a list; the smallest of several. Sorts the list. */
 static uint32_t most_frequent(uint32_t *list, uint32_t n, uint32_t *times) {
     uint32_t best = HD_NONE, run = 0;
     *times = 0;

@@ -6,7 +6,7 @@
 typedef struct held {
     double **bytes;              /* by snapshot: bytes of the owner and its objects */
     double **machine;            /* of these, bytes of new code, shapes and feedback of the engine */
-    double *fresh;               /* bytes that are new since the first snapshot: of new and of larger objects */
+    double *fresh;               /* bytes that are new since the first snapshot: in new and in larger objects */
     double *objects;             /* new objects */
     uint32_t *spread;            /* pile.spread */
 } held;
@@ -81,7 +81,8 @@ static void take_below(const owners *w, const spread *one, uint32_t t, const uin
     free(old);
 }
 
-/* Gives a holder of spread growth what its owners have. Its bytes are those that it retains in each snapshot. */
+/* Gives the bytes of its owners to a holder of spread growth. Its own bytes are its retained size in each
+   snapshot. */
 static void give_spread(matched *m, const owners *w, const spread *one, held *h) {
     const hd_dominators *d = m->shots[m->count - 1].o.dominators;
     for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
@@ -206,8 +207,8 @@ static void find_grown_point(const matched *m, pile *p) {
     free(fresh);
 }
 
-/* Drops suspects with less than 0.1 % of the heap that did not grow in every step, or have less than 0.1 % of the
-   largest growth, unless all are such. */
+/* Drops suspects that grew by less than 0.1 % of the heap, if they did not grow in every step or have less than 0.1 %
+   of the largest growth. Keeps all if none would remain. */
 static uint32_t drop_tiny(const matched *m, pile *piles, uint32_t n) {
     double least = (double)m->shots[m->count - 1].o.dominators->bytes / 1000, most = 0;
     uint32_t kept = 0;

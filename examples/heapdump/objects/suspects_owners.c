@@ -20,7 +20,7 @@ static bool is_kept(const matched *m, uint32_t object) {
     return true;
 }
 
-/* Old tables and texts count for the object above them, and elements of a list for the holder of the list: a list may
+/* Old tables and texts count for the object above them, and elements of a list for the holder of the list. A list may
    lose elements at one end while it grows at the other. */
 static void find_users(owners *w) {
     const shot *last = &w->m->shots[w->m->count - 1];
@@ -172,8 +172,8 @@ static bool same_class(const shot *s, uint32_t x, const shot *u, uint32_t y) {
     return hd_str_equal(c.name, d.name) && hd_str_equal(c.scope, d.scope);
 }
 
-/* Whether new objects of a list lie above its old element o in snapshot s, and above them what is no old element of
-   another owner: that would be the nearest old object. Each object is passed once. */
+/* Whether new objects of a list are directly above its old element o in snapshot s. False if an old element of
+   another owner is above them: it is the nearest old object. Each object is visited once. */
 static bool took_elements(const owners *w, const shot *s, const uint32_t *old, const uint32_t *owner, uint8_t *passed,
                           uint32_t o) {
     const shot *last = &w->m->shots[w->m->count - 1];
@@ -186,8 +186,8 @@ static bool took_elements(const owners *w, const shot *s, const uint32_t *old, c
     return at == HD_NONE || old[at] == HD_NONE || !same_class(s, at, last, o) || w->user[old[at]] == w->user[o];
 }
 
-/* By object of snapshot t: the holder of a list, for elements above its first old one. The list took or will lose
-   them: they belong to its holder as the old elements do. */
+/* By object of snapshot t: the holder of a list, for elements above the list's first old element. The list took them
+   or will lose them: they belong to its holder like the old elements. */
 static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old) {
     const shot *s = &w->m->shots[t], *last = &w->m->shots[w->m->count - 1];
     uint32_t *owner = column(s->o.dominators->count);

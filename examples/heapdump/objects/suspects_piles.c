@@ -3,7 +3,7 @@
 #include "suspects.h"
 
 enum {
-    ALIKE = 6,                   /* so many large children of one class make a collection, whatever their names */
+    ALIKE = 6,                   /* this many large children of one class make a collection, with any names */
     LISTED = 20                  /* a twentieth of the heap is listed */
 };
 
@@ -246,7 +246,7 @@ static void pass_by(walk *w, uint32_t object, uint32_t next) {
     else w->spread += (double)left;
 }
 
-/* Descends to the point where an object fans out. Large children beside the way are queued. */
+/* Descends to the point where an object fans out. Large children off this path are queued. */
 static uint32_t point_below(walk *w, uint32_t object, uint32_t *elements) {
     const shot *s = w->s;
     const hd_dominators *d = s->o.dominators;
@@ -366,7 +366,7 @@ static uint32_t largest_left_out(const walk *w) {
     return best;
 }
 
-/* Makes room for another suspect: the one that retains least goes, but never the first. */
+/* Makes room for another suspect: drops the suspect that retains least, but never the first. */
 static void drop_least(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
     uint32_t least = 1;

@@ -6,8 +6,8 @@
 enum {
     EXPLAINS = 3,                /* an owner with a third of the growth explains it */
     LOOKED_AT = 10,              /* a tenth of all growth is looked at */
-    REST = 4,                    /* a quarter as many nodes beside an object are of the same tree */
-    ALIKE = 6                    /* so many fields with objects of one class are a collection */
+    REST = 4,                    /* with a quarter as many nodes outside, a subtree is part of a larger tree */
+    ALIKE = 6                    /* this many fields with objects of one class are a collection */
 };
 
 typedef struct spread_walk {
@@ -40,7 +40,7 @@ static void sum_growth(spread_walk *a) {
     }
 }
 
-/* Whether an object of the program can explain what is below it: not one that dominates unrelated objects. */
+/* Whether an object of the program can explain the growth below it: it must not dominate unrelated objects. */
 static bool can_explain(const spread_walk *a, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(a->s->o.dump);
     if (a->s->role[object] != OF_PROGRAM || !a->w->kept[object]) return false;
@@ -48,7 +48,7 @@ static bool can_explain(const spread_walk *a, uint32_t object) {
     return !v8 || !hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"));
 }
 
-/* The object itself, or the one whose table it is; HD_NONE: none. */
+/* The object itself, or the owner of a table; HD_NONE: none. */
 static uint32_t explainer(const spread_walk *a, uint32_t object) {
     const hd_dominators *d = a->s->o.dominators;
     while (object != HD_NONE && !can_explain(a, object)) {
@@ -59,7 +59,7 @@ static uint32_t explainer(const spread_walk *a, uint32_t object) {
     return object;
 }
 
-/* Whether the growth is in named fields that have nothing to do with each other: the services of a program. */
+/* Whether the growth is in named fields that are unrelated: the services of a program. */
 static bool has_services(const spread_walk *a, uint32_t object) {
     const hd_dominators *d = a->s->o.dominators;
     uint32_t end = d->position[object] + d->below[object], alike = 0, like = HD_NONE, votes = 0;
@@ -119,7 +119,7 @@ bool spread_has(const matched *m, uint32_t holder, uint32_t object) {
     return d->below[object] && d->position[object] - d->position[holder] < d->below[holder];
 }
 
-/* Growth of what an object retains, and at most what is new below it. */
+/* The growth of an object's retained size, at most the new bytes below it. */
 static double growth_below(const spread_walk *a, uint32_t object, double *fresh) {
     const matched *m = a->w->m;
     const hd_dominators *d = a->s->o.dominators;
@@ -131,7 +131,7 @@ static double growth_below(const spread_walk *a, uint32_t object, double *fresh)
     return grown < *fresh ? grown : *fresh;
 }
 
-/* Adds the object that explains the growth below another one; false: none does. */
+/* Adds the object that explains the growth below another one; false if no object does. */
 static bool add_spread(spread_walk *a, uint32_t object) {
     uint32_t holder = explainer(a, object);
     double grown, fresh;
@@ -147,7 +147,8 @@ static bool add_spread(spread_walk *a, uint32_t object) {
     return true;
 }
 
-/* Descends to where growth fans out; from there, if no object explains it, to each part with a tenth of it all. */
+/* Descends to where growth fans out. If no object explains the growth there, continues with each part that has a
+   tenth of all growth. */
 uint32_t find_spread(const owners *w, const double *growth, spread found[MOST_SPREAD]) {
     const shot *s = &w->m->shots[w->m->count - 1];
     const hd_dominators *d = s->o.dominators;

@@ -205,7 +205,7 @@ check "external sizes are cut like all lists" '[2,[["buffer",1000]]] ... 1 more 
 check "values" '[-5,"0.1","x\ud800"]' \
   "$(for id in 6 7 8; do ask 'd["data"].get("value", d["data"].get("text"))' object before.dartheap $id; done | paste -sd, | sed 's/.*/[&]/')"
 check "garbage" '[null,0,null]' "$(ask '[d["retained"], d["retained_objects"], d["dominator"]]' object before.dartheap 6)"
-check "a lone surrogate, and a string that was cut" 'utf16 "x\ud800"|latin1 "long"...|length 900 of which the file has 4' \
+check "a lone surrogate, and a string that was cut" 'utf16 "x\ud800"|latin1 "long"...|length 900, 4 of them in the file' \
   "$({ "$tool" object before.dartheap 8 | sed -n 2p; "$tool" object before.dartheap 9 | sed -n '2,3p'; } | squeezed)"
 check "equal as far as one sees is not counted as waste" '[24,1000,[["long",true],["a\n\"\u009b",false]]]' \
   "$(ask '[d["wasted"], d["wasted_if_alike"], [[r["text"], r["cut"]] for r in d["strings"]]]' strings --garbage before.dartheap)"
