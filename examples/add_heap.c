@@ -1,6 +1,6 @@
-/* Adds a heap dump of its own to a trace that somebody else wrote, all else in it staying as it is:
+/* Adds a heap dump to a trace that another program wrote, and leaves the rest of the trace unchanged:
    add_heap trace.json PID TIME_US [MIN_BYTES] > more.json
-   Whole, or condensed to entries of at least MIN_BYTES. */
+   The heap is written completely, or condensed to entries of at least MIN_BYTES. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../heapdump.h"
 
 static hd_recorder *recorder;
-static char memory[4096];        /* of the allocator that is recorded */
+static char memory[4096];        /* memory of the recorded allocator */
 
 static void load(void) {
     HD_SCOPE("example", "Load");

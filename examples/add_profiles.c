@@ -1,12 +1,12 @@
-/* Profiles of two threads, each filled without a lock, added up: in what order makes no difference, and equal sums
-   are equal arrays. One of them is of a sample, whose sizes are estimates. */
+/* Adds up the profiles of two threads, each filled without a lock. Any order gives the same sum, as equal arrays. One
+   of the profiles is sampled: its sizes are estimates with a variance. */
 
 #include <inttypes.h>
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* Bytes of `type` below main, and how sure they are: their variance, in bytes squared. */
+/* Adds bytes of `type` below main; the variance, in bytes squared, says how uncertain they are. */
 static hd_status add(hd_profile *profile, const char *type, uint64_t bytes, uint64_t variance, hd_error *err) {
     hd_amount amount = { .bytes = bytes, .blocks = HD_UNKNOWN };
     uint32_t nodes[2];

@@ -1,5 +1,5 @@
-/* Who calls what holds the memory: each heap of a file by its innermost frames, the names on its first axis, and the
-   name that has most: bottom_up FILE */
+/* Prints each heap of a file bottom-up: by innermost frames with their callers, and the name on the first axis that
+   holds most: bottom_up FILE */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static int by_name(const void *a, const void *b) { return hd_str_compare(*(const hd_str *)a, *(const hd_str *)b); }
 
-/* All names of an axis once, in order. */
+/* Prints each name of an axis once, in order. */
 static void print_names(hd_axis axis) {
     hd_str *names = (hd_str *)malloc(axis.node_count * sizeof *names);
     if (!names) return;
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
         hd_heap one = *hd_dump_heap(dump, i), inverted;
         hd_top_options innermost = { .axis = HD_AXIS_BACKTRACE, .top = 1 };
         hd_profile *only = NULL;
-        if (one.breakdown) {     /* over several axes, of which one can be turned round */
+        if (one.breakdown) {     /* a breakdown over several axes; only one axis can be inverted */
             status = hd_breakdown_axis_profile(one.breakdown, HD_AXIS_BACKTRACE, NULL, &only, &err);
             one.breakdown = NULL;
             one.profile = only;

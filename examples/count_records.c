@@ -1,12 +1,12 @@
-/* Goes through a .NET CF or XNA heap dump record by record, holding one at a time, however large the file is, and
-   tells what each application domain has: count_records FILE */
+/* Reads a .NET CF or XNA heap dump of any size record by record, with one record in memory, and prints the totals of
+   each application domain: count_records FILE */
 
 #include <inttypes.h>
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* Called for each malformed line, which is left out. */
+/* Called for each malformed line, which is skipped. */
 static void on_warning(void *user, const hd_error *warning) {
     fprintf(stderr, "%s: %s\n", (const char *)user, warning->message);
 }

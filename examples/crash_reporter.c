@@ -1,6 +1,6 @@
-/* A crash reporter: a game records into memory that its launcher has as well, and is killed; the launcher writes what
-   it held at its peak and at its end into a trace: crash_reporter FILE. The game takes no part in that, so it may
-   crash as it likes. One that is started by exec maps the descriptor that it inherits. */
+/* A crash reporter. A game records into memory that it shares with its launcher, and is killed. The launcher then
+   writes the game's heap, at its peak and at its end, into a trace: crash_reporter FILE. The game takes no part in
+   that, so it may crash in any way. A game started by exec maps the descriptor that it inherits. */
 
 #define _GNU_SOURCE
 #include <signal.h>
@@ -12,8 +12,8 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-enum { REGION = 1 << 28 };       /* bytes of addresses; of memory it takes what is used */
-extern char __executable_start, etext; /* where the linker put the program's code */
+enum { REGION = 1 << 28 };       /* bytes of address space; only used pages take memory */
+extern char __executable_start, etext; /* set by the linker: bounds of the program's code */
 static void *region;             /* the launcher's mapping */
 static hd_recorder *recorder;    /* the game's */
 static const void *caller;
@@ -50,7 +50,7 @@ static void game(int fd) {
     raise(SIGKILL);
 }
 
-/* The first recorder of the region, live or dead. What is in there may be anything: limits say how much to take. */
+/* Reads the first recorder of the region, live or dead. The region may contain anything, so limits cap the memory. */
 static hd_status look(hd_heap_kind kind, hd_recorded *of, hd_heap *h, hd_profile **p, hd_error *err) {
     hd_snapshot_options options = { .options = { .limits = { .max_memory = REGION } }, .kind = kind };
     hd_status status = hd_recorder_view(region, REGION, 0, of, err);

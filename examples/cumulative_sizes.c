@@ -1,5 +1,5 @@
-/* Sizes that are cumulative already, as du tells them, as a breakdown: an entry is looked up, and what is small
-   is cut. Numbers of lines of a source tree stand for bytes here. */
+/* Makes a breakdown from sizes that are already cumulative, like the output of du; looks up an entry, and cuts small
+   ones off. Line counts of a source tree stand for bytes here. */
 
 #include <inttypes.h>
 

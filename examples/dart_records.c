@@ -1,4 +1,4 @@
-/* Goes through a Dart heap snapshot record by record, however large it is, and lists its classes with their fields:
+/* Reads a Dart heap snapshot of any size record by record, and lists its classes with their fields:
    dart_records FILE */
 
 #include <inttypes.h>

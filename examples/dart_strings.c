@@ -1,4 +1,4 @@
-/* Strings that a Dart heap snapshot has more than once: dart_strings FILE [MOST]. */
+/* Lists strings that a Dart heap snapshot contains more than once: dart_strings FILE [MOST]. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
-    hd_in_close(&in); /* the document has all it needs */
+    hd_in_close(&in); /* the document does not use the input any more */
     if (hd_dart_strings(hd_dump_dart(dart), NULL, NULL, &strings, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
         char text[64] = "";
         size_t n = hd_dart_utf8(&row->data, text, sizeof text);
         hd_str shown = { text, n < sizeof text ? n : sizeof text }, piece;
-        /* where a character did not fit whole */
+        /* drops the zeros of a character that did not fit */
         while (n > sizeof text && shown.len && !text[shown.len - 1]) shown.len--;
         printf("%10" PRIu64 " %8" PRIu64 "  ", row->wasted, row->objects);
         while ((piece = hd_visible(&shown)).len) fwrite(piece.data, 1, piece.len, stdout);

@@ -1,5 +1,5 @@
-/* Numbers for call stacks: each frame is written once, with the number of its caller, however many stacks it is
-   in. frame_ids prints the dictionary as Chromium's traces have it. */
+/* Numbers for call stacks: each frame is written once, with the number of its caller, no matter how many stacks
+   contain it. frame_ids prints the dictionary in the form of Chromium's traces. */
 
 #include <inttypes.h>
 

@@ -1,10 +1,10 @@
-/* Two graphs of objects, written into their columns at once, and made one: graph_by_columns prints what leads where.
-   For readers of large dumps: hd_graph_add_object does the same object by object. */
+/* Writes two object graphs directly into their columns, and merges them: graph_by_columns prints their references.
+   This is for readers of large dumps; hd_graph_add_object does the same object by object. */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* `count` objects in a ring, numbered from 0; the last refers to the first weakly. */
+/* A ring of `count` objects, numbered from 0; the last one refers to the first weakly. */
 static hd_graph *ring(uint32_t count, uint64_t first_id, hd_error *err) {
     hd_graph_desc desc = { .numbered = true, .dense = true, .first_id = first_id };
     hd_class node = { .id = 1 }, named = { .id = 1, .name = hd_cstr("Node"), .described = true };
@@ -25,7 +25,7 @@ static hd_graph *ring(uint32_t count, uint64_t first_id, hd_error *err) {
     if (!status) status = hd_graph_set_index(graph, 0, 0, 7, err);         /* an element of an array */
     for (uint32_t i = 1; i < count && !status; i++) status = hd_graph_set_name(graph, i, 0, next, err);
     if (!status) status = hd_graph_set_kind(graph, count - 1, 0, HD_REFERENCE_WEAK, err);
-    if (!status) status = hd_graph_add_size(graph, 0, 1000, err);          /* memory it has elsewhere */
+    if (!status) status = hd_graph_add_size(graph, 0, 1000, err);          /* memory that it owns elsewhere */
     if (!status) status = hd_graph_set_class(graph, class_index, &named, err); /* its record came late */
     if (!status) status = hd_graph_add_root(graph, first_id, &root, err);
     if (!status) status = hd_graph_seal(graph, NULL, err);

@@ -1,10 +1,10 @@
-/* Fills a graph of objects by hand, asks who holds what, and writes it as a heap dump:
+/* Builds an object graph by hand, prints retained sizes, and writes it as a heap dump:
    graph_by_hand > objects.log */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-enum { WINDOW = 1, CACHE, IMAGE, ICON, LOST };     /* ids, as a file would have them */
+enum { WINDOW = 1, CACHE, IMAGE, ICON, LOST };     /* ids, like those in a file */
 
 static hd_status fill(hd_graph *graph, hd_error *err) {
     static const struct { uint64_t id, size, references[2]; size_t count; int kind; } objects[] = {
@@ -12,7 +12,7 @@ static hd_status fill(hd_graph *graph, hd_error *err) {
         { CACHE, 50, { IMAGE }, 1, 1 },
         { IMAGE, 4000, { 0 }, 0, 2 },
         { ICON, 300, { WINDOW }, 1, 2 },           /* a cycle */
-        { LOST, 7, { WINDOW }, 1, 1 }              /* nobody refers to it */
+        { LOST, 7, { WINDOW }, 1, 1 }              /* no object refers to it */
     };
     static const char *const names[] = { "Window", "Cache", "Image" };
     hd_root root = { .kind = HD_ROOT_STATIC, .container = HD_NONE };

@@ -1,12 +1,12 @@
-/* Without files: a recording becomes a trace in memory, more is added to it there, and it is read back from there
-   and told as JSON. */
+/* Works without files: writes a recording as a trace to memory, adds to it there, reads it back, and prints it as
+   JSON. */
 
 #include <inttypes.h>
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-static char memory[100];         /* of the allocator that is recorded */
+static char memory[100];         /* memory of the recorded allocator */
 
 /* {"pool": {"0x1": "3c"}, ...}: bytes by allocator and dump, in hexadecimal. */
 static void tell(const hd_dump *dump) {

@@ -1,5 +1,5 @@
-/* A pool that is recorded and asked about itself: counters, its largest live block, and how full its pages are.
-   All that it takes for that comes from pages of the OS, not from malloc. */
+/* Records a pool, and asks the recorder about it: counters, the largest live block, and how full its pages are. The
+   recorder takes its memory from pages of the OS, not from malloc. */
 
 #include <inttypes.h>
 
@@ -11,7 +11,7 @@ enum { PAGE = 4096, PAGES = 8 };
 static char memory[(PAGES + 1) * PAGE];
 static hd_recorder *recorder;
 
-/* Takes the next bytes of the pool, which is never full here. */
+/* Allocates from the pool, which is never full here. */
 static char *take(size_t size, const char *type) {
     static char *at;
     char *block;
@@ -63,7 +63,7 @@ int main(void) {
     recorder = hd_recorder_create(NULL, &err);
     for (int i = 0; i < PAGES; i++) {
         meshes[i] = take(3000, "Mesh");
-        take(96, "Name");        /* small, and kept: these hold the pages of meshes that are freed */
+        take(96, "Name");        /* small and kept: they keep the pages of freed meshes resident */
     }
     for (int i = 1; i < PAGES; i++) hd_record_free(recorder, meshes[i]);
     hd_recorder_stats(recorder, &counters);

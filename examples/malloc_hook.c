@@ -1,5 +1,5 @@
-/* A malloc hook: this program's malloc is its own, on top of glibc's, and records all that the program and
-   its libraries allocate. Prints what is live at the end. */
+/* A malloc hook: this program has its own malloc on top of glibc's, and records all allocations of the program and
+   its libraries. Prints the live blocks at the end. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void *calloc(size_t count, size_t size) {
     return block;
 }
 
-/* While the block is moved it counts still, although another thread may get its address. */
+/* During the move the old block still counts, although another thread may get its address. */
 void *realloc(void *block, size_t size) {
     hd_resize resize;
     void *moved;
@@ -45,7 +45,7 @@ void free(void *block) {
 
 static char *read_words(void) {
     HD_SCOPE("example", "ReadWords");
-    return strdup("libraries allocate too: strdup, for instance"); /* 45 bytes */
+    return strdup("libraries allocate too: strdup, for instance"); /* libraries allocate, too, for example strdup */
 }
 
 static void *grow(void) {
@@ -72,5 +72,5 @@ int main(void) {
     hd_profile_free(profile);
     free(words);
     free(grown);
-    return status != HD_OK || fflush(stdout);  /* the recorder stays: libraries free until the end */
+    return status != HD_OK || fflush(stdout);  /* the recorder stays: libraries free blocks until the end */
 }

@@ -1,5 +1,5 @@
-/* Names the functions of a raw MemProf profile by a symbolizer of one's own, here the list of symbols that
-   `nm -n PROGRAM` prints, and prints what they allocated: memprof_frames PROFILE SYMBOLS */
+/* Names the functions of a raw MemProf profile with its own symbolizer, the output of `nm -n PROGRAM`, and prints
+   their allocations: memprof_frames PROFILE SYMBOLS */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct symbol_list {
     size_t count;
 } symbol_list;
 
-/* Lines as "0000000000401130 T main". */
+/* Reads lines like "0000000000401130 T main". */
 static bool read_symbols(const char *path, symbol_list *list) {
     FILE *file = fopen(path, "r");
     symbol s;
@@ -34,7 +34,7 @@ static bool read_symbols(const char *path, symbol_list *list) {
     return true;
 }
 
-/* An hd_memprof_symbolize_fn: no inlined ones here, so at most a frame for an address. */
+/* An hd_memprof_symbolize_fn: without inlined functions, so it returns at most one frame for an address. */
 static uint32_t name_of(void *user, const hd_memprof_address *address, hd_memprof_frame *frames,
                         uint32_t capacity) {
     const symbol_list *list = (const symbol_list *)user;

@@ -1,5 +1,5 @@
-/* What the compiler will do with the allocations of a function, going by an indexed MemProf profile:
-   memprof_heat PROFILE FUNCTION, its name as it is linked */
+/* Shows how a compiler would treat the allocations of a function, according to an indexed MemProf profile:
+   memprof_heat PROFILE FUNCTION (its linkage name) */
 
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@
 static void print_block(const hd_memprof_index *index, uint32_t block) {
     uint32_t stack = index->block_stack[block], matching;
     const hd_memprof_location *l = &index->locations[index->location[index->first[stack]]];
-    matching = hd_memprof_index_match(index, l, 1, NULL, 0); /* blocks that the compiler sees as this call */
+    matching = hd_memprof_index_match(index, l, 1, NULL, 0); /* blocks that look like this call to the compiler */
     printf("line +%" PRIu32 ", column %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64 " blocks, %s; call stacks like it: "
            "%" PRIu32 "\n", l->line_offset, l->column,
            hd_memprof_index_value(index, block, HD_MEMPROF_TOTAL_SIZE),

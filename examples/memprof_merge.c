@@ -1,4 +1,4 @@
-/* Adds raw MemProf profiles up, holding one of them at a time, however many there are, and writes the sum:
+/* Adds up any number of raw MemProf profiles, with one of them in memory at a time, and writes the sum:
    memprof_merge FILE... > SUM */
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* All profiles of a file, which several processes may have written one behind the other. */
+/* Adds all profiles of a file; several processes may have appended theirs. */
 static hd_status add_file(hd_memprof_merger *merger, const char *path, hd_error *err) {
     hd_options options = { .lenient = true };
     hd_memprof_reader *reader = NULL;

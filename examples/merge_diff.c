@@ -1,4 +1,4 @@
-/* Adds up all heaps of a file, and those of another, and prints what grew: merge_diff BEFORE AFTER */
+/* Adds up all heaps of each of two files, and prints the growth between them: merge_diff BEFORE AFTER */
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* All heaps of a file as one, which borrows its labels from the dump. */
+/* Adds all heaps of a file; the sum borrows its labels from the dump. */
 static hd_status sum_of(const char *path, hd_dump **dump, hd_heap *sum, hd_error *err) {
     hd_status status = hd_read_file(path, NULL, dump, err);
     size_t count = status ? 0 : hd_dump_heap_count(*dump);
@@ -20,7 +20,7 @@ static hd_status sum_of(const char *path, hd_dump **dump, hd_heap *sum, hd_error
     return status;
 }
 
-/* Entries that are in one heap alone: the columns that hd_print_diff prints from. */
+/* Counts the entries that only one heap has, in the columns that hd_print_diff prints. */
 static hd_status count_changes(const hd_heap *before, const hd_heap *after, hd_error *err) {
     int appeared = 0, went = 0;
     hd_diff *diff;

@@ -1,10 +1,10 @@
-/* Adds up the heaps of any number of files, holding one file at a time, and prints where the memory is in all:
+/* Adds up the heaps of any number of files, with one file in memory at a time, and prints the sum as a tree:
    merge_files FILE... */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* Heaps of one kind go into one sum: what is live is not added to what was allocated since the start. */
+/* Heaps of one kind go into one sum: live bytes are never added to bytes allocated since the start. */
 static hd_status add_file(hd_merger *merger, const char *path, hd_error *err) {
     hd_dump *dump;
     hd_status status = hd_read_file(path, NULL, &dump, err);
@@ -30,6 +30,6 @@ int main(int argc, char **argv) {
     if (!status) status = hd_print_tree(&sum, &options, hd_out_file(stdout), &err);
     if (status) fprintf(stderr, "%s\n", err.message);
     hd_heap_release(&sum);
-    hd_merger_free(merger);      /* after the sum: its labels are the merger's */
+    hd_merger_free(merger);      /* after the sum, which borrows its labels from the merger */
     return status != HD_OK || fflush(stdout);
 }

@@ -1,13 +1,14 @@
-/* Adds up the live heaps of files that LIST names, one a line: mpirun -n 8 merge_mpi OUT LIST. Each process takes its
-   share; then sums meet two and two, as rows, which are exact: how many there are changes no byte of OUT. A file that
-   cannot be read or added is named and left out, and the status is 1; other failures end all, and OUT is as it was. */
+/* Adds up the live heaps of files listed in LIST, one name per line: mpirun -n 8 merge_mpi OUT LIST. Each process
+   takes a share of the files. Then sums are merged in pairs, as rows, which are exact: OUT is the same for any number
+   of processes. A file that cannot be read or added is reported and skipped, and the status is 1. Other failures end
+   all processes, and leave OUT unchanged. */
 #include <limits.h>
 #include <mpi.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "unpack.h"
 
-static struct { char allocator[256]; hd_merger *merger; } sums[64]; /* in order */
+static struct { char allocator[256]; hd_merger *merger; } sums[64]; /* by allocator name */
 static int count, rank; static hd_error err; static hd_dump *dump;
 
 static void must(bool good, const char *message) {
@@ -23,7 +24,7 @@ static hd_status add_dump(void) {
         hd_heap heap = { .process = from->process, .allocator = from->allocator, .sample_bytes = from->sample_bytes,
                          .profile = from->profile, .breakdown = from->breakdown, .labels = labels };
         if (from->kind != HD_HEAP_LIVE) continue;
-        for (size_t l = 0; l < from->label_count && heap.label_count < 256; l++) /* "profile" is one file's, as time */
+        for (size_t l = 0; l < from->label_count && heap.label_count < 256; l++) /* "profile" names a single file */
             if (strcmp(from->labels[l].name, "profile")) labels[heap.label_count++] = from->labels[l];
         while (at < count && (order = strcmp(allocator, sums[at].allocator)) > 0) at++;
         if (order) {
@@ -38,7 +39,7 @@ static hd_status add_dump(void) {
 }
 
 static hd_status put_sums(hd_out out) {
-    hd_heap heaps[2 * 64];       /* of each sum its parts, which another merger takes as what was added here */
+    hd_heap heaps[2 * 64];       /* for each sum its parts; another merger adds them to its own sum */
     size_t n = 0, parts;
     for (int i = 0; i < count; i++, n += parts)
         must(!hd_merger_finish_parts(sums[i].merger, heaps + n, &parts, &err), err.message);
@@ -74,6 +75,6 @@ int main(int argc, char **argv) {
         must(count > 0, "no heaps to add up"), must(!hd_file_create(argv[1], &file, &err), err.message);
         hd_file_out(&file).write(&file, rows.data, rows.size), must(!hd_file_commit(&file, &err), err.message);
     }
-    MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* nobody leaves before the file is there */
+    MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* no end before the file exists */
     return MPI_Finalize() || (!rank && bad);
 }

@@ -1,5 +1,5 @@
-/* A format of one's own with a document, which is written again, and scalars: what Linux says of a process in
-   /proc/PID/status. own_document FILE */
+/* An own format with a document that can be written again, and scalars: the figures of a process in /proc/PID/status.
+   own_document FILE */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ static void unload(void *document) {
 static hd_status load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd_window *window = hd_dump_window(dump, in);
     hd_reporter *reporter = hd_dump_reporter(dump);
-    hd_buffer *copy = (hd_buffer *)calloc(1, sizeof *copy); /* all of it, for `save` */
+    hd_buffer *copy = (hd_buffer *)calloc(1, sizeof *copy); /* the whole file, for `save` */
     hd_status status = HD_OUT_OF_MEMORY;
     (void)options;
     if (!copy) return *err = (hd_error){ .status = status, .message = "no memory" }, status;
-    hd_dump_set_document(dump, copy, 0); /* the dump's from now on, and freed with it */
-    window->text = true;                 /* lines are counted */
+    hd_dump_set_document(dump, copy, 0); /* from now on the dump owns and frees it */
+    window->text = true;                 /* errors give line numbers */
     for (;;) {
         const uint8_t *end = NULL;
         uint64_t offset = hd_window_offset(window);

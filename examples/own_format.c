@@ -1,5 +1,5 @@
-/* A format of one's own, read beside all that the library knows: lines of a size and a path, as
-   find -type f -printf '%s %p\n' prints them. own_format FILE prints what takes the space. */
+/* An own format that is read next to all built-in ones: lines of a size and a path, as printed by find -type f
+   -printf '%s %p\n'. own_format FILE prints the largest directories and files. */
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "../heapdump.h"
 
 static int detect_sizes(const uint8_t *bytes, size_t size) {
-    return size && bytes[0] >= '0' && bytes[0] <= '9' ? 10 : 0; /* not sure at all: others come first */
+    return size && bytes[0] >= '0' && bytes[0] <= '9' ? 10 : 0; /* a low score: formats that are more certain win */
 }
 
 /* "120 src/main.c": directories are frames. */
@@ -17,7 +17,7 @@ static hd_status add_line(hd_lines *line, hd_profile *profile) {
     hd_status status = HD_OK;
     const char *wrong = hd_lines_number(line, 10, &bytes);
     if (!wrong && !hd_lines_take(line, " ")) wrong = "a space and a path";
-    if (wrong) return hd_lines_wrong(line, wrong); /* strict: an error; lenient: a warning, and the line is left out */
+    if (wrong) return hd_lines_wrong(line, wrong); /* strict: an error; lenient: a warning, and the line is skipped */
     for (const char *name = line->at, *stop; name < line->end && !status; name = stop + 1) {
         stop = (const char *)memchr(name, '/', (size_t)(line->end - name));
         if (!stop) stop = line->end;
@@ -42,7 +42,7 @@ static hd_status read_sizes(hd_dump *dump, hd_in in, const hd_options *options, 
     hd_profile *profile = hd_profile_create(&desc, err);
     hd_heap heap = { .allocator = "files", .profile = profile };
     hd_status status = profile ? add_lines(dump, in, profile, err) : err->status;
-    if (!status) return hd_dump_add_heap(dump, &heap, err); /* the dump's from now on */
+    if (!status) return hd_dump_add_heap(dump, &heap, err); /* from now on the dump owns it */
     hd_profile_free(profile);
     return status;
 }

@@ -1,12 +1,11 @@
-/* Fills a profile by hand, condenses it, and prints it by either axis: the table of the heap dump
-   format's document. */
+/* Fills a profile by hand, condenses it, and prints it by each axis: the table of the heap dump format's document. */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
 static const struct {
     const char *frame[2];
-    uint64_t bytes[4];           /* of types T, U, V, W */
+    uint64_t bytes[4];           /* by type: T, U, V, W */
 } table[] = {
     { { NULL, NULL }, { 2, 3, 5, 7 } },
     { { "BrMain", NULL }, { 7, 11, 13, 2 } },

@@ -1,12 +1,12 @@
-/* The FooDumpProvider of Chromium's document on its heap profiler: an allocator with a memory dump provider
-   gets heap dumps by a register of its own. provider_foo > foo.json */
+/* The FooDumpProvider of Chromium's document on its heap profiler: an allocator with a memory dump provider gets heap
+   dumps from its own register. provider_foo > foo.json */
 
 #include <pthread.h>
 #include <stdlib.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* A register takes much address space: it is there only while heap profiling is enabled. */
+/* A register reserves much address space, so it exists only while heap profiling is enabled. */
 static hd_register *allocation_register;
 static pthread_mutex_t allocation_register_lock = PTHREAD_MUTEX_INITIALIZER;
 static hd_contexts *contexts;
@@ -42,7 +42,7 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
         uint32_t count = hd_contexts_count(contexts);
         uint64_t *bytes_by_context = (uint64_t *)calloc(count, sizeof *bytes_by_context);
         if (allocation_register && bytes_by_context) {
-            /* Group allocations by context, but do nothing more inside of the lock. */
+            /* Only group allocations by context while the lock is held. */
             hd_cursor cursor = { 0, 0 };
             hd_allocation a;
             while (hd_register_next(allocation_register, &cursor, &a)) bytes_by_context[a.context] += a.size;
@@ -69,11 +69,11 @@ int main(void) {
     if (!manager || hd_tracker_start(&tracker, NULL)) return 1;
     hd_memory_dump_manager_set_heap_profiling(manager, true, NULL);
     hd_memory_dump_manager_register(manager, &foo, NULL);
-    HD_SCOPE("foo", "Load");                       /* and what foo_alloc and foo_free would do: */
+    HD_SCOPE("foo", "Load");                       /* foo_alloc and foo_free would do this: */
     for (int i = 0; i < 3; i++) insert_allocation(foo_memory + 1000 * i, 1000, i ? "Vertex" : "Image");
     remove_allocation(foo_memory);
     bool failed = hd_memory_dump_manager_dump(manager, HD_DETAILED, 1000, NULL) ||
                   hd_memory_dump_manager_finish(manager, NULL);
     hd_memory_dump_manager_free(manager);
-    return failed;               /* the rest stays for as long as the program runs */
+    return failed;               /* the rest stays while the program runs */
 }

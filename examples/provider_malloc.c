@@ -1,5 +1,5 @@
-/* A provider for malloc: what glibc says of it as scalars, and the heap as a recorder saw it, which deals
-   with reentrancy and threads. provider_malloc > malloc.json */
+/* A provider for malloc: scalars from glibc, and the heap from a recorder, which handles reentrancy and threads.
+   provider_malloc > malloc.json */
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-static hd_recorder *recorder;    /* there from when heap profiling is enabled */
+static hd_recorder *recorder;    /* exists once heap profiling is enabled */
 
-/* What the program calls for malloc and free. */
+/* The program calls these for malloc and free. */
 static void *traced_malloc(size_t size, const char *type) {
     void *p = malloc(size);
     if (recorder) hd_record_alloc(recorder, p, size, type);

@@ -1,5 +1,5 @@
-/* An allocator that can store a context in each of its blocks, and enumerate them, needs no register: here
-   an intrusive list of blocks is all there is. provider_stored > stored.json */
+/* An allocator that stores a context in each of its blocks, and can enumerate them, needs no register. Here it is an
+   intrusive list of blocks. provider_stored > stored.json */
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 typedef struct block {
     struct block *next, *previous;
     size_t size;
-    uint32_t context;            /* where it was allocated */
+    uint32_t context;            /* its call stack and type */
 } block;
 
 static block blocks = { &blocks, &blocks, 0, 0 };
@@ -58,13 +58,13 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
 
 int main(void) {
     hd_memory_dump_provider pool = { "pool", on_memory_dump, NULL, NULL };
-    /* A dump every 10 ms, each second one in detail. */
+    /* A dump every 10 ms, every second one detailed. */
     hd_memory_dump_manager_desc d = { .out = hd_out_file(stdout), .period_us = 10000, .detailed_every = 2 };
     hd_memory_dump_manager *manager = hd_memory_dump_manager_create(&d, NULL);
     hd_tracker_desc tracker = { .contexts = contexts = hd_contexts_create(NULL) };
     bool ok = manager && contexts && !hd_tracker_start(&tracker, NULL) &&
               !hd_memory_dump_manager_register(manager, &pool, NULL);
-    for (uint64_t ms = 0; ok && ms < 50; ms++) {   /* the program's own loop, and its own clock */
+    for (uint64_t ms = 0; ok && ms < 50; ms++) {   /* the program's own loop, with its own clock */
         HD_SCOPE("pool", "Frame");
         void *p = pool_alloc(100, "Particle");
         if (ms % 3 == 0) pool_free(p);

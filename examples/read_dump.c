@@ -1,4 +1,4 @@
-/* Reads any heap dump and prints where its memory is: read_dump FILE */
+/* Reads any heap dump and prints it as a tree: read_dump FILE */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"

@@ -1,5 +1,5 @@
-/* Records an allocator of one's own, by scope and by type, and writes what is live to a file, in one call, or,
-   condensed and labelled, to standard output: record_engine [FILE] */
+/* Records a custom allocator by scope and by type, and writes the live blocks to a file in one call; without FILE,
+   condensed and labelled to standard output: record_engine [FILE] */
 
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static void load_level(void **keep) {
     engine_free(engine_alloc(5000000, "Scratch"));
 }
 
-/* What holds at least a page, as a heap of the allocator "engine". */
+/* Writes entries of at least a page, as a heap of the allocator "engine". */
 static hd_status write_condensed(hd_out out, hd_error *err) {
     hd_cutoff cutoff = { .min_bytes = 4096 };
     hd_heap heap = { .pid = 1, .process = "engine", .dump = "0x1", .allocator = "engine" };

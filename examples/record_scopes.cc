@@ -1,5 +1,5 @@
-// Scopes and types in C++: a scope ends with its block, also when an exception leaves it, and a class
-// that has its own operator new says its name.
+// Scopes and types in C++: a scope ends with its block, even if an exception leaves it. A class with its own
+// operator new records its name as the type.
 
 #include <cstdio>
 #include <memory>
@@ -11,7 +11,7 @@
 
 static hd_recorder *recorder;
 
-// What derives from it is recorded: class Image : public Recorded<Image>, with a name.
+// Derived classes are recorded: class Image : public Recorded<Image>, with a name.
 template <class T> struct Recorded {
     static void *operator new(size_t size) {
         void *p = ::operator new(size);
@@ -44,7 +44,7 @@ static void load_images(Level &level, int count) {
     for (int i = 0; i < count; i++) {
         HD_SCOPE("game", "Decode");
         std::unique_ptr<Image> image(new Image);
-        if (i == 3) throw std::runtime_error("the fourth image is damaged"); // its memory and scopes go
+        if (i == 3) throw std::runtime_error("the fourth image is damaged"); // its memory and scopes are released
         level.images.push_back(std::move(image));
     }
 }
@@ -56,7 +56,7 @@ static void load_level(Level &level) {
     } catch (const std::exception &e) {
         std::printf("%s\n", e.what());
     }
-    level.meshes.push_back(std::unique_ptr<Mesh>(new Mesh)); // in LoadLevel, not in what was left
+    level.meshes.push_back(std::unique_ptr<Mesh>(new Mesh)); // in LoadLevel, not in Decode
 }
 
 int main() {

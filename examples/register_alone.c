@@ -1,11 +1,11 @@
-/* A register by itself, straight on the OS's memory: whose an address is, and what was never freed. */
+/* A register without a recorder, in pages of the OS: finds the owner of an address, and lists blocks never freed. */
 
 #include <inttypes.h>
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-enum { LOADER = 1, CACHE = 2 };  /* contexts: any numbers of one's own */
+enum { LOADER = 1, CACHE = 2 };  /* contexts: any numbers */
 
 int main(void) {
     hd_error err;
@@ -19,7 +19,7 @@ int main(void) {
         status = hd_register_insert(reg, &a, NULL);
     }
     if (status) return fprintf(stderr, "%s\n", hd_status_text(status)), 1;
-    hd_register_set_context(reg, start + 64, CACHE); /* it changed hands */
+    hd_register_set_context(reg, start + 64, CACHE); /* another part of the program owns it now */
     for (uint64_t i = 0; i < 998; i++) hd_register_remove(reg, start + 64 * (i < 1 ? i : i + 1), &removed);
     printf("last freed: %" PRIu64 " bytes, allocated at time %" PRIu32 "\n", removed.size, removed.time);
     printf("a block at %#" PRIx64 ": %s\n", start, hd_register_find(reg, start, &found) ? "yes" : "no");
@@ -27,7 +27,7 @@ int main(void) {
     while (hd_register_next(reg, &cursor, &found))
         printf("%#" PRIx64 ", %" PRIu64 " bytes, of the %s\n", found.address, found.size,
                found.context == CACHE ? "cache" : "loader");
-    hd_register_clear(reg);      /* its memory goes back to the OS */
+    hd_register_clear(reg);      /* returns its memory to the OS */
     printf("cleared: %" PRIu64 " blocks\n", hd_register_count(reg));
     hd_register_free(reg);
     return fflush(stdout);

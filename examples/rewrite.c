@@ -1,4 +1,4 @@
-/* Reads a document, a .NET CF dump or a Dart snapshot, and writes it again, without what was malformed:
+/* Reads a .NET CF dump or a Dart snapshot, and writes it again without its malformed parts:
    rewrite FILE > FILE.mended */
 
 #include <inttypes.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
         hd_in_close(&in);
     }
     if (!status) {
-        bool is_dart = file.size > 0 && file.data[0] == 'd'; /* "dartheap" */
+        bool is_dart = file.size > 0 && file.data[0] == 'd'; /* begins with "dartheap" */
         status = (is_dart ? rewrite_dart : rewrite_netcf)(hd_in_memory(file.data, file.size), &options,
                                                           hd_out_file(stdout), &err);
     }

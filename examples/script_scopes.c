@@ -1,5 +1,5 @@
-/* Scopes whose names are known at run time alone, as an interpreter has them, by the calls that HD_SCOPE makes;
-   categories; and types that become known after the allocation. */
+/* Scopes with names known only at run time, as in an interpreter, by the calls behind HD_SCOPE; categories; and types
+   set after the allocation. */
 
 #include <inttypes.h>
 
@@ -7,19 +7,19 @@
 #include "../heapdump.h"
 
 static hd_recorder *recorder;
-static char memory[1000];        /* of the allocator that is recorded */
+static char memory[1000];        /* memory of the recorded allocator */
 static hd_category script = { "script", 0, 0 }, debugger = { "disabled-by-default-debugger", 0, 0 };
 
-/* Runs a function of the script. Names stay where they are for as long as the contexts do. */
+/* Runs a function of the script. Names must stay valid as long as the contexts. */
 static void call(const char *const *names, size_t size) {
     hd_scope scope = hd_scope_begin(&script, names[0]), inner = hd_scope_begin(&debugger, "Step");
     void *object = memory + size;
     hd_record_alloc(recorder, object, size, NULL);
     if (names[1]) call(names + 1, size + 10);
-    hd_record_set_type(recorder, object, size > 10 ? "Table" : "String"); /* where it was allocated stays */
+    hd_record_set_type(recorder, object, size > 10 ? "Table" : "String"); /* its call stack stays */
     if (!names[1]) fprintf(stderr, "%" PRIu32 " scopes at %s\n", hd_tracker_depth(), names[0]);
     hd_scope_end(&inner);
-    hd_scope_end(&scope);        /* also ends scopes inside that were left without */
+    hd_scope_end(&scope);        /* also ends inner scopes that were not ended */
 }
 
 int main(void) {
@@ -31,15 +31,15 @@ int main(void) {
     hd_heap heap = { .allocator = "script" };
     uint32_t context = 0;
     hd_status status = contexts ? hd_tracker_start(&tracker, &err) : err.status;
-    if (!status) recorder = hd_recorder_create(NULL, &err); /* joins the tracker, as it is running */
+    if (!status) recorder = hd_recorder_create(NULL, &err); /* joins the running tracker */
     call(names, 10);
-    hd_tracker_set_heap_profiling(false);                   /* scopes do nothing now: a load each */
+    hd_tracker_set_heap_profiling(false);                   /* scopes now cost one load each */
     call(off, 40);
     hd_tracker_set_heap_profiling(true);
     hd_tracker_set_recording(true);
     if (!status) status = hd_tracker_set_categories("script,disabled-by-default-debugger");
     call(names + 2, 50);
-    /* A context by hand: a frame below nothing, and a type below that. */
+    /* Makes a context by hand: a frame at the root, and a type below it. */
     if (!status) status = hd_contexts_child(contexts, 0, HD_FRAME_NAME, "by hand", &context);
     if (!status) status = hd_contexts_child(contexts, context, HD_FRAME_TYPE, "Texture", &context);
     fprintf(stderr, "the tracker is %s; contexts take %s\n", hd_tracker_running() ? "running" : "stopped",

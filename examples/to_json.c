@@ -1,4 +1,4 @@
-/* Reads any heap dump and writes it as JSON, heaps as their trees, objects class by class: to_json FILE */
+/* Reads any heap dump and writes it as JSON, heaps as trees, objects by class: to_json FILE */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"

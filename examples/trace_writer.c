@@ -1,11 +1,11 @@
-/* Dumps one after another into a trace, for as long as a program runs: frames and names of types are written
-   once. trace_writer > trace.json */
+/* Writes heap dumps into a trace, one after another, while a program runs: each frame and type name is written once.
+   trace_writer > trace.json */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
 static hd_recorder *recorder;
-static char memory[1000];        /* of the allocator that is recorded */
+static char memory[1000];        /* memory of the recorded allocator */
 
 static void serve(int request) {
     HD_SCOPE("server", "Serve");
@@ -20,7 +20,7 @@ static hd_status dump(hd_chrome_writer *writer, int number, hd_error *err) {
     char id[16];
     hd_heap heap = { .pid = 1, .process = "server", .dump = id, .allocator = "requests" };
     hd_chrome_dumps dumps = { .heaps = &heap, .heap_count = 1 };
-    hd_cutoff cutoff = { .max_entries = 6 };       /* what explains most, in so many entries */
+    hd_cutoff cutoff = { .max_entries = 6 };       /* the 6 entries that explain most */
     hd_profile *profile = NULL;
     hd_breakdown *breakdown = NULL;
     hd_status status = hd_recorder_snapshot(recorder, NULL, &profile, err);
@@ -29,7 +29,7 @@ static hd_status dump(hd_chrome_writer *writer, int number, hd_error *err) {
     heap.time_us = 1000 * (uint64_t)number;
     heap.breakdown = breakdown;
     if (!status) status = hd_chrome_writer_add(writer, &dumps, err);
-    if (!status) { /* what has been written once, and is referred to by number from now on */
+    if (!status) { /* names that were written, and are now referred to by number */
         const hd_deduplicator *frames = hd_chrome_writer_deduplicator(writer, 1, HD_AXIS_BACKTRACE);
         fprintf(stderr, "%d: %d frames, %s\n", number, frames ? (int)hd_deduplicator_count(frames) : 0,
                 hd_chrome_writer_memory(writer) < 1 << 20 ? "less than a megabyte" : "more");
@@ -41,7 +41,7 @@ static hd_status dump(hd_chrome_writer *writer, int number, hd_error *err) {
 
 int main(void) {
     hd_error err;
-    hd_chrome_writer_desc desc = { .interruptible = true }; /* a trace at any moment, should we be killed */
+    hd_chrome_writer_desc desc = { .interruptible = true }; /* a complete trace even if killed */
     hd_chrome_writer *writer = hd_chrome_writer_create(&desc, hd_out_file(stdout), &err);
     hd_status status = writer ? HD_OK : err.status;
     recorder = hd_recorder_create(NULL, &err);

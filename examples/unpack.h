@@ -1,15 +1,15 @@
-/* Unpacking gzip with zlib, for hd_options.unpackers: link with -lz.
+/* Decompresses gzip with zlib, for hd_options.unpackers: link with -lz.
 
        hd_options options = { .unpackers = &unpack_gzip, .unpacker_count = 1 };
 
-   Any number of members end to end. Zeros after the last are padding; other bytes there are damage. */
+   Any number of members may follow each other. Zeros after the last are padding; other bytes there are damage. */
 #ifndef HEAPDUMP_UNPACK_H
 #define HEAPDUMP_UNPACK_H
 
 #include <string.h>
 #include <zlib.h>
 
-/* Libraries do not tell the size of what they free: it stands in front. */
+/* zlib does not pass the size of a block to free, so it is stored in front of the block. */
 #define UNPACK_HEAD 16
 
 static void *unpack_take(const hd_allocator *allocator, size_t size) {
@@ -32,7 +32,7 @@ typedef struct gzip_stream {
     hd_read_fn packed;
     void *packed_user;
     z_stream z;
-    int ended, damaged;          /* the last member; the stream */
+    int ended, damaged;          /* ended: the last member; damaged: the stream */
     unsigned char buffer[65536];
 } gzip_stream;
 
@@ -52,12 +52,13 @@ static void *gzip_open(void *user, hd_allocator allocator, hd_read_fn packed, vo
     s->z.zalloc = gzip_take;
     s->z.zfree = gzip_give;
     s->z.opaque = &s->allocator;
-    if (inflateInit2(&s->z, 15 + 16) == Z_OK) return s; /* gzip alone */
+    if (inflateInit2(&s->z, 15 + 16) == Z_OK) return s; /* only gzip */
     unpack_give(&allocator, s);
     return NULL;
 }
 
-/* More packed bytes behind those left, at least two in all if there are: false when reading failed. */
+/* Reads more compressed bytes after the remaining ones, at least two in all unless the input ends. False: reading
+   failed. */
 static int gzip_fill(gzip_stream *s) {
     if (s->z.avail_in) memmove(s->buffer, s->z.next_in, s->z.avail_in);
     s->z.next_in = s->buffer;
@@ -70,7 +71,7 @@ static int gzip_fill(gzip_stream *s) {
     return 1;
 }
 
-/* What is behind a member and its padding, as gzip_fill: false when reading failed. */
+/* Skips the padding after a member. False: reading failed. */
 static int gzip_pass_zeros(gzip_stream *s) {
     for (;;) {
         if (s->z.avail_in < 2 && !gzip_fill(s)) return 0;
@@ -93,7 +94,7 @@ static int64_t gzip_read(void *stream, void *buffer, size_t capacity) {
             s->damaged = s->z.avail_in == 1 || (s->z.avail_in && (s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b));
             if (!s->ended && !s->damaged && inflateReset(&s->z) != Z_OK) return -1;
         } else {
-            s->damaged = code != Z_OK; /* or cut off */
+            s->damaged = code != Z_OK; /* or truncated */
         }
     }
     if (s->damaged && s->z.next_out == (unsigned char *)buffer) return -1;

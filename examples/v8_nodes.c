@@ -1,5 +1,5 @@
-/* The nodes of a V8 heap snapshot that retain most, as DevTools has them: v8_nodes FILE [COPY]. Writes the snapshot to
-   COPY again. */
+/* Prints the nodes of a V8 heap snapshot with the largest retained size, as in DevTools: v8_nodes FILE [COPY]. Writes
+   the snapshot again to COPY. */
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Prints the objects of a heap dump that retain most, and what holds each: who_holds FILE */
+/* Prints the objects of a heap dump with the largest retained size, and the path that holds each: who_holds FILE */
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -14,7 +14,7 @@ static void print_object(const hd_graph *graph, uint32_t object) {
     printf(" %llx", (unsigned long long)o.id);
 }
 
-/* Prints the way from the object back to a root, a line per reference. */
+/* Prints the path from the object back to a root, one line per reference. */
 static void print_path(const hd_graph *graph, const hd_path *path) {
     for (uint32_t i = path->length - 1; i > 0; i--) {
         hd_str field = hd_graph_field(graph, path->objects[i - 1], path->references[i - 1]);
