@@ -1,5 +1,6 @@
-/* Anything that hd_read takes: every analysis and every writer runs on it, what is written is read again and says
-   the same; then once more for a few allocations, each of which fails once: the call says so, and nothing leaks. */
+/* Any input that hd_read accepts. Every analysis and every writer runs on it, and the written file must read back as
+   equal. Then the same runs again with one failing allocation at a time: each call must report it, and nothing may
+   leak. */
 #include "../tests/private.h"
 #include "../tests/faults.h"
 #include "pieces.h"
@@ -8,11 +9,11 @@
 typedef struct run {
     hd__faults faults;
     hd_options options;
-    uint32_t seen;               /* statuses of the run in which nothing failed, a bit each */
-    bool clean;                  /* that one */
+    uint32_t seen;               /* statuses of the run without failures, one bit each */
+    bool clean;                  /* this is the run without failures */
 } run;
 
-/* Whether the call went well. One that did not fails alike when no allocation does, or for want of memory. */
+/* Whether a call succeeded. A failure must also occur without failing allocations, or be HD_OUT_OF_MEMORY. */
 static bool went(run *r, hd_status status) {
     if (r->clean) r->seen |= 1u << status;
     CHECK(r->clean ? status != HD_OUT_OF_MEMORY : status == HD_OUT_OF_MEMORY || r->seen >> status & 1);
@@ -24,7 +25,7 @@ static hd_status ignore(void *user, const void *data, size_t size) { return (voi
 static hd_out nowhere(void) { return hd_out_callback(ignore, NULL); }
 static bool is_even(void *user, hd_str name) { return (void)user, name.len % 2 == 0; }
 
-/* What was written is a dump that strict reading takes. */
+/* The written file must be a dump that strict reading accepts. */
 static hd_dump *reread(run *r, const hd_buffer *bytes) {
     hd_options strict = r->options;
     hd_dump *dump = NULL;
@@ -35,7 +36,7 @@ static hd_dump *reread(run *r, const hd_buffer *bytes) {
     return dump;
 }
 
-/* Heaps: small ones alone, as some of these multiply what is there. ----------------------------------- */
+/* Heaps: only small ones, since some operations multiply their size. ---------------------------------- */
 
 static uint32_t axis_count(const hd_heap *h) {
     return h->profile ? hd_profile_axis_count(h->profile) : h->breakdown->entries.axis_count;
@@ -70,7 +71,7 @@ static void compare(run *r, const hd_heap *a, const hd_heap *b) {
     if (went(r, hd_merge(two, 2, &r->options, &sum, NULL))) hd_heap_release(&sum);
     went(r, hd_print_diff(a, b, &(hd_tree_options){ .options = r->options }, nowhere(), NULL));
     if (went(r, hd_compare(a, a, NULL, &r->options, &d, NULL))) {
-        CHECK(d->before.count == 1);     /* with itself: the total alone */
+        CHECK(d->before.count == 1);     /* compared with itself: only the total */
         hd_diff_free(d);
     }
 }
@@ -110,7 +111,7 @@ static void write_profile(run *r, const hd_dump *dump, const hd_heap *h) {
     hd_places_free(places);
 }
 
-/* With the command's own writers. */
+/* Writes with the command's own writers. */
 static void write_others(run *r, const hd_heap *heaps, size_t n) {
     for (size_t i = 0; i < tool_format_count; i++)
         if (tool_formats[i].write_heaps) went(r, tool_formats[i].write_heaps(heaps, n, &r->options, nowhere(), NULL));
@@ -177,7 +178,7 @@ static void same_objects(run *r, hd_total kept, hd_status status, hd_buffer *byt
     hd_buffer_free(bytes);
 }
 
-/* A V8 snapshot has what roots hold, also without a record, unless that is a sentinel. */
+/* Counts reachable objects. A V8 snapshot contains them even without a record, unless the object is a sentinel. */
 static bool alive(run *r, const hd_graph *g, bool has_sentinel, hd_total *total) {
     uint32_t n = hd_graph_object_count(g);
     uint8_t *reached = malloc(n + 1);
@@ -209,7 +210,7 @@ static void ask_graph(run *r, const hd_graph *g, hd_values values, bool is_dart)
     if (alive(r, g, is_dart, &live)) same_objects(r, live, hd_v8_write_graph(g, &r->options, hd_out_memory(&v8), NULL), &v8, 2);
 }
 
-/* Documents: written as they were read, and read again. ------------------------------------------------- */
+/* Documents: written, and read again. ------------------------------------------------------------------ */
 
 static void same_bytes(run *r, hd_status status, hd_buffer *bytes) {
     if (went(r, status)) {
@@ -259,7 +260,7 @@ static void index_raw(run *r, const hd_memprof *m) {
 
 static void ask_document(run *r, const hd_dump *d) {
     hd_buffer bytes = nothing(r);
-    if (hd_dump_netcf(d) && hd_netcf_domain_count(hd_dump_netcf(d))) /* else what is left are blank lines */
+    if (hd_dump_netcf(d) && hd_netcf_domain_count(hd_dump_netcf(d))) /* without a domain, only blank lines are left */
         same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_dart(d)) same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_v8(d)) same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
@@ -289,7 +290,7 @@ static uint64_t try_all(run *r, const uint8_t *data, size_t size, uint64_t fail_
     return r->faults.count;
 }
 
-/* As each format that it need not begin like. */
+/* Reads the input as each format, without detection. */
 static void read_as_any(const uint8_t *data, size_t size, bool lenient) {
     for (size_t i = 0; hd_format_at(i); i++) {
         hd__faults faults = { 0 };

@@ -1,5 +1,5 @@
-/* Traces, read strictly and leniently, from memory and in pieces; what was read is printed, written, and
-   read again. Values are passed over by blocks and by tokens. */
+/* Traces, read strictly and leniently, from memory and in pieces; then printed, written, and read again. Values are
+   skipped block by block and token by token. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -9,7 +9,7 @@ static hd_status count_bytes(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-/* Whether labels do not tell two heaps apart, or give a dump two times. Ids and names end at a NUL. */
+/* Whether two heaps have the same labels, or one dump occurs twice. Ids and names end at a NUL. */
 static bool labels_collide(const hd_heap *h, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
@@ -29,7 +29,7 @@ static void print_and_rewrite(const hd_heap *heaps, size_t n, bool ascii) {
     }
     hd_status status = hd_chrome_write(heaps, n, NULL, hd_out_memory(&bytes), NULL);
     CHECK(!status || (status == HD_INVALID && labels_collide(heaps, n)));
-    if (!status && ascii) {      /* bytes that are no UTF-8 are written as U+FFFD */
+    if (!status && ascii) {      /* invalid UTF-8 is written as U+FFFD */
         CHECK(!hd_read_memory(bytes.data, bytes.size, NULL, &again, NULL));
         CHECK(heaps_digest(heaps, n) == heaps_digest(hd_dump_heap(again, 0), hd_dump_heap_count(again)));
     }
@@ -37,7 +37,7 @@ static void print_and_rewrite(const hd_heap *heaps, size_t n, bool ascii) {
     hd_buffer_free(&bytes);
 }
 
-/* Past the first value of the text: where that ends, or UINT64_MAX. */
+/* Skips the first value of the text. Returns its end, or UINT64_MAX. */
 static uint64_t passed(hd_in in, bool tokens) {
     hd__mem mem = hd__mem_options(NULL);
     uint64_t end = UINT64_MAX;
@@ -60,7 +60,7 @@ static void check_skips(const uint8_t *data, size_t size) {
     hd_in in = hd_in_memory(data, size), left = in;
     uint64_t blocks = passed(in, false), tokens = passed(in, true);
     CHECK(blocks == passed(hd_in_callback(read_piece, &left), false));
-    CHECK(tokens == UINT64_MAX || tokens == blocks); /* what tokens take, blocks take */
+    CHECK(tokens == UINT64_MAX || tokens == blocks); /* blocks accept all that tokens accept */
     for (size_t i = 0; i + HD__SCAN_BLOCK <= size; i += HD__SCAN_BLOCK) {
         hd__scan_bits found, plain;
         hd__scan_bits_of(data + i, 1, &found);

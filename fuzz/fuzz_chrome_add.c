@@ -1,9 +1,9 @@
-/* Dumps added to anything: when that works, the input is there, whole, with one piece put into it, however
-   it was read; and what could be read of the input can still be. */
+/* Dumps added to any input. If that succeeds, the output is the input with one piece inserted, however the input was
+   read, and everything that could be read before can still be read. */
 #include "../tests/private.h"
 #include "pieces.h"
 
-/* Whether `more` is `data` with something put in at one place, and a comma or a bracket beside it. */
+/* Whether `more` is `data` with one piece inserted, and a comma or a bracket next to it. */
 static bool has_one_piece_more(const uint8_t *data, size_t size, const hd_buffer *more) {
     size_t first = 0, last = 0;
     if (more->size < size) return false;

@@ -1,9 +1,9 @@
-/* Dart snapshots, read strictly and leniently, from memory and in pieces: a file that is read is written back
-   as it was; what lenient reading leaves is one that strict reading takes; records say what columns do. */
+/* Dart snapshots, read strictly and leniently, from memory and in pieces. A file that was read is written back byte
+   by byte; the result of lenient reading passes strict reading; records and columns agree. */
 #include "../tests/private.h"
 #include "pieces.h"
 
-/* What the columns say and what the records of the same input do. */
+/* The columns must agree with the records of the same input. */
 static void compare(const hd_dump *doc, hd_in in) {
     const hd_graph *g = hd_dump_graph(doc);
     hd_dart_reader *r;
@@ -41,7 +41,7 @@ static void ask(const hd_dump *doc) {
     CHECK(!hd_dart_libraries(hd_dump_dart(doc), NULL, NULL, &libraries, NULL));
     CHECK(!hd_graph_dominators(hd_dump_graph(doc), NULL, &d, NULL));
     if (!hd_dart_diff(hd_dump_dart(doc), hd_dump_dart(doc), NULL, NULL, &change,
-                      NULL)) { /* with itself: nothing moved */
+                      NULL)) { /* compared with itself: nothing moved */
         for (uint32_t i = 0; i < change->count; i++) CHECK(change->rows[i].kept == change->rows[i].objects[0]);
         hd_identity_change_free(change);
     }
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         hd_buffer_free(&out);
         hd_dump_free(doc);
     }
-    /* of two faults, which one is found first depends on whether the input's end is known */
+    /* of two faults, either may be found first, depending on whether the input's end is known */
     CHECK(!status[0] == !status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
     CHECK(status[0] || !warnings[2]);
     return 0;

@@ -1,4 +1,4 @@
-/* Profiles of DHAT, which the tool reads. */
+/* Profiles of DHAT, which the command reads. */
 #include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/dhat.c"

@@ -1,11 +1,11 @@
-/* Folded stacks, read strictly and leniently, from memory and in pieces; what was read is written, and read again as
-   the same; so are names that are any bytes, which are made fit. */
+/* Folded stacks, read strictly and leniently, from memory and in pieces; then written, and read back as equal. Names
+   of any bytes are written, too, in a readable form. */
 #include "../tests/private.h"
 #include "pieces.h"
 
 static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void)size, 100; }
 
-/* Reads what need not begin like folded stacks. */
+/* Reads the input as folded stacks, without detection. */
 static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error *err) {
     hd_format format = hd_format_folded;
     format.detect = always;
@@ -14,7 +14,7 @@ static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error 
     return hd_read(in, &options, dump, err);
 }
 
-/* Begins as what is packed does: not to be read here, and never written. */
+/* Whether the input looks compressed: such input is not read here, and never written. */
 static bool is_packed(const uint8_t *data, size_t size) {
     hd_options plain = { 0 };
     const hd_unpacker *none;
@@ -23,7 +23,7 @@ static bool is_packed(const uint8_t *data, size_t size) {
     return hd__dump_packing(&peeked, &plain, &none) != NULL;
 }
 
-/* A second writing is the first: order, names and sums are settled. */
+/* Writing a second time gives the same bytes: order, names and sums are settled. */
 static void settle(const hd_heap *heaps, size_t count, uint64_t bytes) {
     hd_buffer once = { 0 }, twice = { 0 };
     hd_dump *again = NULL;
@@ -44,7 +44,7 @@ static void settle(const hd_heap *heaps, size_t count, uint64_t bytes) {
     hd_buffer_free(&twice);
 }
 
-/* Names and paths of any bytes: a NUL ends a name, two a path. */
+/* Names and paths of any bytes: one NUL ends a name, two end a path. */
 static void write_names(const uint8_t *data, size_t size) {
     hd_profile *p = hd_profile_create(NULL, NULL);
     hd_breakdown *b;

@@ -1,4 +1,4 @@
-/* Heap profiles as text, which the tool reads. */
+/* Heap profiles as text, which the command reads. */
 #include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/heap_text.c"

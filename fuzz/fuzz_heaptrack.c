@@ -1,4 +1,4 @@
-/* Recordings of heaptrack, which the tool reads. */
+/* Recordings of heaptrack, which the command reads. */
 #include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/heaptrack.c"

@@ -1,5 +1,5 @@
-/* Lines of a text, from memory and in pieces: they and their ends are all of the text, and both ways give the same.
-   The first letter of a line says what is asked of it: e, that it goes on beyond its end; n, numbers; w, an error. */
+/* Lines of a text, from memory and in pieces. The lines and their ends make up the whole text, and both ways agree.
+   The first letter of a line selects a request: e extends it beyond its end, n parses numbers, w reports an error. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -7,7 +7,7 @@ static uint64_t digest, text_size;
 
 static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void)size, 100; }
 
-/* Asks what the line's first letter says. */
+/* Makes the request of the line's first letter. */
 static hd_status ask(hd_lines *l) {
     uint64_t value = 0;
     bool whole = false;

@@ -1,5 +1,5 @@
-/* Raw memprof profiles, read strictly and leniently, from memory and in pieces: a file that is read is written back as
-   it was; what lenient reading leaves is one that strict reading takes; merged, and shown, nothing is lost. */
+/* Raw MemProf profiles, read strictly and leniently, from memory and in pieces. A file that was read is written back
+   byte by byte; the result of lenient reading passes strict reading; merging and showing it lose nothing. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -19,7 +19,7 @@ static uint32_t symbolize(void *user, const hd_memprof_address *a, hd_memprof_fr
     return a->pc % 4 < 3 ? a->pc % 4 : 0;
 }
 
-/* As a profile: what was allocated is all there, unless a sum is too large. */
+/* As a profile: all allocated bytes are in it, unless a sum overflows. */
 static void show(const hd_memprof_raw *r) {
     hd_memprof_view view = { .split = (hd_memprof_split)(r->block_count % 5) };
     hd_profile *p;
@@ -38,7 +38,7 @@ static void show(const hd_memprof_raw *r) {
 
 static const hd_options raw_alone = { .no_heaps = true };
 
-/* Merged, and what that makes merged again: sums and stacks stay. */
+/* Merges the document, and merges the result again: sums and stacks stay. */
 static void merge(const hd_memprof *doc) {
     const hd_options lenient = { .lenient = true };
     hd_memprof_merger *x = hd_memprof_merger_create(&lenient, NULL), *y = hd_memprof_merger_create(&lenient, NULL);
@@ -79,7 +79,7 @@ static void write_sum(hd_memprof_merger *x, bool takes, hd_buffer *out) {
     hd_memprof_free(sum);
 }
 
-/* Profiles added as they are read, where the first one's blocks are taken: the same as those of the document. */
+/* Merges profiles while they are read, and takes over the first one's blocks: the result equals the document's. */
 static void merge_taken(const hd_memprof *doc, const uint8_t *data, size_t size) {
     const hd_options lenient = { .lenient = true };
     hd_memprof_merger *x = hd_memprof_merger_create(&lenient, NULL), *y = hd_memprof_merger_create(&lenient, NULL);

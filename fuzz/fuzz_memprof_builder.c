@@ -1,6 +1,6 @@
-/* Two indexed memprof profiles of any layout, one after the other in the bytes, behind a number that says where the second
-   begins: added up in either order and grouping they are one file, what is written says the same when it is read, and its
-   sums are those of the two; a builder that keeps all loses no block. */
+/* Two indexed MemProf profiles of any layout. The input is a number, the offset of the second profile, and both
+   profiles. Added in any order and grouping they give one file. Its sums are the two sums added, and it reads back as
+   equal. A builder that keeps everything loses no block. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -8,7 +8,7 @@ static const hd_options lenient = { .lenient = true };
 
 static uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-/* A total over the records of all functions, each block counting once. Sums end at the largest number. */
+/* A total over the records of all functions. Each block counts once, and sums saturate. */
 static uint64_t total(const hd_memprof_index *x, uint32_t field) {
     hd_memprof_index *once = NULL;
     hd_memprof_builder *b = hd_memprof_builder_create(NULL, &lenient, NULL);
@@ -38,7 +38,7 @@ static hd_status put(const hd_memprof_index *x, uint32_t fields, hd_buffer *out)
     return hd_memprof_index_write(x, &desc, &options, hd_out_memory(out), NULL);
 }
 
-/* Fields that tell the order: time stamps, CPUs, what compares these, and the first's type. */
+/* fields that depend on order: time stamps, CPUs, comparisons of these, and the type of the first */
 static const uint32_t ordered = 0xfe300;
 
 static void same(const hd_memprof_index *x, const hd_memprof_index *y) {
@@ -85,7 +85,7 @@ static void both(const hd_memprof_index *a, const hd_memprof_index *b) {
     hd_memprof_index_free(grouped);
 }
 
-/* What can be read of the bytes and be added. */
+/* The blocks of the input that can be read and added. */
 static hd_memprof_index *read_part(const uint8_t *data, size_t size) {
     hd_options options = { .lenient = true, .limits.max_memory = 4096 * size + (64u << 20) };
     hd_memprof_builder *b;
@@ -95,7 +95,7 @@ static hd_memprof_index *read_part(const uint8_t *data, size_t size) {
     b = hd_memprof_builder_create(NULL, &lenient, NULL);
     status = hd_memprof_builder_add(b, x, NULL);
     hd_memprof_builder_free(b);
-    /* names that are deflated; calls inlined too deep */
+    /* HD_UNSUPPORTED: compressed names; too many inlined calls */
     CHECK(!status || status == HD_UNSUPPORTED);
     if (!status) return x;
     hd_memprof_index_free(x);

@@ -1,22 +1,22 @@
-/* Indexed memprof profiles of any layout, read strictly and leniently, from memory and in pieces, with zlib and without:
-   read, written, and read, it is the same in every layout; what lenient reading leaves is what strict reading takes; each
-   function is found where it was read; names that were inflated come back, deflated and stored. */
+/* Indexed MemProf profiles of any layout, read strictly and leniently, from memory and in pieces, with and without
+   zlib. A profile that was read and written is equal in every layout; the result of lenient reading passes strict
+   reading. Each function is found again; names that were compressed come back, compressed and stored. */
 #include "../tests/private.h"
 #include "../examples/unpack.h"
 #include "pieces.h"
 
-/* The layout at hand, or a later one, can be written and says the same; blocks are those of the RFC's when it is that. */
+/* Writes the layout, or a later one, and compares the result. In the RFC's layout, blocks are the RFC's. */
 static void written(const hd_memprof_index *x, hd_memprof_layout layout) {
     hd_memprof_index_desc desc = { .layout = layout, .fields = layout == x->layout ? 0 : x->fields };
     hd_options lenient = { .lenient = true };
     hd_buffer out = { 0 }, again = { 0 };
     hd_memprof_index *y;
     hd_status status = hd_memprof_index_write(x, &desc, &lenient, hd_out_memory(&out), NULL);
-    /* more than 65,535 hashes end alike; stacks told again for each block come to too much */
+    /* more than 65,535 hashes with equal ends; stacks repeated for each block are too large */
     CHECK(!status || status == HD_UNSUPPORTED || status == HD_LIMIT || status == HD_OVERFLOW);
     if (status) return;
     status = hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &y, NULL);
-    CHECK(!status || status == HD_LIMIT); /* call stacks that unfold beyond measure */
+    CHECK(!status || status == HD_LIMIT); /* call stacks that are too large when expanded */
     if (!status) {
         CHECK(y->layout == layout);
         if (layout != HD_MEMPROF_RFC && x->layout != HD_MEMPROF_RFC)
@@ -43,7 +43,7 @@ static size_t deflated(void *user, void *to, size_t capacity, const void *data, 
 
 static void same_names(hd_str a, hd_str b) { CHECK(hd_str_equal(a, b)); }
 
-/* Accesses to data, made anew of what was read, written and read. */
+/* Builds data accesses from the input, writes them, and reads them again. */
 static void accesses(const hd_memprof_index *x, bool deflates) {
     hd_memprof_builder_desc keeps = { .keep = true };
     hd_memprof_builder *b;

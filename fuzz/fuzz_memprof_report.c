@@ -1,4 +1,4 @@
-/* Text reports of the MemProf runtime, which the tool reads. */
+/* Text reports of the MemProf runtime, which the command reads. */
 #include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/memprof_report.c"

@@ -1,5 +1,6 @@
-/* Indexed memprof profiles in the RFC's layout, read strictly and leniently, from memory and in pieces: what is read can be
-   written, and reads as the same; functions are found; any paths come back as the files of locations. */
+/* Indexed MemProf profiles in the RFC's layout, read strictly and leniently, from memory and in pieces. A profile
+   that was read can be written, and reads back as equal; its functions are found. Any paths come back as the files of
+   locations. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -23,7 +24,7 @@ static void same(const hd_memprof_index *a, const hd_memprof_index *b) {
     }
 }
 
-/* The bytes as lines, which are paths. */
+/* Uses the lines of the input as paths. */
 static void paths(const char *data, size_t size) {
     enum { MOST = 4096 };
     static hd_memprof_location locations[MOST];

@@ -1,4 +1,4 @@
-/* MemProf profiles as YAML, which the tool reads; what is read is written, and read again says the same. */
+/* MemProf profiles as YAML, which the command reads; written and read again, a profile is equal. */
 #include "../tests/private.h"
 #include "reader.h"
 #include "../examples/heapdump/formats/memprof_yaml.c"
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     once = written(data, size);
     again = written(once.data, once.size);
     third = written(again.data, again.size);
-    CHECK(!once.size || again.size == once.size || !again.size); /* a text that is no UTF-8 is cut off, a record without sites stays */
+    CHECK(!once.size || again.size == once.size || !again.size); /* invalid UTF-8 is cut off, a record without sites stays */
     CHECK(third.size == again.size);
     hd_buffer_free(&once);
     hd_buffer_free(&again);

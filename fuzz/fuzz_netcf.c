@@ -1,9 +1,8 @@
-/* .NET CF dumps, read strictly and leniently, from memory and in pieces; what was read is analysed, written,
-   and read again. */
+/* .NET CF dumps, read strictly and leniently, from memory and in pieces; then analysed, written, and read again. */
 #include "../tests/private.h"
 #include "pieces.h"
 
-/* What dominates holds, and what it retains goes with it. */
+/* A dominator holds its objects, and without it, all that it retains is unreachable. */
 static void analyse(const hd_graph *g) {
     hd_dominators *d;
     hd_breakdown *b;
@@ -25,7 +24,7 @@ static void analyse(const hd_graph *g) {
     hd_dominators_free(d);
 }
 
-/* Written and read again a document is the same. */
+/* Written and read again, a document is equal. */
 static void rewrite(const hd_dump *doc, const hd_options *options, const uint8_t *data, size_t size) {
     hd_buffer once = { 0 }, twice = { 0 };
     hd_dump *again;
@@ -72,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         hd_dump_free(doc);
     }
     CHECK(status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
-    if (status[0] == HD_UNSUPPORTED) { /* it begins like a packed file, and the options have no unpacker */
+    if (status[0] == HD_UNSUPPORTED) { /* it begins like a compressed file, and the options have no unpacker */
         CHECK(status[2] == HD_UNSUPPORTED && is_packed(data, size));
         return 0;
     }

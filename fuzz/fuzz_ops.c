@@ -1,10 +1,10 @@
-/* Two profiles from bytes: what holds of merging, comparing, filtering, re-rooting, inverting, and budgets. */
+/* Two profiles from the input: invariants of merging, comparing, filtering, re-rooting, inverting, and budgets. */
 #include <stdlib.h>
 #include "../tests/private.h"
 
 #define CHECK(x) ((x) ? (void)0 : abort())
 
-/* A cell per 4 bytes: where, the type, its size. Nodes are added on the way: deeper, or back up. */
+/* One cell for each 4 bytes: its position, type and size. Nodes are added on the way, deeper or back up. */
 static hd_profile *profile_of(const uint8_t *data, size_t size) {
     hd_profile *p = hd_profile_create(NULL, NULL);
     uint32_t nodes[2] = { 0, 0 };
@@ -12,7 +12,7 @@ static hd_profile *profile_of(const uint8_t *data, size_t size) {
     for (; size >= 4; data += 4, size -= 4) {
         static const char *const names[] = { "a", "b", "c", "<self>", "<other>", "", "main", "a/b" };
         for (unsigned up = data[0] >> 5; up && nodes[0]; up--) nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
-        if (hd_str_equal(hd_profile_axis(p, 0).node_name[nodes[0]], hd_cstr("<self>"))) /* nothing is below */
+        if (hd_str_equal(hd_profile_axis(p, 0).node_name[nodes[0]], hd_cstr("<self>"))) /* a leaf */
             nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
         if (data[0] & 1) CHECK(!hd_profile_node(p, 0, nodes[0], hd_cstr(names[data[0] >> 1 & 7]), &nodes[0], NULL));
         CHECK(!hd_profile_node(p, 1, data[1] & 1 ? nodes[1] : 0, hd_cstr(names[data[1] >> 1 & 7]), &nodes[1], NULL));
@@ -31,7 +31,7 @@ static bool rows_equal(const hd_rows *a, const hd_rows *b) {
            !memcmp(a->amount, b->amount, a->count * sizeof *a->amount);
 }
 
-/* As breakdowns, all of which is in canonical order. */
+/* Compares as breakdowns, which are in canonical order. */
 static void same(const hd_heap *x, const hd_heap *y) {
     hd_breakdown *a, *b;
     CHECK(!hd_heap_break_down(x, NULL, NULL, &a, NULL) && !hd_heap_break_down(y, NULL, NULL, &b, NULL));
@@ -94,7 +94,7 @@ static void check_inverting(const hd_heap *h) {
     CHECK(!hd_invert(h, 0, NULL, &once, NULL) && !hd_invert(&once, 0, NULL, &twice, NULL));
     CHECK(total(&twice) == total(h));
     CHECK(!hd_invert(&twice, 0, NULL, &thrice, NULL));
-    same(&once, &thrice);        /* of the heap itself, "<self>" was moved */
+    same(&once, &thrice);        /* "<self>" was moved in the heap itself */
     hd_heap_release(&once);
     hd_heap_release(&twice);
     hd_heap_release(&thrice);
@@ -126,7 +126,7 @@ static void check_comparing(const hd_heap *x, const hd_heap *y, const hd_cutoff 
     CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed), NULL));
 }
 
-/* The first byte also says which of the operations are tried: all of them at once would be few inputs a second. */
+/* The first byte selects operations: all of them at once would allow few inputs per second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 3 || size > 131) return 0;   /* entries multiply with depth */
     const uint8_t choice = data[0], least = data[1], budget = data[2];

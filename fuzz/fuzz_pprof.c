@@ -1,5 +1,6 @@
-/* pprof profiles, read strictly and leniently, from memory and in pieces: either way the same; a profile that is read
-   is written back as it was; cells add up, and lie in trees; heaps that are written and read again are as they were. */
+/* pprof profiles, read strictly and leniently, from memory and in pieces, always with equal results. A profile that
+   was read is written back byte by byte; cells add up, and lie in trees; heaps that are written and read again are
+   equal. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -38,7 +39,7 @@ static bool has_names(const hd_heap *heaps, size_t n) {
     return true;
 }
 
-/* Heaps that are written and read again say the same, with or without where their frames are. */
+/* Heaps that are written and read again are equal, with or without code locations of their frames. */
 static void rewrite(const hd_heap *heaps, size_t n, const hd_places *places) {
     hd_options options = { .places = places };
     hd_buffer out = { 0 };

@@ -1,5 +1,5 @@
-/* Regions that others wrote into: a small one with two recorders, of which the input replaces words (each its place
-   and what stands there then), is looked at. Whatever that finds, it ends, and reads nothing beyond the region. */
+/* Damaged regions: a small region with two recorders, in which the input replaces words (pairs of offset and value).
+   Viewing it must end, and read nothing beyond the region. */
 #include "../tests/private.h"
 #include <sys/mman.h>
 
@@ -35,7 +35,7 @@ static void record_into(void *region, bool lifetimes) {
         hd_record_alloc(rec, (void *)(64 * i), i * 100, i % 3 ? "T" : NULL);
         if (i % 4 == 0) hd_record_free(rec, (void *)(64 * i));
     }
-    if (lifetimes) {                 /* a child of it */
+    if (lifetimes) {                 /* a child of the recorder */
         hd_recorder_fork_prepare(rec);
         hd_recorder_fork_child(rec);
         hd_record_alloc(rec, (void *)64, 1, NULL);
@@ -43,7 +43,7 @@ static void record_into(void *region, bool lifetimes) {
     hd_recorder_free(rec);
 }
 
-/* As it was recorded, and a copy with nothing behind it. */
+/* the region as recorded, and a copy with nothing mapped behind it */
 static uint8_t *whole, *copy;
 
 static void make_regions(void) {

@@ -1,5 +1,5 @@
-/* Texts that /proc/PID/smaps might be, line by line; the first bytes say how much is live and which addresses hold
-   blocks. Whatever they are, maps stay in order, and the parts come to what the maps come to. */
+/* Texts like /proc/PID/smaps, line by line; the first bytes give the number of live bytes, and addresses of blocks.
+   For any text, maps stay in order, and the parts add up to the sum of the maps. */
 #include "../examples/heapdump/record/resident_maps.c"
 
 #include <stdio.h>

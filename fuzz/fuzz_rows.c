@@ -1,5 +1,5 @@
-/* Rows, read strictly and leniently, from memory and in pieces; what was read is written in both forms and read again as
-   the same, to the byte; so are heaps whose names and labels are any bytes. */
+/* Rows, read strictly and leniently, from memory and in pieces. Written in both forms and read again, they are equal
+   to the byte. Heaps with names and labels of any bytes are written, too. */
 #include "../tests/private.h"
 #include "pieces.h"
 
@@ -10,7 +10,7 @@ static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error 
 
 static const hd_heap *heaps_of(const hd_dump *dump) { return hd_dump_heap_count(dump) ? hd_dump_heap(dump, 0) : NULL; }
 
-/* What is written is read, and written again as the same bytes, in the other form, too. */
+/* Written rows can be read, and are written again as the same bytes, also in the other form. */
 static void settle(const hd_heap *heaps, size_t count) {
     hd_buffer first[2] = { { 0 }, { 0 } };
     for (int form = 0; form < 2; form++) CHECK(!hd_rows_write(heaps, count, (hd_rows_form)form, NULL, hd_out_memory(&first[form]), NULL));
@@ -30,7 +30,7 @@ static void settle(const hd_heap *heaps, size_t count) {
     for (int form = 0; form < 2; form++) hd_buffer_free(&first[form]);
 }
 
-/* Names, paths and labels of any bytes: a NUL ends a name, two a path. */
+/* Names, paths and labels of any bytes: one NUL ends a name, two end a path. */
 static void write_names(const uint8_t *data, size_t size) {
     hd_profile *p = hd_profile_create(NULL, NULL);
     char *text = (char *)calloc(1, size + 1);
@@ -39,7 +39,7 @@ static void write_names(const uint8_t *data, size_t size) {
     hd_breakdown *b;
     uint32_t nodes[2] = { 0, 0 };
     CHECK(p && text);
-    memcpy(text, data, size);    /* up to its first NUL */
+    memcpy(text, data, size);    /* up to the first NUL of the input */
     for (size_t at = 0; at < size;) {
         const uint8_t *end = (const uint8_t *)memchr(data + at, 0, size - at);
         size_t n = end ? (size_t)(end - data) - at : size - at;

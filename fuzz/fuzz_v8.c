@@ -1,9 +1,9 @@
-/* V8 heap snapshots, read strictly and leniently, from memory and in pieces; what was read is analysed, written, and
-   read again. */
+/* V8 heap snapshots, read strictly and leniently, from memory and in pieces; then analysed, written, and read
+   again. */
 #include "../tests/private.h"
 #include "pieces.h"
 
-/* Node 0 holds all; what dominates holds, and what it retains goes with it. */
+/* Node 0 holds all; a dominator holds its objects, and without it, all that it retains is unreachable. */
 static void analyse(const hd_graph *g) {
     hd_dominators *d;
     hd_total total;
@@ -16,7 +16,7 @@ static void analyse(const hd_graph *g) {
     hd_dominators_free(d);
 }
 
-/* What is as far as no other leads from node 0, or from what it leads to. */
+/* A distance is unknown, or at most one step for each node, counted from 0 or from HD_V8_SYSTEM. */
 static void measure(const hd_dump *doc) {
     uint32_t n = hd_graph_object_count(hd_dump_graph(doc)), *distances = malloc(((size_t)n + 1) * sizeof *distances);
     CHECK(!hd_v8_distances(hd_dump_v8(doc), NULL, distances, NULL));
@@ -25,7 +25,8 @@ static void measure(const hd_dump *doc) {
     free(distances);
 }
 
-/* With itself: what is in both has one class, and no id names another object if each is there once. */
+/* Compares a snapshot with itself: common objects keep their class, and no id changes its object if ids are
+   unique. */
 static void compare(const hd_dump *doc) {
     hd_identity_change *change;
     uint64_t kept = 0, objects = 0;
@@ -41,7 +42,7 @@ static void compare(const hd_dump *doc) {
     hd_identity_change_free(change);
 }
 
-/* Reads what the document says, all of it. */
+/* Reads every value of the document. */
 static void look(const hd_dump *doc) {
     const hd_graph *g = hd_dump_graph(doc);
     for (uint32_t o = 0; o < hd_graph_object_count(g); o++) {
@@ -59,7 +60,7 @@ static void look(const hd_dump *doc) {
     }
 }
 
-/* Places and call stacks; frames beyond the room for them are counted only. */
+/* Locations and call stacks; frames beyond the capacity are only counted. */
 static void look_at_origins(const hd_dump *doc, hd_options options) {
     hd_v8_origins *origins = NULL;
     hd_error err = { 0 };
@@ -74,7 +75,7 @@ static void look_at_origins(const hd_dump *doc, hd_options options) {
     hd_v8_origins_free(origins);
 }
 
-/* Written and read again a document is the same; written again, it is the same bytes. */
+/* Written and read again, a document is equal; written a second time, it gives the same bytes. */
 static void rewrite(const hd_dump *doc) {
     hd_buffer once = { 0 }, twice = { 0 };
     hd_dump *again;

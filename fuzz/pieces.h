@@ -1,9 +1,9 @@
-/* What the harnesses share: checks that hold, inputs in pieces, heaps as a number. Include after heapdump.h. */
+/* Shared by the harnesses: checks, inputs in pieces, a digest of heaps. Include after heapdump.h. */
 #include <stdlib.h>
 
 #define CHECK(x) ((x) ? (void)0 : abort())
 
-/* 1 to 13 bytes at a time, as the bytes themselves have it. */
+/* Reads 1 to 13 bytes at a time, depending on the next byte. */
 HD_UNUSED static int64_t read_piece(void *user, void *buffer, size_t capacity) {
     hd_in *left = (hd_in *)user;
     size_t n = left->size ? 1 + *left->data % 13 : 0;
@@ -18,13 +18,13 @@ HD_UNUSED static int64_t read_piece(void *user, void *buffer, size_t capacity) {
 HD_UNUSED static uint64_t mixed(uint64_t hash, const char *text) { return hd__hash_bytes(hash, text, strlen(text)); }
 HD_UNUSED static const char *dump_of(const hd_heap *h) { return h->dump ? h->dump : "0x1"; }
 
-/* A number that depends on all that the heaps say, and not on their order. */
+/* A digest of all facts of the heaps, independent of their order. */
 HD_UNUSED static uint64_t heaps_digest(const hd_heap *heaps, size_t n) {
     uint64_t sum = n;
     for (size_t i = 0; i < n; i++) {
         const hd_heap *h = &heaps[i];
         uint64_t label = hd__hash_u64(hd__hash_u64(h->pid, h->time_us), h->profile != NULL);
-        bool counted = true;     /* heaps_v2 has counts of all cells, or of none */
+        bool counted = true;     /* heaps_v2 has counts for all cells, or for none */
         hd_breakdown *b;
         for (uint32_t c = 0; h->profile && c < hd_profile_cells(h->profile).count; c++)
             counted &= hd_profile_cells(h->profile).amount[c].blocks != HD_UNKNOWN;
@@ -42,7 +42,7 @@ HD_UNUSED static uint64_t heaps_digest(const hd_heap *heaps, size_t n) {
     return sum;
 }
 
-/* Other bytes do not all come back: what is no UTF-8 is written as U+FFFD, and labels end at a NUL. */
+/* Other texts do not always survive: invalid UTF-8 is written as U+FFFD, and labels end at a NUL. */
 HD_UNUSED static bool text_is_ascii(const char *text, size_t len) {
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)(text[i] - 1) > 0x7e) return false;

@@ -1,9 +1,9 @@
-/* What the harnesses of the tool's own formats do: strictly and leniently, from memory and in pieces, the same heaps
-   are read; then a few allocations fail, one at a time. Include after heapdump.h. */
+/* The harness for the command's own formats. Reading strictly and leniently, from memory and in pieces, gives the
+   same heaps; then a few allocations fail, one at a time. Include after heapdump.h. */
 #include "../tests/faults.h"
 #include "pieces.h"
 
-/* What came of it, as a number. */
+/* A digest of the result. */
 HD_UNUSED static uint64_t read_once(const hd_format *format, hd_in in, hd_options options, hd_status *status, uint64_t *warnings) {
     hd_dump *dump = NULL;
     hd_error err = { 0 };

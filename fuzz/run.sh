@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs harnesses, one after the other, each for FUZZ_SECONDS: run.sh BUILD HARNESS... Prints a line for each,
-# and keeps what it said in BUILD/fuzz/HARNESS.log. Fails at the end if one did.
+# and keeps its output in BUILD/fuzz/HARNESS.log. Runs all, and fails if any harness failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=$1 root=$PWD failed=0
