@@ -2468,6 +2468,9 @@ typedef struct hd_snapshot_options {
     uint32_t now;                /* for ages: the time on the recorder's clock. 0: the current time, or for another
                                     process the time of the newest live block */
     bool two_axes;               /* only backtrace and type, as for a trace [false] */
+    bool ended;                  /* the process has ended: do not wait for its operations in progress [false] */
+    uint32_t *under_way;         /* set to the number of operations that did not end while the snapshot waited, as in
+                                    a stopped process: the snapshot may lack a block of each [NULL] */
 } hd_snapshot_options;
 
 /* The number of age classes, by powers of ten in usual units, youngest first. Clocks in milliseconds wrap after 49
@@ -15463,8 +15466,10 @@ typedef struct hd__shown_site {
     uint64_t freed[2], temporary[2];
     uint64_t peak[2];            /* live at the peak with that number; of another: did not change since */
     uint32_t context;
-    uint32_t resizes;            /* of its blocks to blocks of its own: how many are under way, and above
-                                    HD__SHOWN_RESIZE_BITS how many there were */
+    uint32_t resizes;            /* reallocations within the site: the number in progress, and above
+                                    HD__SHOWN_RESIZE_BITS the number so far */
+    uint32_t moves;              /* the same, of reallocations from or to another site */
+    uint32_t unused;
 } hd__shown_site;
 
 /* Variances of a sample, in the squares of a unit that hd__sample_unit tells. */
@@ -15501,7 +15506,7 @@ typedef struct hd__shown_stat {
 
 /* A shard's counters, of samples as they are, which its lock guards. */
 typedef struct hd__shown_shard {
-    uint64_t under_way;          /* an operation is */
+    uint64_t under_way;          /* 1: an operation is in progress; 2: one of another shard, which counts it */
     uint64_t live_blocks, total_bytes, total_blocks;
     uint64_t live_told;          /* what its operations added to the record's live bytes, and took away, modulo
                                     2^64 */
@@ -15563,7 +15568,7 @@ typedef struct hd__shown_record {
                                     and as many hd__shown_pending_kept */
 } hd__shown_record;
 
-static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '5' };
+static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '6' };
 
 /* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
 #if defined(HD__FIGURE_ALONE)
@@ -18088,10 +18093,15 @@ HD__NOINLINE static void hd__pending_turn(hd_recorder *rec, hd__shown_pending *p
     HD__ATOMIC_STORE(&p->site, site - rec->inherited);
 }
 
+/* The place of a site in a shard. Observers find it by the site's number in the record. */
+HD__INLINE uint32_t hd__pending_index(const hd_recorder *rec, uint32_t site) {
+    return (site - rec->inherited) % HD__SHOWN_PENDING;
+}
+
 /* Begins to change what is pending of a site. NULL: another has its place, so that the site itself is to change. It
    gets the place now and then, so that sites that change often have one. */
 HD__INLINE hd__shown_pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t peak) {
-    uint32_t at = site % HD__SHOWN_PENDING, *whose = &shard->pending[at];
+    uint32_t at = hd__pending_index(rec, site), *whose = &shard->pending[at];
     hd__shown_pending *p = shard->places + at;
     if (*whose != site && *whose && ++shard->missed % HD__SHOWN_PENDING_MISSES) return NULL;
     HD__ATOMIC_STORE(&p->changes, p->changes | 1);
@@ -18153,7 +18163,7 @@ HD__INLINE void hd__site_shared(hd_recorder *rec, hd__shard *shard, hd__shown_sh
    since it is another. */
 HD__INLINE bool hd__site_pending(const hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
                                  uint64_t size, bool freed) {
-    uint32_t at = site % HD__SHOWN_PENDING;
+    uint32_t at = hd__pending_index(rec, site);
     hd__shown_pending *p = shard->places + at;
     uint64_t live = hd__figure(&shown->live_pending) + (freed ? 0 - size : size);
     uint64_t peak = hd__figure(&shown->peak_number);
@@ -18381,14 +18391,23 @@ static uint64_t hd__shard_replaced(const hd__shard *shard) {
     return n;
 }
 
-/* While a site's block becomes another of its own, what is live of it is not to be read. Both are pending, or neither
-   is: a place that the site takes after the first of them may be unknown to who looks on. */
-static void hd__site_resizes(hd_recorder *rec, hd__shard *shard, uint32_t site, bool begins) {
-    uint32_t *at = &hd__site_at(rec, site)->resizes, add = begins ? 1 : (1u << HD__SHOWN_RESIZE_BITS) - 1;
-    if (shard->locked) HD__ATOMIC_ADD_ORDERED(at, add);
-    else HD__ATOMIC_STORE(at, HD__ATOMIC_LOAD_RELAXED(at) + add);
-    if (shard->missed % HD__SHOWN_PENDING_MISSES >= HD__SHOWN_PENDING_MISSES - 3)
-        shard->missed |= HD__SHOWN_PENDING_MISSES - 1; /* the first takes the place */
+/* Marks a site during a reallocation, so that observers read the site before or after it. */
+HD__INLINE void hd__site_mark(const hd__shard *shard, uint32_t *mark, bool begins) {
+    uint32_t add = begins ? 1 : (1u << HD__SHOWN_RESIZE_BITS) - 1;
+    if (shard->locked) HD__ATOMIC_ADD_ORDERED(mark, add);
+    else HD__ATOMIC_STORE(mark, HD__ATOMIC_LOAD_RELAXED(mark) + add);
+}
+
+/* A block of one site becomes a block of another, or of the same. Sites of a parent are not marked. */
+HD__NOINLINE static void hd__site_resizes(hd_recorder *rec, const hd__shard *shard, uint32_t from, uint32_t to,
+                                          bool begins) {
+    if (to <= rec->inherited || from <= rec->inherited) return;
+    if (from == to) {
+        hd__site_mark(shard, &hd__site_at(rec, to)->resizes, begins);
+        return;
+    }
+    hd__site_mark(shard, &hd__site_at(rec, from)->moves, begins);
+    hd__site_mark(shard, &hd__site_at(rec, to)->moves, begins);
 }
 
 /* =============================================================================== >>recorder
@@ -19242,19 +19261,22 @@ HD__NOINLINE static bool hd__recorder_resized(hd_recorder *rec, const hd_resize 
     hd__shown_shard *shown = &rec->record->shard[from], *locked_shown[2];
     hd__shard *shard = &rec->shard[from], *locked[2];
     hd_allocation old, replaced;
-    bool found, recorded = false, same;
+    bool found, recorded = false, both;
     locked[0] = locked[1] = hd__shard_lock(rec, low, &locked_shown[0]);
     locked_shown[1] = locked_shown[0];
-    if (to != from) locked[1] = hd__shard_lock(rec, high, &locked_shown[1]);
+    if (to != from) {
+        locked[1] = hd__shard_lock(rec, high, &locked_shown[1]);
+        hd__figure_set(&rec->record->shard[to].under_way, 2);
+    }
     replaced.address = 0;
     found = hd__recorder_resize_take(shard, resize, &old);
-    same = found && now->address && old.context == now->context && old.context > rec->inherited;
-    if (same) hd__site_resizes(rec, shard, old.context, true);
+    both = found && now->address;
+    if (both) hd__site_resizes(rec, shard, old.context, now->context, true);
     if (found) hd__recorder_gone(rec, shard, shown, true, &old);
     else hd__figure_count(&shown->unknown_frees, 1);
     if (now->address)
         recorded = hd__recorder_put(rec, &rec->shard[to], &rec->record->shard[to], shard, now, true, &replaced);
-    if (same) hd__site_resizes(rec, shard, old.context, false);
+    if (both) hd__site_resizes(rec, shard, old.context, now->context, false);
     hd__shard_unlock(locked[0], locked_shown[0]);
     if (to != from) hd__shard_unlock(locked[1], locked_shown[1]);
     if (found) hd__recorder_freed(rec, &old);
@@ -19507,6 +19529,162 @@ static uint64_t hd__sight_bytes(const hd__sight *v) {
     return sum;
 }
 
+/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. */
+static hd__weight hd__sight_sums(const hd__shown_site *s, const hd__shown_site_error *e, hd_heap_kind kind,
+                                 uint64_t peak) {
+    hd__weight w = { 0, 0, 0 };
+    const uint64_t *from = kind == HD_HEAP_TOTAL ? s->total : kind == HD_HEAP_TEMPORARY ? s->temporary : NULL;
+    if (kind == HD_HEAP_PEAK && hd__figure(&s->peak_number) == peak) from = s->peak;
+    if (from) {
+        w.bytes = hd__figure(&from[0]);
+        w.blocks = hd__figure(&from[1]);
+        if (e) w.variance = hd__figure(from == s->total ? &e->total : from == s->peak ? &e->peak : &e->temporary);
+    } else {
+        w.bytes = hd__figure(&s->total[0]) - hd__figure(&s->freed[0]);
+        w.blocks = hd__figure(&s->total[1]) - hd__figure(&s->freed[1]);
+        if (e) w.variance = hd__figure(&e->total) - hd__figure(&e->freed);
+    }
+    return w;
+}
+
+/* The sums of a site as they were read, and its mark at that time. */
+typedef struct hd__sight_read {
+    hd__weight weight;
+    uint32_t moves;
+    bool moved;                  /* it is read together with others */
+} hd__sight_read;
+
+/* The sites of a record while they are read. */
+typedef struct hd__sight_reading {
+    const hd__sight *view;
+    const hd__shown_pending *pending;
+    const hd__shown_pending_kept *kept;
+    hd_heap_kind kind;
+    bool sampled, unsettled;     /* unsettled: not all could be read before or after an operation */
+    uint64_t peak;
+    uint32_t sites, tries;       /* tries: left for the whole record, which may be hostile */
+    hd__sight_read *read;
+    uint32_t *moved, moved_count;
+} hd__sight_reading;
+
+/* Adds the pending sums of a kind in one place. */
+static void hd__sight_pending(const hd__sight_reading *r, hd__weight *w, uint32_t place) {
+    const hd__shown_pending *p = r->pending + place;
+    const uint64_t *from = r->kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
+    bool live = r->kind != HD_HEAP_TEMPORARY && r->kind != HD_HEAP_TOTAL;
+    if (r->kind == HD_HEAP_PEAK) {
+        w->bytes += hd__pending_at(p, r->kept + place, 0, r->peak);
+        w->blocks += hd__pending_at(p, r->kept + place, 1, r->peak);
+        return;
+    }
+    w->bytes += hd__figure(&from[0]) - (live ? hd__figure(&p->freed[0]) : 0);
+    w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
+}
+
+static const hd__shown_site *hd__sight_site(const hd__sight_reading *r, uint32_t site) {
+    return (const hd__shown_site *)hd__sight_row(r->view, &r->view->record->sites, site,
+                                                 sizeof(hd__shown_site));
+}
+
+/* Reads a site and its pending sums once. Returns false if an operation changed them meanwhile. */
+static bool hd__sight_try(const hd__sight_reading *r, uint32_t i) {
+    const uint32_t under_way = (1u << HD__SHOWN_RESIZE_BITS) - 1;
+    const uint32_t shards = r->view->shards < HD__SHOWN_SHARDS ? r->view->shards : HD__SHOWN_SHARDS;
+    const hd__shown_site *site = hd__sight_site(r, i);
+    const hd__shown_site_error *error = NULL;
+    uint32_t place = (i + 1) % HD__SHOWN_PENDING, changes[HD__SHOWN_SHARDS];
+    bool own[HD__SHOWN_SHARDS], whole;
+    hd__sight_read *to = &r->read[i];
+    uint32_t resizes;
+    if (!site) return true;
+    if (r->sampled)
+        error = (const hd__shown_site_error *)hd__sight_row(r->view, &r->view->record->errors, i, sizeof *error);
+    resizes = HD__ATOMIC_LOAD(&site->resizes);
+    to->moves = HD__ATOMIC_LOAD(&site->moves);
+    whole = !((resizes | to->moves) & under_way);
+    for (uint32_t k = 0; k < shards; k++) {
+        const hd__shown_pending *p = &r->pending[k * HD__SHOWN_PENDING + place];
+        own[k] = HD__ATOMIC_LOAD(&p->site) == i + 1;
+        if (own[k]) changes[k] = HD__ATOMIC_LOAD(&p->changes);
+    }
+    to->weight = hd__sight_sums(site, error, r->kind, r->peak);
+    for (uint32_t k = 0; k < shards; k++) {
+        const hd__shown_pending *p = &r->pending[k * HD__SHOWN_PENDING + place];
+        bool is = HD__ATOMIC_LOAD(&p->site) == i + 1;
+        if (is) hd__sight_pending(r, &to->weight, k * HD__SHOWN_PENDING + place);
+        whole &= is == own[k];
+        if (own[k]) whole &= !(changes[k] & 1) && HD__ATOMIC_LOAD(&p->changes) == changes[k];
+    }
+    return whole && HD__ATOMIC_LOAD(&site->resizes) == resizes && HD__ATOMIC_LOAD(&site->moves) == to->moves;
+}
+
+enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8 };
+
+/* Whether to try again after `tries` tries: at first at once, then after a nap, which gives a thread that lost the
+   processor time to go on. A nap takes HD__SIGHT_NAP of the tries that are left. */
+static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins) {
+    uint32_t costs = tries < spins ? 1 : HD__SIGHT_NAP;
+    if (r->tries < costs) return false;
+    r->tries -= costs;
+    if (tries >= spins) hd__mutex_nap();
+    return true;
+}
+
+/* Reads all moved sites at one moment, as far as blocks are concerned that go from one to another. */
+static bool hd__sight_together(hd__sight_reading *r) {
+    for (uint32_t tries = 0;; tries++) {
+        bool whole = true;
+        for (uint32_t i = 0; i < r->moved_count; i++) whole &= hd__sight_try(r, r->moved[i]);
+        for (uint32_t i = 0; i < r->moved_count && whole; i++) {
+            const hd__shown_site *site = hd__sight_site(r, r->moved[i]);
+            whole = site && HD__ATOMIC_LOAD(&site->moves) == r->read[r->moved[i]].moves;
+        }
+        if (whole) return true;
+        if (!hd__sight_again(r, tries, 20 * HD__SIGHT_SPINS)) return false;
+    }
+}
+
+/* A block whose realloc took it from one site to another may have been read in both, or in neither. Sites whose mark
+   changed since they were read are read again together, until no other mark changes meanwhile. */
+static void hd__sight_settle(hd__sight_reading *r) {
+    for (int round = 0; round < HD__SIGHT_ROUNDS; round++) {
+        uint32_t before = r->moved_count;
+        for (uint32_t i = 0; i < r->sites; i++) {
+            const hd__shown_site *site = hd__sight_site(r, i);
+            if (!site) break;
+            if (r->read[i].moved || HD__ATOMIC_LOAD(&site->moves) == r->read[i].moves) continue;
+            r->read[i].moved = true;
+            r->moved[r->moved_count++] = i;
+        }
+        if (r->moved_count == before) return;
+        if (!hd__sight_together(r)) break;
+    }
+    r->unsettled = true;
+}
+
+/* Reads all sites. */
+static void hd__sight_read_sites(hd__sight_reading *r) {
+    for (uint32_t i = 0; i < r->sites; i++) {
+        bool whole = hd__sight_try(r, i);
+        for (uint32_t tries = 1; !whole && hd__sight_again(r, tries, HD__SIGHT_SPINS); tries++)
+            whole = hd__sight_try(r, i);
+        r->unsettled |= !whole;
+    }
+    if (r->kind == HD_HEAP_LIVE) hd__sight_settle(r);
+}
+
+/* Operations that do not end while they are looked at. */
+static uint32_t hd__sight_under_way(hd__sight_reading *r) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->view->shards; i++)
+        for (uint32_t tries = 0; hd__figure(&r->view->record->shard[i].under_way) & 1; tries++)
+            if (!hd__sight_again(r, tries, HD__SIGHT_SPINS)) {
+                n++;
+                break;
+            }
+    return n || !r->unsettled ? n : 1;
+}
+
 /* ========================================================================== >>recorder.view
    Snapshots: what a record's sites say, as a profile. Costs contexts, not blocks, and holds up nobody: what a thread
    is doing meanwhile is in it, or half in it, or not yet. */
@@ -19586,112 +19764,6 @@ static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     return HD_OK;
 }
 
-/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. */
-static hd__weight hd__snapshot_site(const hd__shown_site *s, const hd__shown_site_error *e, hd_heap_kind kind,
-                                    uint64_t peak) {
-    hd__weight w = { 0, 0, 0 };
-    const uint64_t *from = kind == HD_HEAP_TOTAL ? s->total : kind == HD_HEAP_TEMPORARY ? s->temporary : NULL;
-    if (kind == HD_HEAP_PEAK && hd__figure(&s->peak_number) == peak) from = s->peak;
-    if (from) {
-        w.bytes = hd__figure(&from[0]);
-        w.blocks = hd__figure(&from[1]);
-        if (e) w.variance = hd__figure(from == s->total ? &e->total : from == s->peak ? &e->peak : &e->temporary);
-    } else {
-        w.bytes = hd__figure(&s->total[0]) - hd__figure(&s->freed[0]);
-        w.blocks = hd__figure(&s->total[1]) - hd__figure(&s->freed[1]);
-        if (e) w.variance = hd__figure(&e->total) - hd__figure(&e->freed);
-    }
-    return w;
-}
-
-/* A place where something is pending, and of which site. */
-typedef struct hd__snapshot_pending_place {
-    const hd__shown_pending *at;
-    const hd__shown_pending_kept *kept;
-    uint32_t site, changes;
-} hd__snapshot_pending_place;
-
-/* Adds what is pending of a kind. */
-static void hd__snapshot_add_pending(hd__weight *w, const hd__snapshot_pending_place *place, hd_heap_kind kind,
-                                     uint64_t peak) {
-    const hd__shown_pending *p = place->at;
-    const uint64_t *from = kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
-    bool live = kind != HD_HEAP_TEMPORARY && kind != HD_HEAP_TOTAL;
-    if (kind == HD_HEAP_PEAK) {
-        w->bytes += hd__pending_at(p, place->kept, 0, peak);
-        w->blocks += hd__pending_at(p, place->kept, 1, peak);
-        return;
-    }
-    w->bytes += hd__figure(&from[0]) - (live ? hd__figure(&p->freed[0]) : 0);
-    w->blocks += hd__figure(&from[1]) - (live ? hd__figure(&p->freed[1]) : 0);
-}
-
-static bool hd__snapshot_pending_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__snapshot_pending_place *places = (const hd__snapshot_pending_place *)owner;
-    return places[a].site != places[b].site ? places[a].site < places[b].site : a < b;
-}
-
-enum { HD__SNAPSHOT_SPINS = 100, HD__SNAPSHOT_NAP = 10000, HD__SNAPSHOT_NAPS = 64 };
-static uint32_t hd__snapshot_vain; /* naps in vain, one after the other: dead or hostile processes cost few */
-
-/* How many tries a record gets: a nap takes HD__SNAPSHOT_NAP of them. */
-static uint32_t hd__snapshot_tries(void) {
-    uint32_t vain = HD__ATOMIC_LOAD_RELAXED(&hd__snapshot_vain);
-    return (vain < 8 ? (uint32_t)HD__SNAPSHOT_NAPS >> vain : 0) * HD__SNAPSHOT_NAP + HD__SNAPSHOT_NAP - 1;
-}
-
-/* What a site has, with what is pending of it in n places, all as of one moment unless they change all the time:
-   then it may be off by what threads did meanwhile. A thread that lost the processor is given time. *left: how much
-   for all sites of a record, which may be hostile. */
-static hd__weight hd__snapshot_with_pending(const hd__shown_site *s, const hd__shown_site_error *e,
-                                            hd__snapshot_pending_place *places, size_t n, hd_heap_kind kind,
-                                            uint64_t peak, uint32_t *left) {
-    const uint32_t under_way = (1u << HD__SHOWN_RESIZE_BITS) - 1;
-    hd__weight w;
-    bool whole, napped = false;
-    for (int tries = 0;; tries++) {
-        uint32_t resizes = HD__ATOMIC_LOAD(&s->resizes);
-        for (size_t i = 0; i < n; i++) places[i].changes = HD__ATOMIC_LOAD(&places[i].at->changes);
-        w = hd__snapshot_site(s, e, kind, peak);
-        whole = !(resizes & under_way);
-        for (size_t i = 0; i < n; i++) {
-            if (HD__ATOMIC_LOAD(&places[i].at->site) == places[i].site)
-                hd__snapshot_add_pending(&w, &places[i], kind, peak);
-            whole &= !(places[i].changes & 1) && HD__ATOMIC_LOAD(&places[i].at->changes) == places[i].changes;
-        }
-        whole &= HD__ATOMIC_LOAD(&s->resizes) == resizes;
-        if (whole || (tries < HD__SNAPSHOT_SPINS ? !*left : *left < HD__SNAPSHOT_NAP)) break;
-        *left -= tries < HD__SNAPSHOT_SPINS ? 1 : HD__SNAPSHOT_NAP;
-        if (tries >= HD__SNAPSHOT_SPINS) hd__mutex_nap();
-        napped = tries >= HD__SNAPSHOT_SPINS;
-    }
-    if (napped) HD__ATOMIC_STORE(&hd__snapshot_vain, whole ? 0 : HD__ATOMIC_LOAD_RELAXED(&hd__snapshot_vain) + 1);
-    return w;
-}
-
-/* The sites of a record of which something is pending: lists the places by site. `spare` has room for as many, and
-   `order` for two numbers of each. */
-static size_t hd__snapshot_pending(const hd__sight *v, hd__snapshot_pending_place *places,
-                                   hd__snapshot_pending_place *spare, uint32_t *order) {
-    const hd__shown_pending *p = (const hd__shown_pending *)(const void *)((const uint8_t *)v->record +
-                                                                           hd__recorder_record_pending_at(v->shards));
-    const hd__shown_pending_kept *kept =
-        (const hd__shown_pending_kept *)(const void *)(p + v->shards * HD__SHOWN_PENDING);
-    size_t n = 0;
-    for (uint32_t i = 0; i < v->shards * HD__SHOWN_PENDING; i++) {
-        uint32_t site = HD__ATOMIC_LOAD(&p[i].site);
-        if (!site) continue;
-        spare[n].at = &p[i];
-        spare[n].kept = kept + i;
-        spare[n].site = site;
-        order[n] = (uint32_t)n;
-        n++;
-    }
-    hd__sort(order, order + n, n, hd__snapshot_pending_before, spare);
-    for (size_t i = 0; i < n; i++) places[i] = spare[order[i]];
-    return n;
-}
-
 /* Prepares for contexts of a parent, which are listed: there may be many more than a child uses. */
 static hd_status hd__snapshot_inherits(hd__snapshot *s, uint32_t sites, hd_error *err) {
     if (s->view.contexts || !sites) return HD_OK;
@@ -19723,28 +19795,17 @@ static bool hd__snapshot_next(hd__snapshot *s, size_t *at, uint32_t *context) {
     return i < s->used_count + (s->n - s->own);
 }
 
-static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__snapshot_pending_place *places, size_t n,
-                                    hd_error *err) {
-    const hd__sight *v = &s->view;
-    const hd__shown_record *r = v->record;
-    uint64_t peak = hd__peak_of(hd__figure(&r->peak_turn)), live = hd__recorder_record_live(r, v->shards);
-    uint32_t sites = hd__sight_rows(&r->sites);
-    uint32_t tries = hd__snapshot_tries();
+/* Adds what was read up by context. A context has one site at most: a record that says more is lying. */
+static hd_status hd__snapshot_sum(hd__snapshot *s, const hd__sight_reading *r, uint64_t live, hd_error *err) {
     double unit = hd__sample_unit(s->sample_bytes);
-    if (sites > s->n) sites = (uint32_t)s->n; /* a context has one at most: who says more is lying */
-    HD__TRY(hd__snapshot_inherits(s, sites, err));
-    for (uint32_t i = 0, p = 0; i < sites; i++) {
-        const hd__shown_site *site = (const hd__shown_site *)hd__sight_row(v, &r->sites, i, sizeof *site);
-        const hd__shown_site_error *error = NULL;
-        uint32_t context = site ? HD__ATOMIC_LOAD_RELAXED(&site->context) : 0, first = p;
-        hd__weight w;
-        while (p < n && places[p].site == i + 1) p++;
+    for (uint32_t i = 0; i < r->sites; i++) {
+        const hd__shown_site *site = hd__sight_site(r, i);
+        uint32_t context = site ? HD__ATOMIC_LOAD_RELAXED(&site->context) : 0;
+        hd__weight w = r->read[i].weight;
         if (!site) break;        /* the count is a lie */
         if (context >= s->n) continue;
-        if (s->sample_bytes) error = (const hd__shown_site_error *)hd__sight_row(v, &r->errors, i, sizeof *error);
-        w = hd__snapshot_with_pending(site, error, places + first, p - first, kind, peak, &tries);
-        if (w.bytes >> 63 && w.bytes > live && kind != HD_HEAP_TOTAL) continue; /* half of an operation: less than
-                                                                                   0 */
+        if (w.bytes >> 63 && w.bytes > live && r->kind != HD_HEAP_TOTAL) continue; /* half of an operation: less
+                                                                                      than 0 */
         if (w.blocks >> 63) w.blocks = 0;
         hd__snapshot_use(s, context, &w);
         if (!hd__sum(&s->bytes[context], w.bytes) || !hd__sum(&s->blocks[context], w.blocks))
@@ -19752,6 +19813,34 @@ static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd__snap
         if (s->variances) s->variances[context] += (double)w.variance * unit * unit;
     }
     return HD_OK;
+}
+
+static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd_error *err) {
+    const hd__sight *v = &s->view;
+    uint64_t live = hd__recorder_record_live(v->record, v->shards), most = v->size / sizeof(hd__shown_site);
+    uint32_t naps = s->options->ended ? 0 : (uint32_t)HD__SIGHT_NAPS;
+    hd__sight_reading r = HD_ZERO;
+    hd_status status;
+    r.view = v;
+    r.pending = (const hd__shown_pending *)(const void *)((const uint8_t *)v->record +
+                                                          hd__recorder_record_pending_at(v->shards));
+    r.kept = (const hd__shown_pending_kept *)(const void *)(r.pending + v->shards * HD__SHOWN_PENDING);
+    r.kind = kind;
+    r.sampled = s->sample_bytes != 0;
+    r.peak = hd__peak_of(hd__figure(&v->record->peak_turn));
+    r.sites = hd__sight_rows(&v->record->sites);
+    r.tries = naps * HD__SIGHT_NAP + HD__SIGHT_NAP - 1;
+    if (r.sites > s->n) r.sites = (uint32_t)s->n;
+    if (v->base && most < r.sites) r.sites = (uint32_t)most;
+    HD__TRY(hd__snapshot_inherits(s, r.sites, err));
+    r.read = (hd__sight_read *)hd__mem_calloc(s->mem, (size_t)r.sites + 1, sizeof *r.read);
+    r.moved = r.read ? (uint32_t *)hd__mem_calloc(s->mem, (size_t)r.sites + 1, sizeof *r.moved) : NULL;
+    if (r.moved) hd__sight_read_sites(&r);
+    if (r.moved && s->options->under_way) *s->options->under_way = hd__sight_under_way(&r);
+    status = r.moved ? hd__snapshot_sum(s, &r, live, err) : hd__mem_fail(s->mem, err);
+    if (r.moved) hd__mem_cfree(s->mem, r.moved, (size_t)r.sites + 1, sizeof *r.moved);
+    if (r.read) hd__mem_cfree(s->mem, r.read, (size_t)r.sites + 1, sizeof *r.read);
+    return status;
 }
 
 HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds) {
@@ -19828,9 +19917,6 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__shown_record *r = v->record;
     hd_heap_kind kind = s->options->kind;
-    size_t room = (size_t)v->shards * HD__SHOWN_PENDING;
-    hd__snapshot_pending_place *places;
-    uint32_t *order;
     hd_status status;
     if (hd__recorder_record_wraps(r, v->shards)) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
     s->sample_bytes = hd__figure(&r->sample_bytes);
@@ -19840,12 +19926,7 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
                                              : (uint64_t)HD__ATOMIC_LOAD_RELAXED(&r->first_node) +
                                              hd__sight_rows(&r->nodes),
                               err));
-    places = (hd__snapshot_pending_place *)hd__mem_calloc(s->mem, 2 * room, sizeof *places);
-    order = places ? (uint32_t *)hd__mem_calloc(s->mem, 2 * room, sizeof *order) : NULL;
-    status = order ? hd__snapshot_count(s, kind, places, hd__snapshot_pending(v, places, places + room, order), err)
-                   : hd__mem_fail(s->mem, err);
-    if (order) hd__mem_cfree(s->mem, order, 2 * room, sizeof *order);
-    if (places) hd__mem_cfree(s->mem, places, 2 * room, sizeof *places);
+    status = hd__snapshot_count(s, kind, err);
     if (!status && s->age_axis != HD_NONE) status = hd__snapshot_ages(s, err);
     return status;
 }
@@ -20228,7 +20309,7 @@ HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint
     out->contexts = HD__ATOMIC_LOAD_RELAXED(&r->first_node) + hd__sight_rows(&r->nodes);
     memcpy(out->name, r->name, sizeof out->name - 1);
     hd__recorder_record_counters(r, v.shards, &out->counters);
-    for (uint32_t i = 0; i < v.shards; i++) out->under_way += hd__figure(&r->shard[i].under_way) != 0;
+    for (uint32_t i = 0; i < v.shards; i++) out->under_way += (uint32_t)hd__figure(&r->shard[i].under_way) & 1;
     out->bytes = hd__sight_bytes(&v);
     return HD_OK;
 }

@@ -801,6 +801,51 @@ static uint64_t map_more(void *user, uint64_t bytes) {
     return mapped;
 }
 
+static uint32_t looks, most_under_way, least_waited = UINT32_MAX;
+
+/* Takes a snapshot from inside the recorder: whatever operation is in progress does not end meanwhile. */
+static uint64_t look_and_map_more(void *user, uint64_t bytes) {
+    uint32_t under_way = UINT32_MAX, waited;
+    hd_snapshot_options options = { .under_way = &under_way, .ended = looks % 2 == 0 };
+    struct timespec from, to;
+    hd_profile *p;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    if (looks < 12 && !hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL)) {
+        hd_profile_free(p);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        waited = (uint32_t)((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000);
+        if (under_way > most_under_way) most_under_way = under_way;
+        if (under_way && !options.ended && waited < least_waited) least_waited = waited;
+        looks++;
+    }
+    return map_more(user, bytes);
+}
+
+/* As in a stopped process. A snapshot waits for each anew, however many waited in vain before. */
+static void a_snapshot_counts_operations_that_do_not_end(void **state) {
+    static char many[60][8];
+    hd_recorder_desc desc = { .region = region, .region_more = look_and_map_more, .user = &mapped, .blocks = true };
+    uint32_t under_way = UINT32_MAX;
+    hd_snapshot_options options = { .under_way = &under_way };
+    hd_profile *p;
+    (void)state;
+    may_map = BYTES;
+    desc.region_bytes = mapped = 65536;
+    desc.shards = 64;
+    rec = hd_recorder_create(&desc, NULL);
+    assert_non_null(rec);
+    for (unsigned i = 0; i < 60; i++) {
+        snprintf(many[i], sizeof many[i], "n%u", i);
+        hd_record_alloc(rec, (void *)(uintptr_t)((i + 1) << 20), 1, many[i]); /* the first of a shard */
+    }
+    assert_true(looks >= 8);
+    assert_int_equal(most_under_way, 1);
+    assert_true(least_waited >= 50 && least_waited < 10000);
+    assert_int_equal(hd_recorder_view_snapshot(seen, BYTES, 0, &options, &p, NULL), HD_OK);
+    hd_profile_free(p);
+    assert_int_equal(under_way, 0);
+}
+
 /* Also in a forked child, which has mapped what its parent had. */
 static void a_region_is_mapped_as_it_is_needed(void **state) {
     static char many[20000][8];
@@ -1064,6 +1109,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_region_loses_blocks_and_nothing_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_snapshot_counts_operations_that_do_not_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_region_is_mapped_as_it_is_needed, setup, teardown),
         cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_leave_exact_figures, setup, teardown),

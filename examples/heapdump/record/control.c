@@ -252,11 +252,12 @@ static int write_apart(recording *r, const char *path, size_t first) {
     return status;
 }
 
-void control_written(recording *r, client *c, uint32_t moment, size_t first) {
+void control_written(recording *r, client *c, uint32_t moment, uint32_t under_way, size_t first) {
     control_reply reply = reply_of(r, CONTROL_NOBODY);
     const timeline *t = &r->file;
     int status;
     reply.moment = moment;
+    reply.under_way = under_way;
     reply.processes = (uint32_t)(t->count - first);
     for (size_t i = first; i < t->count; i++) reply.bytes += totals_of(&t->heaps[i].heap).bytes;
     if (reply.processes) {

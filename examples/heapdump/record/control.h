@@ -13,7 +13,7 @@
 
 #include <limits.h>
 
-enum { CONTROL_VERSION = 2, CONTROL_NAME = 108, CONTROL_ALIVE_MS = 500, CONTROL_WAIT_MS = 2000 };
+enum { CONTROL_VERSION = 3, CONTROL_NAME = 108, CONTROL_ALIVE_MS = 500, CONTROL_WAIT_MS = 2000 };
 
 typedef enum control_verb { ASK_SNAPSHOT, ASK_STOP, ASK_REGION } control_verb;
 
@@ -37,6 +37,7 @@ typedef struct control_reply {
     uint32_t version, code;
     int32_t error;               /* errno of a failed write; 0: unknown */
     uint32_t moment, processes;  /* for a snapshot: its number, and the number of processes in it */
+    uint32_t under_way;          /* operations in progress during the snapshot */
     uint64_t bytes;              /* live, as written */
     char path[PATH_MAX];         /* the recording's file */
 } control_reply;

@@ -9,7 +9,7 @@ enum { TICK_BYTES = 12 * 1024, FEW_CELLS = 8, MANY_CELLS = 2000 };
 /* Live heaps of all running processes, taken at one time. */
 struct kept_moment {
     kept_heap *heaps;            /* their frames are addresses */
-    uint32_t count, number;
+    uint32_t count, number, tick, under_way;
     struct client *client;       /* waits for the result; NULL: none */
     kept_moment *next;
 };
@@ -22,10 +22,15 @@ static uint32_t clock_of(const recording *r, const process *p, uint64_t time_us)
     return r->region.is_ours && time_us > from ? (uint32_t)((time_us - from) / 1000) : 0;
 }
 
-/* The current heap of a process, or its heap at its end. tick: its number in the time line; 0: not part of it. */
+/* The current heap of a process, or its heap at its end. tick: its number in the time line; 0: not part of it. Adds
+   operations that did not end meanwhile to *under_way. Waits for them until a second after the moment: many processes
+   may be stopped. */
 static int heap_take(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us,
-                     kept_heap *to) {
-    hd_snapshot_options options = { .kind = kind, .now = clock_of(r, p, time_us) };
+                     uint32_t *under_way, kept_heap *to) {
+    enum { PATIENCE_US = 1000000 };
+    uint32_t count = 0;
+    hd_snapshot_options options = { .kind = kind, .now = clock_of(r, p, time_us), .under_way = &count,
+                                    .ended = p->ended || now_us() - time_us > PATIENCE_US };
     uint64_t bytes = region_bytes(&r->region, &options.options.limits);
     hd_profile *profile;
     hd_error err;
@@ -33,6 +38,7 @@ static int heap_take(recording *r, process *p, hd_heap_kind kind, uint32_t momen
     if (p->refused) return BAD_INPUT;
     failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
     region_was_read(&r->region);
+    *under_way += count;
     if (failed) {
         r->short_of_memory |= failed == HD_OUT_OF_MEMORY;
         if (!p->spoiled)
@@ -90,7 +96,8 @@ static int heap_name(recording *r, kept_heap *k) {
 
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us) {
     kept_heap k;
-    int status = heap_take(r, p, kind, moment, tick, time_us, &k);
+    uint32_t under_way = 0;      /* the summary prints the number in the process's state */
+    int status = heap_take(r, p, kind, moment, tick, time_us, &under_way, &k);
     if (!status) status = heap_name(r, &k);
     if (!status) *kept_add(&r->file) = k;
     return status;
@@ -104,11 +111,12 @@ uint32_t moment_take(recording *r, bool tick, struct client *client, uint32_t *n
     uint32_t at = tick ? ++r->file.ticks : 0;
     m->heaps = needed(calloc(r->count + 1, sizeof *m->heaps));
     m->client = client;
+    m->tick = at;
     m->number = ++r->file.moments;
     for (uint32_t i = 0; i < r->count; i++) {
         process *p = r->processes[i];
         if (p->ended || p->written || !p->state.counters.total_blocks) continue;
-        if (!heap_take(r, p, HD_HEAP_LIVE, m->number, at, now, &m->heaps[m->count])) m->count++;
+        if (!heap_take(r, p, HD_HEAP_LIVE, m->number, at, now, &m->under_way, &m->heaps[m->count])) m->count++;
     }
     if (number) *number = m->number;
     if (!m->count) {
@@ -125,6 +133,15 @@ static bool is_running(const process *p) { return !p->ended; }
 
 static bool is_to_write(const process *p) { return p->ended && !p->written && p->state.counters.total_blocks; }
 
+/* Without a client the recording itself prints what was under way: once for all heaps of the time line. */
+static void tell_under_way(recording *r, const kept_moment *m) {
+    if (!m->under_way || (m->tick && r->file.is_under_way_told)) return;
+    r->file.is_under_way_told |= m->tick != 0;
+    display(stderr, "heapdump: dump 0x%x", m->number);
+    put_under_way(m->under_way);
+    display(stderr, "\n");
+}
+
 /* Requests that come during the search for names are added to the list, and written in turn. */
 void moments_write(recording *r) {
     if (r->names.is_busy) return;
@@ -134,8 +151,9 @@ void moments_write(recording *r) {
         codes_look(r, is_running);
         for (uint32_t i = 0; i < m->count; i++)
             if (!heap_name(r, &m->heaps[i])) *kept_add(&r->file) = m->heaps[i];
-        if (m->client) control_written(r, m->client, m->number, first);
+        if (m->client) control_written(r, m->client, m->number, m->under_way, first);
         else timeline_flush(r, first);
+        if (!m->client) tell_under_way(r, m);
         free(m->heaps);
         free(m);
     }

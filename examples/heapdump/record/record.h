@@ -80,6 +80,7 @@ typedef struct timeline {
     kept_heap *heaps;
     size_t count, room;
     uint32_t moments, ticks;
+    bool is_under_way_told;      /* of a heap of the time line that was taken with operations in progress */
 } timeline;
 
 /* Processes below the program that do not record. */
@@ -232,7 +233,7 @@ void control_listen(recording *r);
 int control_polled(const recording *r);
 void control_answer(recording *r);
 /* Answers a client that asked for a snapshot: its heaps are those of the timeline from index `first` on. */
-void control_written(recording *r, struct client *c, uint32_t moment, size_t first);
+void control_written(recording *r, struct client *c, uint32_t moment, uint32_t under_way, size_t first);
 void control_close(recording *r, int status);
 
 /* snapshot.c */
@@ -244,6 +245,8 @@ int recording_region(const arguments *a, const char *what);
 extern int (*record_as_memprof)(recording *r);
 
 /* told.c */
+/* Prints how many operations were in progress when a heap was taken: a block of each may be missing in it. */
+void put_under_way(uint32_t count);
 /* Reports once, while the program runs, that its own malloc hides all its allocations. */
 void tell_hidden(recording *r);
 void tell_recorded(const recording *r, int status);

@@ -231,9 +231,12 @@ static void tell(const char *what, const recording_found *f, const control_reque
     switch (reply->code) {
     case CONTROL_DONE:
         if (q->verb == ASK_STOP) display(stderr, "heapdump: %s is complete\n", file);
-        else
-            display(stderr, "heapdump: %s has dump 0x%x: %u process%s, %llu bytes live\n", file, reply->moment,
+        else {
+            display(stderr, "heapdump: %s has dump 0x%x: %u process%s, %llu bytes live", file, reply->moment,
                     reply->processes, reply->processes == 1 ? "" : "es", (unsigned long long)reply->bytes);
+            put_under_way(reply->under_way);
+            display(stderr, "\n");
+        }
         break;
     case CONTROL_AT_END:
         display(stderr, "heapdump: a MemProf profile is written at the end; -o FILE takes a snapshot now\n");

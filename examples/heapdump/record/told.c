@@ -21,6 +21,10 @@ static void put_signal(int number) {
     display(stderr, "killed by signal %d", number);
 }
 
+void put_under_way(uint32_t count) {
+    if (count) display(stderr, "; %u operation%s under way", count, count == 1 ? " was" : "s were");
+}
+
 static bool is_main(const recording *r, const process *p) { return p->pid == (uint64_t)r->main && !p->later; }
 
 static bool was_killed(const recording *r) { return r->main && r->main_ended && WIFSIGNALED(r->status); }
@@ -75,9 +79,7 @@ static void tell_process(const recording *r, const process *p) {
         display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);
         display(stderr, " %s its parent's", c->inherited_bytes == 1 ? "was" : "were");
     }
-    if (p->state.under_way)
-        display(stderr, "; %u operation%s under way", p->state.under_way,
-                p->state.under_way == 1 ? " was" : "s were");
+    put_under_way(p->state.under_way);
     if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
     display(stderr, "\n");
     if (c->lost) display(stderr, "heapdump: %s (%llu): %llu block%s could not be recorded: out of memory\n", p->name,
@@ -276,6 +278,7 @@ static bool peak_is_more(const recording *r) {
 /* Reports the program, and each process with a twentieth of the largest peak. The others share one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
+    uint32_t under_way = 0;
     bool any = false;
     for (uint32_t i = 0; i < r->count; i++) {
         const hd_recorder_counters *c = &r->processes[i]->state.counters;
@@ -296,6 +299,7 @@ void tell_recorded(const recording *r, int status) {
         } else {
             processes++;
             bytes += p->state.counters.peak_bytes;
+            under_way += p->state.under_way;
         }
     }
     if (processes) {
@@ -303,7 +307,9 @@ void tell_recorded(const recording *r, int status) {
                                        : "heapdump: and %llu more processes, their peaks ",
                 (unsigned long long)processes);
         put_bytes(stderr, r->a, bytes, 0);
-        display(stderr, processes == 1 ? "\n" : " together\n");
+        display(stderr, processes == 1 ? "" : " together");
+        put_under_way(under_way);
+        display(stderr, "\n");
     }
     if (r->refused)
         display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused,

@@ -1,5 +1,6 @@
-/* Threads that do nothing but reallocate a block each, until standard input ends: `resizing THREADS [still]`. `still`:
-   they keep the blocks that they begin with. */
+/* Threads that do nothing but reallocate a block each, until standard input ends: `resizing THREADS [still | sites]`.
+   `still`: the threads keep their first blocks. `sites`: each realloc has another call stack than the one before.
+   `resizing 0`: the main thread does nothing but reallocate a small block. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,10 +9,16 @@
 
 enum { SMALL = 1000, LARGE = 3000000, MORE = 2 }; /* every other thread has a large one; they grow by half */
 
-static bool still;
+static bool still, sites;
 static int ready;
 
 static __attribute__((noinline)) void *resized(void *p, size_t n) {
+    void *volatile q = realloc(p, n);
+    if (!q) abort();
+    return q;
+}
+
+static __attribute__((noinline)) void *resized_elsewhere(void *p, size_t n) {
     void *volatile q = realloc(p, n);
     if (!q) abort();
     return q;
@@ -21,7 +28,10 @@ static void *work(void *user) {
     size_t own = (size_t)user % MORE ? LARGE : SMALL;
     void *p = resized(NULL, own);
     __atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
-    for (unsigned i = 1; !still; i++) p = resized(p, own + (i & 1) * own / 2);
+    for (unsigned i = 1; !still; i++) {
+        size_t n = own + (i & 1) * own / 2;
+        p = sites && (i & 1) ? resized_elsewhere(p, n) : resized(p, n);
+    }
     pause();
     return p;
 }
@@ -30,6 +40,12 @@ int main(int argc, char **argv) {
     int threads = argc > 1 ? atoi(argv[1]) : 1;
     char line[64];
     still = argc > 2 && !strcmp(argv[2], "still");
+    sites = argc > 2 && !strcmp(argv[2], "sites");
+    if (!threads) {
+        void *p = malloc(SMALL);
+        if (write(1, "ready\n", 6) != 6) return 1;
+        for (unsigned i = 0;; i++) p = resized(p, SMALL + (i & 1));
+    }
     for (int i = 0; i < threads; i++) {
         pthread_t t;
         pthread_create(&t, NULL, work, (void *)(size_t)(i + 1));
