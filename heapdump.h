@@ -41390,7 +41390,7 @@ static hd_status hd__rows_csv_row(hd__rows_in *x) {
         HD__TRY(hd__rows_more(w, x->err));
     if (x->full) return hd__mem_fail(x->m, x->err);
     if (got == HD__ROWS_LAST) return hd__rows_take(x, found);
-    if (got == HD__ROWS_MORE) x->expected = "a complete row and its line end";
+    if (got == HD__ROWS_MORE) x->expected = "a whole row and its line end";
     hd__arr_resize(x->lead, 0);
     HD__TRY(hd__rows_line(x));
     shown = (size_t)(x->next - w->at);

@@ -318,8 +318,8 @@ static void bad_rows_are_named_and_left_out(void **state) {
     fails("stack,bytes\nb\\,1\na,1\n", "line 2, stack: expected \\;, \\\\ or \\e, found 'b\\'", GOOD);
     fails("stack,bytes\nb\"c,1\na,1\n", "line 2: expected a comma or line end after a cell, and doubled quotes, found 'b\"c,1'", GOOD);
     fails("stack,bytes\n\"b\"c,1\na,1\n", "line 2: expected a comma or line end after a cell, and doubled quotes, found '\"b\"c,1'", GOOD);
-    fails("stack,bytes\na,1\nb,2", "line 3: expected a complete row and its line end, found 'b,2'", GOOD);
-    fails("stack,bytes\na,1\n\"b,2\n", "line 3: expected a complete row and its line end, found '\"b,2'", GOOD);
+    fails("stack,bytes\na,1\nb,2", "line 3: expected a whole row and its line end, found 'b,2'", GOOD);
+    fails("stack,bytes\na,1\n\"b,2\n", "line 3: expected a whole row and its line end, found '\"b,2'", GOOD);
     fails("stack,bytes,unlisted,slack,cumulative\n\"\",1,0,x,cumulative\n,,,,self\n", "line 2, slack: expected one number per axis, found 'x'", "");
     fails("stack,cumulative,bytes\n,self,1\n\"\",cumulative,9\na,cumulative,5\na,cumulative,4\n", "line 5: expected no duplicate entry of a heap", "/ 1 -\n");
 }
