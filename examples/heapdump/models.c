@@ -1,4 +1,4 @@
-/* Commands over several models: each opens its input, and calls the floor whose model that is. */
+/* Commands for several models: each opens its input, and calls the floor of that model. */
 
 #include "models.h"
 #include "heaps/heaps.h"
@@ -25,7 +25,7 @@ int run_convert(const arguments *a) {
 
 /* merge. --------------------------------------------------------------------------------------- */
 
-/* The first file that there is something of, which says what is merged: one that cannot be read is left out. */
+/* The first readable file, which decides the kind of merge. Unreadable files are left out later. */
 static const char *first_readable(const arguments *a) {
     uint8_t first[HD_DETECT_FIRST];
     for (int i = 0; i < a->input.file_count; i++)
@@ -33,7 +33,7 @@ static const char *first_readable(const arguments *a) {
     return a->input.files[0];
 }
 
-/* The format that the name of the output ends in, by the longest ending that fits; NULL: that tells none. */
+/* The format for the ending of the output's name, by the longest matching ending; NULL: no ending matches. */
 static const char *format_of_name(const char *path) {
     static const char *const ends[][2] = {
         { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" },
@@ -148,7 +148,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
 
 int run_info(const arguments *a) {
     screen s = screen_of(a);
-    const char *file = NULL;     /* the last that has something to look at */
+    const char *file = NULL;     /* the last file with heaps or objects */
     answer r;
     int status = answer_open(&r, a, "files");
     if (status) return status;
@@ -164,7 +164,7 @@ int run_info(const arguments *a) {
         else if (!a->view.json && (hd_dump_graph(dump) || hd_dump_heap_count(dump))) file = a->input.files[i];
         hd_dump_free(dump);
     }
-    if (file) put_next(r.text, &s, a, "what to look at first", "suspects", file, NULL);
+    if (file) put_next(r.text, &s, a, "find leaks and the largest holders", "suspects", file, NULL);
     return answer_close(&r, DONE) ? BAD_INPUT : status;
 }
 

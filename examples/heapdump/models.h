@@ -1,4 +1,4 @@
-/* Commands over several models. */
+/* Commands for several models. */
 #ifndef HEAPDUMP_MODELS_H
 #define HEAPDUMP_MODELS_H
 

@@ -1,21 +1,21 @@
-/* Files to read, by name. */
+/* Inputs: files by name, pipes, and standard input. */
 
 #include "shell.h"
 
 #include <sys/stat.h>
 
-/* A pipe that was looked at. Its bytes come once: those that were read are kept, for who reads it. */
+/* A pipe whose beginning was examined. Its bytes come only once, so the examined bytes are kept for the reader. */
 typedef struct looked {
     struct looked *next;
     char *file;
     hd_in in;
     uint8_t *kept;
     size_t size, room, at;
-    bool is_looking;             /* what is read is kept */
+    bool is_looking;             /* read bytes are kept */
     bool has_ended;
 } looked;
 
-static looked *pipes;            /* that were looked at, and are not open */
+static looked *pipes;            /* examined, and not open */
 
 static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
     ssize_t n;
@@ -98,7 +98,7 @@ size_t input_look(const char *file, bool unpacks, uint8_t first[HD_DETECT_FIRST]
         for (int64_t got = 1; n < HD_DETECT_FIRST && got > 0; n += got > 0 ? (size_t)got : 0)
             got = u.in.read(u.in.user, first + n, HD_DETECT_FIRST - n);
     if (!p) return unpacked_close(&u), n;
-    u.file = hd_in_memory(NULL, 0); /* which stays open */
+    u.file = hd_in_memory(NULL, 0); /* the pipe stays open */
     unpacked_close(&u);
     p->is_looking = false;
     p->at = 0;

@@ -1,4 +1,4 @@
-/* The formats that the tool knows: its own, which main registers, and the library's. */
+/* The formats that the tool knows: its own formats, which main registers, and the library's. */
 
 #include "shell.h"
 
@@ -15,12 +15,12 @@ const hd_format *format_named(const char *name) {
     return format;
 }
 
-/* Traces and profiles of MemProf can be written in several ways, each with a name. */
+/* Traces and MemProf profiles can be written in several ways, and each way has a name. */
 static const struct {
     const char *name;
     const hd_format *format;
     uint32_t is;
-    const char *listed;          /* the format's name in a list of what --to takes; NULL: that has not this way */
+    const char *listed;          /* the format's entry in the list of --to; NULL: the way is not in that list */
 } ways[] = { { "heaps_v2", &hd_format_chrome, FORMAT_SELF_SIZES, "chrome, heaps_v2" },
              { "memprof-raw", &hd_format_memprof, HD_FORMAT_BINARY | FORMAT_RAW, "memprof-raw" },
              { "memprof-rfc", &hd_format_memprof_index, HD_FORMAT_BINARY | FORMAT_RFC, NULL } };

@@ -1,4 +1,4 @@
-/* What malloc keeps for blocks to come. */
+/* Memory that malloc keeps for later blocks. */
 
 #include "shell.h"
 
@@ -9,18 +9,18 @@
 void memory_keep(void) {
 #if defined(M_TOP_PAD) && defined(MADV_HUGEPAGE)
     const uintptr_t page = 2 << 20;
-    void *volatile block;        /* or else the compiler leaves both calls out */
+    void *volatile block;        /* volatile: otherwise the compiler removes both calls */
     struct rlimit space, data;
     uintptr_t before = (uintptr_t)sbrk(0), from = (before + page - 1) & ~(page - 1), end;
     if (getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY ||
         data.rlim_cur != RLIM_INFINITY)
-        return;                  /* these limits count addresses, too */
+        return;                  /* these limits count addresses too */
     mallopt(M_TOP_PAD, 256 << 20);
-    block = malloc(1 << 20);     /* more than malloc has yet, and too little for a map of its own */
+    block = malloc(1 << 20);     /* more than malloc has now, and too small for a mapping of its own */
     free(block);
     mallopt(M_TOP_PAD, 1 << 20);
     end = (uintptr_t)sbrk(0);
-    if (end <= from) return;     /* the kernel refused, or this is another malloc than glibc's */
+    if (end <= from) return;     /* the kernel refused, or malloc is not glibc's */
     madvise((void *)from, end - from, MADV_HUGEPAGE);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 512 << 20);

@@ -1,4 +1,4 @@
-/* Messages on standard error, and the end of a tool without memory. */
+/* Messages on standard error, and the exit when memory runs out. */
 
 #include "shell.h"
 
@@ -18,7 +18,7 @@ void *needed(void *memory) {
 const char *command_name;
 
 void closed_text(FILE *f, char **text) {
-    if (fclose(f)) needed(NULL); /* all that can fail is having memory */
+    if (fclose(f)) needed(NULL); /* it fails only if memory runs out */
     needed(*text);
 }
 

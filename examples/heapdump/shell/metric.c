@@ -1,4 +1,4 @@
-/* What --metric, --by and --prune ask of MemProf profiles. */
+/* The options --metric, --by and --prune of MemProf profiles. */
 
 #include "shell.h"
 
@@ -20,17 +20,17 @@ bool memprof_take_metric(arguments *a, const char *text) {
     for (a->memprof.field = 1; a->memprof.field < HD_MEMPROF_FIELDS; a->memprof.field++)
         if (!strcasecmp(text, hd_memprof_field_name(a->memprof.field))) break;
     if (a->memprof.field == HD_MEMPROF_FIELDS) return false;
-    a->view.exact |= memprof_counted(a); /* they are no bytes */
+    a->view.exact |= memprof_counted(a); /* these amounts are not bytes */
     return true;
 }
 
-/* Whether what is shown for bytes is something else. */
+/* Whether the shown amounts are counts or times, not bytes. */
 bool memprof_counted(const arguments *a) {
     return a->memprof.field && a->memprof.field != HD_MEMPROF_TOTAL_SIZE && a->memprof.field != HD_MEMPROF_MIN_SIZE &&
            a->memprof.field != HD_MEMPROF_MAX_SIZE;
 }
 
-/* "cold=0.1%", "min-bytes=4k", or both with a comma between. */
+/* "cold=0.1%", "min-bytes=4k", or both separated by a comma. */
 bool prune_parse(arguments *a, const char *text) {
     for (size_t n;; text += n + 1) {
         char *part, *end;

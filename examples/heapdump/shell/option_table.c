@@ -6,7 +6,7 @@
 const option_row option_rows[] = {
     { "", "output", "FILE", take_text, AT(out.file),
       "write here [standard output]; .gz, .zst, .xz compress\n"
-      "The output is compressed if the name ends in .gz, .zst or .xz." }, /* -o, too */
+      "The output is compressed if the name ends in .gz, .zst or .xz." }, /* also -o */
     { "record", "output", "FILE", take_text, AT(out.file),
       "write here [heapdump.PROGRAM.PID.json]\n"
       "The file is compressed at its end if the name ends in .gz, .zst or .xz." },
@@ -95,7 +95,7 @@ const option_row option_rows[] = {
     { "validate", "all", NULL, take_flag, AT(cut.all), "list all findings [100 per file]" },
     { "memprof", "all", NULL, take_flag, AT(cut.all), "with --hints: print whole call stacks" },
 
-    /* Which heaps, and how they are looked at. */
+    /* Selection and display of heaps. */
     { "", "pid", "N", take_pid, AT(heaps.pid), "only heaps of this process" },
     { "", "dump", "ID", take_text, AT(heaps.dump), "only heaps of this dump" },
     { "", "allocator", "NAME", take_text, AT(heaps.allocator), "only heaps of this allocator" },
@@ -152,7 +152,7 @@ const option_row option_rows[] = {
       "type=REGEX=BYTES is a limit for a type." },
     { "", "live", NULL, take_flag, AT(objects.live), "only objects that a GC root holds (no garbage)" },
 
-    /* Which objects. */
+    /* Selection of objects. */
     { "path", "id", "ID", take_text, AT(objects.id), "the object: an id from retained or objects" },
     { "object", "id", "ID", take_text, AT(objects.id), "the object [ID after FILE]" },
     { "retained", "class", "NAME", take_text, AT(objects.class_name),

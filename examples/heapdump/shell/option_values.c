@@ -1,4 +1,4 @@
-/* How values of options are taken. */
+/* Parsing of option values. */
 
 #include "options.h"
 
@@ -15,7 +15,7 @@ bool take_text(const option_row *o, arguments *a, const char *text) {
     return true;
 }
 
-/* Counters are those of one file. */
+/* Counters come from one file, so --base is given once. */
 bool take_base(const option_row *o, arguments *a, const char *text) {
     return !a->memprof.base && take_text(o, a, text);
 }
@@ -83,7 +83,7 @@ bool take_percent(const option_row *o, arguments *a, const char *text) {
     return (!*end || !strcmp(end, "%")) && *share < 1e9;
 }
 
-/* REGEX=BYTES; an expression may have a '=' itself. */
+/* REGEX=BYTES. The expression may contain '='. */
 bool take_site(const option_row *o, arguments *a, const char *text) {
     const char *bytes = strrchr(text, '=');
     site_limit *s;
@@ -105,7 +105,7 @@ bool take_seconds(const option_row *o, arguments *a, const char *text) {
     return take_limit(o, a, text) && *(double *)place(o, a) > 0 && *(double *)place(o, a) < 1e9;
 }
 
-/* NUMBER<N and its like, "detached", or FIELD=REGEX. */
+/* "length<N" and the like, "detached", or FIELD=REGEX. */
 bool take_where(const option_row *o, arguments *a, const char *text) {
     static const char *const numbers[] = { [OF_LENGTH] = "length", [OF_SIZE] = "size", [OF_RETAINED] = "retained" };
     size_t n = strcspn(text, "<>=");
@@ -187,7 +187,7 @@ bool take_binary(const option_row *o, arguments *a, const char *text) {
     return true;
 }
 
-/* NAME=VALUE; a value may have a '=' itself. */
+/* NAME=VALUE. The value may contain '='. */
 bool take_label(const option_row *o, arguments *a, const char *text) {
     const char *value = strchr(text, '=');
     hd_label *l;

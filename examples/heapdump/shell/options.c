@@ -1,14 +1,14 @@
-/* Options: reading them, and their help. */
+/* Options: parsing and help. */
 
 #include "options.h"
 
 #include <getopt.h>
 
-enum { OUTPUT = 0 };             /* the row of --output, which is -o, too */
+enum { OUTPUT = 0 };             /* the row of --output, also for -o */
 
 /* Lists of names. ------------------------------------------------------------------------------ */
 
-/* The next name of a list, or what is in brackets; of length 0 at the end. */
+/* The next name of a list, or a text in brackets. Its length is 0 at the end. */
 static hd_str next_name(const char **list) {
     hd_str name = { *list += strspn(*list, " "), 0 };
     name.len = *name.data == '[' ? strcspn(name.data, "]") + 1 : strcspn(name.data, " ");
@@ -22,7 +22,7 @@ static bool has_name(const char *list, hd_str name) {
     return false;
 }
 
-/* The fewest letters put in, left out and changed that make one word the other. */
+/* The least number of inserted, removed and replaced letters that turn one word into the other. */
 static size_t edit_distance(const char *a, size_t m, const char *b, size_t n) {
     size_t row[33];
     for (size_t k = 0; k <= n; k++) row[k] = k;
@@ -40,18 +40,18 @@ static size_t edit_distance(const char *a, size_t m, const char *b, size_t n) {
 void guess_try(guess *g, hd_str name) {
     size_t m = strlen(g->word), distance, most = m < 6 ? 1 : 2;
     if (name.len > 32) return;
-    if (m > 1 && m < name.len && !memcmp(g->word, name.data, m)) distance = 1; /* its beginning */
+    if (m > 1 && m < name.len && !memcmp(g->word, name.data, m)) distance = 1; /* a beginning of the name */
     else distance = edit_distance(g->word, m, name.data, name.len);
-    if (g->word[0] == *name.data) most++; /* first letters are seldom mistyped */
+    if (g->word[0] == *name.data) most++; /* a first letter is rarely mistyped */
     if (distance > most || distance >= m || distance >= name.len) return;
     if (g->best.len && distance >= g->distance) return;
     g->best = name;
     g->distance = distance;
 }
 
-/* Reading them. -------------------------------------------------------------------------------- */
+/* Parsing. ---------------------------------------------------------------------------------------- */
 
-/* The table as getopt_long wants it: option 256 + N is row N, the first of its name. Freed by the caller. */
+/* The table for getopt_long: option 256 + N is row N, the first row of its name. Freed by the caller. */
 static struct option *long_options(void) {
     size_t n = 0;
     struct option *options = needed(calloc(option_row_count + 2, sizeof *options));
@@ -59,11 +59,11 @@ static struct option *long_options(void) {
         if (!i || strcmp(option_rows[i - 1].name, option_rows[i].name))
             options[n++] = (struct option){ option_rows[i].name,
                                             option_rows[i].value ? required_argument : no_argument, NULL, 256 + i };
-    options[n] = (struct option){ "help", no_argument, NULL, 'h' }; /* zeros behind it end them */
+    options[n] = (struct option){ "help", no_argument, NULL, 'h' }; /* a row of zeros ends the table */
     return options;
 }
 
-/* Of the rows of its name, the command's. */
+/* The row of this name for the command. */
 static const option_row *row_of(const command *c, const option_row *o) {
     for (const option_row *own = o; own < option_rows + option_row_count; own++)
         if (!strcmp(own->name, o->name) && has_name(own->of, hd_cstr(c->name))) return own;

@@ -1,4 +1,4 @@
-/* The table of options, and how their values are taken. */
+/* The table of options, and the parsers of their values. */
 #ifndef HEAPDUMP_OPTIONS_H
 #define HEAPDUMP_OPTIONS_H
 
@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 typedef struct option_row option_row;
-/* False: this value will not do. */
+/* Parses a value into the arguments. Returns false if the value is not acceptable. */
 typedef bool option_take(const option_row *o, arguments *a, const char *text);
 
 struct option_row {
-    const char *of;              /* commands that have these words for it; "": the others */
-    const char *name, *value;    /* value: as the help calls it; NULL: it takes none */
+    const char *of;              /* commands with these help texts; "": all others */
+    const char *name, *value;    /* value: its name in the help; NULL: the option takes no value */
     option_take *take;
-    size_t at;                   /* where in the arguments */
+    size_t at;                   /* offset in the arguments */
     const char *help;            /* NULL: formats_written */
 };
 
@@ -26,8 +26,8 @@ option_take take_percent, take_site, take_limit, take_seconds, take_where, take_
 option_take take_frames, take_order, take_kind, take_match, take_children, take_metric, take_prune, take_binary;
 option_take take_label, take_format, take_record_format;
 
-/* option_table.c: rows of one name stand together: forms of the option, or the words that commands have for it.
-   Values are taken as the first of them says that is of the command. */
+/* option_table.c: rows with the same name are adjacent: forms of the option, or help texts for different commands.
+   The first row that fits the command parses the value. */
 extern const option_row option_rows[];
 extern const size_t option_row_count;
 

@@ -1,4 +1,4 @@
-/* Output: standard output, or a file that appears when it is whole. */
+/* Output: standard output, or a file that gets its name when it is complete. */
 
 #include "shell.h"
 
@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-/* What is written when the tool ends in the middle, for want of memory or by a signal: it goes. */
+/* The file that is being written. If the tool ends early, by a signal or without memory, it is removed. */
 static hd_file *output_unfinished;
 
-/* The thread that writes pieces may still be at it: the file has no name any more, and the process ends next. */
+/* The writing thread may still be running: it then writes to a file without a name, and the process ends next. */
 void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }
@@ -24,7 +24,7 @@ static void on_end(int signal_number) {
     raise(signal_number);
 }
 
-/* Before it is made. */
+/* Called before the file is created. */
 static void output_begins(output *o) {
     struct sigaction end = { .sa_handler = on_end }, old;
     static bool any;
@@ -41,7 +41,7 @@ void file_limit_fails(struct sigaction *before) {
     sigaction(SIGXFSZ, &ignore, before);
 }
 
-/* Who ends us waits, until sigprocmask puts *before back. */
+/* Blocks the signals that end the tool, until sigprocmask restores *before. */
 static void hold_ends(sigset_t *before) {
     sigset_t held;
     sigemptyset(&held);
@@ -49,7 +49,8 @@ static void hold_ends(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &held, before);
 }
 
-/* A file is there, and known to be ours, or is not. A pipe that nobody reads holds us up, and can be given up. */
+/* Signals are blocked meanwhile, so that output_unfinished is the file if and only if it was created. They are not
+   blocked for pipes and devices: opening a pipe without a reader waits, and must be interruptible. */
 static hd_status output_create(output *o, const char *path, bool is_default, hd_error *err) {
     struct stat st;
     bool waits = !stat(path, &st) && !S_ISREG(st.st_mode);
@@ -62,7 +63,7 @@ static hd_status output_create(output *o, const char *path, bool is_default, hd_
     return status;
 }
 
-/* Names the file, or leaves none behind. */
+/* Gives the file its name, or removes it. */
 static int output_settle(output *o, int status) {
     sigset_t before;
     hd_error err;
@@ -78,14 +79,14 @@ static int output_settle(output *o, int status) {
     return status;
 }
 
-/* Output is gathered in pieces. A thread writes each full piece while the next one fills; a file smaller than a piece
-   needs none. */
+/* Output is collected in pieces. A thread writes each full piece while the next one fills; a file smaller than a
+   piece needs no thread. */
 enum { PAGE = 1 << 12, PIECE = 1 << 19 };
 
 typedef struct gathering {
     hd_out to;
-    char *filling, *other;       /* a piece each; other: of the thread, unless `waiting` is 0 */
-    size_t filled, waiting;      /* bytes that the thread has to write */
+    char *filling, *other;       /* a piece each; the thread has `other`, unless `waiting` is 0 */
+    size_t filled, waiting;      /* waiting: bytes that the thread has to write */
     bool is_threaded, ends;
     hd_status status;            /* of the thread's writes */
     pthread_t writer;
@@ -118,18 +119,18 @@ static gathering *gathering_open(hd_out to) {
     return g;
 }
 
-/* Without a thread, pieces are written as they come. */
+/* Starts the thread. If that fails, pieces are written as they come. */
 static void gathering_start(gathering *g) {
     sigset_t before;
     g->other = needed(aligned_alloc(PAGE, PIECE));
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->moved, NULL);
-    hold_ends(&before);          /* signals that end us go to the main thread */
+    hold_ends(&before);          /* only the main thread gets these signals */
     g->is_threaded = !pthread_create(&g->writer, NULL, write_pieces, g);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Has what is gathered written. */
+/* Passes the collected bytes to the thread, or writes them. */
 static hd_status gathering_pass(gathering *g) {
     char *piece = g->filling;
     size_t size = g->filled;
@@ -148,7 +149,7 @@ static hd_status gathering_pass(gathering *g) {
     return status;
 }
 
-/* Many small pieces cost less in one system call, and all but the last of whole pages, at whole pages of the file. */
+/* Small writes are joined: that takes fewer system calls, and all but the last write whole pages at page offsets. */
 static hd_status write_gathered(void *user, const void *data, size_t size) {
     gathering *g = user;
     hd_status status = HD_OK;
@@ -163,8 +164,7 @@ static hd_status write_gathered(void *user, const void *data, size_t size) {
     return status;
 }
 
-/* Waits until all pieces that were passed are written, and ends the thread: the next ones are written as
-   they come. */
+/* Waits until all passed pieces are written, and ends the thread. Later pieces are written as they come. */
 static hd_status gathering_end(gathering *g) {
     if (g->is_threaded) {
         pthread_mutex_lock(&g->lock);
@@ -177,7 +177,7 @@ static hd_status gathering_end(gathering *g) {
     return g->status;
 }
 
-/* Ends what gathers, with the last piece if what was written is whole. */
+/* Frees the collector, after writing the last piece if the output is complete. */
 static hd_status gathering_close(gathering *g, bool whole) {
     hd_status status = whole ? gathering_pass(g) : HD_OK, before = gathering_end(g);
     if (before) status = before;
@@ -219,7 +219,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
     return DONE;
 }
 
-/* Whether what is written to a path, or to standard output, comes to a terminal: "/dev/tty", "/dev/stdout". */
+/* Whether a path, or NULL for standard output, leads to a terminal: "/dev/tty", "/dev/stdout". */
 static bool writes_to_terminal(const char *path) {
     struct stat st;
     bool found;
@@ -250,11 +250,11 @@ int output_open(output *o, const char *path) { return output_open_as(o, path, fa
 int output_close(output *o, const char *path, int status) {
     hd_status ended = packing_close(o->packing, !status);
     progress_end();
-    errno = 0;                   /* of a write that failed earlier it is lost */
+    errno = 0;                   /* the errno of an earlier failed write is lost */
     if (o->is_file) {
         hd_status written = gathering_close(o->gathering, !status && !ended);
         if (!ended) ended = written;
-        if (ended && !o->file.status) o->file.status = ended; /* told by the commit */
+        if (ended && !o->file.status) o->file.status = ended; /* the commit reports it */
         status = output_settle(o, status);
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
         display(stderr, "heapdump: %s: %s\n", output_name(path), errno ? strerror(errno) : "writing failed");
@@ -264,7 +264,7 @@ int output_close(output *o, const char *path, int status) {
 }
 
 const char *output_error(const output *o, const hd_error *err) {
-    if (o->is_file) gathering_end(o->gathering); /* which writes to o->file.os_error */
+    if (o->is_file) gathering_end(o->gathering); /* the thread may set o->file.os_error */
     return o->is_file && o->file.os_error ? strerror(o->file.os_error) : err->message;
 }
 

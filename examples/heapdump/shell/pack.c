@@ -1,4 +1,4 @@
-/* Packed outputs: names that end in .gz, .zst or .xz ask for them, by zlib, libzstd and liblzma. */
+/* Compressed outputs, for names that end in .gz, .zst or .xz: by zlib, libzstd and liblzma. */
 
 #include "shell.h"
 
@@ -23,7 +23,7 @@ static hd_status put(packing *p, size_t left) {
     return left < sizeof p->buffer ? p->to.write(p->to.user, p->buffer, sizeof p->buffer - left) : HD_OK;
 }
 
-/* Each takes all that it is given; `last`: then it ends the stream. */
+/* Each function consumes all given bytes. With `last`, it also ends the stream. */
 static hd_status pack_gzip(packing *p, const void *data, size_t size, bool last) {
     hd_status status = HD_OK;
     int code = Z_OK;

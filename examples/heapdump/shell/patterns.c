@@ -1,4 +1,4 @@
-/* Regular expressions over names: REGEX, over frames, or type=REGEX. */
+/* Regular expressions for names: REGEX for frames, type=REGEX for types. */
 
 #include "shell.h"
 

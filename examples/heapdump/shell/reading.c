@@ -1,4 +1,4 @@
-/* Reading: warnings and, on a terminal, progress go to standard error. */
+/* Reading. Warnings go to standard error, and on a terminal also progress. */
 
 #include "shell.h"
 
@@ -22,7 +22,7 @@ void progress_end(void) {
     progress_shown = false;
 }
 
-/* Of what is packed, by the packed bytes: how many there will be unpacked nobody knows. */
+/* For compressed inputs, progress counts compressed bytes, since the uncompressed size is unknown. */
 bool on_progress(void *user, uint64_t done, uint64_t total) {
     reading *r = user;
     struct timespec now;
@@ -103,7 +103,7 @@ int read_dump(const char *file, const input_options *in, hd_dump **dump) {
     hd_status status = read_input(file, &options, dump, &err);
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     graph = status ? NULL : hd_dump_graph(*dump);
-    index = status ? NULL : hd_dump_memprof_index(*dump); /* has no heap when its sizes have no sum */
+    index = status ? NULL : hd_dump_memprof_index(*dump); /* an index has no heap if the sum of its sizes overflows */
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
         !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1)) &&
         !(index && index->block_count)) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The number of items that `compare`, as bsearch has it, puts before `key`. */
+/* The number of items before `key`, in the order of `compare`, a function as for bsearch. */
 static inline size_t items_before(const void *key, const void *items, size_t count, size_t size,
                                   int (*compare)(const void *, const void *)) {
     size_t low = 0, high = count;

@@ -1,5 +1,5 @@
-/* A stack of our own, where `ulimit -s` leaves less than libdw and we need. The limit itself stays: programs that we
-   start inherit it. */
+/* A stack of the tool's own, if `ulimit -s` allows less than libdw and the tool need. The limit itself stays, since
+   recorded programs inherit it. */
 
 #include "shell.h"
 

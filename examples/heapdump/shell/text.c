@@ -14,7 +14,7 @@ void put_name(FILE *out, hd_str name) {
     for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, out);
 }
 
-/* A text of several lines. */
+/* Prints a text of several lines. */
 void put_lines(FILE *out, hd_str text) {
     while (text.len) {
         const char *end = memchr(text.data, '\n', text.len);

@@ -1,14 +1,14 @@
-/* Packed inputs: gzip by zlib, zstd by libzstd, xz by liblzma. */
+/* Compressed inputs: gzip by zlib, zstd by libzstd, xz by liblzma. */
 
 #include "shell.h"
 
-#define ZSTD_STATIC_LINKING_ONLY /* memory by an allocator of ours; in Debian's library, though a shared one */
+#define ZSTD_STATIC_LINKING_ONLY /* custom allocators; Debian's shared library exports these functions too */
 #include <lzma.h>
 #include <zstd.h>
 
 #include "../../unpack.h"
 
-/* What streams of zstd and xz have alike. */
+/* The common part of zstd and xz streams. */
 typedef struct unpacking {
     hd_allocator allocator;
     hd_read_fn packed;
@@ -16,8 +16,8 @@ typedef struct unpacking {
     ZSTD_DCtx *zstd;
     lzma_stream xz;
     lzma_allocator xz_allocator;
-    bool inside, ended;          /* a frame of zstd; the packed bytes */
-    bool full;                   /* zstd may have more to give without more to take */
+    bool inside, ended;          /* inside: a zstd frame has begun; ended: no more compressed bytes */
+    bool full;                   /* zstd may have more output without more input */
     bool damaged;
     ZSTD_inBuffer left;
     unsigned char buffer[65536];
@@ -48,7 +48,7 @@ static void unpacking_close(void *stream) {
     unpack_give(&allocator, s);
 }
 
-/* More packed bytes where none are left: false when reading failed. */
+/* Reads more compressed bytes if none are left. Returns false if reading failed. */
 static bool fill(unpacking *s) {
     int64_t n;
     if (s->left.pos < s->left.size || s->ended) return true;
@@ -59,7 +59,7 @@ static bool fill(unpacking *s) {
     return n >= 0;
 }
 
-/* How far back a stream may look is for the allocator to say. */
+/* The allocator limits the window of a stream, so all window sizes are allowed here. */
 static void *zstd_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
     unpacking *s = unpacking_open(allocator, packed, packed_user);
     (void)user;
@@ -115,7 +115,7 @@ static int64_t xz_read(void *stream, void *buffer, size_t capacity) {
     return s->damaged && s->xz.avail_out == capacity ? -1 : (int64_t)(capacity - s->xz.avail_out);
 }
 
-/* The last is what pzstd begins with: a frame that others pass over. */
+/* The last row is for files of pzstd, which begin with a skippable frame. */
 const hd_unpacker tool_unpackers[TOOL_UNPACKERS] = {
     { "gzip", "\x1f\x8b", gzip_open, gzip_read, gzip_close, NULL },
     { "zstd", "\x28\xb5\x2f\xfd", zstd_open, zstd_read, unpacking_close, NULL },
@@ -123,9 +123,9 @@ const hd_unpacker tool_unpackers[TOOL_UNPACKERS] = {
     { "zstd", "\x50\x2a\x4d\x18", zstd_open, zstd_read, unpacking_close, NULL }
 };
 
-/* What is no dump. ------------------------------------------------------------------------------- */
+/* Inputs that are not dumps. --------------------------------------------------------------------- */
 
-/* As much at a time as hd_read lets a stream take. */
+/* The largest block is 256 MiB, as for a stream in hd_read. */
 static void *take_memory(void *user, void *block, size_t old_size, size_t size) {
     (void)user, (void)old_size;
     if (size) return size > (size_t)256 << 20 ? NULL : realloc(block, size);
@@ -133,7 +133,7 @@ static void *take_memory(void *user, void *block, size_t old_size, size_t size) 
     return NULL;
 }
 
-/* The input from its beginning. */
+/* Reads the input, beginning with the bytes that were examined. */
 static int64_t read_all(void *user, void *buffer, size_t capacity) {
     unpacked *u = user;
     size_t n = u->size - u->at;
