@@ -207,7 +207,7 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
     is_wrong(FILE_OF("{\"tb\":18446744073709551616,\"tbk\":1,\"fs\":[]}", ""), HD_MALFORMED, 2, "a number of at most 64 bits expected");
     is_wrong(FILE_OF("{\"tb\":-1,\"tbk\":1,\"fs\":[]}", ""), HD_MALFORMED, 2, "a decimal number expected, found '-1");
     is_wrong(FILE_OF("{\"tb\":1.5,\"tbk\":1,\"fs\":[]}", ""), HD_MALFORMED, 2, "a decimal number expected, found '1.5");
-    is_wrong(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[],\n\"tb\":1}", ""), HD_MALFORMED, 3, "a key that was not there before expected, found '1}");
+    is_wrong(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[],\n\"tb\":1}", ""), HD_MALFORMED, 3, "a new key expected, found '1}");
     is_wrong(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":7}", ""), HD_MALFORMED, 2, "an array expected, found '7}");
     is_wrong(FILE_OF("7", ""), HD_MALFORMED, 2, "an object expected, found '7]");
     is_wrong(FILE_OF("", "7"), HD_MALFORMED, 3, "a string expected, found '7]");

@@ -287,8 +287,8 @@ static void other_profiles_are_told(void **state) {
         { "--- heap\nother\n", "'heap profile:' or 'heap_v2/' expected, found 'other'", HD_MALFORMED },
         { "--- symbol\n0x1 f\n---\n--- profile\n", "a heap profile expected, found a CPU profile ('--- profile')", HD_UNSUPPORTED },
         { "--- symbol\n0x1 f\n", "'heap profile:' or 'heap_v2/' expected, and the input ends", HD_MALFORMED },
-        { "heap profile: 1: 8 [1: 8] @ heap/x\n", "a number of bytes a sample expected, found 'x'", HD_MALFORMED },
-        { "heap_v2/99999999999999999999\n", "a number of bytes a sample expected, found '99999999999999999999'", HD_MALFORMED },
+        { "heap profile: 1: 8 [1: 8] @ heap/x\n", "a number of bytes per sample expected, found 'x'", HD_MALFORMED },
+        { "heap_v2/99999999999999999999\n", "a number of bytes per sample expected, found '99999999999999999999'", HD_MALFORMED },
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         for (int lenient = 0; lenient < 2; lenient++) {

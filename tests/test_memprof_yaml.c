@@ -396,10 +396,10 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
     is_wrong("---\n", 2, 4, "HeapProfileRecords or DataAccessProfiles expected, and the input ends");
     is_wrong("---\nhello\n", 2, 4, "found 'hello'");
     is_wrong("---\n- 1\n", 2, 4, "found a list");
-    is_wrong("---\nFoo: 1\n", 2, 4, "no key 'Foo' is known here");
+    is_wrong("---\nFoo: 1\n", 2, 4, "unknown key 'Foo'");
     is_wrong("---\nHeapProfileRecords: []\n", 3, 27, "a profile without records");
     is_wrong("---\nHeapProfileRecords: {}\n", 2, 24, "a list of records expected, found a mapping");
-    is_wrong("---\nHeapProfileRecords:\n  - GUID: f\n    GUID: g\n", 4, 40, "GUID is there twice");
+    is_wrong("---\nHeapProfileRecords:\n  - GUID: f\n    GUID: g\n", 4, 40, "duplicate key GUID");
     is_wrong(HEAP "  - AllocSites: []\n", 4, 43, "a record without GUID");
     is_wrong(HEAP RECORD("12"), 3, 34, "0x and digits, or its name, expected, found '12'");
     is_wrong(HEAP RECORD("0x10000000000000000"), 3, 34, "0x and up to 16 digits");
@@ -411,7 +411,7 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
     is_wrong(ONE(FRAME("0x1", "1", "1", "1")), 6, 141, "true or false expected, found '1'");
     is_wrong(ONE("          - { Function: 0x1, LineOffset: 1, Column: 1 }\n"), 6, 125, "a frame without IsInlineFrame");
     is_wrong(ONE("          - { }\n"), 6, 85, "a frame without Function");
-    is_wrong(HEAP RECORD("f") ALLOCATION FRAME("0x1", "1", "1", "true") BLOCK("Foo: 1"), 7, 172, "no key 'Foo'");
+    is_wrong(HEAP RECORD("f") ALLOCATION FRAME("0x1", "1", "1", "true") BLOCK("Foo: 1"), 7, 172, "unknown key 'Foo'");
     is_wrong(HEAP RECORD("f") ALLOCATION FRAME("0x1", "1", "1", "true") BLOCK("AllocCount: 1.5"), 7, 184, "64 bits expected, found '1.5'");
     is_wrong(HEAP RECORD("f") ALLOCATION FRAME("0x1", "1", "1", "true"), 7, 148, "an allocation without MemInfoBlock");
     is_wrong(HEAP "\t- GUID: f\n", 3, 24, "found character that cannot start any token");
@@ -420,7 +420,7 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
     is_wrong(HEAP RECORD("\x01"), 3, 34, "control characters");
     /* characters of several bytes before it */
     is_wrong(HEAP "# \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n" RECORD("\xc3\xa9") RECORD("12"), 5, 59, "found '12'");
-    is_wrong("\xef\xbb\xbf---\n\xc3\xa9: 1\n", 2, 7, "no key '\xc3\xa9'");
+    is_wrong("\xef\xbb\xbf---\n\xc3\xa9: 1\n", 2, 7, "unknown key '\xc3\xa9'");
     /* behind frames that libyaml did not get */
     is_wrong(ONE(FRAME("0x1", "1", "1", "true") FRAME("0x1", "1", "1", "true")) RECORD("12"), 9, 275, "found '12'");
 }
@@ -537,7 +537,7 @@ static void what_is_nested_as_deep_as_allowed_is_read(void **state) {
     for (int k = 0; k < 30; k++) strcat(text, "]");
     strcat(text, "\n  Records:\n    - { FunctionGUID: 5 }\n");
     hd_dump_free(read_text(text));
-    is_wrong("---\nMemprofProfile:\n  Foo: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n", 3, 57, "more than 32 lists and mappings within each other");
+    is_wrong("---\nMemprofProfile:\n  Foo: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n", 3, 57, "lists and mappings nested deeper than 32");
 }
 
 static const char damaged[] = HEAP RECORD("f") ALLOCATION FRAME("0x1f", "2", "3", "true") FRAME("g", "2", "3", "false") BLOCK("AllocCount: 1, TotalSize: 2")

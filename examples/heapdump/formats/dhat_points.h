@@ -151,7 +151,7 @@ static int dhat_key(dhat *d, const char *const *keys, int count, uint32_t *has) 
         *has |= UINT32_C(1) << key;
         return key;
     }
-    if (key < count) json_wrong(j, "a key that was not there before");
+    if (key < count) json_wrong(j, "a new key");
     else json_skip(j);
     return count;
 }

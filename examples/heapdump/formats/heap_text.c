@@ -95,7 +95,7 @@ static hd_status heap_text_kind(heap_text *t) {
         return heap_text_failed(l, HD_UNSUPPORTED, expected);
     }
     if (!t->is_exact && hd_lines_take(l, "/") && hd_lines_number(l, 10, &t->period))
-        return heap_text_failed(l, HD_MALFORMED, "a number of bytes a sample");
+        return heap_text_failed(l, HD_MALFORMED, "a number of bytes per sample");
     if (t->is_go) t->period /= 2;
     return HD_OK;
 }
@@ -187,7 +187,7 @@ static hd_status heap_text_header(heap_text *t) {
         t->is_jemalloc = true;
         t->allocator = "jemalloc";
         if (hd_lines_number(l, 10, &t->period))
-            return heap_text_failed(l, HD_MALFORMED, "a number of bytes a sample");
+            return heap_text_failed(l, HD_MALFORMED, "a number of bytes per sample");
         return HD_OK;
     }
     if (!hd_lines_take(l, "heap profile:"))

@@ -213,7 +213,7 @@ HD_UNUSED static bool json_skip(json_in *j) {
         bool good = true;
         if (c == '"') good = json_skip_string(j);
         else if (c == '[' || c == '{') {
-            if (depth == j->max_depth) return json_fail(j, HD_LIMIT, "fewer brackets within each other");
+            if (depth == j->max_depth) return json_fail(j, HD_LIMIT, "fewer nested brackets");
             ends[depth++] = c == '[' ? ']' : '}';
             j->lines.window->at++;
         } else if (depth && c == ends[depth - 1]) {

@@ -136,7 +136,7 @@ static hd_status yaml_next(yaml_in *y) {
     if (y->event.type == YAML_SEQUENCE_START_EVENT || y->event.type == YAML_MAPPING_START_EVENT) y->depth++;
     if (y->depth > DEPTH_MOST) {
         y->ended = true;
-        return yaml_bad(y, "more than %d lists and mappings within each other", DEPTH_MOST);
+        return yaml_bad(y, "lists and mappings nested deeper than %d", DEPTH_MOST);
     }
     if (y->wide.count) yaml_forget_wide(y);
     return y->quick.count ? yaml_forget_quick(y) : HD_OK;
@@ -296,8 +296,8 @@ static hd_status yaml_member(yaml_in *y, yaml_mapping *m, unsigned *key) {
         if (i >= m->count || s.len != m->keys[i].length || memcmp(s.data, m->keys[i].name, s.len))
             for (i = 0; i < m->count && (s.len != m->keys[i].length || memcmp(s.data, m->keys[i].name, s.len)); i++) {
             }
-        if (i < m->count && m->seen >> i & 1) return yaml_bad(y, "%s is there twice", m->keys[i].name);
-        if (i == m->count && !y->is_listing) return yaml_bad(y, "no key %s is known here", yaml_found(y));
+        if (i < m->count && m->seen >> i & 1) return yaml_bad(y, "duplicate key %s", m->keys[i].name);
+        if (i == m->count && !y->is_listing) return yaml_bad(y, "unknown key %s", yaml_found(y));
         status = yaml_next(y);
         if (status || i < m->count) {
             m->seen |= i < m->count ? 1u << i : 0;

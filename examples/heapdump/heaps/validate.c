@@ -160,14 +160,16 @@ static void check_graph(findings *f, const hd_dump *dump) {
     if (hd_graph_validate(graph, &err)) found(f, "inconsistent", &err, NULL);
     if (s.missing_objects && !hd_dump_dart(dump))
         inconsistent(f, NULL,
-                     "no record describes %llu objects, to which %llu references and %llu roots refer",
-                     (unsigned long long)s.missing_objects, (unsigned long long)s.missing_references,
-                     (unsigned long long)s.missing_roots);
+                     "no record describes %llu object%s, to which %llu reference%s and %llu root%s refer",
+                     (unsigned long long)s.missing_objects, plural(s.missing_objects),
+                     (unsigned long long)s.missing_references, plural(s.missing_references),
+                     (unsigned long long)s.missing_roots, plural(s.missing_roots));
     if (s.missing_classes && !hd_dump_v8(dump))
-        inconsistent(f, NULL, "no record describes %llu classes of objects",
-                     (unsigned long long)s.missing_classes);
+        inconsistent(f, NULL, "no record describes %llu class%s of objects",
+                     (unsigned long long)s.missing_classes, s.missing_classes == 1 ? "" : "es");
     if (s.objects && s.roots == s.weak_roots)
-        inconsistent(f, NULL, "%llu objects, but no root holds any of them", (unsigned long long)s.objects);
+        inconsistent(f, NULL, "%llu object%s, but no root that holds one", (unsigned long long)s.objects,
+                     plural(s.objects));
 }
 
 /* Checks source locations and call stacks, which other commands read only when needed. */

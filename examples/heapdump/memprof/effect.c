@@ -118,8 +118,9 @@ static void effect_text(FILE *out, const arguments *a, effect *e) {
             effect_share(cold->cold_bytes, cold->bytes), (unsigned long long)e->all.cold_bytes,
             (unsigned long long)missed, effect_share(missed, e->all.cold_bytes));
     if (e->gone_contexts)
-        display(out, "%llu contexts (%llu bytes) that were hinted cold are absent from the later run\n",
-                (unsigned long long)e->gone_contexts, (unsigned long long)e->gone_bytes);
+        display(out, "%llu context%s (%llu bytes) hinted cold %s absent from the later run\n",
+                (unsigned long long)e->gone_contexts, plural(e->gone_contexts), (unsigned long long)e->gone_bytes,
+                e->gone_contexts == 1 ? "is" : "are");
     display(out, "%-9s %9s %14s %10s %13s %14s %14s\n", "hint", "contexts", "bytes", "blocks", "lifetime (s)",
             "accesses", "cold bytes");
     for (int t = 0; t < TOLD; t++)

@@ -248,17 +248,17 @@ void memprof_tell_lost(uint32_t had, uint32_t has) {
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) count += lost >> f & 1;
     if (!count) return;
     if (count > 6) {
-        display(stderr, "heapdump: %u fields that not all profiles have are left out; kept:", count);
+        display(stderr, "heapdump: %u fields missing in some profiles are left out; kept:", count);
         shown = has;
     } else {
-        display(stderr, "heapdump: fields that not all profiles have are left out:");
+        display(stderr, "heapdump: fields missing in some profiles are left out:");
     }
     for (uint32_t f = 1, first = 1; f < HD_MEMPROF_FIELDS; f++)
         if (shown >> f & 1) display(stderr, "%s %s", first ? "" : ",", hd_memprof_field_name(f)), first = 0;
     fputc('\n', stderr);
 }
 
-/* Leaves out one of several unreadable files, or fails. */
+/* Leaves out an unreadable file if there are others; else fails. */
 static int memprof_leave_out(const arguments *a, memprof_sum *sum) {
     if (!sum->is_partial || a->input.strict || a->input.file_count < 2) return BAD_INPUT;
     sum->left_out++;
@@ -293,7 +293,9 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     if (!unread) return DONE;
     complain(file, &err, "");
     if (memprof_leave_out(a, sum)) return BAD_INPUT;
-    if (added) display(stderr, "heapdump: %s: %u profiles before the error are added\n", file, added);
+    if (added)
+        display(stderr, "heapdump: %s: %u profile%s before the error %s added\n", file, added, plural(added),
+                added == 1 ? "is" : "are");
     return DONE;
 }
 

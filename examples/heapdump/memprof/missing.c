@@ -89,7 +89,9 @@ void symbols_tell_absent(symbols_counts *x) {
         left -= x->missing[most];
         x->missing[most] = 0;
     }
-    if (files) display(stderr, "heapdump: %u more binaries are missing (%u addresses)\n", files, left);
+    if (files)
+        display(stderr, "heapdump: %u more binar%s missing (%u address%s)\n", files, files == 1 ? "y is" : "ies are",
+                left, left == 1 ? "" : "es");
 }
 
 void symbols_tell_unnamed(symbols_counts *x) {
