@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The benchmarks of bench.cc with the heapdump.h of another revision, A, and with this one, B, in turn.
+"""Runs the benchmarks of bench.cc with the heapdump.h of another revision, A, and with this one, B, in turn.
 
     against.py --build build [--rounds 5] REV [-- BENCH_ARGS...]
 
-Runs A B A B ..., --rounds times each, and prints per benchmark: the medians of A and of B, B over A, and the
-spread of A against A: how far apart the medians of as many runs of A, drawn from those there are, lie in all but
-one of twenty draws. "slower": B over A is above 1 by more than that spread. Times are CPU time but for what is
-measured by the clock in bench.cc; of the repetitions in one run the fastest counts. Without BENCH_ARGS only our
-own rows run; peers' rows, which no change of heapdump.h touches, tell how far the machine is to be trusted.
+Runs A B A B ..., --rounds times each. For each benchmark it prints the medians of A and of B, B over A, and the spread
+of A against A. For the spread, it draws two sets of runs from the runs of A many times: in 19 of 20 draws their medians
+differ by less. "slower" means that B over A exceeds 1 by more than that spread. Times are CPU time, except for
+benchmarks that bench.cc measures by the clock; of the repetitions in one run the fastest counts. Without BENCH_ARGS only
+our own rows run. Peers' rows do not depend on heapdump.h, so they show how noisy the machine is.
 
-Is told by the environment: CXX, CXXFLAGS, STB, LIBS. B is built as build/bench beforehand, by make."""
+Environment: CXX, CXXFLAGS, STB, LIBS. make builds B as build/bench beforehand."""
 import argparse, glob, json, os, random, shlex, statistics, subprocess, sys
 
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -25,7 +25,7 @@ def words(variable):
 
 
 def built(build, revision):
-    """The benchmarks with the header of that revision: of this bench.cc, or of its own where that does not compile."""
+    """Builds the benchmarks with the header of that revision: this bench.cc, or its own if this does not compile."""
     commit = git("rev-parse", "--verify", revision + "^{commit}").decode().strip()
     at = os.path.join(build, "against", commit)
     for directory in ("bench", "tests"):
@@ -56,7 +56,7 @@ def built(build, revision):
 
 
 def values(program, build, args):
-    """What one run measures: by name a value and whether it is bytes, not nanoseconds."""
+    """The figures of one run: by name a value, and whether it is bytes (else nanoseconds)."""
     out = os.path.join(build, "against", "out.json")
     command = [program, r"--benchmark_filter=\|(ours|the same)", *args, "--benchmark_out=" + out, "--benchmark_out_format=json"]
     result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -1,13 +1,13 @@
-// Benchmarks: ours beside the peers, the same work in the same run, with the ratio.
+// Benchmarks: ours and the peers' at the same work in the same run, with the ratio.
 //
 //     make bench                                        all but the largest
 //     make bench BENCH_ARGS=--benchmark_filter=export   a part of it; =. is all of it
 //     make bench-all                                    all of it, then whole programs (programs.py)
 //
-// A benchmark is called "comparison|who"; those that share the comparison are set beside each other in
-// the table at the end, "ours" being what the ratio refers to. What is shown is the fastest of the
-// repetitions, in CPU time, and the repetitions of all benchmarks are run in random order: what else the
-// machine is doing only ever adds, and falls on all of them alike. A few minutes; all of it takes 6 GB of memory.
+// A benchmark is called "comparison|who". The table at the end puts benchmarks of one comparison side by side, as
+// ratios to "ours". Each figure is the fastest repetition, in CPU time. Repetitions of all benchmarks run in random
+// order: other load on the machine only adds time, and affects all of them alike. This takes a few minutes; all
+// benchmarks together need 6 GB of memory.
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -21,7 +21,7 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-// Boost's most compact graph, and the one word that keeps it from finding dominators.
+// Boost's most compact graph, and the one missing function without which it does not find dominators.
 using BoostGraph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, boost::no_property,
                                                       boost::no_property, uint32_t, uint32_t>;
 namespace boost {
@@ -54,7 +54,7 @@ inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g
 #include <unordered_map>
 #include <vector>
 
-// What the peers hold, as malloc has it: with its own word. Of what one thread alone takes and gives back.
+// Bytes that a peer allocated in this thread, with malloc's own word for each block.
 static thread_local size_t peer_bytes;
 static void *counted_realloc(void *block, size_t size) {
     if (block) peer_bytes -= malloc_usable_size(block) + sizeof(size_t);
@@ -67,7 +67,7 @@ static void counted_free(void *block) {
     std::free(block);
 }
 
-// A program's own stb_ds beside the private one in heapdump.h.
+// A program's own stb_ds, separate from the private one in heapdump.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #define STBDS_REALLOC(context, block, size) counted_realloc(block, size)
@@ -114,7 +114,7 @@ benchmark::internal::Benchmark *compare(const std::string &what, const char *who
     return benchmark::RegisterBenchmark((what + "|" + who).c_str(), run);
 }
 
-// A line on stderr when a benchmark is done, and at the end one line per pair.
+// Prints a line on stderr after each benchmark, and at the end a line for each pair.
 class Table : public benchmark::BenchmarkReporter {
   public:
     bool ReportContext(const Context &) override { return true; }
@@ -174,7 +174,7 @@ class Table : public benchmark::BenchmarkReporter {
     struct Line {
         std::string who;
         double value = 0, spread = 0;  // value: nanoseconds, or bytes
-        double input = 0;              // megabytes taken in by one operation; 0: not what matters
+        double input = 0;              // megabytes of input of one operation; 0: not shown
         bool bytes = false;
 
         std::string text() const {
@@ -199,9 +199,9 @@ class Table : public benchmark::BenchmarkReporter {
 };
 
 // ------------------------------------------------------------------------------------- register
-// What a malloc hook does to its register, with addresses that a real malloc gave out. Peers: stb_ds,
-// the library's own dependency, which ours has to be worth its lines against; what a C++ programmer would
-// take first, std::unordered_map; and the two open-addressing maps that are held to be the fastest.
+// The register as a malloc hook uses it, with addresses from a real malloc. Peers: stb_ds, the library's own
+// dependency, which our register must clearly beat; std::unordered_map, the first choice of a C++ programmer; and two
+// open-addressing maps that count as the fastest.
 
 struct Block {
     uint64_t address, size;
@@ -215,15 +215,15 @@ constexpr size_t kFew = 300000, kMany = 3000000, kMost = 10000000;  // live bloc
 constexpr size_t kSteps = 900000, kLookups = 500000;
 constexpr int kRepetitions = 3;
 
-// A program with n live blocks, as its malloc saw it.
+// A program with n live blocks, recorded from its malloc.
 struct Program {
     size_t n;
     Block *live;                      // in order of allocation
-    uint64_t *freed;                  // n more that lay between them and are gone
-    Step *steps;                      // kSteps of them, from there on
+    uint64_t *freed;                  // n more addresses in between, already freed
+    Step *steps;                      // the next kSteps of them
     std::vector<uint64_t> hits, misses;  // kLookups in random order
 
-    // Run in a process of its own, so that the heap that the peers live on stays as it was.
+    // Runs in its own process, so that the heap of the peers stays unchanged.
     explicit Program(size_t count) : n(count) {
         const size_t size = n * sizeof *live + n * sizeof *freed + kSteps * sizeof *steps;
         void *shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -288,7 +288,7 @@ const Program &program(size_t n) {
     return programs.try_emplace(n, n).first->second;
 }
 
-// All alike: a removal says what was there, as a recorder has to know it.
+// The same for all: a removal returns the value, because a recorder needs it.
 struct Value {
     uint64_t size;
     uint32_t context, time;
@@ -363,7 +363,7 @@ struct Counting {
     bool operator!=(const Counting &) const { return false; }
 };
 
-// A map with the interface of the standard one, with its own hash.
+// A map with the interface of the standard map, and its own hash.
 template <template <class...> class Map, class Hash>
 class Standard {
   public:
@@ -396,8 +396,8 @@ void fill(Map &map, const Program &p) {
     for (size_t i = 0; i < p.n; i++) map.insert(p.live[i], static_cast<uint32_t>(i));
 }
 
-// A register with all live blocks in it, kept from one benchmark to the next: filling one takes longer
-// than what is measured on it. There is one that stays as it is, and one that ages, step by step.
+// A register with all live blocks, kept from one benchmark to the next, since filling it takes longer than the
+// measurement. One such register stays unchanged, and one ages step by step.
 template <class Map>
 struct Filled {
     Map map;
@@ -414,7 +414,7 @@ Filled<Map> &filled(const Program &p, bool ages) {
     return all.try_emplace({p.n, ages}, p).first->second;
 }
 
-// All live blocks into an empty register, in the order in which they were allocated.
+// Inserts all live blocks into an empty register, in the order of their allocation.
 template <class Map>
 void register_fill(benchmark::State &state, const Program &p) {
     Map map;
@@ -423,7 +423,7 @@ void register_fill(benchmark::State &state, const Program &p) {
     must(map.count() == p.n, "blocks are missing");
 }
 
-// A random block is freed, another allocated, mostly where one was freed before.
+// Frees a random block and allocates another, mostly at a freed address.
 template <class Map>
 void register_churn(benchmark::State &state, const Program &p) {
     Filled<Map> &aging = filled<Map>(p, true);
@@ -441,7 +441,7 @@ void register_churn(benchmark::State &state, const Program &p) {
     aging.step = step;
 }
 
-// Is this address live, and what is there? Always yes (a hit) or always no (a miss).
+// Looks addresses up: all of them live (hits), or none (misses).
 template <class Map>
 void register_find(benchmark::State &state, const Program &p, const std::vector<uint64_t> &addresses, bool hit) {
     Map &map = filled<Map>(p, false).map;
@@ -455,9 +455,9 @@ void register_find(benchmark::State &state, const Program &p, const std::vector<
     must(found == (hit ? addresses.size() : 0), "a look-up went wrong");
 }
 
-// The longest that one allocation has to wait, while growing from empty. A first run finds the suspects by
-// the wall clock, which is cheap to read; four more, which do the same, take the CPU time of those alone, and
-// of each the least: what the machine's host adds hits others each time.
+// The longest time that a single allocation takes while the register grows from empty. A first run finds the slow
+// allocations by the wall clock, which is cheap to read. Four more equal runs measure the CPU time of only these, and
+// the least of each counts, because the machine's host delays other allocations each time.
 int64_t nanoseconds(clockid_t clock) {
     timespec t;
     clock_gettime(clock, &t);
@@ -467,7 +467,7 @@ int64_t nanoseconds(clockid_t clock) {
 template <class Map>
 struct Grown {
     int64_t slowest = 0;
-    double bytes_each;  // by the structure's own account; of the allocator, for the peers
+    double bytes_each;  // reported by the structure; for peers, by the allocator
 
     explicit Grown(const Program &p) {
         std::vector<int64_t> first(p.n);
@@ -522,7 +522,7 @@ void add_register(const char *who, size_t n) {
         ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(2);
 }
 
-// What is left of the most there was, for each block of that, when 9 of 10 were freed at random.
+// Bytes that remain per block of the peak, after 9 of 10 blocks were freed at random.
 template <class Map>
 void register_drained(benchmark::State &state, const Program &p) {
     std::vector<uint64_t> order;
@@ -547,11 +547,11 @@ void add_growing(const char *who, size_t n) {
     compare(live(n) + "bytes each, 9 of 10 freed", who, [=](State &s) { register_drained<Map>(s, program(n)); })->Iterations(1);
 }
 
-// What a real program asked of malloc, as register_traces.py recorded it.
+// The malloc calls of a real program, recorded by register_traces.py.
 struct Trace {
     std::string name;
     std::vector<Block> events;  // size UINT64_MAX: the block is freed
-    size_t most = 0, peak = 0;  // the most live blocks, and after how many events they were
+    size_t most = 0, peak = 0;  // the most live blocks, and the number of events up to then
 
     explicit Trace(const std::filesystem::path &path) : name(path.stem()), events(std::filesystem::file_size(path) / sizeof(Block)) {
         std::ifstream in(path, std::ios::binary);
@@ -567,7 +567,7 @@ struct Trace {
     }
 };
 
-// Read when the first benchmark needs them; none when no place is told.
+// Read when the first benchmark needs them; empty if no directory was given.
 const std::vector<Trace> &traces() {
     static const std::vector<Trace> all = [] {
         std::vector<Trace> found;
@@ -606,7 +606,7 @@ void register_trace_account(benchmark::State &state, const Trace &t) {
     state.counters["bytes"] = static_cast<double>(map.bytes() - before) / static_cast<double>(t.most);
 }
 
-// As a recorder has them, each behind a lock: which one is told by the address, 1 MiB of which have the same.
+// As in a recorder: shards with a lock each, chosen by the address in units of 1 MiB.
 template <class Map>
 class Shards {
   public:
@@ -632,8 +632,8 @@ class Shards {
     Shard shards[kShards];
 };
 
-// Threads that do the same side by side, each at addresses of its own, as glibc's arenas lie: the CPU time of an
-// operation, which is more where threads wait for each other's cache lines.
+// Threads that do the same at the same time, at addresses of their own, like glibc's arenas. Measures the CPU time of
+// an operation, which grows if threads wait for each other's cache lines.
 template <class Map>
 void register_shards(benchmark::State &state, const std::vector<Block> &events, size_t most, unsigned threads) {
     const size_t n = std::min(events.size(), most);
@@ -657,7 +657,7 @@ void register_shards(benchmark::State &state, const std::vector<Block> &events, 
     must(shards.count() > 0, "blocks are missing");
 }
 
-// A program with random victims, as a trace.
+// A program that frees random blocks, as a trace.
 const std::vector<Block> &random_victims() {
     static const std::vector<Block> events = [] {
         const Program &p = program(kFew);
@@ -706,10 +706,10 @@ void add_map(const char *who) {
 }
 
 // ------------------------------------------------------------------------------- synthetic heap
-// A heap like a real one: 35,355 contexts (as many as the MemProf RFC counts in its largest program), each
-// a backtrace of up to 48 frames and one of 500 types. A backtrace leaves the path of an earlier one some
-// frames above its end and goes on along a call graph whose functions call few others often and some
-// seldom: about five new frames each, most nodes with one child and a few with twenty. Sizes by Zipf's law.
+// A heap like a real one: 35,355 contexts (the number in the largest program of the MemProf RFC), each a backtrace of
+// up to 48 frames and one of 500 types. A backtrace branches off an earlier one some frames above its end, and
+// follows a call graph: each function calls few others often and some seldom. This makes about five new frames per
+// context. Most nodes have one child, and a few have twenty. Sizes follow Zipf's law.
 
 constexpr uint32_t kContexts = 35355, kTypes = 500, kFunctions = 4000, kDepth = 48;
 
@@ -748,7 +748,7 @@ struct Heap {
                 }
                 node = at->second;
             } while (depth[node] < kDepth && (depth[node] < 12 || random.below(6)));
-            // A function allocates a few types of its own choice, common types being chosen by many.
+            // A function allocates a few types; many functions allocate the common types.
             Random choice{function[node] * 4 + random.zipf(4)};
             const uint32_t allocated = 1 + static_cast<uint32_t>(choice.zipf(kTypes));
             if (seen.try_emplace({node, allocated}, 0).second) cells.push_back({node, allocated, 0, 0});
@@ -787,9 +787,9 @@ const hd_profile *profile() {
 }
 
 // -------------------------------------------------------------------------------------- tracker
-// What an allocation asks: where am I? Peer: what Chromium's tracker did, copying the frames of the
-// pseudo-stack into the context, 48 pointers here, which its register then hashed once to find the
-// context's number. (Its hash was slower than the one here, and finding the number is left out.)
+// The work of the tracker at an allocation: find the current context. Peer: the method of Chromium's tracker. It
+// copied the frames of the pseudo-stack into the context, 48 pointers here, and its register hashed them to find the
+// number of the context. (Its hash was slower than the one here, and the search for the number is left out.)
 
 struct PlainStack {
     const char *frames[kDepth];
@@ -827,7 +827,7 @@ __attribute__((noinline)) bool plain_push(const char *name) {
 }
 __attribute__((noinline)) void plain_pop() { plain_stack.depth--; }
 
-// A running tracker with `depth` scopes open on both stacks, among as many contexts as a real program has.
+// A running tracker with `depth` scopes open on both stacks, and the number of contexts of a real program.
 class Tracker {
   public:
     explicit Tracker(uint32_t depth) : contexts(hd_contexts_create(nullptr)) {
@@ -864,7 +864,7 @@ class Tracker {
     const char *types[256], *names[64];
 };
 
-// As from another source file.
+// Not inlined, like a function of another source file.
 __attribute__((noinline)) uint32_t our_snapshot(const char *type) { return hd_tracker_snapshot(type); }
 
 template <class Snapshot>
@@ -877,7 +877,7 @@ void tracker_snapshot(benchmark::State &state, bool typed, Snapshot snapshot) {
     }
 }
 
-// A block that is entered and left, under 24 scopes.
+// Enters and leaves a scope, below 24 scopes.
 void tracker_scope(benchmark::State &state, bool on) {
     Tracker tracker(24);
     hd_tracker_set_recording(on);
@@ -887,7 +887,7 @@ void tracker_scope(benchmark::State &state, bool on) {
     }
 }
 
-// The same, called by others each time, so that the place's last context is not the next one.
+// The same with another caller each time, so that the last context of the place is never the right one.
 void tracker_scopes(benchmark::State &state, bool) {
     Tracker tracker(24);
     size_t i = 0;
@@ -931,10 +931,9 @@ void add_tracker() {
 }
 
 // ------------------------------------------------------------------------------------- recorder
-// A block that is allocated and freed, as a sampling hook sees nearly all of them: left out. Peer: the pair of
-// malloc and free that it comes with. And recorded, as an exact hook sees them all; into a region, too, where
-// others can look at it. A snapshot of what is there costs contexts, not blocks: by who looks from outside, beside the
-// program's own.
+// Allocates and frees a block. A sampling hook leaves nearly all blocks out; an exact hook records all of them, also
+// into a region, which other processes can view. Peer: the pair of malloc and free itself. The time of a snapshot
+// depends on contexts, not on blocks: measured for the program itself, and for an observer of the region.
 
 struct Region {
     uint64_t bytes = uint64_t{1} << 36;
@@ -987,7 +986,7 @@ void recorder_look(benchmark::State &state, uint64_t live, bool from_outside) {
         hd_profile *profile = nullptr;
         hd_status status = from_outside ? hd_recorder_view_snapshot(region->base, region->bytes, 0, nullptr, &profile, nullptr)
                                         : hd_recorder_snapshot(rec, nullptr, &profile, nullptr);
-        must(status == HD_OK && hd_profile_bytes(profile) == 16 * live, "a snapshot with other bytes than are live");
+        must(status == HD_OK && hd_profile_bytes(profile) == 16 * live, "the snapshot does not have the live bytes");
         hd_profile_free(profile);
     }
     hd_recorder_free(rec);
@@ -1012,16 +1011,16 @@ void add_recorder() {
 }
 
 // --------------------------------------------------------------------------------------- export
-// A profile condensed into the entries worth listing. Peer: the document's pseudo-algorithm, read plainly:
-// compute cumulative sizes of all nodes across all axes, break the total down along every axis, list the
-// children that pass, recurse on those. The entries have to be the same.
+// Condenses a profile to the entries worth listing. Peer: a plain implementation of the document's pseudo-algorithm.
+// It computes cumulative sizes of all nodes across all axes, breaks the total down along each axis, lists the
+// children that pass, and recurses on them. Both must give the same entries.
 
 struct Amount {
     uint64_t bytes = 0, blocks = 0;
 };
 using Key = std::pair<uint32_t, uint32_t>;  // backtrace node, type
 
-// Entries as they are compared: backtrace and type, by hashes of their paths; bytes; blocks.
+// Entries in comparable form: backtrace and type as hashes of their paths, then bytes and blocks.
 using Entry = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
 uint64_t step(uint64_t path, std::string_view name) {
     return Random{path ^ std::hash<std::string_view>()(name)}.next();
@@ -1054,7 +1053,7 @@ class Document {
     std::vector<const std::string *> name;
     const std::vector<std::string> &type;
     std::vector<std::vector<uint32_t>> children;
-    std::vector<uint32_t> own;                 // by node: where its own cells go
+    std::vector<uint32_t> own;                 // by node: the node for its own cells
     std::map<Key, Amount> cumulative, listed;
     hd_cutoff cutoff;
 
@@ -1171,9 +1170,9 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
 }
 
 // ----------------------------------------------------------------------------- merging, comparing
-// Many profiles of 10,000 contexts added up: most of each is in all of them, the rest its own. Peer: a map from
-// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: a map
-// from paths to both sums. Both with std::map and with std::unordered_map.
+// Adds up many profiles of 10,000 contexts that have most contexts in common. Peer: a map from backtraces, written
+// out, to sizes. Then the diff of two profiles, including all prefixes of each context. Peer: a map from paths to
+// both sums. Both with std::map and with std::unordered_map.
 
 struct Context {
     std::vector<uint32_t> frames;  // outermost first
@@ -1181,7 +1180,7 @@ struct Context {
     uint64_t bytes;
 };
 
-// Contexts whose stacks share their outer parts, as a program's do.
+// Contexts with common outer frames, as in a program.
 std::vector<Context> contexts_of(Random &random, size_t count, uint32_t functions) {
     std::vector<Context> all;
     all.reserve(count);
@@ -1216,7 +1215,7 @@ hd_profile *profile_of(const std::vector<Context> &contexts) {
 
 constexpr size_t kProfiles = 500, kEach = 10000, kDistinct = 16;
 
-// kDistinct of them in memory, taken in turn and added up; that many are their own.
+// kDistinct profiles in memory, added in turn. Each has as many contexts of its own.
 const std::vector<hd_profile *> &profiles() {
     static const std::vector<hd_profile *> all = [] {
         std::vector<hd_profile *> made;
@@ -1284,7 +1283,7 @@ void add_merge() {
     compare(what, "std::map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
 }
 
-// The same as breakdowns, each cut where an entry has less than a 2,000th of the total.
+// The same as breakdowns, cut off at a 2,000th of the total.
 const std::vector<hd_breakdown *> &breakdowns() {
     static const std::vector<hd_breakdown *> all = [] {
         std::vector<hd_breakdown *> made;
@@ -1340,7 +1339,7 @@ void add_merge_breakdowns() {
     })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
 }
 
-// Four heaps as rows; shuffled, no row has anything to do with the one before.
+// Four heaps as rows. If shuffled, no row resembles the row before it.
 const std::string &rows_of(hd_rows_form form, bool shuffled) {
     static std::map<std::pair<int, bool>, std::string> made;
     std::string &text = made[{form, shuffled}];
@@ -1393,7 +1392,7 @@ void read_rows(benchmark::State &state, hd_rows_form form, bool shuffled) {
     state.SetBytesProcessed(int64_t(state.iterations() * text.size()));
 }
 
-// What anybody would write: lines taken apart, amounts added up by what is in front of them. Stacks have no quotes here.
+// The obvious code: split lines, and add amounts by the text before them. Stacks have no quotes here.
 void split_rows(benchmark::State &state, bool shuffled) {
     const std::string &text = rows_of(HD_ROWS_CSV, shuffled);
     for (auto _ : state) {
@@ -1427,7 +1426,7 @@ void add_rows() {
     }
 }
 
-// The bench's heap, and the same with every tenth cell gone and every seventh grown.
+// The bench's heap, without every tenth cell, and with every seventh cell grown.
 const hd_profile *changed_profile() {
     static const hd_profile *const changed = [] {
         hd_profile *p = hd_profile_create(nullptr, nullptr);
@@ -1456,7 +1455,7 @@ struct Change {
     uint64_t before = 0, after = 0, gross = 0;
 };
 
-// By path and type: what each cell had before and after; then added up to all prefixes, with gross change.
+// Sums before and after by path and type; then added to all prefixes, with the gross change.
 template <class Map> size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
     Map cells, sums;
     for (int side = 0; side < 2; side++) {
@@ -1512,8 +1511,8 @@ void add_diff() {
 }
 
 // -------------------------------------------------------------------------------------- reading
-// A trace as we write it, two processes with two dumps of that heap each, read back. Peer, for scale: finding every newline in the same bytes, which is
-// about the least that anyone who looks at all of them can do.
+// A trace that we wrote, with two dumps of that heap for each of two processes, read back. Peer, for scale: finding
+// every newline in the same bytes, which is about the least work for any reader of all bytes.
 
 std::string written(const hd_profile *self, const hd_breakdown *cumulative) {
     hd_heap heaps[4] = {};
@@ -1567,7 +1566,7 @@ void add_reading(const char *what, bool cumulative) {
     })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
-// A snapshot of a Dart VM: the real one, cut, many times over. DART_SNAPSHOT names another, whole one.
+// A snapshot of a Dart VM: a real one, cut, and repeated many times. DART_SNAPSHOT names another one, used as it is.
 const std::string &snapshot() {
     static const std::string bytes = [] {
         const char *named = std::getenv("DART_SNAPSHOT");
@@ -1592,7 +1591,7 @@ hd_dump *read_snapshot() {
     return dump;
 }
 
-// The least that reading can be: every number decoded, nothing kept.
+// The least work of any reader: decodes every number, and keeps none.
 uint64_t decode_only(const std::string &bytes) {
     const auto *p = reinterpret_cast<const uint8_t *>(bytes.data()), *end = p + bytes.size();
     uint64_t sum = 0;
@@ -1646,8 +1645,8 @@ void add_dart() {
     add("Dart snapshot, written", "the reader", read);
 }
 
-// Raw memprof profiles as the document's 500 runs of clang had them: 940, mostly 10661, 35355 call stacks a run, libraries
-// elsewhere each time. 20 are made and taken 25 times; version 4.
+// Raw MemProf profiles like those of the document's 500 runs of clang: 940, mostly 10661, and 35355 call stacks per
+// run, with libraries at other addresses each time. 20 are generated, and used 25 times; version 4.
 const std::vector<std::string> &raw_profiles() {
     static const std::vector<std::string> profiles = [] {
         std::vector<std::string> made;
@@ -1666,7 +1665,7 @@ const std::vector<std::string> &raw_profiles() {
     return profiles;
 }
 
-// Each of the 500 in its turn.
+// Each of the 500 in turn.
 template <class Take> void each_raw_profile(Take take) {
     for (int round = 0; round < 25; round++)
         for (const std::string &bytes : raw_profiles()) {
@@ -1692,7 +1691,7 @@ uint64_t merge_raw_profiles() {
     return blocks;
 }
 
-// The same as one writes it with a map: call stacks as vectors of build id and place.
+// The plain version with a map: call stacks are vectors of build id and offset.
 struct StackHash {
     size_t operator()(const std::vector<std::pair<std::string_view, uint64_t>> &stack) const {
         size_t hash = 0;
@@ -1756,7 +1755,7 @@ void add_memprof() {
     });
 }
 
-// An indexed profile of a million functions, each with a call stack of 20 frames of its own and a call site: the stacks of
+// An indexed profile of a million functions. Each has its own call stack of 20 frames, and a call site; stacks of
 // neighbours share their outer frames.
 constexpr uint32_t kIndexed = 1000000;
 uint64_t function_guid(uint32_t i) { return (i + 1) * 0x9e3779b97f4a7c15u; }
@@ -1812,7 +1811,7 @@ hd_memprof_index *read_million_functions(hd_memprof_layout layout) {
     return index;
 }
 
-// A function at random of an index that was read: its block's size and the whole of its call stack.
+// Looks up a random function of an index in memory: the size of its block, and its whole call stack.
 void add_lookup() {
     static hd_memprof_index *index = nullptr;
     static std::unordered_map<uint64_t, uint32_t> functions;
@@ -1839,7 +1838,7 @@ void add_lookup() {
     add("std::unordered_map", [](uint64_t guid) { return functions.at(guid); });
 }
 
-// The same million read and written, in the RFC's layout and in LLVM's.
+// Reads and writes the same million functions, in the RFC's layout and in LLVM's.
 void add_rfc() {
     for (bool written : {false, true})
         for (hd_memprof_layout layout : {HD_MEMPROF_RFC, HD_MEMPROF_LLVM_3})
@@ -1859,7 +1858,7 @@ void add_rfc() {
             })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
-// Adding a heap to a trace of 64 MB of events, beside copying it and no more.
+// Adds a heap to a trace of 64 MB of events. Peer: a plain copy.
 const std::string &long_trace() {
     static const std::string text = [] {
         std::string events = "{\"traceEvents\":[\n";
@@ -1897,7 +1896,7 @@ void add_adding() {
         hd_heap heap{};
         heap.pid = 1;
         heap.dump = "0xadd";
-        heap.profile = empty;    // what writing a heap costs is not the question here
+        heap.profile = empty;    // the time for writing a heap is not measured here
         hd_chrome_dumps dumps{};
         dumps.heaps = &heap;
         dumps.heap_count = 1;
@@ -1925,7 +1924,7 @@ void add_adding() {
 
 // ---------------------------------------------------------------------------------------- graphs
 
-// One graph at a time: at 20 million objects they are large.
+// One graph at a time, since 20 million objects take much memory.
 const hd_graph *heap_of(uint32_t objects) {
     static uint32_t made;
     static hd_graph *graph;
@@ -1943,7 +1942,7 @@ hd_dominators *dominators_of(const hd_graph *graph) {
     return d;
 }
 
-// Without what is unreachable, which Boost's does not expect; the graph is built before the clock starts.
+// Without unreachable objects, which Boost does not expect. The graph is built before the clock starts.
 template <class Graph> void boost_dominators(benchmark::State &state, uint32_t objects) {
     using Vertex = typename boost::graph_traits<Graph>::vertex_descriptor;
     const hd_graph *graph = heap_of(objects);
@@ -1998,7 +1997,7 @@ const dump_text &netcf_dump(bool scattered) {
     return text[scattered];
 }
 
-// What one writes first: getline, strtok, strtoull, and a map from ids to numbers.
+// The obvious code: getline, strtok, strtoull, and a map from ids to numbers.
 struct Straightforward {
     struct Object { uint64_t type, size; std::vector<uint64_t> references; };
     std::vector<Object> objects;

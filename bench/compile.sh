@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How long the header takes to compile and how large its code is: whole, with groups of rooms left out, and stb_image.h
-# beside it. Seconds of processor time, the least of three; KiB of code and constants.
+# Measures the time to compile the header, and the size of its code: complete, without groups of rooms, and stb_image.h for
+# comparison. Seconds of processor time, the least of three; KiB of code and constants.
 #
 #   CC=cc STB=-I/usr/include/stb compile.sh BUILD
 set -u

@@ -1,10 +1,10 @@
-/* What each cut-off policy explains at equal size of its output, on heaps that real programs left.
+/* Compares the cut-off policies at equal size of their output, on heaps of real programs.
 
        make bench-cutoff                                records three programs and prints the tables
 
-   A policy's number is the one whose output comes closest to the size without passing it. "explained" is the
-   measure that budgets are spent by: of the bits it takes to tell the cells of the heap apart, byte by byte,
-   how many the listed entries tell. "<other>": bytes that the tree shows in such lines. */
+   Each policy gets the value with the largest output that does not exceed the size. "explained" is the measure by
+   which budgets are spent: the share of the information about the cells (in bits, weighted by bytes) that the listed
+   entries give. "<other>": bytes that the tree shows in such lines. */
 #include <math.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -33,7 +33,7 @@ static uint64_t written(const hd_breakdown *b) {
     return bytes;
 }
 
-/* The entry of `all` that has this one's names. */
+/* The entry of `all` with the names of an entry of `b`. */
 static uint32_t entry_in(const hd_breakdown *all, const hd_breakdown *b, uint32_t entry) {
     uint32_t nodes[HD_MAX_AXES];
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
@@ -45,7 +45,7 @@ static uint32_t entry_in(const hd_breakdown *all, const hd_breakdown *b, uint32_
     return hd_breakdown_find(all, nodes);
 }
 
-/* Share of what could be told that these entries tell; all of them list the cells one by one. */
+/* The explained share: the information of these entries over that of a list of all cells. */
 static double explained(const hd_breakdown *all, const hd_breakdown *b) {
     hd__mem m = hd__mem_options(NULL);
     hd__arena arena = { 0 };
@@ -83,7 +83,7 @@ typedef enum policy { MIN_BYTES, PARENT_SHARE, TOP, ENTRIES, BYTES, POLICIES } p
 static const char *const names[] = { "at least n bytes", "at least a share of the parent", "top k", "budget: entries",
                                      "budget: output bytes" };
 
-/* A policy by one number, 0 to 1: the larger, the more is listed. */
+/* A policy with one value from 0 to 1: a larger value lists more. */
 static hd_breakdown *cut(const hd_breakdown *all, policy p, double much, uint64_t size) {
     hd_cutoff c = { 0 };
     hd_breakdown *b;

@@ -1,20 +1,20 @@
-/* Heap profiles of a fleet that nobody has, from a seed: for bench/fleet.py and peers.
+/* Heap profiles of an invented fleet, generated from a seed: for bench/fleet.py and peers.
 
        fleet DIRECTORY FORMAT PROFILES [CONTEXTS [STACKS [SEED]]]
 
-   writes DIRECTORY/DAY-RELEASE-HOST.FORMAT, of each host one of yesterday and one of today, all of one program,
-   sampled every 512 KiB. FORMAT is one of the library's (pprof, chrome, ...), with `.gz` behind it packed. Today half
-   of the hosts run release 1.5, which has a leak.
+   writes DIRECTORY/DAY-RELEASE-HOST.FORMAT: for each host a profile of yesterday and one of today, all of one
+   program, sampled every 512 KiB. FORMAT is one of the library's (pprof, chrome, ...), compressed if `.gz` follows.
+   Today half of the hosts run release 1.5, which has a leak.
 
-   The parameters are those of programs that were recorded (`heapdump record --min-bytes 1`, `convert --to folded`):
-   gcc's cc1 over a small file, python3 over JSON, python3 importing what it has, sqlite3 filling a table:
+   The parameters were measured on recorded programs (`heapdump record --min-bytes 1`, `convert --to folded`): gcc's
+   cc1 with a small file, python3 with JSON, python3 importing all its modules, sqlite3 filling a table:
 
-   - SIZES: bytes of the k-th largest context fall as k^-1.4. Least squares over logarithms, ranks in equal steps of
-     these: of what is live 1.43, 1.41, 0.92; of all that was allocated 1.38, 1.53, 0.95, 2.27.
-   - SHARED: cc1 over 20 programs had 4,237 contexts first, 12,391 after the last, 5,070 each time: what is distinct in
-     n profiles grows as n^0.36. It does when the k-th context is there with probability (K/k)^(1/0.36), at most 1;
-     then 64 % are in all of them (cc1: 58 %). A program has an end, STACKS: four times the contexts of a profile,
-     where cc1's 20 came to 2.4 times.
+   - SIZES: bytes of the k-th largest context fall as k^-1.4. Least squares over logarithms, at ranks with equal
+     steps of the logarithm. Live bytes: 1.43, 1.41, 0.92; all allocated bytes: 1.38, 1.53, 0.95, 2.27.
+   - SHARED: 20 programs compiled by cc1 had 4,237 contexts in the first, 12,391 in all, 5,070 in each. So the number of
+     distinct contexts in n profiles grows as n^0.36. It does if a profile has the k-th context with probability
+     (K/k)^(1/0.36), at most 1. Then 64 % of a profile's contexts are in all profiles (cc1: 58 %). A program has a
+     limited number of contexts, STACKS: four times those of a profile (20 runs of cc1: 2.4 times).
    - FRESH: each context has 3.7 to 8.6 frames (4.4) that no earlier one has in that place, and 12 to 42 in all;
      a profile has 0.2 to 1.1 (0.7) functions for each of its contexts. */
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static uint32_t depth_of(const program *p, uint32_t node) {
     return n;
 }
 
-/* Each context leaves an earlier one near its end and goes on by frames of its own. */
+/* Each context branches off an earlier one near its end, and continues with its own frames. */
 static program make_program(uint32_t contexts, uint32_t stacks) {
     program p = { .stacks = stacks, .nodes = 1 };
     double sum;
@@ -89,7 +89,7 @@ static program make_program(uint32_t contexts, uint32_t stacks) {
     return p;
 }
 
-/* The node of a profile for one of the program's; `made` has those that are there. */
+/* The profile's node for a node of the program; `made`: nodes that exist already. */
 static uint32_t node_of(const program *p, hd_profile *profile, uint32_t *made, uint32_t node) {
     uint32_t path[DEEPEST + 1], depth = 0;
     while (node && !made[node]) path[depth++] = node, node = p->parent[node];
@@ -104,7 +104,7 @@ static uint32_t node_of(const program *p, hd_profile *profile, uint32_t *made, u
     return made[node];
 }
 
-/* What of each context was sampled, at least once. */
+/* Samples each context of the profile at least once. */
 static hd_profile *make_profile(const program *p, bool leaks) {
     hd_profile *profile = hd_profile_create(NULL, NULL);
     uint32_t *made = array(p->nodes, sizeof *made);
@@ -128,7 +128,7 @@ static hd_status to_gzip(void *user, const void *data, size_t size) {
     return !size || gzwrite((gzFile)user, data, (unsigned)size) > 0 ? HD_OK : HD_IO;
 }
 
-/* Rows tell of variances, which reading makes of what was sampled. */
+/* Rows contain variances, which reading computes for sampled heaps: so writes the heap and reads it back. */
 static hd_dump *as_read(const hd_heap *heap) {
     hd_buffer bytes = { .data = NULL };
     hd_dump *dump;

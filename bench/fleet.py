@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What adding up the profiles of a fleet takes, and how that grows: time, memory at most of a process, and bytes, by
-heapdump merge and by examples/merge_mpi on 1, 2 and 4 ranks; beside go tool pprof -proto on as many as --go says.
+"""Measures adding up the profiles of a fleet: time, peak memory of a process, and bytes written.
 
     make bench-fleet                                       some ten minutes and 6 GB of disk
     make bench-fleet FLEET_ARGS='--profiles 100 1000'      two minutes
 
-Profiles are made up by bench/fleet.c, which says from what. Each figure is the best of --rounds.
+Compares heapdump merge, examples/merge_mpi on 1, 2 and 4 ranks, and go tool pprof -proto on as many profiles as --go
+says, and prints how their figures grow with the number of profiles. bench/fleet.c generates the profiles, and explains
+their parameters. Each figure is the best of --rounds.
 """
 
 import argparse, glob, math, os, shutil, subprocess, sys
@@ -26,7 +27,7 @@ work = build + "/bench-fleet"
 
 
 def run(command):
-    """Seconds by the clock, of processors, MB at most of a process: by time, as a child of ours begins with our memory."""
+    """Wall seconds, processor seconds, peak MB of a process: measured by `time`, since our child begins with our memory."""
     done = subprocess.run(["/usr/bin/time", "-o", work + "/time", "-f", "%e %U %S %M"] + command,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
@@ -40,7 +41,7 @@ def best(command):
 
 
 def exponent(points):
-    """Of the power of N that figures grow by: least squares over logarithms."""
+    """The exponent of N with which figures grow: least squares over logarithms."""
     if len(points) < 2:
         return "-"
     xs, ys = [math.log(n) for n, _ in points], [math.log(max(v, 1e-3)) for _, v in points]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""From jemalloc's text of a program's heap to the functions that hold the most: heapdump top beside jeprof --text.
+"""Turns jemalloc's text of a program's heap into its largest functions: heapdump top against jeprof --text.
 
     make bench-heap-text
 
-The program is heapdump itself, with debug information and nothing inlined, as jeprof gives what is inlined the name
-of what it is inlined into. It runs under jemalloc and names what another run of it allocated; every allocation is
-sampled. Both tools start from the text and the files of the program, and name all functions. Their numbers are
-compared for every function of the program; in libraries without debug information jeprof takes the nearest symbol.
+The program is heapdump itself, with debug information and without inlining, because jeprof merges inlined functions into
+their caller. It runs under jemalloc, while it names the frames of another run of itself; every allocation is sampled.
+Both tools start from the text and the program's files, and name all functions. Their figures are compared for every
+function of the program; in libraries without debug information jeprof takes the nearest symbol.
 """
 
 import argparse, glob, os, re, shutil, subprocess, sys, time
@@ -23,7 +23,7 @@ import heaps
 
 
 def compiled():
-    """With the libraries that the tool has, as its Makefile names them."""
+    """Builds with the libraries of the command, as in its Makefile."""
     link = re.search(r"^\$\(B\)/heapdump: .*\n\t(.*)", open(root + "/Makefile").read(), re.M)[1]
     stb = subprocess.run(["pkg-config", "--cflags", "stb"], capture_output=True, text=True).stdout.split()
     sources = glob.glob(root + "/examples/heapdump/**/*.c", recursive=True)
@@ -42,7 +42,7 @@ def recorded(name, *arguments):
 
 
 def best(command, path):
-    """Seconds by the clock and of the processors."""
+    """Wall seconds and processor seconds."""
     seconds, cpu = [], []
     for _ in range(options.rounds):
         with open(path, "w") as out, open(work + "/said", "w") as said:

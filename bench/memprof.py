@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""MemProf profiles of a real program, ours beside LLVM's tools: whole processes, their time and peak memory.
+"""Compares ours with LLVM's tools on MemProf profiles of a real program: time and peak memory of whole processes.
 
     make bench-memprof                                     some minutes; needs 1 GB below build/
     make bench-memprof MEMPROF_ARGS='--beside 500'         all profiles with llvm-profdata too: half an hour, 20 GB
 
-The program is heapdump itself, compiled by clang 19 as MemProf wants it. 500 profiles of it are made, not
-recorded: as many call stacks as the document's 500 runs of clang had, of return addresses that the program has.
+The program is heapdump itself, compiled by clang 19 for MemProf. 500 profiles of it are generated, not recorded: with the
+numbers of call stacks of the document's 500 runs of clang, and return addresses of the program.
 
-llvm-profdata takes half a second and 30 MB a profile, so the two are beside each other for the first 50.
+llvm-profdata takes half a second and 30 MB per profile, so it only merges the first 50.
 
-Merging them, heapdump and llvm-profdata do different work. heapdump merges by address and writes one raw
-profile, symbolizing nothing. llvm-profdata symbolizes each profile, merges within a profile, puts the records
-of all beside each other, and writes an indexed one. Naming 10,000 addresses once is measured by itself:
-heapdump prints the records as text; llvm-symbolizer the frames; llvm-profdata writes an indexed profile.
+The two merges do different work. heapdump merges by address, and writes one raw profile without symbolizing it.
+llvm-profdata symbolizes each profile, merges within a profile, collects the records of all, and writes an indexed
+profile. Naming 10,000 addresses is measured separately: heapdump prints the records as text, llvm-symbolizer the frames,
+and llvm-profdata writes an indexed profile.
 """
 
 import argparse, glob, json, os, re, shutil, subprocess, sys, time
@@ -45,7 +45,7 @@ def compiled():
 
 
 def segment(path):
-    """Build id, and where the code is mapped, in whole pages."""
+    """The build id, and the range of the code in whole pages."""
     build_id = re.search(r"Build ID: (\w+)", text("readelf", "-nW", path))[1]
     for line in text("readelf", "-lW", path).split("\n"):
         f = line.split()
@@ -55,7 +55,7 @@ def segment(path):
 
 
 def returns(path, count):
-    """One less than what calls return to: so many, spread over the program, in the same order every time."""
+    """Return addresses minus 1, spread over the program, always in the same order."""
     found, after = [], False
     for line in text("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path).split("\n"):
         m = re.match(r"\s*([0-9a-f]+):\t(\S+)", line)
@@ -75,8 +75,7 @@ def profiles(path, name, processes, addresses):
 
 
 def run(command, stdin=None):
-    """Seconds by the clock, of the processors, and MB at the most: those by time, for of a child of ours it would be
-    what we take ourselves, at least."""
+    """Wall seconds, processor seconds and peak MB. `time` measures memory, since our child begins with our memory."""
     command = ["/usr/bin/time", "-o", work + "/memory", "-f", "%M", *command]
     with open(stdin or "/dev/null") as given, open(os.devnull, "w") as out, open(work + "/said", "w") as said:
         start = time.monotonic()
@@ -108,7 +107,7 @@ def merge(program):
     files = every[:options.beside]
     size = lambda of: f"{len(of)} profiles, {sum(map(os.path.getsize, of)) / 1e6:.0f} MB, merged"
     ours = [tool, "merge", "-o", work + "/merged.raw"]
-    # It refuses some profiles: two frames, it says, have one id.
+    # It refuses some profiles, because two frames have one id.
     llvm = ["llvm-profdata-19", "merge", "--failure-mode=warn", "--profiled-binary", program, "-o", work + "/llvm.memprof", *files]
     compare(size(files), {
         "heapdump merge": (ours + files, None, options.rounds),

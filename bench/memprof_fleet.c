@@ -1,11 +1,12 @@
-/* Raw MemProf profiles of a program that ran many times, without running it: for bench/memprof.py.
+/* Raw MemProf profiles of many invented runs of one program: for bench/memprof.py.
 
        memprof_fleet PREFIX PROCESSES BUILD_ID START END < ADDRESSES
 
-   writes PREFIX.0.raw and so on, of version 4: as many call stacks as the document's 500 runs of clang had at least
-   (940, in the first), mostly (10661), and at most (35355, in the second), of twice as many that the program has. Of
-   the addresses three in four are some of those that come in, one a line, in a program mapped at [START, END); the
-   others in libraries, each time elsewhere. 0 processes: one profile, PREFIX.raw, with each address once. */
+   writes PREFIX.0.raw and so on, in version 4. The number of call stacks follows the document's 500 runs of clang:
+   the least (940) in the first, mostly 10661, and the most (35355) in the second; the program has twice as many in
+   all. Three in four addresses are taken from the input, one per line, in a program mapped at [START, END). The
+   others are in libraries, at another address each time. With 0 processes: one profile, PREFIX.raw, with each address
+   once. */
 #include <inttypes.h>
 #include <stdio.h>
 #define HEAPDUMP_IMPLEMENTATION

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""heapdump index and merge beside llvm-profdata merge: wall time and peak memory of making a profile for the compiler
-from what a large C++ program recorded, and the sizes of what they write.
+"""Compares heapdump index and merge with llvm-profdata merge: wall time, peak memory, and sizes of the output.
 
     make bench-index                                      ten minutes, most of them llvm-profdata's
     make bench-index INDEX_ARGS='--functions 400 --walks 20000'    a smaller program
-    make bench-index INDEX_ARGS='--many 10,50,500'        as many raw profiles, too: twenty minutes more
+    make bench-index INDEX_ARGS='--many 10,50,500'        also merges as many raw profiles: twenty minutes more
 
-The program is made up: layers of functions that call each other in many ways and allocate through the standard
-library, in call stacks that hardly ever come twice: once as clang 19 compiles it, against llvm-profdata-19, once as
-clang 22 does, against llvm-profdata-22. Many profiles are of runs of it that are a twentieth as long, each of another
-part of the walks; llvm-profdata takes them once a row. By default llvm-profdata-22 keeps the contexts of as many files as
-there are processors, with -j as many as there are files those of all. Of indexed files no release keeps any. Times are
-the fastest of the rounds, which take turns: what else the machine does only adds to them. Memory is the most of them.
+The input is a recording of a large generated C++ program, and the output a profile for the compiler. The program has
+layers of functions that call each other in many ways and allocate through the standard library. Its call stacks hardly
+ever repeat. clang 19 compiles it for llvm-profdata-19, and clang 22 for llvm-profdata-22.
+
+The profiles of --many come from runs of a twentieth of the length, each with another part of the walks. llvm-profdata
+gets them once per row. By default, llvm-profdata-22 keeps the contexts of as many files as there are processors; with -j
+equal to the number of files, it keeps all. No release keeps contexts of indexed files. The variants take turns, and the
+fastest round counts, because other load only adds time. Memory is the maximum of the rounds.
 """
 
 import argparse, os, random, shutil, subprocess, sys, time
@@ -42,7 +43,7 @@ template <class T, int n> struct buffer {
 inline std::string text(uint64_t walk) { return "some text that is too long to lie in place " + std::to_string(walk); }
 """
 
-# What a function of the innermost layer does.
+# The body of a function of the innermost layer.
 LEAVES = [
     "buffer<int, {k}> b; b.fill(walk); return b.items.size();",
     "std::map<uint64_t, std::string> m; m[walk] = text(walk); return m.size();",
@@ -108,9 +109,9 @@ def build(place, clang):
 
 
 def run(command):
-    """Seconds, and MiB at the peak: by time, for of a child of ours it would be what we take ourselves, at least."""
+    """Seconds and peak MiB. `time` measures memory, since our child begins with our memory."""
     if "-o" in command and os.path.exists(command[command.index("-o") + 1]):
-        os.unlink(command[command.index("-o") + 1])  # writing over a file costs more
+        os.unlink(command[command.index("-o") + 1])  # overwriting a file takes longer
     start = time.monotonic()
     process = subprocess.run(["/usr/bin/time", "-o", "memory", "-f", "%M", *command], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True)
@@ -161,7 +162,7 @@ def release(number, versions):
     last = versions[-1]
     for count in counts:
         row("index of %d, version %s" % (count, last), [*index(last), *files[:count]], [*merge(last), *files[:count]])
-        if number != "19":  # which loses no contexts by default
+        if number != "19":  # version 19 loses no contexts by default
             row("... llvm: -j %d" % count, [*index(last), *files[:count]], [*merge(last), "-j", str(count), *files[:count]])
         row("merge of %d (raw; llvm: indexed)" % count, [tool, "merge", "-o", "ours", *files[:count]], [*merge(last), *files[:count]])
     indexed = [name + ".memprof" for name in files[:50]]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A MemProf profile as YAML, as llvm-profdata shows it, made into the indexed file: heapdump index beside llvm-profdata-22.
+"""Converts MemProf YAML, as printed by llvm-profdata, to the indexed format: heapdump index against llvm-profdata-22.
 
     make bench-yaml [YAML_ARGS="--megabytes 10"]
 
-The profile is made up: functions with eight allocations of 5 to 24 frames, and four call sites. Both write version 3, and
-the files are compared; the time is that of the whole process, the best of the rounds, in turn.
+The profile is generated: functions with eight allocations of 5 to 24 frames, and four call sites. Both write version 3,
+and the files are compared. Times are of the whole process, the best of the rounds; the two take turns.
 """
 
 import argparse, os, random, shutil, subprocess, sys, time

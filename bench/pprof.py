@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""heapdump merge beside go tool pprof -proto: time, and memory at most, of adding up many heap profiles of one
-program, and whether the sums are equal.
+"""Compares heapdump merge with go tool pprof -proto on many heap profiles of one program: time, peak memory, sums.
 
     make bench-pprof                                      a few minutes, most of it go's
     make bench-pprof PPROF_ARGS='--files 50'              fewer profiles
 
-The profiles are made up in the way of Go's runtime: a sample for each stack and size, four values, one label, stacks of
-up to 45 frames from one tree of calls, some of them inlined. Each of a few is there many times, under names of its
-own. Times are the fastest of the rounds, which take turns: wall, and of all threads together.
+The profiles are generated in the style of Go's runtime: a sample for each stack and size, four values, one label. Stacks
+have up to 45 frames from one tree of calls, some of them inlined. A few profiles are used many times, under different
+names. The two take turns, and the fastest round counts: wall time, and time of all threads together.
 """
 
 import argparse, os, random, resource, shutil, subprocess, sys, time
@@ -43,7 +42,7 @@ def message(field, data):
 
 
 class Program:
-    """What all profiles have in common: functions, locations, the tree of calls, and strings."""
+    """The common part of all profiles: functions, locations, the tree of calls, and strings."""
 
     def __init__(self):
         rng = random.Random(7)
@@ -90,7 +89,7 @@ class Program:
 
 
 def run(command):
-    """Seconds by the clock, seconds of processors, kilobytes at most."""
+    """Wall seconds, processor seconds, peak kilobytes."""
     before = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -100,7 +99,7 @@ def run(command):
 
 
 def sums(path):
-    """The totals of a profile's types, as go tool pprof has them."""
+    """The totals of a profile's types, printed by go tool pprof."""
     raw = subprocess.run(["go", "tool", "pprof", "-raw", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     totals, samples = {}, False
     names = []

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Whole programs, recorded and not: the time that recording adds, ours beside heaptrack, tcmalloc and
-jemalloc.
+"""Measures the time that recording adds to whole programs: ours against heaptrack, tcmalloc and jemalloc.
 
     make bench-programs                                            all of it, a quarter of an hour
     make bench-programs PROGRAMS_ARGS='--rounds 9 --only sqlite3'  a part of it, longer
-    make bench-programs PROGRAMS_ARGS='--hooks --rounds 21'        the recorded programs alone: ours and heaptrack
+    make bench-programs PROGRAMS_ARGS='--hooks --rounds 21'        only the recorded programs: ours and heaptrack
 
-The variants of a program take turns, in another order each round. Shown is the least of the rounds, of wall time
-and of processor time, and by how much the middle one took more processor time: what else the machine is doing only
-ever adds. "added" is over the same program unrecorded, with the allocator that the recorder brings where it brings
-one. "plain, again" is the same thing twice: by how much the two differ is the noise of the comparison. "hooks" are a
-recorder's preloaded library alone, and the processor time of the program alone: what writes and reads reports is
-left out. What takes longer than SLOW seconds runs once, for LIMIT seconds at most. A run counts only if the program's
-result is the plain one's and the recorder left what it records; a variant that fails is left out of that program,
-with the reason.
+The variants of a program take turns, in a new order each round. The table shows the least wall time and the least
+processor time of the rounds, because other load only adds time. "spread" is the additional processor time of the median
+round. "added" compares with the unrecorded program, which uses the recorder's allocator if the recorder brings one.
+"plain, again" repeats the plain program: the difference between the two is the noise of the comparison. "hooks" load only
+a recorder's preloaded library, and count only the program's processor time, without the process that writes reports.
+
+A variant that takes longer than SLOW seconds runs once, for at most LIMIT seconds. A run counts only if the program's
+result equals the plain one and the recorder wrote its recording. A variant that fails is skipped for that program, with
+the reason.
 """
 
 import argparse, glob, os, random, shutil, signal, statistics, subprocess, sys, threading, time
@@ -30,12 +30,12 @@ options = parser.parse_args()
 build = os.path.abspath(options.build)
 tool = build + "/heapdump"
 work = build + "/programs"
-# Of the same memory as the region of `heapdump record`.
+# In the same kind of memory as the region of `heapdump record`.
 region = "/dev/shm/heapdump-programs-%d" % os.getpid()
 
 # The programs -------------------------------------------------------------------------------------
-# Each leaves what it made in a file "result", because heaptrack talks on standard output, and starts no other,
-# because heaptrack does not follow.
+# Each writes a file "result", because heaptrack prints on standard output, and starts no other program, because heaptrack
+# does not follow child processes.
 
 ROWS, SLOW, LIMIT = 300000, 20, 100
 
@@ -76,7 +76,7 @@ def programs(inputs):
     return {
         f"sqlite3: import and index {ROWS} rows": (["sqlite3", ":memory:", ".read " + inputs + "/import.sql"], {}),
         "python3: build and parse JSON": (["/usr/bin/python3", "-c", JSON, "16000"], {}),
-        # Python has an allocator of its own for what is small; without it, recorders see all.
+        # Python's own allocator serves small blocks; without it, recorders see all.
         "the same, PYTHONMALLOC=malloc": (["/usr/bin/python3", "-c", JSON, "6000"], {"PYTHONMALLOC": "malloc"}),
         "gcc's cc1 -O0: compile heapdump.h": (
             [compiler, "-quiet", "-imultiarch", multiarch, "-I" + header, "-I/usr/include/stb", inputs + "/library.c", "-o", "result"], {}),
@@ -89,7 +89,7 @@ def programs(inputs):
 
 class Variant:
     def __init__(self, over=None, against=None, prefix=(), env=None, leaves="dump*"):
-        self.over, self.against = over, against  # what it adds to; whose added time it is set beside
+        self.over, self.against = over, against  # the variants that its time is compared with
         self.prefix, self.env, self.leaves = list(prefix), env or {}, leaves
         self.skip = None
 
@@ -117,7 +117,7 @@ def theirs():
 def variants():
     record = [tool, "record", "--depth", options.depth, "--at", "exit", "-o", "dump.json"]
     tcmalloc, jemalloc = {"LD_PRELOAD": "libtcmalloc.so.4"}, {"LD_PRELOAD": "libjemalloc.so.2"}
-    # heaptrack's interpreter takes all memory there is when the hash of its allocations degenerates.
+    # heaptrack's interpreter uses up all memory if its hash table of allocations degenerates.
     limit = ["prlimit", "--as=%d" % (6 << 30)]
     table = {
         "plain": Variant(leaves=None),
@@ -149,10 +149,10 @@ DEPTHS = (f"Frames kept of a stack: ours {options.depth} (--depth), heaptrack 64
           " compiled in.")
 
 
-# Running and telling ------------------------------------------------------------------------------
+# Running and printing ------------------------------------------------------------------------------
 
 def run(program, variant):
-    """Seconds by the clock and of the processors, what it made, and what went wrong."""
+    """Wall seconds, processor seconds, the result, and the error."""
     command, env = program
     place = work + "/run"
     shutil.rmtree(place, ignore_errors=True)
@@ -163,7 +163,7 @@ def run(program, variant):
         start = time.monotonic()
         process = subprocess.Popen(variant.prefix + command, cwd=place, env={**os.environ, **env, **variant.env},
                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True)
-        # Not Popen's own timeout, which looks every 50 ms whether the program has ended.
+        # Popen's own timeout would only check every 50 ms.
         stop = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
         stop.start()
         _, status, used = os.wait4(process.pid, 0)
@@ -197,7 +197,7 @@ def measure(name, program, table):
     for i in range(options.rounds):
         order = [v for v in table if v not in failed and (i == 0 or times[v][0][0] < SLOW)]
         random.Random(i).shuffle(order)
-        order.sort(key=lambda v: v != "plain" or i > 0)  # the first of all says what the result is
+        order.sort(key=lambda v: v != "plain" or i > 0)  # the very first run gives the expected result
         for v in order:
             took, result, wrong = run(program, table[v])
             if expected is None:
@@ -215,7 +215,7 @@ def measure(name, program, table):
 
 def tell(name, table, times, failed):
     least = [{v: min(took[k] for took in times[v]) for v in table if v not in failed} for k in (0, 1)]
-    # What is added to plain is added to the lesser of its two.
+    # "added" to plain starts from the faster of its two.
     base = [{**t, "plain": min(t["plain"], t["plain, again"])} for t in least]
     added = [{v: t[v] - base[k][table[v].over] for v in t if table[v].over in t} for k, t in enumerate(least)]
     noise = [abs(t["plain"] - t["plain, again"]) for t in least]
@@ -225,7 +225,7 @@ def tell(name, table, times, failed):
         if v in failed:
             print(f"  {v:38} SKIP: {failed[v]}")
             continue
-        k = 1 if v.startswith(HOOKS) else 0  # what counts
+        k = 1 if v.startswith(HOOKS) else 0  # hooks: processor time
         spread = f"{100 * (statistics.median(took[1] for took in times[v]) / least[1][v] - 1):.0f}%"
         line = [f"{least[0][v]:8.3f}", f"{added[0][v]:+8.3f}" if v in added[0] else 8 * " ",
                 f"{least[1][v]:8.3f}", f"{spread if len(times[v]) > 1 else 'once':>7}"]
@@ -250,10 +250,10 @@ finally:
     if os.path.exists(region):
         os.remove(region)
 print(f"""
-seconds: wall time, the fastest of {options.rounds} rounds; cpu: processor time of all processes, the least; spread: how
-much more of it the middle round took; added, times: over the program unrecorded, with the same allocator, times of
-hooks in processor time, which a busy machine disturbs less, others by wall time. heaptrack's over this: what
-heaptrack adds over what this adds, of hooks in processor time, as recorded (heaptrack -r) for others' recorders,
-with its report for ours; above 1, this is the better. within the noise: one of the two adds no more than two plain
+seconds: wall time, the fastest of {options.rounds} rounds; cpu: processor time of all processes, the least; spread:
+additional processor time of the median round; added, times: over the unrecorded program with the same allocator, for
+hooks in processor time, which other load disturbs less, else in wall time. heaptrack's over this: time that heaptrack
+adds over time that this variant adds; processor time for hooks, without the report (heaptrack -r) for others' recorders,
+with the report for ours; above 1, this variant is better. within the noise: one of the two adds no more than two plain
 runs differ.
 {DEPTHS}""")

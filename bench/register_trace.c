@@ -1,6 +1,6 @@
-/* A preloaded library that writes what a program asks of malloc: for each call that makes or ends a block, two
-   numbers of 8 bytes, the address and the size; of one that ends, the size is UINT64_MAX. HEAPDUMP_TRACE names the
-   file; children that are forked or started write none. bench/register_traces.py runs programs with it. */
+/* A preloaded library that records a program's malloc calls. Each call that creates or ends a block gives two 8-byte
+   numbers: the address and the size; for a freed block the size is UINT64_MAX. HEAPDUMP_TRACE names the file. Child
+   processes write nothing. bench/register_traces.py runs programs with it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,7 +94,7 @@ void *memalign(size_t alignment, size_t size) {
     return p;
 }
 
-/* For programs that bring another malloc with them. */
+/* For programs with another malloc linked in. */
 size_t malloc_usable_size(void *p) {
     static size_t (*size_of)(void *);
     if (!size_of) *(void **)&size_of = dlsym(dlopen("libc.so.6", RTLD_LAZY), "malloc_usable_size");

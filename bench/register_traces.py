@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The register with what real programs ask of malloc: records each program's calls, replays them through ours and
-through the peers in one run of build/bench, and deletes what was recorded.
+"""Measures the register with the malloc calls of real programs.
 
     make bench-register                                   all of them, ten minutes
     make bench-register REGISTER_ARGS='--only sqlite3'    a part
 
-"register, trace of ..." is nanoseconds per call, from an empty register on; "most blocks" how many were live at a time;
-"bytes each" what the register takes just then. No times are kept, as by a recorder without a clock.
+Records each program's calls, replays them through our register and the peers in one run of build/bench, and deletes the
+recordings. "register, trace of ..." is nanoseconds per call, starting with an empty register; "most blocks" is the
+maximum of live blocks; "bytes each" is the memory of the register at that moment, per block. Times of blocks are not
+kept, as in a recorder without a clock.
 """
 
 import argparse, os, random, shutil, subprocess, sys, time
@@ -75,7 +76,7 @@ def compiler():
 
 
 def record(name, command, env):
-    """Runs a program; redis-server is told by a second one what to do."""
+    """Runs a program; a second program sends requests to redis-server."""
     env = {**os.environ, **env, "LD_PRELOAD": build + "/libregister_trace.so", "HEAPDUMP_TRACE": f"{work}/{name}.trace"}
     process = subprocess.Popen(command, cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     if name == "redis":

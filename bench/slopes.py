@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Inputs that aim at more than linear time or memory, and what each costs at growing sizes.
+"""Runs inputs that aim at more than linear time or memory, and prints their cost at growing sizes.
 
     slopes.py HEAPDUMP                      all cases below
     slopes.py HEAPDUMP CASE N... -- ARGS    one case, e.g. slopes.py build/heapdump types 64000 128000 -- tree --entries 20
 
-Prints per size: KiB of input, CPU seconds, MiB of peak memory; then the slope (log time over log size) and
-memory over input. "***": a slope above 1.3, or more than 64 times the input in memory."""
+Prints per size: KiB of input, CPU seconds, MiB of peak memory; then the slope (log time over log size) and memory over
+input. "***": a slope above 1.3, or more than 64 times the input in memory."""
 import os, sys, resource, tempfile, math
 H=sys.argv[1] if len(sys.argv)>1 else sys.exit(__doc__)
 T=tempfile.TemporaryDirectory(); D=T.name+'/'
@@ -44,7 +44,7 @@ def dumps(n): return chrome_events(['{"pid":1,"ts":%d,"ph":"v","id":"%x","args":
 @gen
 def procs(n): return chrome_events(['{"pid":%d,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}'%i for i in range(n)])
 @gen
-def dumpsnew(n): # a function of its own in each dump: functions by dumps must be no table
+def dumpsnew(n): # each dump has its own function: no table of functions times dumps
     return chrome_events(['{"pid":1,"ph":"M","name":"stackFrames","args":{"stackFrames":{"0":{"name":"main"},%s}}}'%','.join('"%x":{"name":"f%d","parent":"0"}'%(i+1,i) for i in range(n))]+['{"pid":1,"ts":%d,"ph":"v","id":"%x","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"ff","bt":""},{"size":"ff","bt":"%x"}]}}}}}'%(i,i,i+1) for i in range(n)])
 @gen
 def allocs(n): return chrome_events(['{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{%s}}}}'%','.join('"m%d":{"entries":[{"size":"a","bt":""}]}'%i for i in range(n))])
@@ -57,7 +57,7 @@ def cyc(n): return new_heap(','.join('"%x":{"name":"f","parent":"%x"}'%(i,(i+1)%
 @gen
 def scalars(n): return chrome_events(['{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"allocators":{%s}}}}'%','.join('"m/a%d":{"attrs":{"size":{"type":"scalar","units":"bytes","value":"a"}}}'%i for i in range(n))])
 @gen
-def oldnest(n): # old format, heaps as nested tree? deep brackets
+def oldnest(n): # old format: deeply nested brackets
     return '{"traceEvents":['+'[{"a":'*n
 @gen
 def escs(n): return new_heap('"1":{"name":"'+'\\u0001'*n+'"}','{"size":"a","bt":"1"}')
@@ -84,7 +84,7 @@ def nstar(n): return dom('t 1 A\n'+'o 1 1 8 '+' '.join('%x'%(i+2) for i in range
 @gen
 def nroots(n): return dom('t 1 A\nt 2 Z\no ffffff 2 8\n'+''.join('o %x 1 8 ffffff\nr %x 0 0\n'%(i+1,i+1) for i in range(n)))
 @gen
-def nladder(n): # classic bad for iterative dominators: forward chain and back edges
+def nladder(n): # a bad case for iterative dominators: a forward chain and back edges
     return dom('t 1 A\n'+''.join('o %x 1 8 %x %x\n'%(i+1,min(i+2,n),n-i if n-i>0 else 1) for i in range(n))+'r 1 0 0\nr %x 0 0\n'%n)
 @gen
 def ndoms(n): return ''.join('a 2 d%d 0\no %x 1 8\nr %x 0 0\nc d%d 1\n'%(i,i+1,i+1,i) for i in range(n))
@@ -126,12 +126,12 @@ def v8both(n): # a list in both directions
 def v8shared(n): # two collections with the same objects
     return v8([V8_TOP,(3,'global',32,[(2,'a',2),(2,'b',3)])]+[(3,'Array',16,[(1,k,4+k) for k in range(n)])]*2+[(3,'Item',100,[])]*n)
 @gen
-def v8nest(n): # arrays in arrays, each with a wide one beside
+def v8nest(n): # nested arrays, each next to a wide array
     k=int(n**.5); nodes=[V8_TOP,(3,'global',32,[(2,'a',2)])]
     for i in range(k): nodes.append((3,'Array',16,[(1,0,2+i+1)]*(i+1<k)+[(1,j,2+k) for j in range(1,k)]))
     return v8(nodes+[(3,'Array',1000,[])])
 @gen
-def v8names(n): # an object with a property each
+def v8names(n): # one object with n properties
     return v8([V8_TOP,(3,'global',32,[(2,'map',2)])]+[(3,'Object',16,[(2,'user %d'%k,3+k) for k in range(n)])]+[(3,'User',100,[])]*n)
 @gen
 def v8promises(n): # a chain of two classes in turn
@@ -139,12 +139,12 @@ def v8promises(n): # a chain of two classes in turn
 @gen
 def v8cycle(n): # a list of objects of seven classes in turn
     return v8([V8_TOP,(3,'global',32,[(2,'head',2)])]+[(3,'Part%d'%(k%7),100,[(2,'next%d'%(k%7),k+3)] if k+1<n else []) for k in range(n)])
-def size_of(n,g): # in a process of its own: what this one has held counts as memory of its children
+def size_of(n,g): # in a child: children start with the peak memory of this process
     pid=os.fork()
     if pid==0:
         b=G[g](n); open(D+'in','wb').write(b.encode() if isinstance(b,str) else b); os._exit(0)
     os.waitpid(pid,0); return os.path.getsize(D+'in')
-BASE=run(['--help'])[2] # Python's, in truth
+BASE=run(['--help'])[2] # that of Python's fork
 def go(g, cmd, ns, lim=30):
     res=[]
     for n in ns:

@@ -1,15 +1,15 @@
-// Reading a long trace: a gigabyte of what Chromium records, a few heap dumps among it, beside simdjson's
-// DOM parse of the same bytes. CPU time of the whole call, the system's included (others use the machine);
-// the memory is what the process ever had resident (VmHWM), so every reading is a process of its own.
+// Reads a long trace: a gigabyte like Chromium's recordings, with a few heap dumps in it. Peer: simdjson's DOM parser
+// on the same bytes. Figures: CPU time of the whole call, including the system's, since others use the machine; and
+// the largest resident memory of the process (VmHWM), so each reading is a process of its own.
 //
 //     build/trace [--mb 1000] [--heaps-mb 100] [--repeat 3] [--keep FILE]
 //
-// Then a trace of 100 MB that is heap dumps from end to end, as recordings with all their entries are: 40,000
-// frames, for each its size and those of one or two types.
+// Then it reads a trace of 100 MB of heap dumps, like recordings with all their entries: 40,000 frames, each with its
+// own size and the sizes of one or two types.
 //
-// The trace: B, E, X, i, b, n, e, N, D and O events by a seeded generator, with names, categories and
-// arguments as Chromium's are long, escapes, nested arguments; 0.1% of the bytes are metadata; four heap
-// dumps of 20,000 entries in the new format and one in heaps_v2.
+// The trace: B, E, X, i, b, n, e, N, D and O events from a seeded generator, with names, categories and arguments as
+// long as Chromium's, escapes, and nested arguments; 0.1% of the bytes are metadata; four heap dumps of 20,000
+// entries in the new format and one in heaps_v2.
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -124,7 +124,7 @@ struct Writer {
         put("]}}}}},\n");
         flush();
     }
-    // Two dumps a MB, as hd_chrome_write has them.
+    // Writes two dumps per MB, in the form of hd_chrome_write.
     void write_heaps(uint64_t target) {
         const int frames = 40000, types = 60;
         put("[\n{\"pid\":12300,\"tid\":1,\"ts\":0,\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"stackFrames\",\"args\":{\"stackFrames\":{");
@@ -192,7 +192,7 @@ double cpu_seconds() {
            static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-// In a child, so that its memory is its own.
+// Runs in a child, so that only its memory is measured.
 template <class Read>
 Result measured(Read read) {
     int ends[2];
@@ -280,7 +280,7 @@ void compare(const std::string &name, uint64_t bytes, int repeat, const char *wh
     for (const Line &line : lines)
         std::printf("%-24s %9.3f %9.0f %12.1f   %.2f %.2f\n", line.who, line.best.seconds, size / line.best.seconds,
                     line.best.resident_mb, lines[4].best.seconds / line.best.seconds, lines[5].best.seconds / line.best.seconds);
-    std::printf("\n%.0f MB. Of the readings from memory the text itself is in the peak.\n", size);
+    std::printf("\n%.0f MB. The peak of readings from memory includes the text itself.\n", size);
 }
 
 }  // namespace

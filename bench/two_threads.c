@@ -1,10 +1,10 @@
-/* Threads that allocate and free all the time, from call stacks like a real program's: 200 kinds of
-   requests, each with a path of its own through 16 functions, 12 to 43 deep, allocating on the way down and
-   freeing on the way up, or later, or in the other thread.
+/* Threads that allocate and free all the time, from call stacks like a real program's. There are 200 kinds of
+   requests, each with a path of its own through 16 functions, 12 to 43 deep. It allocates on the way down, and frees
+   on the way up, or later, or in the other thread.
 
    usage: two_threads REQUESTS FILE [THREADS]
-       writes what all blocks held in the end, added up: always the same, however the threads interleave. What is
-       live in the end stays so. REQUESTS of each thread, of which there are 2. */
+       writes the sum of the contents of all blocks: always the same, in any interleaving of the threads. Blocks that
+       are live at the end stay live. REQUESTS for each thread; default of THREADS: 2. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t x) {
 
 static uint64_t next(worker *w) { return mix(w->random += 0x9e3779b97f4a7c15u); }
 
-/* Mostly small: a place in the program asks for one of four sizes. */
+/* Mostly small: each place in the program asks for one of four sizes. */
 static inline block *take(worker *w, int depth) {
     uint64_t dice = next(w), place = mix(w->kind << 8 | (uint64_t)depth), size = sizeof(block);
     if (place % 16 < 10) size += (place >> 8 & 48) + (dice & 3) * 4;
@@ -59,7 +59,7 @@ static void give(worker *w, block *b) {
 
 static void descend(worker *w, int depth);
 
-/* One frame of the program: a block for its own use, and one that outlives it. */
+/* One frame of the program: allocates a block for its own use, and one that lives longer. */
 static inline __attribute__((always_inline)) void work(worker *w, int depth) {
     block *own = take(w, depth);
     if (depth) descend(w, depth - 1);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""heapdump beside v8-heap-parser and memlab: wall time and peak memory of reading a V8 heap snapshot and finding the
-retained sizes of all its nodes.
+"""Compares heapdump with v8-heap-parser and memlab on a V8 heap snapshot: wall time and peak memory.
 
     make bench-v8                                  two minutes
     make bench-v8 V8_ARGS='--copies 5'             a smaller snapshot
-    make bench-v8 FULL=1                           one of more than 2 GB, too, of which the others read nothing: 6 GB of
+    make bench-v8 FULL=1                           also one of more than 2 GB, which the others cannot read: 6 GB of
                                                    memory and 3 GB of disk
 
-The snapshot is one that Node takes of itself, so many times. Processor time is what each program takes as a whole, Node's
-start and compiling of scripts included. Times are the fastest of the rounds, which take turns.
+Each reads the snapshot and finds the retained sizes of all its nodes. The snapshot is one that Node takes of itself,
+repeated several times. Processor time is that of the whole process, including Node's start and compilation of scripts.
+The tools take turns, and the fastest round counts.
 """
 
 import argparse, json, os, re, subprocess, sys, time
@@ -33,7 +33,7 @@ getFullHeapFromFile(process.argv[1]).then(heap => { if (!(heap.nodes.get(0).reta
 
 
 def multiply(small_path, copies, large_path):
-    """All below node 0 is there so many times, each with ids and texts of its own."""
+    """Repeats everything below node 0 `copies` times, each with its own ids and texts."""
     small = json.load(open(small_path))
     meta = small["snapshot"]["meta"]
     nodes, edges, strings = small["nodes"], small["edges"], small["strings"]
@@ -47,7 +47,7 @@ def multiply(small_path, copies, large_path):
     own_ids = nodes[ident + width::width]
 
     def split(numbers, size, steps_of):
-        """Text of records, and in turn with it numbers, each with the number of the step to add to it."""
+        """Pieces of text, alternating with numbers, each with the step to add to it per copy."""
         pieces = []
         for at in range(0, len(numbers), size):
             record, steps = numbers[at:at + size], steps_of(numbers[at:at + size])
@@ -75,7 +75,7 @@ def multiply(small_path, copies, large_path):
         out.write(",".join(map(str, nodes[:width])))
         for c, step in enumerate(steps):
             out.write("\n,")
-            if not c: # with the ids that names of WeakMaps' edges tell
+            if not c: # with the ids in names of WeakMap edges
                 nodes[width + ident::width] = own_ids
                 out.write("\n,".join(",".join(map(str, nodes[at:at + width])) for at in range(width, len(nodes), width)))
             else:
@@ -93,7 +93,7 @@ def multiply(small_path, copies, large_path):
 
 
 def run(command):
-    """Seconds of wall time and of processor time, and the most memory in bytes."""
+    """Wall seconds, processor seconds, and peak memory in bytes."""
     start = time.monotonic()
     child = subprocess.Popen(command, cwd=npm, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
