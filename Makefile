@@ -1,5 +1,5 @@
-# heapdump.h: `make help` lists the targets. With INSTALL=1 they install the Debian packages that they need, else they
-# say which are missing and print the command that installs them. Root needs no INSTALL=1 for `make test`.
+# heapdump.h: `make help` lists the targets. With INSTALL=1 they install the Debian packages that they need; without it they
+# print the missing packages and the command that installs them. Root needs no INSTALL=1 for `make test`.
 
 CC ?= cc
 CXX ?= c++
@@ -52,7 +52,7 @@ endif
 
 TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/*/*.c)) \
   $(B)/tool/license.o $(B)/tool/report_page.o
-# What needs mpi.h is built by its peer, tests/peers/scripts/mpi.sh.
+# Its peer script, tests/peers/scripts/mpi.sh, builds merge_mpi, which needs mpi.h.
 EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(filter-out examples/merge_mpi.c,$(wildcard examples/*.c examples/*.cc))))
 
 all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
@@ -60,21 +60,21 @@ all: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so $(EXAMPLES) ## bui
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
-# The tool and the recorder ------------------------------------------------------------------
+# The command and the recorder ------------------------------------------------------------------
 
 library-deps:
 	$(call install,$(LIBRARY_PACKAGES) $(GOAL_PACKAGES),$(if $(OF_TOOLS),$(PAGE_PACKAGES)))
 
-# After those, so that no two of them install at once.
+# After library-deps, so that only one target installs at a time.
 tools-deps: library-deps
 	$(call install,$(TOOLS_PACKAGES))
 
 # The compiler writes the headers that a product depends on into a file next to the product.
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
-# The API half of heapdump.h: all of it but the implementation. It is replaced only if it differs, so that a change of
-# the implementation recompiles nothing that includes heapdump.h for its API. Such products depend on this file in place
-# of heapdump.h ($(api_depends) after compiling). `+`: make -n also compares, and lists only what would be made.
+# The API half of heapdump.h, without the implementation. It is replaced only if it differs: so a change of the
+# implementation does not recompile objects that only use the API. These objects depend on this file instead of
+# heapdump.h ($(api_depends) after compiling). `+`: make -n also compares, and lists only targets that would be made.
 $(B)/api/heapdump.h: heapdump.h | library-deps
 	+@mkdir -p $(@D) && sed '/^#if defined(HEAPDUMP_IMPLEMENTATION)/,/^#endif .*HEAPDUMP_IMPLEMENTATION/d' $< >$@.new && $(replace_if_new)
 
@@ -91,7 +91,7 @@ $(B)/tool/%.o: examples/heapdump/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@ $(then)
 
-# The licence is what heapdump.h ends with.
+# The licence is the end of heapdump.h.
 $(B)/tool/license.o: heapdump.h
 	@mkdir -p $(@D)
 	{ echo 'extern const char license_text[]; const char license_text[] ='; \
@@ -100,9 +100,9 @@ $(B)/tool/license.o: heapdump.h
 $(B)/heapdump.1: examples/heapdump/heapdump.1 $(B)/heapdump
 	$(B)/heapdump --man | sed -e 's/@VERSION@/$(VERSION)/' -e '/TABLES$$/{r /dev/stdin' -e 'd}' $< >$@
 
-# The page of `heapdump report` goes into the tool with the library that draws it, D3, of Debian's packages: tiny ones,
-# which need no others. Elsewhere: make D3="d3-hierarchy.min.js d3-selection.min.js" (versions 1 to 3 of npm's). Without
-# it the page is empty, of year 0 so that the next make tries again, and the tool tells what is missing.
+# The command contains the page of `heapdump report` and D3, the library that draws it, from two small Debian packages
+# without dependencies. On other systems: make D3="d3-hierarchy.min.js d3-selection.min.js" (npm's versions 1 to 3).
+# Without D3 the page is empty, with time 0 so that the next make tries again, and `heapdump report` reports it.
 D3 ?= /usr/share/nodejs/d3-hierarchy/dist/d3-hierarchy.min.js /usr/share/nodejs/d3-selection/dist/d3-selection.min.js
 
 page-deps: tools-deps
@@ -116,13 +116,13 @@ $(B)/tool/report_page.o: $(B)/report.html
 	@mkdir -p $(@D)
 	cd $(B) && $(LD) -r -b binary -z noexecstack -o tool/report_page.o report.html
 
-# No vectors of two words: a load of both would wait for the stores of each.
+# No vectors of two words: loading both words at once would wait for two separate stores.
 $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -fno-tree-slp-vectorize -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
-# Each example includes the implementation. HD__IMPLEMENTED leaves the implementation out: all link the command's copy.
+# Each example includes the implementation. HD__IMPLEMENTED omits it, so that all link with the command's copy.
 $(B)/examples/%.o: examples/%.c | library-deps $(B)/api/heapdump.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -c $< -o $@ && $(api_depends)
@@ -138,16 +138,16 @@ $(EXAMPLES): %: %.o $(B)/tool/library.o
 
 -include $(TOOL:=.d) $(B)/libheapdump_record.so.d $(EXAMPLES:=.o.d)
 
-# Where what is installed goes, below PREFIX; DESTDIR stands before that for who makes packages.
+# Installed files, below PREFIX. Package builders set DESTDIR, which is put before PREFIX.
 INSTALLED := bin/heapdump lib/heapdump/libheapdump_record.so include/heapdump.h share/pkgconfig/heapdump.pc \
   share/cmake/heapdump/heapdump-config.cmake share/cmake/heapdump/heapdump-config-version.cmake \
   share/man/man1/heapdump.1 share/bash-completion/completions/heapdump share/zsh/site-functions/_heapdump share/fish/vendor_completions.d/heapdump.fish
 to = $(DESTDIR)$(PREFIX)
-# The header includes stb_ds.h, where pkg-config says or else where it was found.
+# The header includes stb_ds.h: from the directory of pkg-config, or else where make found it.
 for_package := s|@VERSION@|$(VERSION)|; s|@STB@|$(shell pkg-config --exists stb 2>/dev/null && echo Requires: stb)|; \
   s|^\(Cflags: .*\)|\1$(shell pkg-config --exists stb 2>/dev/null || echo " $(STB)")|
 
-install: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so ## put the tool and the header below PREFIX (/usr/local), or DESTDIR and PREFIX
+install: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so ## install the command and the header in PREFIX [/usr/local]; packages: DESTDIR
 	install -d $(sort $(dir $(INSTALLED:%=$(to)/%)))
 	install -m 755 $(B)/heapdump $(to)/bin/
 	install -m 644 $(B)/libheapdump_record.so $(to)/lib/heapdump/
@@ -160,11 +160,11 @@ install: $(B)/heapdump $(B)/heapdump.1 $(B)/libheapdump_record.so ## put the too
 	$(B)/heapdump --completion zsh | install -m 644 /dev/stdin $(to)/share/zsh/site-functions/_heapdump
 	$(B)/heapdump --completion fish | install -m 644 /dev/stdin $(to)/share/fish/vendor_completions.d/heapdump.fish
 
-uninstall: ## remove what make install puts there
+uninstall: ## remove the installed files
 	rm -f $(INSTALLED:%=$(to)/%)
 	@for d in lib/heapdump share/cmake/heapdump; do rmdir $(to)/$$d 2>/dev/null || true; done
 
-# A small C++ server with a leak, as a newcomer would record a program.
+# A small C++ server with a leak, to be recorded like a program of a new user.
 $(B)/demo/server: examples/recorder/demo.cc | library-deps
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 -g -O1 $(WARN) $< -o $@ -pthread
@@ -178,7 +178,7 @@ endef
 export demo_next
 
 # If the command is not built yet, the demo compiles one without optimization, in a quarter of the time.
-demo: ## record a small C++ server, and show what leaks and who allocates
+demo: ## record a small C++ server, and show its leak and its largest allocators
 	@$(MAKE) --no-print-directory $(if $(wildcard $(B)/heapdump),,B=$(B)/quick CFLAGS=-O0) recorded-demo
 
 recorded-demo: $(B)/heapdump $(B)/libheapdump_record.so $(B)/demo/server
@@ -190,27 +190,27 @@ recorded-demo: $(B)/heapdump $(B)/libheapdump_record.so $(B)/demo/server
 	@echo "$$demo_next"
 
 # Tests --------------------------------------------------------------------------------------
-# Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where its first line
-# says "threads", under ThreadSanitizer. The library is compiled once for each, with its private names opened
-# (tests/private.h), and all programs share it.
+# Every tests/test_*.c is a cmocka program. It runs without sanitizers, with AddressSanitizer and UBSan, and, if its first
+# line says "threads", with ThreadSanitizer. For each of these the library is compiled once, with access to its private
+# names (tests/private.h), and all programs share it.
 
-# Formats of the tool alone are tested where the library is that they are parsed by.
+# The command's YAML format is tested only if its parser, libyaml, is installed.
 YAMLED := test_memprof_yaml
 HAS_YAML := $(shell echo '\#include <yaml.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 TESTS := $(filter-out $(if $(HAS_YAML),,$(YAMLED)),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
-# Long scripts start first, so that none of them runs alone at the end.
+# Long scripts start first, so that at the end no long script runs on its own.
 LONG_PEERS := memprof-programs memprof-index memprof-raw compilers long-tests suspects referee referee-objects totals regions \
   register every-command trees identity
 PEERS := $(LONG_PEERS:%=tests/peers/scripts/%.sh)
 PEERS += $(filter-out $(PEERS),$(wildcard tests/peers/scripts/*.sh))
 
-# A read whose result is not used is checked too: -fno-tree-dce. Warnings are for -O1, which has no false ones.
+# -fno-tree-dce: also checks reads with unused results. Warnings are for -O1, which gives no false ones.
 plain_flags := -O1 $(CWARN)
 asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
-# A test itself does little: a compilation at -O0 saves more than its faster run would.
+# Tests do little work, so -O0 saves more compile time than -O1 would save run time.
 $(TESTS:%=$(B)/tests/asan/%.o): private asan_flags := -O0 $(filter -f%,$(asan_flags))
 $(TESTS:%=$(B)/tests/plain/%.o): private plain_flags := -O0 $(CWARN)
 $(TESTS:%=$(B)/tests/tsan/%.o): private tsan_flags := -O0 -fsanitize=thread
@@ -240,7 +240,7 @@ $(B)/tests/library.h: heapdump.h tests/private.awk
 	@mkdir -p $(@D)
 	@awk -v as=library -f tests/private.awk $< >$@
 
-# Replaced only if it differs, as the API half is: a change inside functions links the tests again and compiles none.
+# Replaced only if it differs, like the API half: after a change inside functions, tests are linked but not compiled.
 $(B)/tests/names.h: heapdump.h tests/private.awk | library-deps
 	+@mkdir -p $(@D) && awk -v as=names -f tests/private.awk $< >$@.new && $(replace_if_new)
 
@@ -250,8 +250,8 @@ $(B)/tests/calls.h: $(B)/api/heapdump.h tests/calls.awk
 	@awk -f tests/calls.awk $< >$@
 $(B)/tests/plain/test_calls.o $(B)/tests/asan/test_calls.o: $(B)/tests/calls.h
 
-# Counts the calls of functions, as a measure of work that no machine changes: with a library that tells them, of which
-# it needs no recorder, no graph and no format but Chrome's.
+# Counts function calls, a measure of work that is the same on each machine. It uses an instrumented library without the
+# recorder, graphs, and all formats except Chrome's.
 COUNTED := $(foreach v,plain asan,$(B)/tests/$(v)/counted.o $(B)/tests/$(v)/test_profile_growth.o)
 counted_flags := -O0 -finstrument-functions $(patsubst %,-DHEAPDUMP_NO_%,RECORDER GRAPH NETCF DART MEMPROF FOLDED PPROF V8 ROWS)
 $(COUNTED): private plain_flags := $(counted_flags)
@@ -260,30 +260,30 @@ $(B)/tests/plain/test_profile_growth: $(B)/tests/plain/counted.o
 $(B)/tests/asan/test_profile_growth: $(B)/tests/asan/counted.o
 -include $(wildcard $(B)/tests/*/*.o.d)
 
-# $(call ended,log): what every run of tests ends with.
+# $(call ended,log): the end of each test run: prints the log and exits with the status.
 ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1); exit $$status
 
-# Run as soon as they are built, several at a time; what one prints stays together.
+# Tests run as soon as they are built, several at a time; the output of each stays together.
 .PHONY: $(RUNS:%=%.run) $(PEERS:%=%.run)
 $(RUNS:%=%.run): %.run: %
 	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; $(call ended,$<.log)
 
-# A script that hangs fails after 15 minutes; the others go on.
+# A script that hangs fails after 15 minutes; the others continue.
 peer_limit := $(if $(FULL),,timeout --kill-after=10 900)
 $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
 	@{ echo "== $<"; $(peer_limit) $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
 
 .PHONY: rooms
-rooms: ## print the tables of rooms of heapdump.h and of floors of the command; fail if a wall is broken, or a format lacks a place
+rooms: ## check the structure: rooms of heapdump.h, floors of the command, places of each format
 	@mkdir -p $(B)
 	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce && tests/floors.sh --self-test && tests/floors.sh --enforce && tests/formats.sh --self-test && tests/formats.sh; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
 
 .PHONY: digests
-digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
+digests: $(B)/heapdump ## print digests of all answers of the command to the files of tests and fuzz; compare them before and after a change
 	@tests/digests.sh $<
 
-# With the tests' library, which is there before the tool's is.
+# Linked with the tests' library, which is built before the command's.
 TEST_EXAMPLES := $(EXAMPLES:$(B)/%=$(B)/tests/%)
 $(TEST_EXAMPLES): $(B)/tests/%: $(B)/%.o $(B)/tests/plain/library.o
 	@mkdir -p $(@D)
@@ -301,13 +301,13 @@ test-programs: $(RUNS:%=%.run) $(B)/examples.run rooms $(B)/include.run
 
 LOGS := $(RUNS:%=%.log) $(B)/examples.log $(B)/rooms.log $(B)/include.log
 
-# One that fails keeps none of the others from being run.
-test: test-deps ## pass the tests: needs a compiler, cmocka and stb; ends with a line of totals
+# After a failed test the others still run.
+test: test-deps ## run the tests (needs a compiler, cmocka and stb); the last line has the totals
 	@rm -f $(LOGS)
-	@$(if $(HAS_YAML),,echo "SKIP: $(YAMLED): libyaml is not there (apt-get install libyaml-dev)")
+	@$(if $(HAS_YAML),,echo "SKIP: $(YAMLED): libyaml is missing (apt-get install libyaml-dev)")
 	@$(MAKE) --no-print-directory -k test-programs; status=$$?; tests/totals.sh $(LOGS) && exit $$status
 
-peers: $(PEERS:%=%.run) ## run the real programs of each format against ours
+peers: $(PEERS:%=%.run) ## compare with the real programs of each format
 
 # Fuzzing and benchmarks ---------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev libyaml-dev zlib1g-dev pkg-config libclang-rt-14-dev)
 
-# The library is compiled once, instrumented, for all of them.
+# The library is compiled once, instrumented, for all harnesses.
 fuzz_flags := -std=gnu99 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 $(B)/fuzz/library.o: tests/library.c $(B)/tests/library.h | fuzz-deps
@@ -327,25 +327,25 @@ $(B)/fuzz/%: fuzz/%.c $(B)/fuzz/library.o | $(B)/tests/names.h fuzz-deps
 	@mkdir -p $(@D)
 	@$(CLANG) $(fuzz_flags) -fsanitize=fuzzer $(STB) $(DEPENDS) -I$(B)/tests $(fuzz_formats) $< $(B)/fuzz/library.o -o $@ -lyaml -lz
 
-# With all formats of the command; the dependencies that $(DEPENDS) leaves are of the harness, which is compiled last.
+# With all formats of the command. $(DEPENDS) records only the headers of the harness, which is compiled last.
 $(B)/fuzz/fuzz_all: private fuzz_formats := $(wildcard examples/heapdump/formats/*.c)
 $(B)/fuzz/fuzz_all: $(wildcard examples/heapdump/formats/*.[ch])
 
 -include $(FUZZERS:%=$(B)/fuzz/%.d) $(B)/fuzz/library.o.d
 
-# Built and run one after the other; all are run, whichever fail.
-fuzz: $(B)/fuzz/library.o ## fuzz every reader for FUZZ_SECONDS (60) each: a line for each; what one printed is in build/fuzz/*.log
+# Built and run one after the other; after a failure the others still run.
+fuzz: $(B)/fuzz/library.o ## fuzz every reader for FUZZ_SECONDS [60] each; logs are in build/fuzz/*.log
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run.sh $(B) $(FUZZERS)
 
 .PHONY: bench-deps bench-register bench-programs bench-v8 bench-index bench-yaml bench-pprof bench-heap-text bench-fleet
 .PHONY: bench-slopes bench-compile bench-all
 PROGRAMS := bench/programs.py --build $(B)
 
-# After the tools' own, so that no two of them install at once.
+# After tools-deps, so that only one target installs at a time.
 bench-deps: tools-deps
 	$(call install,pkg-config libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev redis-server)
 
-# NDEBUG: the peers check themselves without it.
+# NDEBUG turns off the checks inside the peers.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)
@@ -354,7 +354,7 @@ $(B)/libregister_trace.so: bench/register_trace.c | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) -shared -fPIC -Wall -Wextra $< -o $@ -ldl
 
-bench-register: $(B)/bench $(B)/libregister_trace.so ## the register with what real programs ask of malloc, beside the peers: a part with REGISTER_ARGS
+bench-register: $(B)/bench $(B)/libregister_trace.so ## benchmark the register with malloc calls of real programs, and its peers; REGISTER_ARGS: a part
 	@bench/register_traces.py --build $(B) $(REGISTER_ARGS)
 
 $(B)/two_threads: bench/two_threads.c | bench-deps
@@ -373,12 +373,12 @@ $(B)/memprof_fleet: bench/memprof_fleet.c heapdump.h tests/memprof.h | bench-dep
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
 
-# Shorter than the library's own half second for each, and without the largest, so that all end within five minutes.
+# Shorter than the library's own half second for each, and without the largest, to take at most five minutes.
 LARGEST := 10M live|10000000 blocks|[12]0 M objects|million functions
-bench: $(B)/bench ## the microbenchmarks, ours beside the peers: longer, or a part, with BENCH_ARGS (--benchmark_filter=. is all)
+bench: $(B)/bench ## run the microbenchmarks, ours and the peers'; BENCH_ARGS: longer, or a part (--benchmark_filter=. is all)
 	@$(B)/bench --benchmark_min_time=0.02 "--benchmark_filter=-$(LARGEST)" $(BENCH_ARGS)
 
-bench-all: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## all benchmarks, whole programs too: an hour and more
+bench-all: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## run all benchmarks, whole programs too: more than an hour
 	@$(B)/bench $(BENCH_ARGS)
 	@$(MAKE) --no-print-directory bench-register
 	@$(B)/trace $(TRACE_ARGS)
@@ -394,12 +394,12 @@ bench-all: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_f
 
 .PHONY: bench-against
 ROUNDS ?= 5
-bench-against: $(B)/bench ## benchmarks with heapdump.h of REV and with this one in turn, ROUNDS (5) times; BENCH_ARGS: a part
+bench-against: $(B)/bench ## compare benchmarks with heapdump.h of revision REV and this one, ROUNDS [5] times; BENCH_ARGS: a part
 	@$(if $(REV),,echo "usage: make bench-against REV=HEAD~1 [ROUNDS=5] [BENCH_ARGS=--benchmark_filter=register]" >&2; exit 2)
 	@CXX="$(CXX)" CXXFLAGS="$(CXXFLAGS)" STB="$(STB)" LIBS="-lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)" \
 	  bench/against.py --build $(B) --rounds $(ROUNDS) "$(REV)" -- $(BENCH_ARGS)
 
-# What each cut-off policy explains of three programs' heaps, recorded with all their entries.
+# Compares the cut-off policies on the heaps of three programs, recorded with all their entries.
 define cutoff_python
 import json, os
 people = [{"id": i, "name": "name %d" % (i * 7919 % 100003), "tags": ["t%d" % (i % k) for k in range(2, 8)]} for i in range(20000)]
@@ -416,7 +416,7 @@ endef
 export cutoff_python cutoff_sql
 
 .PHONY: bench-cutoff
-bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps, at equal size of its output
+bench-cutoff: all $(B)/cutoff ## compare how much of real heaps each cut-off policy explains, at equal size of the output
 	@mkdir -p $(B)/cutoffs
 	@echo '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n#include <pthread.h>\nint main(void) { return 0; }' >$(B)/cutoffs/c.c
 	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/python3.json -- /usr/bin/python3 -c "$$cutoff_python"
@@ -425,30 +425,30 @@ bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps
 	@$(B)/cutoff $(B)/cutoffs/python3.json $(B)/cutoffs/sqlite3.json $(B)/cutoffs/gcc.json
 
 .PHONY: bench-memprof
-bench-memprof: all $(B)/memprof_fleet ## 500 MemProf profiles merged, and addresses named, beside LLVM's tools
+bench-memprof: all $(B)/memprof_fleet ## compare with LLVM's tools: merge 500 MemProf profiles, name addresses
 	$(call install,python3 clang-19 llvm-19 binutils time)
 	@bench/memprof.py --build $(B) $(MEMPROF_ARGS)
 
-bench-index: all ## heapdump index and merge beside llvm-profdata merge, and sizes of what they write: ten minutes
+bench-index: all ## compare heapdump index and merge with llvm-profdata merge, output sizes too: ten minutes
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
 	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
 
-bench-yaml: all ## heapdump index of MemProf YAML of 100 MB beside llvm-profdata-22: a minute
+bench-yaml: all ## compare heapdump index with llvm-profdata-22 on 100 MB of MemProf YAML: a minute
 	$(call install,python3)
 	@bench/memprof_yaml.py --build $(B) $(YAML_ARGS)
 
-bench-compile: library-deps ## how long the header takes to compile, whole and with groups of rooms left out
+bench-compile: library-deps ## measure the compile time of the header, complete and without groups of rooms
 	@CC="$(CC)" STB="$(STB)" bench/compile.sh $(B)
 
-bench-heap-text: all ## a list of what holds most of a jemalloc text, with names, beside jeprof --text: a minute
+bench-heap-text: all ## compare heapdump top with jeprof --text on a jemalloc heap profile: a minute
 	$(call install,python3 libjemalloc2 libjemalloc-dev binutils)
 	@bench/heap_text.py --build $(B) $(HEAP_TEXT_ARGS)
 
-bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V8 heap snapshot: two minutes; FULL=1: one of 2 GB, too
+bench-v8: all ## compare heapdump retained with v8-heap-parser and memlab on a large V8 snapshot: two minutes; FULL=1: also one of 2 GB
 	$(call install,python3)
 	@bench/v8.py --build $(B) $(if $(FULL),--full) $(V8_ARGS)
 
-bench-pprof: all ## 500 pprof profiles added up, beside go tool pprof: a few minutes
+bench-pprof: all ## compare with go tool pprof: merge 500 pprof profiles, a few minutes
 	$(call install,python3 golang-go)
 	@bench/pprof.py --build $(B) $(PPROF_ARGS)
 
@@ -456,16 +456,16 @@ $(B)/bench_fleet: bench/fleet.c heapdump.h | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lz -lm -lpthread
 
-bench-fleet: all $(B)/bench_fleet ## profiles of a fleet of up to 10,000 added up, by one process and by MPI, beside go tool pprof: ten minutes
+bench-fleet: all $(B)/bench_fleet ## merge up to 10,000 profiles of a fleet, in one process, by MPI, and by go tool pprof: ten minutes
 	$(call install,python3 golang-go libopenmpi-dev openmpi-bin time)
 	OMPI_CC="$(CC)" mpicc -std=gnu99 $(CFLAGS) $(STB) examples/merge_mpi.c -o $(B)/merge_mpi -lz -lpthread
 	@bench/fleet.py --build $(B) $(FLEET_ARGS)
 
-bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
+bench-slopes: all ## measure time and memory of inputs that aim at more than linear cost
 	$(call install,python3)
 	@bench/slopes.py $(B)/heapdump $(SLOPES_ARGS)
 
-bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
+bench-programs: all $(B)/two_threads ## measure the overhead of recording whole programs, ours and others': a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)
 
 clean: ## remove build/

@@ -1,4 +1,4 @@
-# Versions of one major number go together.
+# Versions with the same major number are compatible.
 set(PACKAGE_VERSION @VERSION@)
 string(REGEX MATCH "^[0-9]+" heapdump_major "${PACKAGE_VERSION}")
 if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION AND PACKAGE_FIND_VERSION_MAJOR STREQUAL heapdump_major)

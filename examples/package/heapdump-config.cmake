@@ -1,11 +1,11 @@
-# find_package(heapdump) gives heapdump::heapdump: a header, and where stb_ds.h is that it includes. One source file
-# of the program has HEAPDUMP_IMPLEMENTATION.
+# find_package(heapdump) defines heapdump::heapdump: the header, and the directory of stb_ds.h, which it includes. One
+# source file of the program defines HEAPDUMP_IMPLEMENTATION.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_path(HEAPDUMP_STB_INCLUDE_DIR stb_ds.h PATH_SUFFIXES stb)
 if(NOT HEAPDUMP_STB_INCLUDE_DIR)
   set(heapdump_FOUND FALSE)
-  set(heapdump_NOT_FOUND_MESSAGE "stb_ds.h is needed: of Debian's libstb-dev, or where HEAPDUMP_STB_INCLUDE_DIR says")
+  set(heapdump_NOT_FOUND_MESSAGE "stb_ds.h not found: install Debian's libstb-dev, or set HEAPDUMP_STB_INCLUDE_DIR")
   return()
 endif()
 if(NOT TARGET heapdump::heapdump)
