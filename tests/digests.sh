@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Tells what a change of the code changes in what the tool does, or that it changes nothing:
+# Shows whether a change of the code changes the command's output, and for which runs:
 #
 #   digests.sh build/heapdump >before    # then the change, then
 #   digests.sh build/heapdump >after
 #   diff before after
 #
-# Runs every command with its main options, and every writer, on every file of tests/data and fuzz/seeds. A line
-# per run: digests of standard output, of standard error and of the file written (- when there is none), the exit
-# status, and the command. That can be run again at the root of the checkout; bin/N and more/ are made by
+# Runs every command with its main options, and every writer, on every file of tests/data and fuzz/seeds. Prints a
+# line per run: digests of standard output, standard error and the written file (- without one), the exit status,
+# and the command. The command can be repeated at the root of the checkout. The files in bin/ and more/ come from
 # `digests.sh --inputs DIR`.
 set -u
 export LC_ALL=C TZ=UTC
 unset DEBUGINFOD_URLS
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-# inputs DIR: puts the files that are read there. Programs for profiles to name their frames with have the build
-# ids that those profiles want, functions inlined into others, and lines.
+# inputs DIR: puts the input files there. bin/ gets programs that name the frames of profiles: they have the build
+# ids of these profiles, inlined functions, and line numbers.
 inputs() {
   local id n=0
   mkdir -p "$1/tests" "$1/fuzz" "$1/bin" "$1/more"
@@ -37,9 +37,9 @@ inputs() {
   rm bin/app.o bin/app.c
 }
 
-# The commands, F standing for the file, G for the one before it in its directory. ----------------------------
+# The commands. F stands for the file, G for the previous file in its directory. -----------------------------
 
-reads() {                        # reads COMMAND...: as text, as JSON, and strictly; F comes last where it has no place yet
+reads() {                        # reads COMMAND...: as text, as JSON, and with --strict; appends F if it is missing
   local command
   for command in "$@"; do
     [[ $command == *' F'* ]] || command+=' F'
@@ -91,7 +91,7 @@ on_memprof() {
 }
 on_writers() {
   local to trace=tests/data/trace-viewer/two-dumps.json
-  for to in $("$tool" convert --to help "$input" 2>&1 | sed -n 's/.*: --to takes //; s/;.*//; s/,//gp'); do # all, as the error lists them
+  for to in $("$tool" convert --to help "$input" 2>&1 | sed -n 's/.*: --to takes //; s/;.*//; s/,//gp'); do # the error lists all of them
     printf '%s -o out F\n' "convert --to $to" "convert --strict --to $to"
   done
   for to in '--top 2' '--entries 3' '--output-bytes 400' '--min-share 0.3' '--invert' '--drop a' "--add-to $trace" "--strict --top 1 --add-to $trace"; do
@@ -102,7 +102,7 @@ on_writers() {
   echo "convert --to heaps_v2 --add-to F -o out $trace"
   echo 'convert --to netcf --decimal -o out F'
 }
-commands() {                     # commands FILE: all that are run on it; what cannot be told from its name gets all
+commands() {                     # commands FILE: the commands to run on it; a file of unknown format gets all commands
   on_all
   case $1 in
     *.md | *.expected.json | *.xz | */fuzz_ops/* | */fuzz_lines/*) ;;
@@ -120,7 +120,7 @@ on_directory() {                 # all files of a directory at once
     'info --json --all F' 'classes --json F' 'memprof F'
 }
 
-# numbered N COMMAND...: runs it in this directory, and leaves what came of it as N.out, N.err, N.file.
+# numbered N COMMAND...: runs the command in this directory; its outputs become N.out, N.err and N.file.
 numbered() {
   local n=$1 status=0 line
   shift
@@ -130,7 +130,7 @@ numbered() {
   [ ! -e out ] || mv out $n.file
   echo "$status $line" >>lines
 }
-# one NUMBER FILE BEFORE: all of a file, or of a directory.
+# one NUMBER FILE BEFORE: runs all commands on a file, or on a directory.
 one() {
   local number=$1 file=$2 before=$3 n=0 command files words word
   input=$file
@@ -151,7 +151,7 @@ one() {
     n=$((n + 1))
     numbered $n "${command[@]}"
   done < <(awk '!seen[$0]++' commands)
-  sed -i "s|$work/in/||g" *.err    # binaries are told with their whole path
+  sed -i "s|$work/in/||g" *.err    # messages name binaries by their whole path
   sha256sum *.out *.err *.file 2>/dev/null | awk '
     FNR == NR { digest[$2] = substr($1, 1, 16); next }
     { status = $1; sub(/^[^ ]* /, ""); print digest[FNR ".out"], digest[FNR ".err"], (FNR ".file" in digest ? digest[FNR ".file"] : "-"), status, $0 }' - lines >../$number.digests

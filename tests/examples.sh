@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the programs of examples/ as tests/examples.txt says, at the root of the checkout, and shows where they print
-# something else than stands there; compiles what README.md shows.
+# Runs the commands in tests/examples.txt at the root of the checkout, and shows where the programs of examples/ print
+# anything else than this file expects. Also compiles the C code in README.md.
 #
 #   CC=cc CXX=c++ CLANG=clang STB=-I/usr/include/stb examples.sh BUILD     # BUILD/examples/ has the programs
-#   examples.sh --print BUILD >tests/examples.txt                          # what they print now
+#   examples.sh --print BUILD >tests/examples.txt                          # their present output
 set -u
 export LC_ALL=C
 print=
@@ -17,7 +17,7 @@ T=$(mktemp -d) || exit 1
 export T
 trap 'rm -rf "$T"' EXIT
 
-# Each line "$ COMMAND" with what the command prints, and its status when that is not 0; $T is a directory for files.
+# Each line "$ COMMAND" with the command's output, and its status if that is not 0. $T is a directory for files.
 transcript() {
   local line status
   while IFS= read -r line; do
@@ -35,7 +35,7 @@ quiet() { "$@" 2>&1 | head -n 20; return "${PIPESTATUS[0]}"; }
 for source in examples/*.c examples/*.cc; do
   name=${source##*/} name=${name%.*}
   (($(wc -l <"$source") < 80)) || fail "$source has 80 lines or more"
-  grep -q '^#include <mpi.h>' "$source" && continue # tests/peers/scripts/mpi.sh
+  grep -q '^#include <mpi.h>' "$source" && continue # run by tests/peers/scripts/mpi.sh
   grep -Eq "^\\$ (.*[ (|;])?$name( |\$)" tests/examples.txt || fail "$name is not run by tests/examples.txt"
   for compiler in "$cc" "$clang"; do
     command -v "$compiler" >/dev/null || continue
@@ -47,7 +47,7 @@ for source in examples/*.c examples/*.cc; do
   done
 done
 
-# The blocks of C in README.md are pieces of one program, which has an address p of n bytes.
+# The blocks of C in README.md are pieces of one program, in which p is the address of n bytes.
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$T/readme"
 { grep '^#' "$T/readme"; printf 'int main(void) {\nvoid *p = 0;\nsize_t n = 0;\n'; grep -v '^#' "$T/readme"; printf 'return 0;\n}\n'; } >"$T/readme.c"
 grep -q HD_SCOPE "$T/readme.c" && quiet "$cc" -std=c99 -Wno-unused -I. "${warn[@]}" "${stb[@]}" "$T/readme.c" || fail "README.md"

@@ -6,7 +6,7 @@
 #
 # Prints the table of floors and the number of violations of each kind. --list prints each violation too, with
 # its file and line; --enforce does so and ends with status 1 if there is one. ROOT is the directory that holds
-# examples/ [that of this repository].
+# examples/ [default: this repository].
 #
 # A folder of examples/heapdump/ is a floor; the recorder's folder is one too. A floor F has one face, the header
 # F/F.h; its other headers are private. Files above all floors: main.c, models.c, models.h and library.c. Only
@@ -14,7 +14,7 @@
 #
 # Kinds of violation:
 #   floor      a folder is missing from the list of floors below, or has no file; a file is above all floors
-#   order      a file includes a header of a later floor, or one that is above all floors
+#   order      a file includes a header of a later floor, or a header above all floors
 #   face       a file includes a private header of another floor; a floor has no face
 #   format     a file of formats includes more than heapdump.h and headers of formats
 #   circle     headers include each other
@@ -63,7 +63,7 @@ function complain(kind, file, line, message) {
     if (list) printf "%s:%d: %s: %s\n", file, line, kind, message
 }
 
-# The number of a file's floor, 0 if it has none.
+# The number of a file's floor, 0 for a file outside of all floors.
 function floor_of(file,    at) {
     if (file in number) return number[file]
     at = file
@@ -71,13 +71,13 @@ function floor_of(file,    at) {
     return at in number ? number[at] : 0
 }
 
-# "a/b/../c" is "a/c".
+# Makes "a/b/../c" "a/c".
 function plain(path) {
     while (sub(/[^\/.]+\/\.\.\//, "", path)) continue
     return path
 }
 
-# A chunk is what stands at file scope up to its semicolon, or to the brace that ends a function.
+# A chunk is text at file scope up to a semicolon, or up to the brace that ends a function.
 function chunk_reset() {
     begun = 0; parens = 0; fname = ""; is_value = 0; is_local = 0; is_type = 0; in_function = 0
 }
@@ -103,7 +103,7 @@ function code(s,    n, i, t, c, before) {
             if (depth) depth--
             if (!depth && in_function) function_end()
         } else if (c == "(" || c == "[") {
-            # A macro at file scope may stand before the function.
+            # A macro at file scope may come before the function.
             if (c == "(" && !depth && !parens && !is_value && (fname == "" || fname ~ /^[A-Z_0-9]+$/) &&
                 token[i + 1] != "*" && last ~ /^[A-Za-z_]/ && last !~ /^(__attribute__|__asm__|_Static_assert)$/) {
                 if (fname != "") begun = FNR
@@ -161,7 +161,7 @@ FNR == 1 {
     }
     text = bare($0)
     if (continued || text ~ /^[ \t]*#/) {
-        # Both arms of a condition begin with the same braces.
+        # Both branches of a condition begin at the same depth of braces.
         if (!continued && text ~ /^[ \t]*#[ \t]*if/) { ifs++; save[ifs] = depth; save_in[ifs] = in_function }
         else if (!continued && text ~ /^[ \t]*#[ \t]*el/) {
             if (ifs) { depth = save[ifs]; in_function = save_in[ifs] }
@@ -173,8 +173,8 @@ FNR == 1 {
     if (text !~ /^[ \t]*extern ""/) code(text)
 }
 
-# Each include by which a file comes back to itself. Files outside of all circles are taken away first, so that
-# few remain to follow.
+# Reports each include that leads a file back to itself. First removes the files outside of all circles, so that
+# few remain to be followed.
 function circles(    i, changed, into, out, reach, file, other, third) {
     for (i = 1; i <= include_count; i++) open[i] = to[i] in known
     do {
@@ -253,9 +253,9 @@ floors() {                       # floors ROOT LIST ENFORCE
     -v readmes="${readmes//$'\n'/\\n}" -v list="$2" -v enforce="$3" "$program" $sources
 }
 
-# What each kind of violation is found by: two small floors that are clean, and the same with one change. ------
+# Tests each kind of violation: three small floors without one, and the same floors with one change. ----------
 
-house() {                        # house DIR: a clean house of three floors
+house() {                        # house DIR: three floors without violations
   local at=$1/examples
   put() { local to=$at/$1; shift; printf '%s\n' "$@" >"$to"; }
   rm -rf "$1/examples"
@@ -308,7 +308,7 @@ formats  heapdump/formats formats.h
 heaps    heapdump/heaps   heaps.h
 '
   at=$dir/examples/heapdump
-  told() {                       # told KINDS NAME: of the house, which must have that and no more
+  expect() {                     # expect KINDS NAME: the house must have exactly these kinds of violation
     local want=0 got status=0
     (floors "$dir" 1 1) >"$dir/out" 2>&1 || status=$?
     got=$(sed -n 's/^examples[^ ]*:[0-9]*: \([a-z]*\): .*/\1/p' "$dir/out" | sort -u | tr '\n' ' ')
@@ -323,41 +323,41 @@ heaps    heapdump/heaps   heaps.h
   wide() { printf '/* %*s */\n' "$1" "" | sed "s/^/${2-}/"; }
 
   house "$dir"
-  told "" "a clean house"
+  expect "" "a clean house"
   checks=$((checks + 1))
   [ "$(sed -n 's/ \+/ /g; s/ $//; /^heaps/p; /^shell/p' "$dir/out" | tr '\n' '|')" = \
     "shell 3 21 2 11 shell_put -|heaps 3 10 1 3 run_tree shell formats|" ] ||
     { failed=$((failed + 1)); echo "FAIL the rows of two floors"; cat "$dir/out"; }
-  echo '#include "../heaps/heaps.h"' >>"$at/shell/put.c"; told order "a file that includes the face of a later floor"
-  echo '#include "../models.h"' >>"$at/heaps/tree.c"; told order "a floor that includes a header above all"
+  echo '#include "../heaps/heaps.h"' >>"$at/shell/put.c"; expect order "a file that includes the face of a later floor"
+  echo '#include "../models.h"' >>"$at/heaps/tree.c"; expect order "a floor that includes a header above all"
   echo '#include "../heapdump/shell/shell.h"' >>"$at/../recorder/join.h"
-  told order "the recorder that includes the command"
-  echo '#include "../shell/text.h"' >>"$at/heaps/tree.c"; told face "a private header of another floor"
-  echo '#include "heaps/pairing.h"' >>"$at/main.c"; told face "main with a private header"
+  expect order "the recorder that includes the command"
+  echo '#include "../shell/text.h"' >>"$at/heaps/tree.c"; expect face "a private header of another floor"
+  echo '#include "heaps/pairing.h"' >>"$at/main.c"; expect face "main with a private header"
   sed -i '/pairing.h/d' "$at/heaps/tree.c"; mv "$at/heaps/heaps.h" "$at/heaps/pair.h"
   sed -i 's/heaps.h/pair.h/' "$at/heaps/tree.c"
-  sed -i '/heaps.h/d' "$at/main.c"; told face "a floor without a face"
-  echo '#include "../shell/shell.h"' >>"$at/formats/row.c"; told format "a format that uses the shell"
-  echo '#include "../../unpack.h"' >>"$at/formats/row.c"; told format "a format that uses another header"
-  echo '#include "shell.h"' >>"$at/shell/text.h"; told circle "headers that include each other"
-  echo '#include "heaps.h"' >>"$at/heaps/heaps.h"; told circle "a header that includes itself"
-  echo 'extern int shell_text(int a);' >>"$at/heaps/tree.c"; told extern "an extern declaration"
-  echo 'int shell_text(int a);' >>"$at/heaps/tree.c"; told extern "the same without the word"
-  echo 'int run_tree(void);' >>"$at/shell/text.h"; told home "a header with a function of another floor"
-  rm "$at/heaps/README.md"; told readme "a floor without README"
-  awk 'BEGIN { for (i = 0; i < 16; i++) print "x" }' >"$at/heaps/README.md"; told readme "a README of 16 lines"
-  awk 'BEGIN { for (i = 0; i < 15; i++) print "x" }' >"$at/heaps/README.md"; told "" "a README of 15 lines"
-  sed -i 1d "$at/heaps/tree.c"; told comment "a file without a comment"
-  many 494 >>"$at/heaps/tree.c"; told "" "a file of 500 lines"
-  many 495 >>"$at/heaps/tree.c"; told size "a file of 501 lines"
-  many 49 >"$dir/many"; sed -i "/return step/r $dir/many" "$at/shell/put.c"; told "" "a function of 60 lines"
-  many 50 >"$dir/many"; sed -i "/return step/r $dir/many" "$at/shell/put.c"; told function "a function of 61 lines"
-  wide 112 >>"$at/heaps/tree.c"; told "" "a line of 118 characters"
-  wide 113 >>"$at/heaps/tree.c"; told columns "a line of 119 characters"
-  wide 109 '…›…' >>"$at/heaps/tree.c"; told "" "a line of 118 characters that has 124 bytes"
-  mkdir "$at/hall"; told floor "a folder that is no floor"
-  echo '/* x */' >"$at/hall.c"; told floor "a file above all floors"
-  rm -r "$at/shell"; sed -i '/shell/d' "$at/heaps"/*; told floor "a floor without files"
+  sed -i '/heaps.h/d' "$at/main.c"; expect face "a floor without a face"
+  echo '#include "../shell/shell.h"' >>"$at/formats/row.c"; expect format "a format that uses the shell"
+  echo '#include "../../unpack.h"' >>"$at/formats/row.c"; expect format "a format that uses another header"
+  echo '#include "shell.h"' >>"$at/shell/text.h"; expect circle "headers that include each other"
+  echo '#include "heaps.h"' >>"$at/heaps/heaps.h"; expect circle "a header that includes itself"
+  echo 'extern int shell_text(int a);' >>"$at/heaps/tree.c"; expect extern "an extern declaration"
+  echo 'int shell_text(int a);' >>"$at/heaps/tree.c"; expect extern "the same without the word"
+  echo 'int run_tree(void);' >>"$at/shell/text.h"; expect home "a header with a function of another floor"
+  rm "$at/heaps/README.md"; expect readme "a floor without README"
+  awk 'BEGIN { for (i = 0; i < 16; i++) print "x" }' >"$at/heaps/README.md"; expect readme "a README of 16 lines"
+  awk 'BEGIN { for (i = 0; i < 15; i++) print "x" }' >"$at/heaps/README.md"; expect "" "a README of 15 lines"
+  sed -i 1d "$at/heaps/tree.c"; expect comment "a file without a comment"
+  many 494 >>"$at/heaps/tree.c"; expect "" "a file of 500 lines"
+  many 495 >>"$at/heaps/tree.c"; expect size "a file of 501 lines"
+  many 49 >"$dir/many"; sed -i "/return step/r $dir/many" "$at/shell/put.c"; expect "" "a function of 60 lines"
+  many 50 >"$dir/many"; sed -i "/return step/r $dir/many" "$at/shell/put.c"; expect function "a function of 61 lines"
+  wide 112 >>"$at/heaps/tree.c"; expect "" "a line of 118 characters"
+  wide 113 >>"$at/heaps/tree.c"; expect columns "a line of 119 characters"
+  wide 109 '…›…' >>"$at/heaps/tree.c"; expect "" "a line of 118 characters that has 124 bytes"
+  mkdir "$at/hall"; expect floor "a folder that is no floor"
+  echo '/* x */' >"$at/hall.c"; expect floor "a file above all floors"
+  rm -r "$at/shell"; sed -i '/shell/d' "$at/heaps"/*; expect floor "a floor without files"
   echo "floors.sh: $((checks - failed)) passed, $failed failed"
   [ $failed = 0 ]
 }

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Checks that each format has all its places: its file, test, harness, seeds and dictionary, its input for
-# tests/peers/scripts/every-command.sh, and its name in README's table. Names each place that is missing. Also names
-# each place of the command that recognizes a format by its name or row, not by its flags (hd_format.is).
+# Checks that each format is complete: it has its file, test, harness, seeds and dictionary, an input for
+# tests/peers/scripts/every-command.sh, and its name in README's table. Reports each missing place. Also reports
+# each place where the command recognizes a format by its name or row, not by its flags (hd_format.is).
 #
 #   formats.sh [--self-test | ROOT]
 #
 # Formats are the rows of examples/heapdump/formats/formats.c and the rows hd_format_* of heapdump.h. ROOT is the
-# directory that holds them [that of this repository].
+# directory that holds these files [default: this repository].
 set -u
 export LC_ALL=C
 
-# Formats whose tests and harness have another name, - being none: memprof-text is only recognized.
+# Formats and the other name of their tests and harness. A format with - is only recognized, and has neither.
 named='
 heapsnapshot v8
 rows-json    rows
 memprof-text -
 '
-# What tests/readers.h asks of each format that the command reads.
+# The functions of tests/readers.h that the test of each format of the command must call.
 asked='stands_damage stands_pieces stands_faults stands_limits stands_malformed'
 
-formats() {                      # formats ROOT: a line for each place that is missing
+formats() {                      # formats ROOT: a line for each missing place
   cd "$1" || return 2
   local missing=0 own library name names word other file table call
   say() { missing=$((missing + 1)); echo "format $name: $*"; }
@@ -52,8 +52,8 @@ formats() {                      # formats ROOT: a line for each place that is m
   by_name "$own $library" && [ $missing = 0 ]
 }
 
-# by_name NAMES: a line for each comparison with one of the names, with the name of a row, or with a row. What
-# --to, --format and files name is looked up in known_formats.c alone.
+# by_name NAMES: a line for each comparison with one of the names, with the name of a row, or with a row. Only
+# known_formats.c may look up the format names in --to, --format and files.
 by_name() {
   local names list
   list=$(tr -s ' \n' '|' <<<"$1 heaps_v2 memprof-raw memprof-rfc") names="\"(${list%|})\""
@@ -63,7 +63,7 @@ by_name() {
     sed -n 's/^\([^:]*:[0-9]*\):.*/\1: compares a format by its name or row: hd_format.is says what it is/p' | grep .
 }
 
-# Each place is taken away from a copy. ------------------------------------------------------------------------
+# Removes each place from a copy of the repository. ------------------------------------------------------------
 
 self_test() {
   local dir checks=0 failed=0 from=$PWD f
@@ -76,33 +76,33 @@ self_test() {
     cp "$from/tests/peers/scripts/every-command.sh" "$dir/tests/peers/scripts/"
     grep 'const hd_format hd_format_' "$from/heapdump.h" >"$dir/heapdump.h"
   }
-  told() {                       # told WHAT NAME: of the copy, one missing place, or none
+  expect() {                     # expect LINE NAME: the copy must lack exactly this place, or none
     checks=$((checks + 1))
     [ "$(formats "$dir" 2>&1)" = "$1" ] || { failed=$((failed + 1)); echo "FAIL $2"; (formats "$dir"); }
     fresh
   }
   fresh
-  told "" "a whole copy"
+  expect "" "a whole copy"
   for f in '!strcmp(to, "memprof-rfc")' '!strncmp(format->name, "rows", 4)' '!strcmp(name, hd_dump_format(dump)->name)' \
     'format == &hd_format_chrome' '&hd_format_dart != format' 'format == &tool_formats[1]'; do
     echo "bool is_one(void) { return $f; }" >"$dir/examples/heapdump/one.c"
-    told "examples/heapdump/one.c:1: compares a format by its name or row: hd_format.is says what it is" "$f"
+    expect "examples/heapdump/one.c:1: compares a format by its name or row: hd_format.is says what it is" "$f"
   done
-  rm "$dir/fuzz/fuzz_heaptrack.c"; told "format heaptrack: fuzz/fuzz_heaptrack.c: no harness" "no harness"
-  rm "$dir/fuzz/fuzz_heaptrack.dict"; told "format heaptrack: fuzz/fuzz_heaptrack.dict: no dictionary" "no dictionary"
-  rm "$dir"/fuzz/seeds/fuzz_v8/*; told "format heapsnapshot: fuzz/seeds/fuzz_v8/: no seed" "no seed"
-  rm "$dir/tests/test_speedscope.c"; told "format speedscope: tests/test_speedscope.c: no test" "no test"
+  rm "$dir/fuzz/fuzz_heaptrack.c"; expect "format heaptrack: fuzz/fuzz_heaptrack.c: no harness" "no harness"
+  rm "$dir/fuzz/fuzz_heaptrack.dict"; expect "format heaptrack: fuzz/fuzz_heaptrack.dict: no dictionary" "no dictionary"
+  rm "$dir"/fuzz/seeds/fuzz_v8/*; expect "format heapsnapshot: fuzz/seeds/fuzz_v8/: no seed" "no seed"
+  rm "$dir/tests/test_speedscope.c"; expect "format speedscope: tests/test_speedscope.c: no test" "no test"
   rm "$dir/examples/heapdump/formats/speedscope.c"
-  told "format speedscope: examples/heapdump/formats/speedscope.c: no file" "no file"
+  expect "format speedscope: examples/heapdump/formats/speedscope.c: no file" "no file"
   sed -i 's/`heaptrack`//' "$dir/README.md"
-  told "format heaptrack: README.md: no row of the table of formats has \`heaptrack\`" "no row in README"
+  expect "format heaptrack: README.md: no row of the table of formats has \`heaptrack\`" "no row in README"
   sed -i 's/^heaptrack /heaps /' "$dir/tests/peers/scripts/every-command.sh"
-  told "format heaptrack: tests/peers/scripts/every-command.sh: no input" "no input"
+  expect "format heaptrack: tests/peers/scripts/every-command.sh: no input" "no input"
   sed -i 's/formats\/heaptrack.c/x.c/' "$dir/fuzz/fuzz_heaptrack.c"
-  told "format heaptrack: fuzz/fuzz_heaptrack.c: does not include examples/heapdump/formats/heaptrack.c" "another file"
+  expect "format heaptrack: fuzz/fuzz_heaptrack.c: does not include examples/heapdump/formats/heaptrack.c" "another file"
   for f in $asked; do
     sed -i "s/$f(/stands(/" "$dir/tests/test_heaptrack.c"
-    told "format heaptrack: tests/test_heaptrack.c: does not call $f" "no $f"
+    expect "format heaptrack: tests/test_heaptrack.c: does not call $f" "no $f"
   done
   echo "formats.sh: $((checks - failed)) passed, $failed failed"
   [ $failed = 0 ]

@@ -5,13 +5,13 @@
 #   rooms.sh [--list | --enforce | --split DIR | --self-test] [HEADER]
 #
 # Prints the table of rooms and the number of violations of each kind. --list prints each violation too, with
-# its line; --enforce does so and ends with status 1 when there is one. --split also writes each room, both its
-# halves, to a file of its own in DIR, and what stands outside of rooms to outside.c.
+# its line; --enforce does so and ends with status 1 if there is one. --split also writes each room, both halves,
+# to its own file in DIR, and the lines outside of rooms to outside.c.
 #
 # A room begins at its banner, a line "/* ==== >>tag", and ends at the next one, or at the last closing of
-# extern "C" in its half. The part of a tag before its first dot is the room's family. Names are those of
-# functions, types, tags, enumerators, variables and macros at file scope. Private are those that begin with
-# hd__ or HD__, or that the API does not declare. Text in comments and strings is no use of a name.
+# extern "C" in its half. The part of a tag before its first dot is the room's family. A name is the name of
+# a function, type, tag, enumerator, variable or macro at file scope. A name is private if it begins with hd__ or
+# HD__, or if the API does not declare it. Text in comments and strings does not use a name.
 #
 # Kinds of violation:
 #   below      a room uses a private name that a room below it defines
@@ -24,15 +24,15 @@
 #   prefix     a private name has no hd__, or none of the words that the table below wants after it; a room that has
 #              private names has no row in that table; two families of rooms share a word of it
 #   comment    a public function or type has no comment of its own right above its declaration
-#   index      the index in the manual lacks a public function, has it twice or a name that is none, or says that an
-#              example shows it which does not name it
-#   twin       a private name is a public one but for its prefix: hd__merge beside hd_merge
+#   index      the index in the manual lacks a public function, has it twice or names a function that does not exist,
+#              or says that an example shows a function that the example does not name
+#   twin       a private name equals a public one except for its prefix: hd__merge and hd_merge
 #   contents   tags in the table of contents at the top and in the banners of both halves differ, or their order
-#              does; what stands beside a tag is not compared
-#   allocator  a function of a recording room uses an allocator of the C library, by itself or through the functions
+#              does; the text after a tag is not compared
+#   allocator  a function of a recording room uses an allocator of the C library, directly or through the functions
 #              and macros that it names
-#   recursion  a function calls itself, or functions call each other in a circle; pointers to functions are not
-#              followed
+#   recursion  a function calls itself, or functions call each other in a circle; calls through pointers are
+#              not followed
 #   exception  a row of the table of exceptions excuses nothing
 set -u
 export LC_ALL=C
@@ -49,8 +49,8 @@ v8       v8
 rows     rows
 '
 
-# Tags, and the words of which one follows hd__ or HD__ in private names. A room is ruled by the row of its own
-# tag, or else by that of its tag without its last parts. A word belongs to one family of rooms.
+# Tags and words. In a private name one of its room's words follows hd__ or HD__. A room without a row of its own
+# uses the row of its tag without the last parts. A word belongs to one family of rooms.
 prefixes='
 platform          atomic mutex cancel pages large libc
 text              text utf8 error fail try need
@@ -100,8 +100,8 @@ rows              rows
 dump              dump peek
 '
 
-# Rooms that run inside of malloc hooks, and functions of the C library that allocate, free, or may do so. Those of stb_ds
-# count as such, too.
+# Rooms that run inside of malloc hooks, and functions of the C library that may allocate or free. The functions of
+# stb_ds that allocate also count.
 recording='region tracker register.buckets register recorder.sites recorder recorder.resize recorder.sight recorder.view recorder.pages'
 allocators='
 malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc pvalloc cfree strdup strndup wcsdup
@@ -112,17 +112,17 @@ putenv qsort qsort_r hcreate tsearch regcomp setlocale newlocale iconv_open geta
 dlopen dlsym dlclose atexit pthread_create pthread_key_create backtrace backtrace_symbols strsignal strerror_l
 '
 
-# KIND ROOM NAME[,NAME...] REASON: what may stay. NAME is what the violation is about: a name, or the room again.
+# KIND ROOM NAME[,NAME...] REASON: violations that are allowed. NAME is the name that violates, or the room again.
 exceptions='
-public memory hd_unpacker,hd_format,hd_places,hd_values            what hd_options points to stands with those who call it
-allocator platform hd__pages_take,hd__pages_give                WASI has only pages of the C library
-allocator recorder.view hd__snapshot_begin,hd_recorder_view_lifetimes        looks from outside, by hd_options.allocator
-allocator recorder.view hd__snapshot_thread,hd__snapshot_node,hd__snapshot_add,hd__snapshot_aged,hd__snapshot_nodes    fill a profile, by hd_options.allocator
-allocator recorder.pages hd__paging_begin,hd__paging_walk,hd__paging_view    looks from outside, by hd_options.allocator
-prefix platform MAP_ANONYMOUS,MAP_NORESERVE,madvise,mremap    what some systems do not declare
-prefix io   readlinkat,openat,unlinkat,renameat,fchmod,fchown  what some systems do not declare
-prefix io   O_CLOEXEC,O_DIRECTORY,O_NOFOLLOW,O_PATH,AT_FDCWD   what some systems do not declare
-prefix io   MADV_DONTNEED                                      what some systems do not declare
+public memory hd_unpacker,hd_format,hd_places,hd_values            hd_options points to these types, and their rooms declare them
+allocator platform hd__pages_take,hd__pages_give                WASI has no pages but those of the C library
+allocator recorder.view hd__snapshot_begin,hd_recorder_view_lifetimes        observes from outside, with hd_options.allocator
+allocator recorder.view hd__snapshot_thread,hd__snapshot_node,hd__snapshot_add,hd__snapshot_aged,hd__snapshot_nodes    fills a profile, with hd_options.allocator
+allocator recorder.pages hd__paging_begin,hd__paging_walk,hd__paging_view    observes from outside, with hd_options.allocator
+prefix platform MAP_ANONYMOUS,MAP_NORESERVE,madvise,mremap    some systems do not declare these
+prefix io   readlinkat,openat,unlinkat,renameat,fchmod,fchown  some systems do not declare these
+prefix io   O_CLOEXEC,O_DIRECTORY,O_NOFOLLOW,O_PATH,AT_FDCWD   some systems do not declare these
+prefix io   MADV_DONTNEED                                      some systems do not declare this
 '
 
 read -r -d '' program <<'AWK'
@@ -146,14 +146,14 @@ BEGIN {
     chunk_reset()
 }
 
-# A name is where it is defined; else where a type stands for it; else where it is declared.
+# A name belongs to the room that defines it; else to the room with its typedef; else to the room that declares it.
 function define(name, rank) {
     if (name == "") return
     if (half < 2) { if (rank > api_rank[name] + 0) { api_rank[name] = rank; api_room[name] = room } }
     else if (rank > own_rank[name] + 0) { own_rank[name] = rank; own_room[name] = room; own_line[name] = NR }
 }
 
-# A chunk is what stands at file scope up to its semicolon, or the brace that ends a function.
+# A chunk is text at file scope up to a semicolon, or up to the brace that ends a function.
 function chunk_reset() {
     begun = 0; last = ""; fname = ""; pointer = ""; tag = ""; agg = ""; agg_next = 0
     is_typedef = 0; is_value = 0; is_public = 0; has_body = 0; in_function = 0; enum_depth = 0; enum_next = 0
@@ -191,7 +191,7 @@ function use(name) {
     use_count++; use_name[use_count] = name; use_room[use_count] = room; use_line[use_count] = NR
 }
 
-# What a function or a macro names, and whether it calls that. A macro calls all that it names.
+# Records that a function or macro names another, and whether it calls that. A macro calls everything that it names.
 function name_used(owner, name, called) {
     if (owner == "") return
     if (!((owner, name) in calls)) { name_in[owner, ++names_in[owner]] = name; calls[owner, name] = 0 }
@@ -319,7 +319,7 @@ function mark_seen(c, before) {
     if (!continued) directive = 0
 }
 
-# The public function or type that a line declares: "" if none. `} name;` and a type named before need no comment again.
+# The public function or type that a line declares, or "". `} name;` and a type declared before need no second comment.
 function declared(s) {
     if (s ~ /^HEAPDUMP_API [^=]*\(/) { match(s, /[A-Za-z_0-9]+\(/); return substr(s, RSTART, RLENGTH - 1) }
     if (s !~ /^typedef .*hd_[a-z]/ || s ~ /hd__/) return ""
@@ -330,7 +330,7 @@ function declared(s) {
     return seen_type[s]++ ? "" : s
 }
 
-# A row of the index: an example, or a directory of them, and functions; rows without one go on with that before.
+# A row of the index: an example or a directory of them, and functions. A row without an example continues the row above.
 function index_row(s,    n, i, word) {
     n = split(s, word, " ")
     for (i = 1; i <= n; i++) {
@@ -343,7 +343,7 @@ function index_row(s,    n, i, word) {
         }
     }
 }
-# Whether an example, in examples/ beside the header, names a function.
+# Whether an example names a function. Examples are in examples/ in the directory of the header.
 function shows(example, name,    path, text) {
     if (example ~ /\/$/) return 1
     if (!(example in example_text)) {
@@ -363,11 +363,11 @@ function complain(kind, where, name, line, message) {
     if (list) { text_count++; text_line[text_count] = line; text_of[text_count] = sprintf("%s:%d: %s: %s", FILENAME, line, kind, message) }
 }
 function family(tag) { sub(/\..*/, "", tag); return tag }
-# The names by which a function comes to an allocator of the C library; "" when it does not.
+# The chain of names from a function to an allocator of the C library; "" if the function reaches none.
 function allocator_by(name,    i, next_name, way) {
     if (name in allocates) return allocates[name]
     if (name ~ /^stbds_(arr(put|push|ins|add|set|grow|free)|hm|sh|str)/) return name
-    allocates[name] = ""                # those on the way here go on with what else they name
+    allocates[name] = ""                # a call back to this name adds nothing: its other names follow
     if (("allocator", own_room[name], name) in excuse) used["allocator", own_room[name], name] = 1
     else for (i = 1; i <= names_in[name] && way == ""; i++) {
         next_name = name_in[name, i]
@@ -375,7 +375,7 @@ function allocator_by(name,    i, next_name, way) {
     }
     return allocates[name] = way == "" ? "" : name ", " way
 }
-# Walks the calls from a function. Whoever is on the way already and is called again closes a circle.
+# Walks the calls from a function. A call to a function that is already on the path closes a circle.
 function circle_from(name,    i, j, next_name, text) {
     on_way[name] = ++way_length
     way_name[way_length] = name
@@ -410,7 +410,7 @@ END {
             print source[i] > name
         }
     }
-    # Rooms in the order of the implementation; one that has an API alone comes after the one before it there.
+    # Rooms in the order of the implementation. A room with only an API half follows the room before it in the API.
     for (i = 1; i <= banner_count; i++) {
         tag = banner_tag[i]
         if ((tag, banner_half[i]) in stands) complain("contents", tag, tag, banner_line[i], "the banner >>" tag " stands twice in one half")
@@ -513,7 +513,7 @@ END {
             complain("exception", "", "", 0, word[3] " needs none: " excuse[key])
         }
 
-    # Violations come in the order of lines.
+    # Print the violations in the order of their lines.
     for (i = 1; i <= text_count; i++) { at = text_line[i]; by_line[at] = by_line[at] text_of[i] "\n" }
     for (i = 0; i <= NR; i++) if (i in by_line) printf "%s", by_line[i]
     if (text_count) print ""
@@ -543,7 +543,7 @@ rooms() {                        # rooms HEADER LIST ENFORCE [DIR]
     -v list="$2" -v enforce="$3" -v split_to="${4-}" "$program" "$1"
 }
 
-# What each kind of violation is found by: a small header that is clean, and the same with one line changed. ---
+# Tests each kind of violation: a small header without one, and the same header with one line changed. --------
 
 header() {
   cat <<'END'
@@ -627,7 +627,7 @@ self_test() {
   exceptions=
   local words=$'base base mem try\nnetcf netcf\ndart dart\ncf cf\nmemprof memprof'
   prefixes=$words
-  told() {                       # told KINDS NAME: of the header on standard input, which must be that and no more
+  expect() {                     # expect KINDS NAME: the header on standard input has exactly these kinds of violation
     local kinds=$1 want=0 got status=0
     cat >"$dir/h"
     rooms "$dir/h" 1 1 >"$dir/out" 2>&1 || status=$?
@@ -640,76 +640,76 @@ self_test() {
   many() { awk -v n="$1" 'BEGIN { while (n--) print "    ;" }'; }
   insert() { awk -v before="$1" -v text="$2" 'index($0, before) == 1 { print text } { print }' < <(header); }
 
-  told "" "a clean header" < <(header)
-  told below "a call downward" < <(insert '    if (m) {' '    hd__dart_step(1);')
-  told below "a call downward in a macro" < <(insert 'typedef struct hd__mem' '#define HD__BASE_STEP(a) \\
+  expect "" "a clean header" < <(header)
+  expect below "a call downward" < <(insert '    if (m) {' '    hd__dart_step(1);')
+  expect below "a call downward in a macro" < <(insert 'typedef struct hd__mem' '#define HD__BASE_STEP(a) \\
     hd__dart_step(a)')
-  told below "a declaration of what is below" < <(insert 'typedef struct hd__mem' 'static int hd__dart_step(int a);')
-  told below "an enumerator of a room below" < <(insert '    if (m) {' '    m->taken = HD__DART_LEAST;')
-  told public "a public type of a room below" < <(insert '    if (m) {' '    hd_dart_kind kind;')
-  told format "a format that names another" < <(insert 'static int hd__dart_step(int a) {' 'static int hd__dart_c(void) { return hd__netcf_field(1); }')
-  told format "a format that names a public type of another" < <(insert '    HD__TRY(c);' '    hd_dart_kind kind;')
-  told format "the same from a room with a dot in its tag" < <(insert 'HD__INLINE int' 'static const void *hd__memprof_n(void) { return hd__dart_names; }')
-  told format "a format that the table does not have" < <(header | sed 's/dart/cf/g; s/DART/CF/g; /static int hd__cf_step(int a);/i static const hd_format hd__cf_format = { 0 };')
-  told contents "a table of contents that lacks a room" < <(header | sed '/>>netcf  one/d')
-  told contents "a table of contents with an old name" < <(header | sed 's/>>netcf  one/>>necf  one/')
-  told contents "a table of contents in another order" < <(header | sed '/>>netcf  one/{h;d};/>>dart   another/G')
-  told contents "a table of contents with a room that is gone" < <(header | sed 's/^   ROOMS/       >>gone a room\n&/')
-  told contents "a banner in one half alone" < <(header | sed '0,/=== >>netcf/s/=== >>netcf/=== >>new/')
-  told "" "a function of 60 lines" < <(insert '    if (m) {' "$(many 49)")
-  told function "a function of 61 lines" < <(insert '    if (m) {' "$(many 50)")
-  told "" "a room of 1000 lines" < <(insert 'typedef struct hd__mem' "$(many 981)")
-  told size "a room of 1001 lines" < <(insert 'typedef struct hd__mem' "$(many 982)")
-  told "" "a line of 118 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0112d' 0) */")
-  told width "a line of 119 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0113d' 0) */")
+  expect below "a declaration of what is below" < <(insert 'typedef struct hd__mem' 'static int hd__dart_step(int a);')
+  expect below "an enumerator of a room below" < <(insert '    if (m) {' '    m->taken = HD__DART_LEAST;')
+  expect public "a public type of a room below" < <(insert '    if (m) {' '    hd_dart_kind kind;')
+  expect format "a format that names another" < <(insert 'static int hd__dart_step(int a) {' 'static int hd__dart_c(void) { return hd__netcf_field(1); }')
+  expect format "a format that names a public type of another" < <(insert '    HD__TRY(c);' '    hd_dart_kind kind;')
+  expect format "the same from a room with a dot in its tag" < <(insert 'HD__INLINE int' 'static const void *hd__memprof_n(void) { return hd__dart_names; }')
+  expect format "a format that the table does not have" < <(header | sed 's/dart/cf/g; s/DART/CF/g; /static int hd__cf_step(int a);/i static const hd_format hd__cf_format = { 0 };')
+  expect contents "a table of contents that lacks a room" < <(header | sed '/>>netcf  one/d')
+  expect contents "a table of contents with an old name" < <(header | sed 's/>>netcf  one/>>necf  one/')
+  expect contents "a table of contents in another order" < <(header | sed '/>>netcf  one/{h;d};/>>dart   another/G')
+  expect contents "a table of contents with a room that is gone" < <(header | sed 's/^   ROOMS/       >>gone a room\n&/')
+  expect contents "a banner in one half alone" < <(header | sed '0,/=== >>netcf/s/=== >>netcf/=== >>new/')
+  expect "" "a function of 60 lines" < <(insert '    if (m) {' "$(many 49)")
+  expect function "a function of 61 lines" < <(insert '    if (m) {' "$(many 50)")
+  expect "" "a room of 1000 lines" < <(insert 'typedef struct hd__mem' "$(many 981)")
+  expect size "a room of 1001 lines" < <(insert 'typedef struct hd__mem' "$(many 982)")
+  expect "" "a line of 118 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0112d' 0) */")
+  expect width "a line of 119 columns" < <(insert 'typedef struct hd__mem' "/* $(printf '%0113d' 0) */")
   local netcf_two='/* Two. */
 HEAPDUMP_API int hd_netcf_two(void);'
-  told index "a function that the index lacks" < <(header | awk -v t="$netcf_two" '{ print } /^\/\* =+ >>netcf/ && !n++ { print t }')
-  told index "an index with a name that is gone" < <(header | sed 's/hd_netcf_read$/& hd_netcf_gone/')
-  told index "an index that has a function twice" < <(header | sed 's/hd_netcf_read$/& hd_netcf_read/')
-  told index "an example that does not show it" < <(header | sed 's/read\.c /other.c /')
-  told comment "a public function without a comment" < <(header | sed '/^\/\* Reads,/d; /and calls back/d')
-  told comment "a comment that stands above another line" < <(insert 'HEAPDUMP_API int hd_netcf_read' '#define HD_MOST 1')
-  told comment "the comment of the function before" < <(insert 'HEAPDUMP_API int hd_netcf_read' \
+  expect index "a function that the index lacks" < <(header | awk -v t="$netcf_two" '{ print } /^\/\* =+ >>netcf/ && !n++ { print t }')
+  expect index "an index with a name that is gone" < <(header | sed 's/hd_netcf_read$/& hd_netcf_gone/')
+  expect index "an index that has a function twice" < <(header | sed 's/hd_netcf_read$/& hd_netcf_read/')
+  expect index "an example that does not show it" < <(header | sed 's/read\.c /other.c /')
+  expect comment "a public function without a comment" < <(header | sed '/^\/\* Reads,/d; /and calls back/d')
+  expect comment "a comment that stands above another line" < <(insert 'HEAPDUMP_API int hd_netcf_read' '#define HD_MOST 1')
+  expect comment "the comment of the function before" < <(insert 'HEAPDUMP_API int hd_netcf_read' \
     'HEAPDUMP_API int hd_netcf_two(void);  /* of the next, too */' | sed 's/hd_netcf_read$/& hd_netcf_two/')
-  told comment "a public type without a comment" < <(header | sed '/^\/\* Values\. /d')
-  told comment "a public function type without a comment" < <(header | sed '/^\/\* Is called\. /d')
-  told comment "a banner alone" < <(header | awk '/Reads,|and calls back/ { next } { print }')
-  told prefix "a private name without its room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__darts;')
-  told prefix "a private name with another room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__netcf_x;')
+  expect comment "a public type without a comment" < <(header | sed '/^\/\* Values\. /d')
+  expect comment "a public function type without a comment" < <(header | sed '/^\/\* Is called\. /d')
+  expect comment "a banner alone" < <(header | awk '/Reads,|and calls back/ { next } { print }')
+  expect prefix "a private name without its room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__darts;')
+  expect prefix "a private name with another room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__netcf_x;')
   prefixes=$'netcf netcf\ndart dart\nmemprof memprof'
-  told prefix "private names in a room without a row of words" < <(header)
+  expect prefix "private names in a room without a row of words" < <(header)
   prefixes=$'base base mem try\nnetcf netcf\ndart dart mem\nmemprof memprof'
-  told prefix "a word of two families" < <(header)
+  expect prefix "a word of two families" < <(header)
   prefixes=$words
-  told twin "a private name that is a public one" < <(header | sed 's/hd__netcf_field/hd__netcf_read/')
-  told prefix "a private name without hd__" < <(insert 'typedef struct hd__mem' 'static int base_step(void) { return 1; }')
+  expect twin "a private name that is a public one" < <(header | sed 's/hd__netcf_field/hd__netcf_read/')
+  expect prefix "a private name without hd__" < <(insert 'typedef struct hd__mem' 'static int base_step(void) { return 1; }')
   recording=dart
   step='static int hd__dart_step(int a) {'
-  told allocator "an allocator in a room that records" < <(insert "$step" 'static void hd__dart_a(void) { free(malloc(1)); }')
-  told allocator "an allocator as a value" < <(insert "$step" 'static void hd__dart_a(void) { hd_log(free); }')
-  told allocator "an allocator in a macro" < <(insert "$step" '#define HD__DART_A(p) \\
+  expect allocator "an allocator in a room that records" < <(insert "$step" 'static void hd__dart_a(void) { free(malloc(1)); }')
+  expect allocator "an allocator as a value" < <(insert "$step" 'static void hd__dart_a(void) { hd_log(free); }')
+  expect allocator "an allocator in a macro" < <(insert "$step" '#define HD__DART_A(p) \\
     free(p)
 static void hd__dart_a(void) { HD__DART_A(0); }')
-  told allocator "an array of stb_ds" < <(insert "$step" 'static void hd__dart_a(int *a) { stbds_arrput(a, 1); }')
-  told allocator "an allocator behind a function of a room above" < <(header | sed "/^static int hd__base_sum/i\\
+  expect allocator "an array of stb_ds" < <(insert "$step" 'static void hd__dart_a(int *a) { stbds_arrput(a, 1); }')
+  expect allocator "an allocator behind a function of a room above" < <(header | sed "/^static int hd__base_sum/i\\
 static void *hd__base_b(void) { return strdup(\"\"); }\\
 #define HD__BASE_C() (hd__base_b())
     /^$step/i static void hd__dart_a(void) { HD__BASE_C(); }")
-  told "" "an allocator that no room that records comes to" < <(insert 'static int hd__base_sum' 'static void *hd__base_b(int free) { return malloc(1); }')
-  told "" "a member with an allocator's name" < <(insert "$step" 'static void hd__dart_a(hd__mem *m) { m->free(m); }')
-  told recursion "a function that calls itself" < <(insert "$step" 'static int hd__dart_a(int a) { return a ? hd__dart_a(a - 1) : 0; }')
-  told recursion "two that call each other, one through a macro" < <(insert "$step" 'static int hd__dart_b(int a);
+  expect "" "an allocator that no room that records comes to" < <(insert 'static int hd__base_sum' 'static void *hd__base_b(int free) { return malloc(1); }')
+  expect "" "a member with an allocator's name" < <(insert "$step" 'static void hd__dart_a(hd__mem *m) { m->free(m); }')
+  expect recursion "a function that calls itself" < <(insert "$step" 'static int hd__dart_a(int a) { return a ? hd__dart_a(a - 1) : 0; }')
+  expect recursion "two that call each other, one through a macro" < <(insert "$step" 'static int hd__dart_b(int a);
 #define HD__DART_B(a) hd__dart_b(a)
 static int hd__dart_a(int a) { return HD__DART_B(a); }
 static int hd__dart_b(int a) { return hd__dart_a(a); }')
-  told "" "a function that hands itself on" < <(insert "$step" 'static int hd__dart_a(int a) { return hd_log(hd__dart_a); }')
+  expect "" "a function that hands itself on" < <(insert "$step" 'static int hd__dart_a(int a) { return hd_log(hd__dart_a); }')
   exceptions='allocator base hd__base_b tried here'
-  told "" "an allocator that an exception allows" < <(insert "$step" 'static void hd__dart_a(void) { hd__base_b(); }' |
+  expect "" "an allocator that an exception allows" < <(insert "$step" 'static void hd__dart_a(void) { hd__base_b(); }' |
     sed '/^static int hd__base_sum/i static void *hd__base_b(void) { return malloc(1); }')
   exceptions='below base hd__dart_step,HD__DART_LEAST tried here'
-  told "" "what an exception allows" < <(insert '    if (m) {' '    hd__dart_step(HD__DART_LEAST);')
-  told exception "an exception that is not needed any more" < <(insert '    if (m) {' '    hd__dart_step(1);')
+  expect "" "what an exception allows" < <(insert '    if (m) {' '    hd__dart_step(HD__DART_LEAST);')
+  expect exception "an exception that is not needed any more" < <(insert '    if (m) {' '    hd__dart_step(1);')
   exceptions=
 
   header >"$dir/h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds up what test programs printed, in a line: totals.sh LOG... A log that is not there is of a program that was not
-# built. Fails when a test did.
+# Adds up the results of test programs and prints them in one line: totals.sh LOG... A missing log counts as a program
+# that was not built, which is a failure. Fails if a test failed.
 set -u
 for log in "$@"; do
   printf '== LOG\n'
@@ -15,7 +15,7 @@ done | awk '
   }
   /^== LOG$/ { program_ends(); programs++; next }
   /^== ended with status / { bad = 1 }
-  /^\[==========\] .*test\(s\) run/ { listing = 1 }             # cmocka tells again what failed
+  /^\[==========\] .*test\(s\) run/ { listing = 1 }             # cmocka repeats the failures
   listing { next }
   /^\[ RUN      \]/ { began++ }
   /^\[       OK \]/ || /^ok    / { ok_here++ }

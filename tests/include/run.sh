@@ -3,9 +3,9 @@
 #
 #   CC=cc CXX=c++ CLANG=clang STB=-I/usr/include/stb run.sh OUTDIR [PATTERN]
 #
-# PATTERN, a regular expression, leaves out what other cases are called, but for the C99 and the C++11 that others build
-# on. --first for it: what `make test` has, which is those and what is built on them, in seconds.
-# FULL=1: more of them at more levels of optimisation. A line per case, then "N passed, N failed".
+# PATTERN, a regular expression, selects cases by name; the C99 and C++11 cases always run, because others link their
+# objects. --first as PATTERN selects the cases of `make test`: these two and the cases built on them, in seconds.
+# FULL=1 runs more cases at more levels of optimisation. Prints a line per case, then "N passed, N failed".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -18,11 +18,11 @@ warn=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 cwarn=("${warn[@]}" -Wstrict-prototypes)
 rm -rf "$out"
 mkdir -p "$out" && cd "$out" || exit 1
-cp "$root/heapdump.h" . # so that all cases see one version of it
+cp "$root/heapdump.h" . # all cases compile one version, even if it changes meanwhile
 jobs=$(nproc 2>/dev/null || echo 2)
 c99="$cc -std=c99" cxx11="$cxx -xc++ -std=c++11"
 
-# Cases run side by side, each in a directory of its own, and are told in their order. ----------------
+# Cases run in parallel, each in its own directory; report prints the results in order. --------------
 
 cases=()
 check() {                        # check NAME FUNCTION ARGUMENTS...
@@ -60,7 +60,7 @@ report() {
   ((failed == 0))
 }
 
-# What a case does. $1 is the compiler with its standard, in words. -----------------------------------
+# The functions of the cases. $1 is the compiler with its -std option, in one word. ------------------
 
 top=$PWD
 printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n' >implementation.c
@@ -82,9 +82,9 @@ link() {                         # link "COMPILER" OBJECTS...: makes ./program
 }
 other_file() { cp "$here/use.c" other.c && compile "$1" other.c "${@:2}"; }
 defined() { nm -g --defined-only "$1" | awk '{ print $NF }'; }
-named() { nm --defined-only "$1" | awk '{ print $NF }'; } # static ones too
+named() { nm --defined-only "$1" | awk '{ print $NF }'; } # static symbols too
 needed() { nm -u "$1" | awk '{ print $NF }'; }
-none() {                         # none WHAT PATTERN: no line of the input matches
+none() {                         # none TITLE PATTERN: no line of the input matches; else prints TITLE and the lines
   local found
   found=$(grep -E "$2" | sort -u | head -n 20)
   [[ -z $found ]] || { printf '%s:\n%s\n' "$1" "$found"; return 1; }
@@ -96,7 +96,7 @@ only_our_symbols() {             # only_our_symbols OBJECT
   defined "../$1" >symbols && grep -qx hd_read_file symbols &&
     none "external, but neither hd_ nor hd__scopes_off" . < <(grep -Evx 'hd_[a-z0-9][a-z0-9_]*|hd__scopes_off' symbols)
 }
-static_copy() {                  # optimised, which leaves out what is not called
+static_copy() {                  # optimised, so the compiler drops unused functions
   compile "$1" "$here/scope.c" -O1 -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION &&
     none "external in spite of HEAPDUMP_STATIC" '(^|[^_])hd_' < <(defined scope.o) && link "$1" scope.o && ./program
 }
@@ -140,13 +140,13 @@ across_files() {                 # across_files "COMPILER" "LINKER'S FLAGS" FLAG
     "${compiler[@]}" "${cwarn[@]}" -I"$top" "${stb[@]}" "$@" "$here/use.c" -c -o other.o &&
     "${compiler[@]}" "${cwarn[@]}" "$@" "${linker[@]}" main.o other.o -o program -lpthread && ./program
 }
-alone() {                        # alone "COMPILER" FLAGS...: one file, its copy static
+alone() {                        # alone "COMPILER" FLAGS...: one file with a static copy
   compile "$1" "$here/use.c" -DALONE -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION "${@:2}" && link "$1" use.o && ./program
 }
-plain_c() {                      # plain_c COMPILER FLAGS...: of a compiler without gcc's warnings and standards
+plain_c() {                      # plain_c COMPILER FLAGS...: for a compiler without gcc's options for warnings and standards
   "$1" "${@:2}" -I"$top" "${stb[@]}" -DALONE -DHEAPDUMP_IMPLEMENTATION "$here/use.c" -o program -lpthread && ./program
 }
-on_wasi() {                      # on_wasi SOURCE ARGUMENTS...: as WebAssembly, run by node, which lends it this directory
+on_wasi() {                      # on_wasi SOURCE ARGUMENTS...: as WebAssembly; node runs it with access to this directory
   "$clang" --target=wasm32-wasi -O1 -std=c99 "${cwarn[@]}" -I"$top" "${stb[@]}" -DALONE -DHEAPDUMP_IMPLEMENTATION "$1" -o program.wasm &&
     node --no-warnings "$here/wasi.mjs" program.wasm "${@:2}"
 }
@@ -166,7 +166,7 @@ on_32_bits() { implementation "$1" && two_files implementation.o "$1" "$1" "$1";
 for_windows() {
   implementation "$1" && compile "$1" "$here/use.c" -DMAIN && other_file "$1" && link "$1" implementation.o use.o other.o
 }
-# The warnings of -Wextra in stb_ds as its own users include it are not ours to judge.
+# Without -Wextra: the program includes stb_ds itself, and stb_ds has warnings of -Wextra.
 own_stb() {                      # own_stb "COMPILER" ORDER
   local compiler
   read -ra compiler <<<"$1"
@@ -190,7 +190,7 @@ scopes() {                       # scopes "COMPILER" OBJECT
   return 1
 }
 
-# The quick start as the header's own manual has it, run beside a file of the name that it reads.
+# Compiles the quick start of the header's manual, and runs it in a directory with the file that it reads.
 quick_start() {                  # quick_start "COMPILER"
   { printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n\nint main(void) {\n'
     sed -n '/^   QUICK START$/,/^   The library has three models/p' ../heapdump.h | sed '1d; $d'
@@ -199,14 +199,14 @@ quick_start() {                  # quick_start "COMPILER"
   compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
     grep -q '"heaps_v2"' live.json && grep -q Texture live.json
 }
-# Rooms left out: no warnings, and none of their names are left.
-leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: of symbols
+# Leaves out rooms: there are no warnings, and no symbol of these rooms remains.
+leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: PATTERN matches their symbols
   local flags=() room
   for room in "${@:3}"; do flags+=("-DHEAPDUMP_NO_$room"); done
   compile "$1" ../header.c "${flags[@]}" && implementation "$1" "${flags[@]}" &&
     none "left in" "$2" < <(named implementation.o) && defined implementation.o | grep -qx hd_read_file
 }
-# hd_read_as with one row: the linker leaves the code of all others out, and the registry.
+# hd_read_as with one row: the linker leaves out the registry and the code of all other formats.
 one_reader() {                   # one_reader "COMPILER"
   printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\nint main(void) {
     hd_dump *dump = NULL;
@@ -215,7 +215,7 @@ one_reader() {                   # one_reader "COMPILER"
     named program | grep -q hd_format_netcf &&
     none "left in" 'hd__?(v8|dart|memprof|index|rfc|pprof|trace|chrome|folded|format_at|dump_formats|dump_find)' < <(named program)
 }
-# A name that is no literal compiles in HD_SCOPE_NAMED alone.
+# A name that is not a literal compiles only in HD_SCOPE_NAMED.
 literals_only() {                # literals_only "COMPILER"
   local compiler
   read -ra compiler <<<"$1"
@@ -230,12 +230,13 @@ has() { command -v "$1" >/dev/null; }
 check "$c99" kept "$c99" c.o
 check "$cxx11" kept "$cxx11" cxx.o
 has "$clang" && check "$clang -std=c99" kept "$clang -std=c99" clang.o
-wait # for the objects that others link
+wait # other cases link the objects of these cases
 for compiler in "$c99" "$cxx11"; do
   check "$compiler: quick start" quick_start "$compiler"
   check "$compiler: HD_SCOPE takes literals" literals_only "$compiler"
 done
-# Single rooms are left out at -O0, which warns of unused and undeclared names, in a third of the time; FULL=1: at -O1.
+# Leaves out single rooms at -O0: it warns of unused and undeclared names too, in a third of the time of -O1. FULL=1
+# uses -O1.
 each=${FULL:+-O1}
 each=${each:--O0}
 rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF FOLDED PPROF V8 ROWS)
@@ -266,7 +267,7 @@ check "$cc: no stb_ds.h: says what to install" without_stb "$c99"
 for std in c11 c17; do check "$cc -std=$std" accepts "$cc -std=$std"; done
 for std in c++17 c++20; do check "$cxx -std=$std" accepts "$cxx -xc++ -std=$std"; done
 if has "$clang"; then
-  # Clang's warnings come from its parser, at any level; FULL=1 compiles at each.
+  # Clang's parser gives its warnings at any level, so one level is enough; FULL=1 compiles at each.
   for level in "${levels[@]}"; do
     only=()
     [[ ${FULL-} || $level == -O[023] ]] || only=(-fsyntax-only)
