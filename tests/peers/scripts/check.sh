@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heapdump check: verdicts that are known, and false alarms over sampled A/A runs, where the truth stands exactly at
-# every limit, so that half of all estimates are beyond it.
+# heapdump check: known verdicts, and the rate of false alarms on sampled A/A runs. In those the true values are
+# exactly at the limits, so half of all estimates exceed them.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -11,33 +11,33 @@ linked "$work/check_aa" tests/peers/programs/check_aa.c
 seeds=$PWD/fuzz/seeds data=$PWD/tests/data
 cd "$work"
 
-# trace PROCESS LOAD PARSE: hexadecimal sizes
+# trace PROCESS LOAD PARSE: writes a trace; LOAD and PARSE are hexadecimal sizes
 trace() { printf '[{"pid":1,"ph":"M","name":"process_name","args":{"name":"%s"}},{"pid":1,"ph":"M","args":{"stackFrames":{"1":{"name":"main"},"2":{"name":"load","parent":"1"},"3":{"name":"parse","parent":"2"}}}},{"pid":1,"ph":"v","id":"7","args":{"dumps":{"heaps":{"malloc":{"entries":[{"size":"%s","bt":""},{"size":"%s","bt":"1"},{"size":"%s","bt":"2"},{"size":"%s","bt":"3"}]}}}}}]' "$1" "$2" "$2" "$2" "$3"; }
 trace app 64 10 > base.json
 trace app 69 10 > five.json
 trace app 6a 20 > six.json
 trace other 6a 20 > other.json
 verdicts() { "$tool" check --json "$@" | jq -r '[.checks[] | "\(.of) \(.verdict)"] + ["\(.failed)"] | join(", ")'; }
-check "growth to the limit, which is 5% when none is given" "0 growth ok, 0" "$(status "$tool" check base.json five.json) $(verdicts base.json five.json)"
-check "growth beyond it" "1 growth failed, 1" "$(status "$tool" check base.json six.json) $(verdicts base.json six.json)"
+check "growth equal to the limit passes (default limit 5%)" "0 growth ok, 0" "$(status "$tool" check base.json five.json) $(verdicts base.json five.json)"
+check "growth above the limit fails" "1 growth failed, 1" "$(status "$tool" check base.json six.json) $(verdicts base.json six.json)"
 check "--max-growth" "0 0 1" "$(status "$tool" check --max-growth 6 base.json six.json) $(status "$tool" check --max-growth 6% base.json six.json) $(status "$tool" check --max-growth 5.9% base.json six.json)"
-check "--max-total alone" "total ok, 0" "$(verdicts --max-total 106 base.json six.json)"
-check "... beyond it" "total failed, 1" "$(verdicts --max-total 105 base.json six.json)"
-check "--site, several" "site ok, site failed, 1" "$(verdicts --site 'parse=32' --site '^lo.d$=105' base.json six.json)"
-check "what BASELINE does not have" "growth failed, 1" "$(verdicts base.json other.json)"
-check "... may be there when only the total is limited" 0 "$(status "$tool" check --max-total 1k base.json other.json)"
-check "less" 0 "$(status "$tool" check six.json base.json)"
-check "text" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --bytes base.json six.json | sed -n 2p | tr -s ' ')"
+check "--max-total limits only the total" "total ok, 0" "$(verdicts --max-total 106 base.json six.json)"
+check "... a total above it fails" "total failed, 1" "$(verdicts --max-total 105 base.json six.json)"
+check "several --site limits" "site ok, site failed, 1" "$(verdicts --site 'parse=32' --site '^lo.d$=105' base.json six.json)"
+check "a site that BASELINE lacks fails as growth" "growth failed, 1" "$(verdicts base.json other.json)"
+check "... but passes if only the total is limited" 0 "$(status "$tool" check --max-total 1k base.json other.json)"
+check "less memory passes" 0 "$(status "$tool" check six.json base.json)"
+check "the row of a failed limit" "FAILED growth 100 106 +6.0% 105 app, malloc" "$("$tool" check --bytes base.json six.json | sed -n 2p | tr -s ' ')"
 kinds() { "$tool" check "$@" "$data/heap-go.txt" "$data/heap-go.txt" | sed 1d | sed 's/.*iB  //' | paste -sd';' | sed 's/;/; /'; }
-check "of heaps that are of two kinds what is live" "-, go" "$(kinds)"
-check "... or what is asked for" "-, go, total" "$(kinds --kind total)"
-check "objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
+check "a file with two kinds of heaps: the live ones are checked" "-, go" "$(kinds)"
+check "... or those of --kind" "-, go, total" "$(kinds --kind total)"
+check "files of objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
 check "wrong usage" "2 2 2 2 2 2" "$(for o in --max-growth=x --max-growth=-1 --site=a --site=a=b --site='(=5' --max-total=0; do status "$tool" check $o base.json six.json; done | paste -sd' ')"
-check "one file" 2 "$(status "$tool" check base.json)"
-check "a file that is not there" 1 "$(status "$tool" check base.json gone.json)"
+check "a baseline without a second file: usage error" 2 "$(status "$tool" check base.json)"
+check "a missing file: status 1" 1 "$(status "$tool" check base.json gone.json)"
 
-# alarms NAME BLOCKS SAMPLE [growth]: 1,000 A/A runs (100, unless FULL=1 is given) with all limits at what there really
-# is, or growth alone; at most 9 alarms, or 4.
+# alarms NAME BLOCKS SAMPLE [growth]: 100 A/A runs, 1,000 with FULL=1. The limits are the true values; with `growth`,
+# only growth is limited. At most 4 false alarms pass, or 9 with FULL=1.
 runs=100 most=4
 [ -z "${FULL-}" ] || runs=1000 most=9
 alarms() {
@@ -53,16 +53,16 @@ alarms() {
     ! grep -q '^noise' out || noise=$((noise + 1))
   done
   rm -rf aa
-  if [ $alarms -le $most ] && [ $noise -gt $((runs * 3 / 10)) ]; then pass "$1: $alarms false alarms in $runs, $noise with something beyond a limit"
-  else fail "$1: $alarms false alarms in $runs, $noise with something beyond a limit"; fi
+  if [ $alarms -le $most ] && [ $noise -gt $((runs * 3 / 10)) ]; then pass "$1: $alarms false alarms in $runs, $noise with an estimate beyond a limit"
+  else fail "$1: $alarms false alarms in $runs, $noise with an estimate beyond a limit"; fi
 }
 alarms "9 MB in 300 blocks, sampled every 512 KiB, 12 limits" 300 524288
 alarms "60 MB in 2000 blocks, sampled every 64 KiB, 12 limits" 2000 65536
-alarms "2 MB in 60 blocks, sampled every 512 KiB, growth alone" 60 524288 growth
-alarms "4 MB in 120 blocks, sampled every 512 KiB, growth alone" 120 524288 growth
-alarms "60 MB in 2000 blocks, sampled every 64 KiB, growth alone" 2000 65536 growth
+alarms "2 MB in 60 blocks, sampled every 512 KiB, growth only" 60 524288 growth
+alarms "4 MB in 120 blocks, sampled every 512 KiB, growth only" 120 524288 growth
+alarms "60 MB in 2000 blocks, sampled every 64 KiB, growth only" 2000 65536 growth
 
-# What really grew is found: half as much again, of 60 MB.
+# Real growth is found: 60 MB grow by half.
 mkdir more
 ./check_aa more 20 2000 65536 > out && for i in $(seq 0 19); do mv more/$i.a.json more/$i.base; done
 ./check_aa more 20 3000 65536 > out

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Functions of code that is made while a program runs: of a program that tells them as it should, and as it should not, and
+# Names of functions that are compiled at run time: of a program whose perf map is right or wrong in several ways, and
 # of JavaScript in node.
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -11,23 +11,23 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 "$sources"/hard_code_map.c -o code
 trap 'rm -f /tmp/perf-elsewhere.map' EXIT
 
-# named WHAT: what 700000 bytes lie below, in main; an address is 0x.
+# named VARIANT: the caller of the 700,000 bytes in main; an address is printed as 0x
 named() {
   "$tool" record --min-bytes 1 -o code.json -- ./code $1 > log 2>&1
   rm -f /tmp/perf-"$(grep -o 'code ([0-9]*)' log | tr -dc 0-9)".map
   "$tool" tree --frames all --min-bytes 1 --bytes code.json | sed -n '/^ *700000 .* main (/{n;s/^ *700000 *[0-9.]*% *1 *//;s/0x[0-9a-f]*/0x/;p;q}'
 }
-check "told" "right and proper" "$(named "")"
-check "told again" "right and proper" "$(named again)"
-check "among what is no line" "right and proper" "$(named junk)"
-check "by a link" "0x" "$(named link)"
-if [ "$(id -u)" = 0 ]; then check "by another user" "0x" "$(named user)"; else echo "SKIP: another user's file: needs root"; fi
+check "a name in the perf map" "right and proper" "$(named "")"
+check "a name that the perf map gives anew" "right and proper" "$(named again)"
+check "a name among malformed lines" "right and proper" "$(named junk)"
+check "a perf map that is a symbolic link is ignored" "0x" "$(named link)"
+if [ "$(id -u)" = 0 ]; then check "a perf map of another user is ignored" "0x" "$(named user)"; else echo "SKIP: another user's file: needs root"; fi
 rm -f read
 ("$tool" record --min-bytes 1 -o code.json -- ./code gone > log 2>&1) &
 until "$tool" snapshot code.json > /dev/null 2>&1; do :; done
 touch read
 wait
-check "the file is gone at the end" 1 "$("$tool" tree --frames all --min-bytes 1 code.json | grep -c 'right and proper')"
+check "names stay if the perf map disappears before the end" 1 "$("$tool" tree --frames all --min-bytes 1 code.json | grep -c 'right and proper')"
 
 command -v node > /dev/null || need nodejs || { echo "SKIP: nodejs cannot be installed here"; exit $failed; }
 cat > "app file.js" <<'X'
@@ -42,5 +42,5 @@ rm -f /tmp/perf-"$(grep -o 'node ([0-9]*)' log | head -n 1 | tr -dc 0-9)".map
 "$tool" tree --kind peak --frames all --min-share 0.02 --keep 'makeBuffers' node.json > tree
 check "node: functions with files and lines" "get filled (app file.js:2)|makeBuffers (app file.js:1)" \
   "$(grep -o 'get filled (.*)\|makeBuffers (.*)' tree | sed 's|([^)]*/|(|' | sort -u | paste -sd'|')"
-check "node: what they hold" yes "$("$tool" tree --kind peak --frames all --bytes --keep 'makeBuffers' node.json | awk 'NR == 1 { print ($1 >= 40 * 123456 ? "yes" : $1) }')"
+check "node: the functions have the bytes of their buffers" yes "$("$tool" tree --kind peak --frames all --bytes --keep 'makeBuffers' node.json | awk 'NR == 1 { print ($1 >= 40 * 123456 ? "yes" : $1) }')"
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All ways in which heapdump.h is compiled, of which `make test` has the first: levels, standards, rooms left out, clang,
-# Windows, 32 bits, WebAssembly, tcc, optimising across files.
+# Compiles heapdump.h in every supported way; `make test` runs only the first part. The ways: optimisation levels,
+# standards, rooms left out, clang, Windows, 32 bits, WebAssembly, tcc, link-time optimisation.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

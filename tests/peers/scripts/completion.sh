@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What heapdump --completion writes, loaded in the shells that it is for: what each completes there.
+# Loads the scripts that heapdump --completion writes into bash, zsh and fish, and checks the completions there.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,27 +10,27 @@ PATH=$(dirname "$tool"):$PATH
 export LC_ALL=C HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
 touch some.dartheap other.json
 for shell in bash zsh fish; do "$tool" --completion $shell > $shell; done
-check "a shell that is none" "2 heapdump: --completion takes bash, zsh or fish, not 'sh'; see heapdump --help" "$(status "$tool" --completion sh) $(cat err)"
+check "an unknown shell is refused" "2 heapdump: --completion takes bash, zsh or fish, not 'sh'; see heapdump --help" "$(status "$tool" --completion sh) $(cat err)"
 listed=$("$tool" help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$' | sort | xargs)
 
-# cases FUNCTION: what all of them complete. FUNCTION prints the words that a command line may go on with.
+# cases FUNCTION: the completions that all shells share. FUNCTION prints the words that can complete a command line.
 cases() {
-  check "$shell: commands" "$listed" "$($1 heapdump '' | grep -v -e '^help$' -e '^-' | sort | xargs)"
-  check "$shell: a command's beginning" "$(tr ' ' '\n' <<< "$listed" | grep '^c' | xargs)" "$($1 heapdump c | sort | xargs)"
+  check "$shell: the start of a command's name" "$listed" "$($1 heapdump '' | grep -v -e '^help$' -e '^-' | sort | xargs)"
+  check "$shell: a command's name after help" "$(tr ' ' '\n' <<< "$listed" | grep '^c' | xargs)" "$($1 heapdump c | sort | xargs)"
   check "$shell: a command to help with" "$(tr ' ' '\n' <<< "$listed" | grep '^m' | xargs)" "$($1 heapdump help m | sort | xargs)"
-  check "$shell: options" "--json" "$($1 heapdump tree --js)"
-  check "$shell: of the command alone" "" "$($1 heapdump info --inv)"
-  check "$shell: behind a file" "--invert" "$($1 heapdump tree other.json --inv)"
-  check "$shell: words of a value" "live peak temporary total" "$($1 heapdump top --kind '' | sort | xargs)"
+  check "$shell: no options of other commands" "--json" "$($1 heapdump tree --js)"
+  check "$shell: options after a file name" "" "$($1 heapdump info --inv)"
+  check "$shell: values of an option" "--invert" "$($1 heapdump tree other.json --inv)"
+  check "$shell: forms of a value" "live peak temporary total" "$($1 heapdump top --kind '' | sort | xargs)"
   check "$shell: forms of a value" "every= exit peak signal" "$($1 heapdump record --at '' | sort | xargs)"
-  check "$shell: names of formats" "heap-text heapsnapshot heaptrack" "$($1 heapdump info --format hea | sort | xargs)"
-  check "$shell: what is written" "memprof-index memprof-raw memprof-yaml" "$($1 heapdump convert --to memprof- | sort | xargs)"
-  check "$shell: a file" "some.dartheap" "$($1 heapdump retained so)"
-  check "$shell: a file of an option" "other.json" "$($1 heapdump merge --add-to ot)"
+  check "$shell: formats that convert writes" "heap-text heapsnapshot heaptrack" "$($1 heapdump info --format hea | sort | xargs)"
+  check "$shell: a file name" "memprof-index memprof-raw memprof-yaml" "$($1 heapdump convert --to memprof- | sort | xargs)"
+  check "$shell: a file name as the value of an option" "some.dartheap" "$($1 heapdump retained so)"
+  check "$shell: names of shells" "other.json" "$($1 heapdump merge --add-to ot)"
   check "$shell: shells" "bash fish zsh" "$($1 heapdump --completion '' | sort | xargs)"
 }
 
-# As readline splits the line: = is a word.
+# Split as readline does: = is a word of its own.
 in_bash() {
   bash --norc -c '. ./bash
     complete -p heapdump | grep -q -- "-o default" && files=1
@@ -47,7 +47,7 @@ for c in $listed; do
     "$(in_bash heapdump $c -- | grep -v -e '^--help$' -e '^-o$' | sort -u | xargs)"
 done
 
-# In a terminal, as it completes nowhere else; what compadd is told is what it would show.
+# zsh completes only in a terminal. The script logs the words that compadd would show.
 if need zsh; then
   in_zsh() {
     local line="$*"
@@ -68,7 +68,7 @@ if need zsh; then
   check "zsh: --name=value" "live" "$(in_zsh heapdump top --kind=l)"
   check "zsh: a program to record" 1 "$(in_zsh heapdump record --at peak -- hea | grep -cx heapdump)"
 else
-  echo "SKIP: zsh is not here: its completion is not loaded"
+  echo "SKIP: zsh is not installed: its completion is not loaded"
 fi
 
 if need fish; then
@@ -80,6 +80,6 @@ if need fish; then
   check "fish: --name=value" "--kind=live" "$(in_fish heapdump top --kind=l)"
   check "fish: a program to record" 1 "$(in_fish heapdump record --at peak -- hea | grep -cx heapdump)"
 else
-  echo "SKIP: fish is not here: its completion is not loaded"
+  echo "SKIP: fish is not installed: its completion is not loaded"
 fi
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Dart snapshots that `convert` writes of V8 snapshots, read by a reader of its own, which keeps to the document
-# (heap_snapshot.md of the Dart SDK, with its known slips): the strings and numbers of the source, object by object.
+# Dart snapshots that `convert` writes from V8 snapshots. An independent reader follows the format's document
+# (heap_snapshot.md of the Dart SDK, with its known errors) and compares strings and numbers object by object.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -9,7 +9,7 @@ command -v python3 > /dev/null || need python3 || skip "python3 cannot be instal
 work=$PWD/build/peers/dart-written
 rm -rf "$work" && mkdir -p "$work"
 
-# read_dart FILE: a line for each object but the root: its data as JSON. The file has to end where its parts do.
+# read_dart FILE: one line per object except the root: its data as JSON. The file must end where its parts end.
 read_dart() { python3 - "$1" <<'END'
 import json, struct, sys
 data, at = open(sys.argv[1], 'rb').read(), 8
@@ -62,8 +62,8 @@ assert at == len(data)
 END
 }
 
-# read_v8 FILE: the same of the strings and numbers of a V8 snapshot; null for what is neither. A number's string is
-# what its edge "value" leads to.
+# read_v8 FILE: the same for strings and numbers of a V8 snapshot; null for other objects. The text of a number is the
+# string at its edge "value".
 read_v8() { python3 - "$1" <<'END'
 import json, sys
 s = json.load(open(sys.argv[1], encoding='utf-8', errors='surrogatepass'))
@@ -84,18 +84,19 @@ for n in range(0, len(nodes), width):
 END
 }
 
-# same NAME FILE LEAST: objects that are no strings or numbers may say other things; LEAST of each have to be there.
+# same NAME FILE LEAST: compares the two readings. Objects other than strings and numbers may differ. At least LEAST
+# of each must exist.
 same() {
   "$tool" convert --to dart -o "$work/$1.dartheap" "$2" 2> "$work/$1.said"
-  read_dart "$work/$1.dartheap" > "$work/$1.ours" || { fail "$1: not what the document says"; return; }
+  read_dart "$work/$1.dartheap" > "$work/$1.ours" || { fail "$1: the file breaks the document's rules"; return; }
   read_v8 "$2" > "$work/$1.theirs"
-  check "$1: objects" "$(wc -l < "$work/$1.theirs")" "$(wc -l < "$work/$1.ours")"
+  check "$1: number of objects" "$(wc -l < "$work/$1.theirs")" "$(wc -l < "$work/$1.ours")"
   paste "$work/$1.theirs" "$work/$1.ours" | awk -F'\t' -v least="$3" '
     $1 == "null" { bad += $2 ~ /^\["(string|integer|double)/; next }
     { n[substr($1, 3, 6)]++; bad += $1 != $2 }
     END { print n["string"] + 0 " strings, " n["intege"] + n["double"] " numbers"; exit bad || n["string"] < least || n["intege"] + n["double"] < least }' \
     > "$work/$1.counts" && pass "$1: $(cat "$work/$1.counts") are equal" || fail "$1: other values: $(cat "$work/$1.counts")"
-  check "$1: validate" "nothing wrong" "$("$tool" validate "$work/$1.dartheap" | sed 's/.*, //')"
+  check "$1: validate finds nothing wrong" "nothing wrong" "$("$tool" validate "$work/$1.dartheap" | sed 's/.*, //')"
 }
 
 same chromium-small tests/data/chromium-small.heapsnapshot 8
@@ -112,7 +113,8 @@ if command -v node > /dev/null; then
   same node "$work/node.heapsnapshot" 30
 fi
 
-# A Dart VM's own values are written again by a program: tests/test_dart_write.c. Without values nothing is invented.
+# tests/test_dart_write.c checks that values of a real Dart VM are written back. For objects without values, convert
+# invents none.
 "$tool" convert --to dart -o "$work/netcf.dartheap" tests/data/garbage.netcf.txt
-check "objects without values" "null null null" "$(read_dart "$work/netcf.dartheap" | paste -sd' ')"
+check "objects without values get none" "null null null" "$(read_dart "$work/netcf.dartheap" | paste -sd' ')"
 exit $failed

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A Dart VM's own snapshots: those of a fresh VM, small and large, live and dead, against what its service counts
-# by class (getAllocationProfile); and the kept one against the figures known of it.
+# A Dart VM's own snapshots, small and large, live and with garbage, against the counts of its service by class
+# (getAllocationProfile). The stored snapshot is checked against its known figures.
 #
-# The VM's counts and ours are the same, class by class, but for this:
-# - The snapshot has objects of no size, which the VM's counts do not: small integers (_Smi), the root, and what lies
-#   in the VM's own isolate or image (null, true, false, stubs, symbols). They are left out here.
-# - Answering the service allocates, and may collect garbage: what was counted before the snapshot and after it
-#   differs in some classes (strings, lists, maps). There ours has to lie between the two, give or take what one
-#   request makes: 16 objects or 1% of the class.
+# The VM's counts and ours are equal, class by class, with two exceptions:
+# - The snapshot has objects of size zero, which the VM does not count: small integers (_Smi), the root, and objects of
+#   the VM's own isolate or image (null, true, false, stubs, symbols). The comparison leaves them out.
+# - Answering a request allocates, and may collect garbage. So in some classes (strings, lists, maps) the counts before
+#   and after the snapshot differ. There our count must lie between the two, with a tolerance of 16 objects or 1% of
+#   the class, which covers one request.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -19,11 +19,11 @@ tool=$work/dart_tool
 linked "$tool" tests/peers/programs/dart_tool.c -O2
 
 xz -dc tests/data/sass-small.dartheap.xz > "$work/kept.dartheap"
-check "the kept snapshot" "objects 204485 references 1072743 classes 1895 shallow 13912280 header 13914776 none 58277 null 1 bool 3 integer 25719 double 657 latin1 33117 utf16 37 length 60508 name 26166 identities 79887 reachable 143696 identical" \
+check "facts of the stored snapshot" "objects 204485 references 1072743 classes 1895 shallow 13912280 header 13914776 none 58277 null 1 bool 3 integer 25719 double 657 latin1 33117 utf16 37 length 60508 name 26166 identities 79887 reachable 143696 identical" \
   "$("$tool" facts "$work/kept.dartheap" | paste -sd' ')"
 check "its strings" "33117 3720608" "$("$tool" classes "$work/kept.dartheap" | awk -F'\t' '$6 == "_OneByteString" { print $3, $2 }')"
 "$tool" cut "$work/kept.dartheap" "$work/cut.dartheap"
-check "the one cut from it" same "$(cmp -s "$work/cut.dartheap" tests/data/small.dartheap && echo same)"
+check "cutting it again gives small.dartheap" same "$(cmp -s "$work/cut.dartheap" tests/data/small.dartheap && echo same)"
 [ $failed = 0 ] || exit 1
 
 [ "$(uname -m)" = x86_64 ] || skip "the Dart VM is for x86"
@@ -34,24 +34,25 @@ node --experimental-websocket -e 'new WebSocket("ws://127.0.0.1:1/").onerror = (
 vm=$work/package/dart-sass/src
 dart=$vm/dart
 if ! "$dart" --version > "$work/version" 2>&1; then
-  need qemu-user || skip "this kernel runs no 32-bit programs, as the VM is one, and qemu-user cannot be installed"
+  need qemu-user || skip "the VM is a 32-bit program, which this kernel cannot run, and qemu-user cannot be installed"
   dart=$work/dart
   printf '#!/bin/sh\nexec qemu-i386 "%s/dart" "$@"\n' "$vm" > "$dart"
   chmod +x "$dart"
 fi
 
-# Rules, with arithmetic: of the longest, compiling them takes far more heap than where it is stopped.
+# Many rules with arithmetic. For the longest input, compilation needs far more heap than is in use when the snapshot
+# is taken.
 rules() { seq "$1" | awk '{ printf ".a%d { @for $i from 1 through 12 { .b#{$i} { width: ($i * %d) + px; color: mix(red, blue, $i * 3%%); &:hover { margin: $i + em; } } } }\n", $1, $1 }'; }
 rules 3 > "$work/small.scss"
 rules 1500 > "$work/large.scss"
 rules 8000 > "$work/long.scss"
 
-# shot NAME SCSS WHEN: takes a snapshot, compares it class by class.
+# shot NAME SCSS WHEN: takes a snapshot and compares it class by class
 shot() {
-  node --experimental-websocket tests/peers/lib/dart-vm.mjs "$dart" "$vm/sass.snapshot" "$work/$2.scss" "$3" "$work/$1" || { fail "$1: no snapshot"; return; }
-  "$tool" facts "$work/$1.dartheap" > "$work/$1.facts" || { fail "$1: not read"; return; }
+  node --experimental-websocket tests/peers/lib/dart-vm.mjs "$dart" "$vm/sass.snapshot" "$work/$2.scss" "$3" "$work/$1" || { fail "$1: the VM gave no snapshot"; return; }
+  "$tool" facts "$work/$1.dartheap" > "$work/$1.facts" || { fail "$1: facts cannot read the snapshot"; return; }
   "$tool" classes "$work/$1.dartheap" > "$work/$1.classes"
-  check "$1: written back" identical "$(tail -n 1 "$work/$1.facts")"
+  check "$1: written back, the bytes are the same" identical "$(tail -n 1 "$work/$1.facts")"
   awk -F'\t' -v OFS='\t' '
     FILENAME ~ /classes$/ { key = $6 FS $7; all[key]; ours[key, 1] += $1; ours[key, 2] += $2; next }
     { key = $3 FS $4; all[key]; side = FILENAME ~ /before$/ ? 1 : 2

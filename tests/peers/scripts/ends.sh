@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heapdump ends early: little stack, few addresses, no memory, a region that is written over, a full disk. Each has its
-# exit status, one line that says why, and leaves nothing half-written.
+# heapdump under shortage: a small stack, few addresses, no memory, an overwritten region, a full disk. Each case has
+# its exit status and one line with the reason, and leaves no partial file.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -9,19 +9,20 @@ peers=$PWD/tests/peers/programs work=$PWD/build/peers/ends
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 ulimit -c 0
 said() { grep -c -- "$1" err || true; }
-# limited "ULIMIT OPTIONS" COMMAND...: its status under the limit
+# limited "ULIMIT OPTIONS" COMMAND...: runs it under the limit, and prints its status
 limited() { local l=$1 s=0; shift; (ulimit $l; exec "$@") > out 2> err || s=$?; echo $s; }
-# whole FILE: whether it is a dump that has heaps
+# whole FILE: whether it is a complete dump with heaps
 whole() { "$tool" info --strict --json "$1" 2> /dev/null | jq -r '.files[0].heaps | length > 0'; }
 
 # A small stack.
-check "record with a stack of 128 KiB: the program keeps the limit" "3 128 true" \
+check "record with a stack of 128 KiB: the program sees the same limit" "3 128 true" \
   "$(limited "-s 128" "$tool" record -o stack.json -- /bin/sh -c 'ulimit -s; ls / > ls; exit 3') $(cat out) $(whole stack.json)"
-check "... tree" 0 "$(limited "-s 128" "$tool" tree stack.json)"
+check "tree with a stack of 128 KiB" 0 "$(limited "-s 128" "$tool" tree stack.json)"
 
-# Few addresses: the region leaves us the larger part. With too few, what was recorded is kept as a region.
+# A small address space: the region takes less than half of it. If no trace can be written, the recording is kept as a
+# region.
 program='x = [bytes(1000) for i in range(5000)]'
-check "record with 150 MB of addresses" "0 true" "$(limited "-v 150000" "$tool" record -o few.json -- /usr/bin/python3 -c "$program") $(whole few.json)"
+check "record with 150 MB of address space" "0 true" "$(limited "-v 150000" "$tool" record -o few.json -- /usr/bin/python3 -c "$program") $(whole few.json)"
 wrong=
 for k in 20 30 35 40 45 50 60 70; do
   rm -f least.json*
@@ -37,9 +38,9 @@ for k in 20 30 35 40 45 50 60 70; do
   *) wrong="$wrong $k:$s" ;;
   esac
 done
-check "... with 20 to 70 MB: a file that is whole, or a region that can be recovered, or none, with a status" "" "$wrong"
+check "record with 20 to 70 MB: a whole file, or a recoverable region, or none, with the right status" "" "$wrong"
 
-# A region that is written over.
+# A region that the program overwrites.
 cat > over.c <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -60,9 +61,9 @@ for byte in 0 255 1; do
   check "a program writes $byte over its region: status 1, no file" "1 1 no" \
     "$(status "$tool" record -o over.json -- ./over $byte 0) $(said 'wrote over\|cannot be read, and nothing') $([ -e over.json ] && echo yes || echo no)"
 done
-check "... its own status goes before" 5 "$(status "$tool" record -o over.json -- ./over 0 5)"
+check "... the program's own nonzero status takes precedence" 5 "$(status "$tool" record -o over.json -- ./over 0 5)"
 
-# No room on a tmpfs: recover makes no page where nothing was recorded.
+# A full tmpfs: recover must not allocate pages that the recording does not have.
 "$tool" record --keep kept -o kept.json -- /bin/ls / > /dev/null 2>&1
 mkdir full
 if mount -t tmpfs -o size=300k tmpfs full 2> /dev/null; then
@@ -75,13 +76,13 @@ os.ftruncate(to, 1 << 40)
 P
   dd if=/dev/zero of=full/rest bs=4k 2> /dev/null || :
   check "recover on a full tmpfs" "0 true" "$(status "$tool" recover -o recovered.json full/kept) $(whole recovered.json)"
-  check "pages on a full tmpfs: read, or a line and status 1" yes "$(s=$(status "$tool" pages full/kept); [ $s = 1 ] && [ "$(wc -l < err)" = 1 ] && echo yes)"
+  check "pages on a full tmpfs: an answer, or one line and status 1" yes "$(s=$(status "$tool" pages full/kept); [ $s = 1 ] && [ "$(wc -l < err)" = 1 ] && echo yes)"
   umount full
 else
-  echo "SKIP: a full tmpfs: it cannot be mounted here"
+  echo "SKIP: a full tmpfs: this machine cannot mount it"
 fi
 
-# The page of report: all of it, or none, whichever allocation fails.
+# Whichever allocation fails, report writes the whole page or none.
 gcc -O2 -shared -fPIC "$peers/failing_malloc.c" -o failing.so
 "$tool" report -o want.html stack.json
 env LD_PRELOAD=./failing.so FAIL_COUNT=count "$tool" report -o page.html stack.json
@@ -92,5 +93,5 @@ for ((at = 1; at <= count; at += count / ${FULL:+20}40 + 1)); do
   if [ $s = 0 ]; then cmp -s want.html page.html || wrong="$wrong $at:differs"
   elif [ $s != 1 ] || [ -e page.html ] || [ ! -s err ]; then wrong="$wrong $at:$s"; fi
 done
-check "report when one of $count allocations and all after it fail: the whole page, or none and status 1" "" "$wrong"
+check "report when allocations fail from one of $count on: the whole page, or none and status 1" "" "$wrong"
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command on every format: that it does what is asked where it applies and says in a line why not where it does
-# not, that nothing crashes, and that --json is one value that begins as all do.
+# Every command on every format: it works where it applies, and one line gives the reason where it does not. Nothing
+# crashes. With --json the output is one value that begins with the common keys.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -16,7 +16,7 @@ gzip -c "$data/go-heap.folded" > packed.gz
 "$tool" rows --label host=a1 -o small.csv "$data/pprof-go.pb" "$data/trace-viewer/two-dumps.json" 2> err
 "$tool" rows -o small.jsonl "$data/go-heap.folded" 2> err
 
-# What a file is: heaps, objects, raw or indexed MemProf profiles; and an object of it.
+# What a file contains: heaps, objects, raw or indexed MemProf profiles; and the id of one object.
 inputs="chrome heaps - $data/trace-viewer/two-dumps.json
 chrome heaps - $data/trace-viewer/old-with-types.json
 folded heaps - $data/go-heap.folded
@@ -39,10 +39,10 @@ memprof-index indexed - $data/memprof-19-v3.profdata
 memprof-index indexed - small.rfc
 memprof-yaml indexed - $data/memprof-22-listing.yaml
 memprof-report heaps - $data/memprof-22-report.txt"
-# Formats that are recognised to tell what to do instead, and those of others that only say what the file is.
+# Formats that are recognised only to give advice, and those that only identify the file.
 no_input="memprof-text"
 
-# A command, the kinds that it applies to, its words: F the file, I the object.
+# A command, the kinds of files that it applies to, and its words: F is the file, I the object.
 commands='tree heaps,objects,raw,indexed tree F
 tree heaps,objects,raw,indexed tree --by type --min-bytes 1 F
 tree heaps,objects,raw,indexed tree --invert --every-route --all F
@@ -71,8 +71,8 @@ validate - validate F
 pages none pages F
 watch none watch --json --count 1 F'
 
-# What a run may end with: 0 where the command applies, else 1 or 2 and a line. Of kind -, that is for the file to say.
-wrong() {                        # wrong STATUS APPLIES: why that is not right
+# Expected status: 0 where the command applies, else 1 or 2 with a line. Kind `-` accepts either.
+wrong() {                        # wrong STATUS APPLIES: the reason if that is a fault
   local lines
   lines=$(grep -c . err || true)
   if (($1 > 2)); then echo "status $1"
@@ -107,11 +107,11 @@ while read -r format kind id file; do
       [ -z "$why" ] || bad+="${words[0]} $way ${words[*]:1}: $why"$'\n'
     done
   done <<< "$commands"
-  check "$format, ${file##*/}" "" "$bad"
+  check "all commands on $format, ${file##*/}" "" "$bad"
 done <<< "$inputs"
 
 check "every format is tried" "$({ "$tool" info --format help | cut -d' ' -f1; } | sort | xargs)" \
   "$({ echo "$no_input" | tr ' ' '\n'; cut -d' ' -f1 <<< "$inputs"; } | sort -u | xargs)"
-check "every command is" "$("$tool" help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v -e '^heapdump$' -e '^capture$' -e '^record$' -e '^snapshot$' -e '^stop$' -e '^recover$' | sort | xargs)" \
+check "every command is tried" "$("$tool" help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v -e '^heapdump$' -e '^capture$' -e '^record$' -e '^snapshot$' -e '^stop$' -e '^recover$' | sort | xargs)" \
   "$(cut -d' ' -f1 <<< "$commands" | sort -u | xargs)"
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whose the files are that the tool writes, who may read them, and what links in others' directories do.
+# Owners and permissions of the files that the tool writes, and symbolic links in directories of others.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -7,7 +7,7 @@ must gcc libc6-dev
 work=$PWD/build/peers/files
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 
-# app [TARGET]: makes a link to TARGET where its dump will go.
+# app [TARGET]: links the default name of its dump to TARGET
 cat > app.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,37 +27,37 @@ me=$(id -un)
 
 # Permissions.
 umask 022
-check "a new file is its owner's alone" "0 600 $me" "$(status "$tool" record -o new.json -- ./app) $(mode new.json)"
+check "a new file is readable only by its owner" "0 600 $me" "$(status "$tool" record -o new.json -- ./app) $(mode new.json)"
 chmod 644 new.json
-check "one that is replaced keeps its permissions" "0 644 $me" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
+check "a replaced file keeps its permissions" "0 644 $me" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
 chmod 6777 new.json
-check "but not its set-id bits" "0 777 $me" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
+check "... except its set-id bits" "0 777 $me" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
 if [ "$(id -u)" = 0 ]; then
   chown nobody new.json
   chmod 6777 new.json
-  check "another user's permissions are not kept" "0 600 root" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
+  check "the permissions of another user's file are not kept" "0 600 root" "$(status "$tool" convert --to chrome -o new.json new.json) $(mode new.json)"
 else
-  echo "SKIP: not root: no files of another user"
+  echo "SKIP: files of another user: needs root"
 fi
 
-# Names that nobody typed, in a directory that others can write to.
+# Default names in a directory that others can write to.
 mkdir shared spools
 chmod 1777 shared
 echo precious > victim
 check "a link at a default name is not followed" "1 precious 1" \
   "$(cd shared && TMPDIR=$work/spools status "$tool" record -- ../app ../victim) $(cat victim) $(grep -c 'cannot create heapdump.app.[0-9]*.json: File exists' shared/err)"
-check "which leaves what was recorded, and says where" "1 1" \
+check "... the recording is kept elsewhere, and a message names the place" "1 1" \
   "$(grep -c 'the recording is in ' shared/err) $(find spools -name 'heapdump.*.json' | wc -l)"
-check "a name of one's own choice may be a link" "0 yes" \
+check "a link at a given name is followed" "0 yes" \
   "$(cd shared && ln -s ../victim mine.json && status "$tool" record -o mine.json -- ../app) $(is_dump victim)"
 echo precious > victim
-check "where nobody else writes, so may the default" "0 yes" "$(status "$tool" record -- ./app victim) $(is_dump victim)"
+check "a link at a default name is followed if only the user can write there" "0 yes" "$(status "$tool" record -- ./app victim) $(is_dump victim)"
 
-# What is no file is written to as it is.
+# Pipes and devices are written to, not replaced.
 mkfifo pipe
 cat pipe > piped &
 check "a pipe stays a pipe" "0 yes" "$(status "$tool" convert --to chrome -o pipe new.json) $([ -p pipe ] && echo yes)"
 wait
-check "and got it all" yes "$(is_dump piped)"
-check "a device stays one" "0 yes" "$(status "$tool" convert --to chrome -o /dev/null new.json) $([ -c /dev/null ] && echo yes)"
+check "... and the whole dump goes through it" yes "$(is_dump piped)"
+check "a device stays a device" "0 yes" "$(status "$tool" convert --to chrome -o /dev/null new.json) $([ -c /dev/null ] && echo yes)"
 exit $failed
