@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Functions of one name stay two in a recording when their source files, their objects or the functions around them
+# Functions with the same name stay separate in a recording if their source files, objects or enclosing functions
 # differ. Frames keep the whole path and the object file. A program's own function is never hidden, whatever its name.
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -69,7 +69,8 @@ done
 
 # Hidden frames -------------------------------------------------------------------------------
 
-# Names like an allocator's, a runtime's, a library's; and a stack of the library only (of a constructor's thread).
+# Names that resemble those of an allocator, a runtime or a library; and a stack only of the library (of a
+# constructor's thread).
 cat > own.cc <<'END2'
 #include <cstdlib>
 #include <pthread.h>
@@ -110,9 +111,9 @@ total() { "$tool" tree --json --min-share 0 "$@" own.json 2> /dev/null | python3
 import json, sys
 rows = json.load(sys.stdin)["heaps"][0]["rows"]
 print([(r["bytes"], r["blocks"]) for r in rows if r["depth"] == 0], sum(r["bytes"] for r in rows if r["depth"] == 1))'; }
-check "hiding changes no total" "$(total --frames all)" "$(total)"
+check "hidden frames do not change the total" "$(total --frames all)" "$(total)"
 
-# --frames hidden, added up again from folded stacks.
+# tree --frames hidden, recomputed from folded stacks.
 "$tool" convert --to folded --kind live -o own.folded own.json 2> convert.err
 "$tool" tree --frames hidden --json own.json > hidden.json
 check "tree --frames hidden: the bytes of all stacks with a hidden frame" ok "$(python3 -c '
@@ -131,7 +132,7 @@ for c in top suspects; do
     "$("$tool" $c --frames hidden own.json | grep -c '\]$')"
 done
 
-# Files without objects and sources: only the malloc family is hidden.
+# Files without objects and sources: only functions of the malloc family are hidden.
 printf 'main;core::Engine::load_textures;malloc 99000\nmain;other;malloc 1000\n' > bare.folded
 check "suspects of a file of names only: a namespace core is the program's" core::Engine::load_textures \
   "$("$tool" suspects bare.folded 2>&1 | grep -m 1 -o 'core::Engine::load_textures' || true)"
@@ -152,7 +153,8 @@ g++ -O0 -static-libstdc++ -static-libgcc new.cc -o new
 "$tool" record -o new.json -- ./new 2> record.err
 check "operator new of a program linked statically is hidden" "" "$("$tool" top --self --all new.json 2>&1 | grep 'operator new' || true)"
 
-# The recorder's own frames are never recorded, however it was compiled: hooks that end in a jump only if it is optimized.
+# The recorder's own frames are never recorded, however it was compiled. Only optimisation turns the ends of its hooks
+# into jumps.
 cat > hooks.cc <<'END2'
 #include <dlfcn.h>
 #include <new>
@@ -174,6 +176,6 @@ for o in 0 1 2; do
   check "-O$o: the types are the program's" "hooks" "$("$tool" tree --json --by type --all hooks.json | jq -r '[.heaps[0].rows[] | select(.axis == "type" and .depth > 0) | .name] | map(select(. == "hooks" or test("record"))) | unique | join(" ")')"
   jq -r '.heaps[0].rows[] | select(.axis == "backtrace") | "\(.depth) \(.name) \(.bytes) \(.blocks)"' all.json > rows.$o
 done
-check "stacks do not depend on how it was compiled" "same same" "$(cmp rows.0 rows.2 && echo same) $(cmp rows.1 rows.2 && echo same)"
+check "stacks do not depend on the recorder's optimisation" "same same" "$(cmp rows.0 rows.2 && echo same) $(cmp rows.1 rows.2 && echo same)"
 
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Instances of a class, why they are alive, and tables for spreadsheets: on real snapshots of Dart and V8 and a small
-# .NET dump, against what Python works out from the references themselves.
+# objects --class, path and CSV tables, on real snapshots of Dart and V8 and a small .NET dump. Python computes the
+# expected answers from the references.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a terminal shows of a command that takes long, and what is left of one that is ended by a signal.
+# The progress lines of long commands on a terminal, and the files that remain when a signal ends a command.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,7 +13,8 @@ zstd -q -1 big.folded 2> /dev/null || gzip -c big.folded > big.folded.zst
 xz -k0 big.folded
 ${CC:-cc} -shared -fPIC -O1 "$source/programs/clock.c" -o clock.so
 
-# What a terminal gets as standard error, and OUTPUT, a state a line. $1: standard input, or -
+# shown STDIN COMMAND...: the terminal's standard error (and output, with OUTPUT=1), one state per line; STDIN may be
+# -
 shown() {
   LD_PRELOAD=$work/clock.so PYTHONPATH=$source/lib python3 -c '
 import os, subprocess, sys
@@ -27,28 +28,28 @@ print(text.replace(b"\r", b"\n").replace(b"\x1b[K", b"").decode())' "$@"
 form='^reading [a-z .]*: [0-9]+%, [0-9.]+ MiB/s, [0-9]+ (s|min) left$'
 for file in big.folded big.folded.gz big.folded.zst big.folded.xz; do
   shown - "$tool" top "$file" > progress
-  check "$file: percent, rate and time left" 1 "$(grep -Ec "$form" progress | awk '{ print ($1 > 0) }')"
-  check "... percents go up to the end" "" "$(sed -n 's/.*: \([0-9]*\)%.*/\1/p' progress | awk '$1 < last || $1 > 100 { print "from", last, "to", $1 } { last = $1 }')"
+  check "$file: percentage, rate and time left" 1 "$(grep -Ec "$form" progress | awk '{ print ($1 > 0) }')"
+  check "... percentages rise to the end" "" "$(sed -n 's/.*: \([0-9]*\)%.*/\1/p' progress | awk '$1 < last || $1 > 100 { print "from", last, "to", $1 } { last = $1 }')"
 done
 shown big.folded.gz "$tool" top - > progress
-check "standard input that is a file" 1 "$(grep -Ec "${form/'[a-z .]*'/standard input}" progress | awk '{ print ($1 > 0) }')"
+check "standard input from a file: percentage, rate and time left" 1 "$(grep -Ec "${form/'[a-z .]*'/standard input}" progress | awk '{ print ($1 > 0) }')"
 shown <(cat big.folded) "$tool" top - > progress
-check "a pipe: how much, and the rate" 1 "$(grep -Ec '^reading standard input: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
+check "a pipe: amount and rate" 1 "$(grep -Ec '^reading standard input: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
 for way in "convert --to chrome -o wrote.json" "convert --to folded -o wrote.gz" "tree --all --json -o wrote" "report -o wrote.html"; do
   shown - "$tool" $way big.folded > progress
-  check "$way: how much is written, and the rate" 1 "$(grep -Ec '^writing wrote[.a-z]*: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
+  check "$way: amount written, and rate" 1 "$(grep -Ec '^writing wrote[.a-z]*: [0-9]+ MiB, [0-9.]+ MiB/s$' progress | awk '{ print ($1 > 0) }')"
 done
 { head -n 100000 big.folded; echo broken line; tail -n 100000 big.folded; } > broken.folded
 shown - "$tool" top broken.folded > progress
-check "a warning has a line of its own" "1 0" "$(grep -c '^heapdump: .*warning: ' progress) $(grep -c '.heapdump: ' progress || :)"
+check "a warning gets its own line" "1 0" "$(grep -c '^heapdump: .*warning: ' progress) $(grep -c '.heapdump: ' progress || :)"
 OUTPUT=1 shown - "$tool" validate big.folded > progress
-check "so has the answer" 1 "$(grep -c '^big.folded: folded, nothing wrong' progress)"
+check "... and so does the answer" 1 "$(grep -c '^big.folded: folded, nothing wrong' progress)"
 shown - "$tool" merge --to folded -o merged.out big.folded big.folded big.folded big.folded > progress
-check "merging: percent and time left" 1 "$(grep -Ec '^merging: [0-9]+%, [0-9]+ (s|min) left$' progress | awk '{ print ($1 > 0) }')"
-check "nothing of it where it is no terminal" "0 0" \
+check "merge: percentage and time left" 1 "$(grep -Ec '^merging: [0-9]+%, [0-9]+ (s|min) left$' progress | awk '{ print ($1 > 0) }')"
+check "no progress lines outside a terminal" "0 0" \
   "$(LD_PRELOAD=$work/clock.so "$tool" top big.folded 2>&1 > /dev/null | wc -c) $(LD_PRELOAD=$work/clock.so "$tool" report -o wrote.html big.folded 2>&1 | wc -c)"
 
-# A command whose output has begun, and whose input does not end, gets a signal: what it ended by, what is there.
+# A signal ends a command whose output has begun and whose input does not end. Checked: the signal, and the files.
 cat > end.py <<'P'
 import os, signal, subprocess, sys
 number, before, command = getattr(signal, sys.argv[1]), sys.argv[2], sys.argv[3:]
@@ -71,7 +72,7 @@ for signal in SIGINT:2 SIGTERM:15 SIGHUP:1; do
   for way in "tree -o to/out -" "info --json -o to/out -" "top -o to/out.gz -"; do
     check "$way, ended by ${signal%:*}: no file" "${signal#*:}  " "$(python3 end.py ${signal%:*} none "$tool" $way)"
   done
-  check "... a file that was there stays" "${signal#*:} out old" "$(python3 end.py ${signal%:*} there "$tool" tree -o to/out -)"
-  check "... who ignores it is not ended" "status 0 out 64" "$(python3 end.py ${signal%:*} ignored "$tool" tree -o to/out -)"
+  check "... an existing file stays unchanged" "${signal#*:} out old" "$(python3 end.py ${signal%:*} there "$tool" tree -o to/out -)"
+  check "... a command that ignores the signal continues" "status 0 out 64" "$(python3 end.py ${signal%:*} ignored "$tool" tree -o to/out -)"
 done
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that start while `record` finds names are answered at once, and recorded. A message counts the programs that
-# waited in vain.
+# Programs that start while `record` resolves names are answered at once and recorded. A message counts programs that
+# did not get an answer in time.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -24,8 +24,8 @@ mkfifo asked
 python3 -u "$common_root/tests/peers/lib/slow_server.py" > port & server=$!
 trap 'kill $server 2> /dev/null' EXIT
 until [ -s port ]; do kill -0 $server || exit 1; done
-# The first program ends, and its names are looked for. Then five programs start one after the other, and ten at once.
-# The last program is written over as soon as it has ended.
+# The first program ends, and record resolves its names. Meanwhile five programs start one after the other, and ten at
+# once. The last program's file is overwritten as soon as it has ended.
 cat > many <<'SH'
 ./short
 read -r _ < asked
@@ -46,20 +46,20 @@ int main(void) { return another_main(); }
 C
 gcc -w -O1 -g -Wl,--build-id=none entry.c other.o -o other
 s=$(DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) DEBUGINFOD_CACHE_PATH=$PWD/cache status timeout -s KILL 100 "$tool" record --min-bytes 1 -o many.json -- dash ./many)
-check "programs that start while names are looked for do not wait" "0 quick" "$s $([ "$(cat took)" -lt 5000 ] && echo quick || cat took)"
+check "programs that start while names are resolved do not wait" "0 quick" "$s $([ "$(cat took)" -lt 5000 ] && echo quick || cat took)"
 check "... all are recorded" "16 of 100 blocks, 1 of 100 blocks" \
   "$("$tool" info --json many.json | jq -r '[.files[0].heaps[] | select(.kind == "total" and (.process | IN("short", "other")))] | group_by(.process) | reverse | map("\(length) of \(.[0].blocks) blocks") | join(", ")')"
-check "... nothing else is told" 0 "$(said 'not recorded')"
-check "... the one that was written over has its names" 1 "$("$tool" tree --all --frames all --kind total many.json 2> /dev/null | grep -c -m 1 'another_main')"
+check "... no message about unrecorded programs" 0 "$(said 'not recorded')"
+check "... the overwritten program has its names" 1 "$("$tool" tree --all --frames all --kind total many.json 2> /dev/null | grep -c -m 1 'another_main')"
 
-# A recording can be asked for before the program's first instruction.
+# A recording accepts requests before the program's first instruction.
 for i in 1 2 3 4 5 6 7 8; do
   rm -f first.json
   "$tool" record -o first.json -- dash -c '[ -e first.json ] && echo there || echo not yet' 2> /dev/null
 done | sort | uniq -c > first
-check "its file is there when the program begins" "8 there" "$(sed 's/^ *//' first)"
+check "the recording's file exists before the program begins" "8 there" "$(sed 's/^ *//' first)"
 
-# Programs that hang up before the answer have waited as long as they do, or have ended.
+# Programs that close their connection before the answer have waited for the longest allowed time, or have ended.
 cat > late.py <<'PY'
 import os, signal, socket, struct, sys, time
 name, record = os.environ["HEAPDUMP_JOIN"], os.getppid()
@@ -73,7 +73,7 @@ os.kill(record, signal.SIGCONT)
 time.sleep(0.3)
 PY
 s=$(status timeout -s KILL 60 "$tool" record -o late.json -- /usr/bin/python3 late.py)
-check "programs that waited in vain are counted" "0 1" "$s $(said '^heapdump: 2 programs were not recorded, later among them: heapdump did not answer in time (was it stopped?)$')"
+check "programs without an answer in time are counted" "0 1" "$s $(said '^heapdump: 2 programs were not recorded, later among them: heapdump did not answer in time (was it stopped?)$')"
 # heapdump first sees a record when its process is exiting, or has executed a static program. No later snapshot names
 # the process once it has ended.
 gcc -w -O1 -fno-builtin "$common_root/tests/peers/programs/exiting.c" -o exiting -lpthread

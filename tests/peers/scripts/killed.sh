@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that end at any moment in any way leave their recording: what it says is what they did themselves count in
-# shared memory, but for one operation per thread. FULL=1: a thousand times each.
+# Programs that end at any moment and in any way keep their recording. It equals the program's own counts in shared
+# memory, except for at most one operation per thread. FULL=1: each way 1,000 times.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,9 +10,9 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -O1 -g "$source/killed.c" -o killed -lpthread
 ulimit -c 0
 
-# blocks KIND: blocks of 64 bytes that `counted` allocated
+# blocks KIND: number of 64-byte blocks that `counted` allocated
 blocks() { "$tool" convert --to folded --kind $1 -o - killed.json 2> err | awk '/counted/ { n += $NF } END { print n / 64 }'; }
-# compare NUMBER STATUS WANTED: what the recording says with the tally
+# compare NUMBER STATUS WANTED: compares the recording with the tally
 compare() {
   local allocated freed live all off more d
   read -r allocated freed < <(od -An -v -tu8 -w64 tally | awk '{ a += $1; f += $2 } END { print a, f }')
@@ -22,8 +22,8 @@ compare() {
   [ $2 = $3 ] && [ ${off#-} -le 8 ] && [ $more -ge 0 ] && [ $more -le 8 ] ||
     wrong="$wrong $1: status $2, live $live and all $all recorded, $((allocated - freed)) and $allocated tallied;"
 }
-# record OPTIONS...: heapdump, by `within`, whose pid is in `recording`; the program's is in the file pid. Returns when
-# that allocates.
+# record OPTIONS...: starts heapdump under `within`. Its pid is in `recording`, the program's pid in the file pid.
+# Returns when the program has begun to allocate.
 within=()
 record() {
   rm -f killed.json
@@ -32,13 +32,13 @@ record() {
   recording=$!
   while [ $(od -An -tu8 -N8 tally) = 0 ] && kill -0 $recording 2> /dev/null; do sleep 0.01; done
 }
-# ended: waits for heapdump, and says how it ended
+# ended: waits for heapdump and sets `status`
 ended() { status=0; { wait $recording; } 2> /dev/null || status=$?; }
 moment() { sleep 0.0$((RANDOM % 100)); }
 churn='echo $$ > pid; exec ./killed tally'
 
 by_kill() { record -- sh -c "$churn"; moment; kill -KILL $(cat pid); ended; compare $1 $status 137; }
-# Of a program that was killed, `heapdump pages` tells as many blocks as the trace has live ones.
+# After a kill, `heapdump pages` has the same number of blocks as the trace has live ones.
 by_kill_of_blocks() {
   local pages off
   rm -f kept
@@ -49,13 +49,14 @@ by_kill_of_blocks() {
 }
 by_abort() { record -- ./killed tally abort $((RANDOM * 3)); ended; compare $1 $status 134; }
 by_segv() { record -- ./killed tally segv $((RANDOM * 3)); ended; compare $1 $status 139; }
-# In a process group of their own, whom the terminal's interrupt reaches; what a script starts else ignores that.
+# In a new process group, which the terminal's interrupt reaches; background jobs of a script ignore SIGINT otherwise.
 by_interrupt() {
   local within=(env --default-signal=INT setsid)
   record -- ./killed tally; moment; kill -INT -- -$recording; ended; compare $1 $status 130
 }
 by_oom() { record -- sh -c 'echo $$ > "$0"/cgroup.procs && exec ./killed tally oom $1' "$group" $((RANDOM * 3)); ended; compare $1 $status 137; }
-# heapdump itself: the file that grows is an array that lacks its end, and what was kept has what came later, too.
+# Kills heapdump itself: the growing file is a JSON array without its end, and the kept recording has the later
+# events, too.
 by_losing_heapdump() {
   local told
   rm -f kept killed.json
@@ -74,7 +75,7 @@ by_losing_heapdump() {
   compare $1 $status 137
 }
 
-# A group of processes in which there is little memory.
+# make_group: a control group with little memory
 make_group() {
   local at
   for at in /sys/fs/cgroup/memory /sys/fs/cgroup; do
@@ -99,16 +100,16 @@ all() {
   local i times=$1
   [ -z "${FULL:-}" ] || times=1000
   wrong= furthest=0
-  for i in $(seq $times); do by_$2 $i 2> said; done # by bash, of who was killed
-  check "$3 $times times, eight threads: all within an operation per thread (furthest: $furthest)" "" "$wrong"
+  for i in $(seq $times); do by_$2 $i 2> said; done # bash reports killed jobs on stderr
+  check "$3 $times times, eight threads: exact to one operation per thread (largest difference: $furthest)" "" "$wrong"
 }
 all 20 kill "killed"
-all 5 kill_of_blocks "killed, with blocks where they lie"
+all 5 kill_of_blocks "killed, with --blocks"
 all 5 abort "abort"
 all 5 segv "SIGSEGV"
 all 5 interrupt "Ctrl-C to the group"
 all 8 losing_heapdump "heapdump killed, --keep and recover; the time line so far reads"
-if make_group; then all 5 oom "killed for want of memory in a group"
-else echo "SKIP: killed for want of memory: no group of processes with a limit on memory can be made here"
+if make_group; then all 5 oom "killed by the kernel for lack of memory"
+else echo "SKIP: killed for lack of memory: this machine allows no control group with a memory limit"
 fi
 exit $failed

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Each allocation fails in turn while binaries are read, in libdw too: the tool does what it does with memory enough, or
-# ends with 1, says why, and leaves no file behind. It is never killed, and never takes it for missing debug information.
+# While binaries are read, each allocation fails in turn, including those in libdw. The tool gives its full answer, or
+# ends with status 1 and a message, and leaves no file. It never crashes, and never mistakes the failure for missing
+# debug information.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -23,7 +24,7 @@ gcc -O1 -g -no-pie -fno-omit-frame-pointer -Wl,--build-id program.c -o program
 "$tool" record --format memprof-raw -o program.raw -- ./program 2> err || fail "recording: $(cat err)"
 "$tool" index --binary program -o program.memprof program.raw 2> err || fail "indexing: $(cat err)"
 
-# swept HOW NAME COMMAND...: writes to `written` in a directory of its own. HOW: FAIL_ON=1, or nothing
+# swept HOW NAME COMMAND...: the output is `written` in its own directory. HOW is FAIL_ON=1 or empty
 swept() {
   local on=$1 name=$2 n i s ended=0 went=0 wrong=
   shift 2
@@ -41,7 +42,7 @@ swept() {
     [ -z "$(ls made)" ] || { wrong="$wrong $i:left" && rm -f made/*; }
   done
   [ "$n" -gt 50 ] && [ $ended -gt $((n / 2)) ] || wrong="$wrong only $ended of $n"
-  check "$name, each of $n allocations failing${on:+ with all after it}: $ended times told, $went times not needed" "" "$wrong"
+  check "$name, each of $n allocations failing${on:+ with all after it}: $ended times status 1, $went times the full answer" "" "$wrong"
 }
 
 swept "" memprof memprof --binary program program.raw

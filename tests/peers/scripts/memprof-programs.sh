@@ -1,35 +1,36 @@
 #!/usr/bin/env bash
-# Real programs compiled by clang 19 and 22 and run: heapdump index --like writes of their raw profiles, byte for byte, what
-# llvm-profdata of that release writes, in each version and schema; and clang makes of ours and theirs one IR, of every
-# translation unit: of the newest version, and of those whose files differ; that IR has what memprof --hints tells, and each
-# call whose marks are others in the IR that is emitted in the end has a reason by name. Two programs; FULL=1: nine. The tables
-# go to build/peers/memprof-programs/*.md, each call to final.NAME.RELEASE there, and stand in programs/README.md beside this
-# script.
+# Real programs, compiled by clang 19 and 22 and run. From their raw profiles, heapdump index --like writes the same
+# bytes as llvm-profdata of that release, in each version and schema. clang makes the same IR from our files and
+# theirs, for every translation unit: with the newest version, and with versions whose files differ. That IR has the
+# marks that memprof --hints predicts. If a call's marks differ in the finally emitted IR, a named reason explains
+# each. Two programs; FULL=1: nine. The tables go to build/peers/memprof-programs/*.md, and each call to
+# final.NAME.RELEASE there. The results are in ../programs/libraries/README.md.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
 [ "$(uname -m)" = x86_64 ] || skip "the runtime is for x86-64"
 must jq python3
-need clang-19 llvm-19 libclang-rt-19-dev libstdc++-12-dev || skip "clang-19 cannot be had"
-need lld-19 || skip "lld-19 cannot be had"
+need clang-19 llvm-19 libclang-rt-19-dev libstdc++-12-dev || skip "clang-19 cannot be installed"
+need lld-19 || skip "lld-19 cannot be installed"
 releases=19
-if need clang-22 llvm-22 libclang-rt-22-dev lld-22; then releases="19 22"; else echo "SKIP: clang-22 and llvm-22 cannot be had"; fi
+if need clang-22 llvm-22 libclang-rt-22-dev lld-22; then releases="19 22"; else echo "SKIP: clang-22 and llvm-22 cannot be installed"; fi
 source=$PWD/tests/peers/programs/libraries lib=$PWD/tests/peers/lib
 cache=$PWD/build/peers/sources
 work=build/peers/memprof-programs${TAG-}
 rm -rf $work && mkdir -p $work "$cache"
 cd $work
 
-# Where sources come from -----------------------------------------------------------------------------------------------
+# Sources of the programs
+# -----------------------------------------------------------------------------------------------
 
-# debian PACKAGE: unpacks a source package; build/peers/sources keeps it.
+# debian PACKAGE: unpacks a source package into build/peers/sources, which is kept
 debian() {
   local name=$1 lists=$cache/lists
   [ ! -d "$cache/$name" ] || return 0
   need dpkg-dev || return 1
   mkdir -p "$lists/partial" "$cache/parts" "$cache/apt/archives/partial" "$cache/$name.made"
   if [ ! -f "$cache/parts/debian.sources" ]; then
-    # Of what is fixed since, the older files are gone: the release as it was.
+    # The archive drops the older files of packages that were fixed later, so the original release is used.
     { sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources | awk -v RS= -v ORS='\n\n' '!/security/' ||
       sed -n '/security/d; s/^deb /deb-src /p' /etc/apt/sources.list; } > "$cache/parts/debian.sources" 2> /dev/null
     grep -q '^deb-src' "$cache/parts/debian.sources" && mv "$cache/parts/debian.sources" "$cache/parts/debian.list"
@@ -41,7 +42,7 @@ debian() {
     mv "$cache/$name.made"/*/ "$cache/$name" && rm -r "$cache/$name.made"
 }
 
-# npm_package NAME@VERSION: the C sources that a package carries
+# npm_package NAME@VERSION: the C sources in an npm package
 npm_package() {
   local name=${1%@*}
   [ ! -d "$cache/$name" ] || return 0
@@ -50,8 +51,8 @@ npm_package() {
     mv "$cache/$name.made/package" "$cache/$name" && rm -r "$cache/$name.made"
 }
 
-# program NAME: sets `units`, what is compiled; `flags`, how; `linked`, how it is linked. They differ, so that each way of
-# writing and linking debug information is met. False: it cannot be had.
+# program NAME: sets `units` (sources), `flags` (compiler) and `linked` (linker). They differ so that each form of
+# debug information and linking occurs. Returns false if the sources cannot be downloaded.
 program() {
   flags="-gmlt" linked="-no-pie"
   case $1 in
@@ -75,7 +76,7 @@ program() {
     yaml-cpp) # functions folded by the linker
       debian yaml-cpp && units=$(ls "$cache"/yaml-cpp/src/*.cpp) || return 1
       flags="-gmlt -ffunction-sections -fdata-sections -I$cache/yaml-cpp/include" linked="-no-pie -fuse-ld=lld -Wl,--icf=all,--gc-sections" ;;
-    pugixml) # functions of a unit have names of their own
+    pugixml) # internal functions of a unit have unique names
       debian pugixml && units="$cache/pugixml/src/pugixml.cpp" || return 1
       flags="-gmlt -funique-internal-linkage-names -I$cache/pugixml/src" ;;
     lua) # ThinLTO
@@ -85,7 +86,7 @@ program() {
     lmdb) # debug information compressed by zstd
       debian lmdb && units="$cache/lmdb/libraries/liblmdb/mdb.c $cache/lmdb/libraries/liblmdb/midl.c" || return 1
       flags="-g -gz=zstd -I$cache/lmdb/libraries/liblmdb" ;;
-    expat) # debug information in files of its own
+    expat) # split debug information
       debian expat || return 1
       units="$cache/expat/expat/lib/xmlparse.c $cache/expat/expat/lib/xmlrole.c $cache/expat/expat/lib/xmltok.c"
       flags="-g -gsplit-dwarf -DHAVE_GETRANDOM -DXML_CONTEXT_BYTES=1024 -DXML_NS -DXML_DTD -DXML_GE=1 -I$cache/expat/expat/lib" ;;
@@ -94,11 +95,12 @@ program() {
   units="$1 $units"
 }
 
-# What is made of them --------------------------------------------------------------------------------------------------
+# Profiles and IR of the programs
+# ----------------------------------------------------------------------------------------
 
-# As LLVM's documents advise
+# The flags that LLVM's documents recommend.
 common="-O2 -w -fdebug-info-for-profiling -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread"
-# Nothing here lives for 200 s: what is read little is cold, what is read much is hot.
+# No block here lives for 200 s. With these limits, rarely read blocks are cold and often read blocks are hot.
 limits="-mllvm -memprof-ave-lifetime-cold-threshold=0 -mllvm -memprof-lifetime-access-density-cold-threshold=1000
   -mllvm -memprof-min-ave-lifetime-access-density-hot-threshold=50000"
 
@@ -110,7 +112,7 @@ clang() {
   esac
 }
 
-# built NAME RELEASE: the program that is profiled, and NAME.RELEASE.raw
+# built NAME RELEASE: builds the profiled program and runs it, which writes NAME.RELEASE.raw
 built() {
   local unit objects= n=0
   for unit in $units; do
@@ -122,16 +124,16 @@ built() {
   mv "$1.$2".run.* "$1.$2.raw"
 }
 
-# ir_of RELEASE PROFILE UNIT OUT: the profile always under one name. OUT.err is the IR as the pass leaves it that reads
-# profiles: what is inlined later loses marks.
+# ir_of RELEASE PROFILE UNIT OUT: compiles with the profile, always under the same file name. OUT.err is the IR right
+# after the pass that reads profiles: later inlining loses marks.
 ir_of() {
   cp "$2" used.memprof
   clang "$1" "$3" -fmemory-profile-use=used.memprof $limits -mllvm -print-after=memprof-use -mllvm -print-module-scope \
     -S -emit-llvm -o "$4" 2> "$4.err" && cmp -s "$2" used.memprof
 }
 
-# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has the marks that --hints tells, and no others; a row of
-# reasons why it does not have them in the end
+# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has exactly the marks that --hints predicts; also
+# writes a row with the reasons for other marks in the final IR
 same_hints() {
   local n told
   "$tool" memprof --hints --clang "$2" --cold-lifetime 0 --cold-density 1000 $([ "$2" != 19 ] || echo --hot-density 50000) --json \
@@ -140,12 +142,12 @@ same_hints() {
     pass "$1: --hints agrees with clang $2: $told"
   else fail "$1: --hints and clang $2: $told"; fi
   if told=$(python3 "$lib/memprof_index.py" final "final.$1.$2" $(for n in $(seq "$4"); do echo "unit.$n.err unit.$n.ll"; done)); then
-    pass "$1: why marks of the IR that clang $2 emits are others, of $told"
+    pass "$1: reasons for other marks in the IR that clang $2 emits: $told"
   else fail "$1: marks of the IR that clang $2 emits: $told: $(grep -m 2 UNEXPLAINED "final.$1.$2")"; fi
   echo "| $1 | $2 | ${told%% *} | ${told#*: } |" >> reasons.md
 }
 
-# same_ir NAME RELEASE VERSION: of every unit
+# same_ir NAME RELEASE VERSION: compares the IR of every unit
 same_ir() {
   local unit n=0 wrong= attributes=0 contexts=0 calls=0
   for unit in $units; do
@@ -163,7 +165,7 @@ same_ir() {
   [ -n "$wrong" ] && marked="differs:$wrong" || marked="$n units: same, $calls call sites, $attributes attributes, $contexts contexts"
 }
 
-# same_bytes NAME RELEASE: each version and schema; a row of the table
+# same_bytes NAME RELEASE: compares each version and schema; writes a row of the table
 same_bytes() {
   local v schema versions="2 3 4" row= told options
   differing=
@@ -195,7 +197,7 @@ programs="pugixml lmdb"
   echo "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"; } > table.md
 { echo "| program | clang | calls of operator new | of these |"; echo "|---|---|---:|---|"; } > reasons.md
 for name in ${PROGRAMS-$programs}; do
-  program $name || { echo "SKIP: the sources of $name cannot be had: $(cat apt.log npm.log 2> /dev/null | tail -n 1)"; continue; }
+  program $name || { echo "SKIP: the sources of $name cannot be downloaded: $(cat apt.log npm.log 2> /dev/null | tail -n 1)"; continue; }
   for release in $releases; do
     built $name $release || continue
     same_bytes $name $release
@@ -207,13 +209,14 @@ for name in ${PROGRAMS-$programs}; do
 done
 cat table.md reasons.md
 
-# What clang 14 and 16 wrote, against the runtime's own text of another run, and taken to clang 22 ------------------------
+# Files of clang 14 and 16: against the runtime's own text of another run, and converted for clang 22
+# -------------------
 
-# The runtime follows frame pointers, which libstdc++ and libc do not keep: the callers it finds behind them are words of the
-# stack, of which the layout of the address space makes other contexts in each run. Call frame information gives true callers.
+# The runtime follows frame pointers, which libstdc++ and libc do not keep. The callers behind them are random words
+# of the stack, which differ in each run. With this option it uses the unwind tables, which give true callers.
 true_stacks=fast_unwind_on_malloc=0
 
-# in_text REPORT: blocks, allocations, the smallest and the largest size
+# in_text REPORT: blocks, allocations, smallest and largest size
 in_text() {
   awk '/alloc_count/ { n++; count += $2; if (n == 1 || $7 < least) least = $7 + 0; if ($9 > most) most = $9 + 0 }
     END { print n, count, least, most }' "$1"
@@ -221,19 +224,19 @@ in_text() {
 
 in_raw() { "$tool" info --json "$1" | jq -r '.files[0].profiles[0] | "\(.blocks) \(.totals.AllocCount) \(.totals.MinSize) \(.totals.MaxSize)"'; }
 
-need llvm-22 python3-yaml || skip "llvm-22 cannot be had"
-program pugixml || skip "the sources of pugixml cannot be had"
+need llvm-22 python3-yaml || skip "llvm-22 cannot be installed"
+program pugixml || skip "the sources of pugixml cannot be downloaded"
 for release in 14 16 $releases; do
-  need clang-$release llvm-$release libclang-rt-$release-dev || { echo "SKIP: clang-$release cannot be had"; continue; }
+  need clang-$release llvm-$release libclang-rt-$release-dev || { echo "SKIP: clang-$release cannot be installed"; continue; }
   [ -f pugixml.$release.raw ] || built pugixml $release || continue
   MEMPROF_OPTIONS=log_path=$PWD/pugixml.$release.text:print_text=1:$true_stacks ./pugixml.$release > out 2> err
   MEMPROF_OPTIONS=log_path=$PWD/pugixml.$release.true:print_text=0:$true_stacks ./pugixml.$release > out 2> err
-  check "pugixml, clang $release: blocks, allocations, least and largest size as the runtime tells" \
+  check "pugixml, clang $release: blocks, allocations, smallest and largest size equal the runtime's text" \
     "$(in_text pugixml.$release.text.*)" "$(in_raw pugixml.$release.true.*)"
   "$tool" index --memprof-version 4 --binary pugixml.$release -o bridged pugixml.$release.raw 2> err || { fail "index: $(tail -n 1 err)"; continue; }
   "$tool" memprof --json bridged > ours.json 2> err && "$tool" info --json bridged > info.json 2> err
   llvm-profdata-22 show --memory bridged > theirs.yaml 2> err || { fail "llvm-profdata 22: $(head -n 1 err)"; continue; }
-  if told=$(python3 "$lib/memprof_show.py" ours.json info.json theirs.yaml); then pass "... as version 4, to llvm-profdata 22: $told"
-  else fail "... as version 4, to llvm-profdata 22: $told"; fi
+  if told=$(python3 "$lib/memprof_show.py" ours.json info.json theirs.yaml); then pass "... as version 4, read by llvm-profdata 22: $told"
+  else fail "... as version 4, read by llvm-profdata 22: $told"; fi
 done
 exit $failed

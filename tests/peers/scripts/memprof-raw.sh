@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Raw profiles that programs compiled by clang 14, 16, 19 and 22 write, against llvm-profdata of the same version: every
-# allocation site of every function, frame by frame, every field of every block; ours being symbolized by
-# llvm-symbolizer through the library's hook. What llvm-profdata 14 shows has no blocks.
+# Raw profiles of programs compiled by clang 14, 16, 19 and 22, against llvm-profdata of the same version. All
+# allocation sites of all functions are compared, frame by frame and block field by block field. Our side resolves
+# names with llvm-symbolizer, through the library's hook. llvm-profdata 14 shows no blocks.
 #
-# And back: what we write of them is the same bytes; two dumps of one process merged by us are what llvm-profdata makes
-# of the file with both; and what we merge of several processes llvm-profdata 19 reads as we do.
+# Also the reverse: writing a profile back gives the same bytes. Merging two dumps of one process equals
+# llvm-profdata's reading of a file with both. llvm-profdata 19 reads our merge of several processes as we do.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -15,21 +15,21 @@ rm -rf "$work" && mkdir -p "$work"
 tool=$work/memprof_tool
 linked "$tool" tests/peers/programs/memprof_tool.c -O2
 
-for f in tests/data/memprof-*.raw; do check "$f: written back" identical "$("$tool" same "$f")"; done
+for f in tests/data/memprof-*.raw; do check "$f: written back, the bytes are the same" identical "$("$tool" same "$f")"; done
 
-# A big-endian machine reads, swaps and merges them to the same bytes. By clang, because gcc for s390x and
-# gcc-multilib exclude each other.
+# A big-endian machine reads, byte-swaps and merges the files to the same bytes. The compiler is clang, because gcc
+# for s390x and gcc-multilib exclude each other.
 if need clang binutils-s390x-linux-gnu libc6-dev-s390x-cross libgcc-12-dev-s390x-cross qemu-user; then
   clang --target=s390x-linux-gnu -isystem /usr/s390x-linux-gnu/include -std=gnu11 -O1 -w -static \
     $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/programs/memprof_tool.c -o "$tool-s390x" -lpthread
   for f in tests/data/memprof-*.raw; do
     "$tool" swap "$work/swapped" "$f"
     qemu-s390x "$tool-s390x" swap "$work/swapped-s390x" "$f"
-    check "$f on s390x: written back, swapped" "identical identical same" \
+    check "$f on s390x: written back and byte-swapped" "identical identical same" \
       "$(qemu-s390x "$tool-s390x" same "$f") $(qemu-s390x "$tool-s390x" same "$work/swapped") $(cmp -s "$work/swapped" "$work/swapped-s390x" && echo same)"
     "$tool" merge "$work/merged" "$f" "$work/swapped"
     qemu-s390x "$tool-s390x" merge "$work/merged-s390x" "$f" "$work/swapped"
-    check "$f on s390x: merged" same "$(cmp -s "$work/merged" "$work/merged-s390x" && echo same)"
+    check "$f on s390x: merged with itself" same "$(cmp -s "$work/merged" "$work/merged-s390x" && echo same)"
   done
 else
   echo "SKIP: no compiler for s390x, or qemu, can be installed here"
@@ -47,14 +47,14 @@ run() {
   mv "$work/$1".raw.* "$work/${4:-$1}.raw"
 }
 
-# records FILE BINARY VERSION OUT
+# records FILE BINARY VERSION OUT: writes our reading
 records() {
   "$tool" addresses "$1" > "$4.addresses"
   python3 tests/peers/lib/memprof.py table "$4.addresses" "$2" llvm-symbolizer-"$3" > "$4.table"
   "$tool" records "$1" "$4.table" > "$4.records"
 }
 
-# shown NAME FILE BINARY VERSION [RECORDS OF]: ours and llvm-profdata's are the same
+# shown NAME FILE BINARY VERSION [RECORDS OF]: compares our reading with llvm-profdata's
 shown() {
   local of=${5:-$2} out=$work/$1.shown
   records "$of" "$3" "$4" "$out"
@@ -73,7 +73,7 @@ for version in 14 16 19 22; do
       name=$program$optimise-$version
       clang-$version $flags $optimise "$source" -o "$work/$name" -lstdc++ -lpthread
       run "$name" $version
-      check "$name: written back" identical "$("$tool" same "$work/$name.raw")"
+      check "$name: written back, the bytes are the same" identical "$("$tool" same "$work/$name.raw")"
       case $version in
         14) echo "     $("$tool" facts "$work/$name.raw")" ;;
         *) shown "$name" "$work/$name.raw" "$work/$name" $version ;;
@@ -86,31 +86,31 @@ if command -v clang-19 llvm-profdata-19 > /dev/null; then
   name=histogram-19
   clang-19 $flags -O1 -mllvm -memprof-histogram -mllvm -memprof-use-callbacks=true tests/peers/programs/memprof_threads.cc -o "$work/$name" -lstdc++ -lpthread
   run $name 19 histogram=1
-  check "$name: written back" identical "$("$tool" same "$work/$name.raw")"
+  check "$name: written back, the bytes are the same" identical "$("$tool" same "$work/$name.raw")"
   shown $name "$work/$name.raw" "$work/$name" 19
 
-  # Two dumps of one process, with counters and without: what they merge to.
+  # Merging two dumps of one process, with and without histograms.
   for name in histogram-19 threads-O2-19 recursion-O2-19; do
     cat "$work/$name.raw" "$work/$name.raw" > "$work/$name.twice"
-    check "$name twice: written back" identical "$("$tool" same "$work/$name.twice")"
+    check "$name twice: written back, the bytes are the same" identical "$("$tool" same "$work/$name.twice")"
     "$tool" merge "$work/$name.merged" "$work/$name.twice"
-    [ $name = histogram-19 ] || # llvm-profdata 19 frees counters twice when it merges them, and is aborted
+    [ $name = histogram-19 ] || # llvm-profdata 19 frees histograms twice when it merges them, and aborts
       shown "$name twice, merged" "$work/$name.twice" "$work/$name" 19 "$work/$name.merged"
     shown "$name twice, merged and shown" "$work/$name.merged" "$work/$name" 19
   done
 
-  # Several processes, each with its libraries elsewhere.
+  # Several processes whose libraries have different addresses.
   name=templates-O2-19
   for i in 1 2 3 4 5; do run $name 19 "" "$name.$i"; done
   "$tool" merge "$work/$name.merged" "$work/$name".[1-5].raw
   echo "     $("$tool" facts "$work/$name.1.raw"), of five: $("$tool" facts "$work/$name.merged")"
   shown "five processes, merged" "$work/$name.merged" "$work/$name" 19
 
-  "$tool" convert "$work/$name.3" 3 "$work/$name.raw" # what clang 17 and 18 wrote
+  "$tool" convert "$work/$name.3" 3 "$work/$name.raw" # the version of clang 17 and 18
   shown "as version 3" "$work/$name.3" "$work/$name" 19
   "$tool" swap "$work/$name.big" "$work/$name.raw"
-  check "the other byte order: written back" identical "$("$tool" same "$work/$name.big")"
+  check "in the other byte order: written back, the bytes are the same" identical "$("$tool" same "$work/$name.big")"
   "$tool" swap "$work/$name.little" "$work/$name.big"
-  check "and back again" same "$(cmp -s "$work/$name.little" "$work/$name.raw" && echo same)"
+  check "... and swapped back" same "$(cmp -s "$work/$name.little" "$work/$name.raw" && echo same)"
 fi
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# heapdump memprof against llvm-profdata: programs compiled with -fmemory-profile, their records field by field.
+# heapdump memprof against llvm-profdata: records of programs compiled with -fmemory-profile, field by field.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -15,7 +15,7 @@ compile() {
     -fno-optimize-sibling-calls -fmemory-profile -Wl,-build-id -no-pie -pthread "${@:4}" "$2" -o "$3"
 }
 
-# compare VERSION NAME: what the program of that name recorded
+# compare VERSION NAME: compares the records of that program
 compare() {
   local told
   if ! MEMPROF_OPTIONS=log_path=$PWD/$2.raw:print_text=0 ./$2 ||
@@ -30,7 +30,7 @@ compare() {
 any=
 for v in 22 19 16; do
   if ! need clang-$v llvm-$v libclang-rt-$v-dev; then
-    echo "SKIP: clang-$v cannot be had"
+    echo "SKIP: clang-$v cannot be installed"
     continue
   fi
   any=1
@@ -41,15 +41,15 @@ for v in 22 19 16; do
   compile clang++-$v $source/programs/memprof_inline.cc inline-$v-full -g -O2
   compare $v inline-$v-full
 done
-[ "$any" ] || skip "no clang that writes MemProf profiles"
+[ "$any" ] || skip "no clang with MemProf can be installed"
 if [ -x inline-19 ]; then
   compile clang++-19 $source/programs/memprof_inline.cc histogram-19 -mllvm -memprof-histogram
   compare 19 histogram-19
   compile clang++-19 $source/programs/memprof_inline.cc packed-19 -gz=zstd
   compare 19 packed-19
-  # several profiles in one file, and a debug file apart
+  # Several profiles in one file, and a separate debug file.
   cat small-19.raw.* small-19.raw.* > twice.raw
-  check "two profiles in a file add up" "$("$tool" info --json small-19.raw.* | jq '.files[0].profiles[0].totals.AllocCount * 2')" \
+  check "two profiles in one file add up" "$("$tool" info --json small-19.raw.* | jq '.files[0].profiles[0].totals.AllocCount * 2')" \
     "$("$tool" merge -o sum.raw twice.raw 2> err && "$tool" info --json sum.raw | jq '.files[0].profiles[0].totals.AllocCount')"
   "$tool" convert --to memprof-raw --memprof-version 3 -o three.raw small-19.raw.* 2> err
   "$tool" merge -o sum.raw small-19.raw.* three.raw 2> err
@@ -59,28 +59,29 @@ if [ -x inline-19 ]; then
     "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 to profiles of versions 1 and 2' err)"
   check "... and what makes one of both is told" 1 "$(grep -c '^heapdump: merge --to memprof-index --binary FILE' err)"
   gzip -c ../../../tests/data/memprof-16.raw > older.raw.gz
-  check "... as well by a packed file" "1 1" "$(status "$tool" merge -o none.raw small-19.raw.* older.raw.gz) $(grep -c '^heapdump: merge --to memprof-index' err)"
+  check "... for a packed file, too" "1 1" "$(status "$tool" merge -o none.raw small-19.raw.* older.raw.gz) $(grep -c '^heapdump: merge --to memprof-index' err)"
   if [ -x small-16 ]; then
-    check "... and does" 0 "$(status "$tool" merge --to memprof-index --binary small-16 --binary small-19 -o both.memprof small-16.raw.* small-19.raw.*)"
+    check "... and that command works" 0 "$(status "$tool" merge --to memprof-index --binary small-16 --binary small-19 -o both.memprof small-16.raw.* small-19.raw.*)"
   fi
   if need binutils; then
     objcopy --only-keep-debug inline-19 inline-19.debug
     cp inline-19 stripped
     objcopy --strip-debug --add-gnu-debuglink=inline-19.debug stripped
     "$tool" memprof --binary stripped inline-19.raw.* > stripped.ours 2> err
-    check "debug information in a file of its own" "" "$(diff stripped.ours inline-19.ours | head -n 3)"
+    check "a separate debug file" "" "$(diff stripped.ours inline-19.ours | head -n 3)"
   fi
   "$tool" memprof inline-19.raw.* > plain
-  check "without a binary, frames are places in modules" 0 "$(grep -c 'SymbolName: [^+]*$' plain || true)"
-  check "a binary of another build names nothing" "0 1" \
+  check "without --binary, frames are module and offset" 0 "$(grep -c 'SymbolName: [^+]*$' plain || true)"
+  check "a binary of another build gives no names" "0 1" \
     "$("$tool" memprof --binary small-19 inline-19.raw.* 2> err | grep -c SymbolName || true) $(grep -c 'no call stack leads through' err)"
   check "tree names inlined functions" 1 \
     "$("$tool" tree --frames all --binary inline-19 --min-bytes 1 inline-19.raw.* | grep -c 'Ring<double, 7>::fill() (.*memprof_inline.cc:17)')"
-  check "--json has the same" "$(grep -c SymbolName inline-19.ours)" \
+  check "memprof --json has the same number of frames" "$(grep -c SymbolName inline-19.ours)" \
     "$("$tool" memprof --binary inline-19 --json inline-19.raw.* 2> err | jq '[.. | .SymbolName? // empty] | length')"
 fi
 
-# Programs compiled plainly, recorded by us. What MemProf says of the same programs, it says of the same sizes.
+# Programs without instrumentation, recorded by heapdump: the sizes equal those that MemProf records of the same
+# programs.
 plain() { "$1" -O1 -g -no-pie -fno-omit-frame-pointer -pthread -Wl,--build-id "$source/programs/$2" -o "$3"; }
 plain gcc memprof_small.c small
 plain g++ memprof_inline.cc inline
@@ -88,27 +89,27 @@ for p in small inline; do
   "$tool" record --format memprof-raw -o $p.memprofraw -- ./$p 2> err || fail "recording $p: $(cat err)"
   "$tool" memprof --binary $p $p.memprofraw > $p.ours 2> err
   if command -v llvm-profdata-19 > /dev/null; then
-    check "llvm-profdata takes what is recorded of $p" 0 "$(status llvm-profdata-19 show --memory $p.memprofraw --profiled-binary $p)"
+    check "llvm-profdata reads our recording of $p" 0 "$(status llvm-profdata-19 show --memory $p.memprofraw --profiled-binary $p)"
     cp out $p.llvm
-    if told=$(python3 "$records" $p.ours $p.llvm); then pass "... and shows the same: $told"; else fail "$p: $told"; fi
+    if told=$(python3 "$records" $p.ours $p.llvm); then pass "... and shows the same records: $told"; else fail "$p: $told"; fi
   fi
 done
-# between 200 and 999 bytes: what libc allocates for a thread
-check "blocks, freed or not, by size" "[3,168,56,56] [19,1900,10,190] [1,1000,1000,1000]" "$("$tool" memprof --json --binary small small.memprofraw 2> err |
+# Sizes between 200 and 999 bytes are libc's own allocations for a thread.
+check "sizes of freed and live blocks" "[3,168,56,56] [19,1900,10,190] [1,1000,1000,1000]" "$("$tool" memprof --json --binary small small.memprofraw 2> err |
   jq -rc '[.Records[] | select(.Function == "make" or .Function == "main" or .Function == "work")] |
     map([.AllocSites[].MemInfoBlock | select(.MaxSize < 200 or .MaxSize > 999) | [.AllocCount, .TotalSize, .MinSize, .MaxSize]] |
       [(map(.[0]) | add), (map(.[1]) | add), (map(.[2]) | min), (map(.[3]) | max)]) | [.[1], .[0], .[2]] | map(tostring) | join(" ")')"
 if [ -x inline-19 ]; then
   plain clang++-19 memprof_inline.cc inline
   "$tool" record --format memprof-raw -o inline.memprofraw -- ./inline 2> err
-  # MemProf follows frame pointers and loses stacks through libraries that keep none: those are ours alone
+  # MemProf follows frame pointers and loses stacks through libraries without them: only our recording has these.
   asked() {
     "$tool" memprof --json --binary "$@" 2> err | jq -r '[.Records[].AllocSites[] |
       [.Callstack[].SymbolName, (.MemInfoBlock | .AllocCount, .TotalSize, .MinSize, .MaxSize)]] | .[] | tostring' | sort
   }
   asked inline-19 inline-19.raw.* > theirs
   asked inline inline.memprofraw > all
-  check "MemProf's $(wc -l < theirs) allocation sites are among what is recorded" "" "$(comm -13 all theirs | head -n 3)"
+  check "MemProf's $(wc -l < theirs) allocation sites are all in our recording" "" "$(comm -13 all theirs | head -n 3)"
 fi
 cat > lives.c <<'EOF'
 #include <stdlib.h>
@@ -123,12 +124,12 @@ int main(void) {
 EOF
 gcc -O0 -g -no-pie lives.c -o lives
 "$tool" record --format memprof-raw -o lives.raw -- ./lives 2> err
-check "lifetimes of what was freed, and of what was not" "true true true" "$("$tool" memprof --json --binary lives lives.raw 2> err | jq -r '
+check "lifetimes of freed and live blocks" "true true true" "$("$tool" memprof --json --binary lives lives.raw 2> err | jq -r '
   [.Records[].AllocSites[].MemInfoBlock] | (map(select(.MaxSize == 10))[0]) as $freed | (map(select(.MaxSize == 100))[0]) as $live |
   "\($freed.AllocCount == 2 and $freed.MinLifetime >= 59 and $freed.TotalLifetime >= $freed.MinLifetime + $freed.MaxLifetime)" +
   " \($live.TotalLifetime >= $freed.TotalLifetime)" + " \($live.DeallocTimestamp - $live.AllocTimestamp == $live.TotalLifetime)"')"
 "$tool" record --format memprof-raw -o both.raw -- sh -c './small; ./small; :' 2> err
-check "children are in the file, and add up" "6" \
+check "child processes are in the file and add up" "6" \
   "$("$tool" merge both.raw -o sum.raw 2> err && "$tool" memprof --binary small --json sum.raw 2> err | jq '[.Records[] | select(.Function == "make").AllocSites[].MemInfoBlock.AllocCount] | add')"
 cat > forks.c <<'EOF'
 #include <stdlib.h>
@@ -145,7 +146,7 @@ EOF
 gcc -O0 -g -no-pie forks.c -o forks
 "$tool" record --format memprof-raw -o forks.raw -- ./forks 2> err
 sizes() { "$tool" memprof --json --binary forks "$1" 2> err | jq -rc '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 3000 and .MaxSize < 3010) | [.AllocCount, .MaxSize]]'; }
-check "what was freed before a fork is in the parent's profile alone" "[[5,3001],[1,3002]]" "$(sizes forks.raw)"
+check "blocks freed before a fork count only in the parent's profile" "[[5,3001],[1,3002]]" "$(sizes forks.raw)"
 cat > late.c <<'EOF'
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ EOF
 gcc -O1 -g -shared -fPIC -Wl,--build-id -DNAME=late_make -DKEEP=4321 $source/programs/hard_plugin.c -o late.so
 gcc -O0 -g late.c -o late
 "$tool" record --format memprof-raw -o late.raw -- ./late 2> err
-check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.raw 2> err |
+check "a library loaded in a forked child has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.raw 2> err |
   jq -c '.Records[] | select(.Function == "late_make").AllocSites[].MemInfoBlock | select(.MaxSize == 4321) | [.AllocCount, .TotalSize]')"
 cat > killed.c <<'EOF'
 #include <signal.h>
@@ -177,11 +178,11 @@ int main(void) {
 }
 EOF
 gcc -O0 -g -no-pie killed.c -o killed
-check "of a program that is killed, all" "137 1 [[4,5001,5004]]" "$(status "$tool" record --format memprof-raw -o killed.raw -- ./killed) $("$tool" info --json killed.raw | jq '.files[0].profiles | length') $(
+check "a killed program's recording is complete" "137 1 [[4,5001,5004]]" "$(status "$tool" record --format memprof-raw -o killed.raw -- ./killed) $("$tool" info --json killed.raw | jq '.files[0].profiles | length') $(
   "$tool" memprof --json --binary killed killed.raw 2> err | jq -c '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 5000 and .MaxSize < 5010) | [.AllocCount, .MinSize, .MaxSize]]')"
-check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
-check "nor moments of a whole run" 2 "$(status "$tool" record --format memprof-raw --at signal -- true)"
-check "no such format" 2 "$(status "$tool" record --format pprof -- true)"
+check "--sample is refused for MemProf" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
+check "--at is refused for MemProf" 2 "$(status "$tool" record --format memprof-raw --at signal -- true)"
+check "an unknown --format is refused" 2 "$(status "$tool" record --format pprof -- true)"
 gcc -O1 -g -pthread $source/programs/hard_fork.c -o hard_fork 2> err &&
-  check "forks while threads allocate" 0 "$(status timeout 900 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
+  check "forks while threads allocate: status 0" 0 "$(status timeout 900 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Objects on narrow terminals: classes are cut with "…", ids of any length have room, and omissions side by side are one.
-# Places in sparse arrays. One name of a class in all lists of a diff, and no way twice.
+# Objects on narrow terminals: class names are shortened with "…", ids of any length fit, and adjacent omissions are
+# merged into one. Also: indices in sparse arrays, the same class name in all lists of a diff, and no path twice.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

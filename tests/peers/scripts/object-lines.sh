@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lines of diff, info, object, objects, retained and path: within the terminal, no name cut that has room, sizes in one
-# style, one or many, the kind of each reference, and lists in a pipe as on a terminal.
+# Lines of diff, info, object, objects, retained and path: they fit the terminal, and no name is cut without need.
+# Sizes have one style, plurals are right, each reference has its kind, and a pipe gets the same lists as a terminal.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

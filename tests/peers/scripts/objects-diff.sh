@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# diff of snapshots, object by object and class by class: all figures are those of brute force, on random snapshots.
-# More than 1 % of the common ids with another class, type or name: by class, and one line says why. Then of real ones.
+# diff of snapshots, by object and by class: all figures equal a brute-force computation on random snapshots. If more
+# than 1% of the common ids have another class, type or name, diff compares by class and says why. Then real
+# snapshots.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
 must python3
 root=$PWD work=$PWD/build/peers/objects-diff
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
-check "random pairs of snapshots" "" "$(python3 "$root/tests/peers/lib/objects_diff.py" "$tool" ${FULL:+600} 2>&1 | tail -n 5)"
+check "random pairs of snapshots: all figures are right" "" "$(python3 "$root/tests/peers/lib/objects_diff.py" "$tool" ${FULL:+600} 2>&1 | tail -n 5)"
 
-# Snapshots of one process that leaks: as many new objects as it says in its third line, none gone.
+# Snapshots of one leaking process: the number of new objects is in its third line, and none are gone.
 command -v node > /dev/null || need nodejs || { echo "SKIP: nodejs cannot be installed here"; exit $failed; }
 for leak in "$root"/tests/peers/programs/leaks/node/*.js; do
   name=$(basename "$leak" .js)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All heaps that `heapdump stop` leaves are of one moment, and so is the summary, while the program runs on with threads
-# that allocate all the time. A snapshot's line has the figure of the file.
+# `heapdump stop` writes all heaps and the summary as of one moment, while the program's threads keep allocating. The
+# message of a snapshot has the figure of the file.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,7 +10,7 @@ work=$PWD/build/peers/one-moment
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/one_moment.c" -o one_moment -lpthread
 
-# begin OPTIONS...: records the program, whose standard input is open until the descriptor 7 is closed
+# begin OPTIONS...: records the program; its standard input is open until descriptor 7 is closed
 begin() {
   rm -f go && mkfifo go
   exec 7<> go
@@ -22,7 +22,7 @@ finish() {
   kill -0 $recording 2> /dev/null && pkill -P $recording -x one_moment || :
   wait $recording 2> /dev/null || :
 }
-# What is wrong with the heaps of out.json, and with the summary of them in err.
+# wrong: lists the contradictions among the heaps of out.json and the summary in err
 wrong() {
   "$tool" info --json out.json | jq -r --arg said "$(grep '^heapdump: one_moment' err)" '
     [.files[0].heaps[] | {(.kind): {bytes, blocks}}] | add
@@ -46,7 +46,7 @@ for threads in 1 4; do
     found="$found$(wrong)"
     finish
   done
-  check "$stops stops of $threads threads: heaps and summary are of one moment" "" "$found"
+  check "$stops stops of $threads threads: heaps and summary show one moment" "" "$found"
 done
 
 threads=4 differs=
@@ -62,7 +62,7 @@ done > said
 "$tool" stop out.json 2> /dev/null
 until grep -q 'next:' err; do kill -0 $recording; done
 finish
-check "20 snapshots to a file: the line has the bytes of the file" "" "$differs"
-check "10 snapshots to the recording: so has theirs" "10 $(sort said | xargs)" "$(wc -l < said) $("$tool" info --json out.json |
+check "20 snapshots to a file: the message has the bytes of the file" "" "$differs"
+check "10 snapshots into the recording: the messages have the recorded bytes" "10 $(sort said | xargs)" "$(wc -l < said) $("$tool" info --json out.json |
   jq -r '.files[0].heaps[] | select(.kind == "live") | "\(.dump) \(.bytes)"' | grep -f <(cut -d' ' -f1 said | sed 's/$/ /') | sort | xargs)"
 exit $failed

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One run of `heapdump record` gives all that was allocated, the peak, what is live at the end, and what was freed at
-# once: each to the byte and block that which a list of the same run's allocations comes to, kept below the recorder.
-# Other runs of these programs, under the same environment: valgrind's figures and heaptrack's are the same.
+# One run of `heapdump record` gives all allocations, the peak, live memory at the end, and temporary allocations.
+# Each equals, to the byte and block, a list of the same run's allocations, which is written below the recorder. In
+# other runs of these programs, with an equal environment, valgrind and heaptrack give the same figures.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -11,26 +11,26 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -O1 -shared -fPIC "$source/programs/one_run.c" -o one_run.so
 gcc -O1 -w "$bench/two_threads.c" -o two_threads -lpthread
 valgrind= heaptrack=
-if need valgrind; then valgrind=yes; else echo "SKIP: valgrind's figures: it is not to be had"; fi
+if need valgrind; then valgrind=yes; else echo "SKIP: valgrind's figures: valgrind cannot be installed"; fi
 if need heaptrack; then heaptrack=/usr/lib/heaptrack
-else echo "SKIP: heaptrack's figures: it is not to be had"; fi
+else echo "SKIP: heaptrack's figures: heaptrack cannot be installed"; fi
 
-# What a recorded program has more in its environment, for those that others run.
+# Runs under other tools get variables of the same length as a recorded program's.
 alike=(env "LX_PRELOAD=${tool%/*}/libheapdump_record.so:$work/one_run.so" HEAPDUMX_JOIN=0123456789abcdef0123456789abcdef
        HEAPDUMX_USER=$(id -u) "ONE_RUX=$work/list")
-# Addresses that are not drawn at random, where that is allowed.
+# Without address space randomisation, if that is allowed.
 fixed=()
 if setarch -R true 2> /dev/null; then fixed=(setarch -R); fi
 export PYTHONHASHSEED=0 PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 
-# recorded PROGRAM KIND: blocks and bytes
+# recorded PROGRAM KIND: blocks and bytes in run.json
 recorded() { "$tool" info --json run.json | jq -r ".files[0].heaps[] | select(.process == \"$1\" and .kind == \"$2\") | \"\(.blocks) \(.bytes)\""; }
 printed() { sed -n "s/^$1: \([0-9.]*[KMGB]*\).*/\1/p" track.text; }
-# rounded BYTES: as heaptrack_print does
+# rounded BYTES: as heaptrack_print rounds
 rounded() { awk -v n="$1" 'BEGIN { if (n < 1000) printf "%dB", n; else if (n < 1e6) printf "%.2fK", n / 1e3; else printf "%.2fM", n / 1e6 }'; }
 
-# run INPUT PROGRAM ARGS...: records it. `ours` is what the recording says, `listed` what the list comes to: blocks and
-# bytes of all that was allocated, at the peak, at the end, and temporary.
+# run INPUT PROGRAM ARGS...: records the program. `ours` has the figures of the recording, and `listed` the figures of
+# the list: blocks and bytes in total, at the peak, at the end, and temporary.
 run() {
   local input=$1 kind; shift
   name=${1##*/}
@@ -47,9 +47,9 @@ valgrinds() {
     sed -n 's/.*in use at exit: \([0-9,]*\) bytes in \([0-9,]*\) blocks.*/\2 \1/p' | tr -d ,
 }
 
-# heaptracks INPUT PROGRAM ARGS...: `track` is what its record comes to, all as in `ours`. What heaptrack_print says of
-# that is compared on the way. Its temporary ones are others: an end right behind an allocation of that size from
-# that stack, whichever block it was, counts, and one behind another end does not.
+# heaptracks INPUT PROGRAM ARGS...: sets `track` to the figures of heaptrack's record, computed by our definitions,
+# and checks heaptrack_print's figures. heaptrack counts temporary allocations differently: a free right after an
+# allocation of the same size and stack counts, whichever block it frees. A free after another free does not count.
 heaptracks() {
   local input=$1 pool=pool all; shift
   rm -f raw
@@ -57,24 +57,24 @@ heaptracks() {
   $heaptrack/libexec/heaptrack_interpret < raw > track.all 2> err
   heaptrack_print track.all > track.text 2> err
   all=($("$source/lib/one_run.py" raw))
-  check "$name: heaptrack_print's calls, peak and temporary ones are those of heaptrack's record" "${all[0]} $(rounded ${all[3]}) ${all[8]}" \
+  check "$name: heaptrack_print's calls, peak and temporary allocations equal those of heaptrack's record" "${all[0]} $(rounded ${all[3]}) ${all[8]}" \
     "$(printed 'calls to allocation functions') $(printed 'peak heap memory consumption') $(printed 'temporary memory allocations')"
-  # The C++ library that heaptrack brings takes 72,704 bytes as it starts. A program that has one takes them itself,
-  # and heaptrack gives them back before the end.
+  # heaptrack's own C++ library allocates 72,704 bytes when it starts, and heaptrack frees them before the end. A
+  # program that uses this library allocates them itself.
   if ldd "$1" | grep -q libstdc++; then pool=; fi
   track=($("$source/lib/one_run.py" raw $pool))
 }
 
-# alone INPUT PROGRAM ARGS...: one with one thread, compared with all
+# alone INPUT PROGRAM ARGS...: a program with one thread, compared with all tools
 alone() {
   local blocks bytes peak_blocks peak live_blocks live temporary temporary_bytes track
   run "$@"
-  check "$name: blocks and bytes allocated, at the peak, at the end, and freed at once" "$listed" "$ours"
+  check "$name: blocks and bytes in total, at the peak, at the end, and temporary" "$listed" "$ours"
   read -r blocks bytes peak_blocks peak live_blocks live temporary temporary_bytes <<< "$ours"
-  if [ -n "$valgrind" ]; then check "$name: valgrind's in use at exit" "$(valgrinds "$@")" "$live_blocks $live"; fi
+  if [ -n "$valgrind" ]; then check "$name: valgrind's memory in use at exit" "$(valgrinds "$@")" "$live_blocks $live"; fi
   [ -n "$heaptrack" ] || return 0
   heaptracks "$@"
-  check "$name: heaptrack's calls, peak, and blocks freed at once" "${track[0]} $(rounded ${track[3]}) ${track[6]}" \
+  check "$name: heaptrack's calls, peak and temporary allocations" "${track[0]} $(rounded ${track[3]}) ${track[6]}" \
     "$blocks $(rounded $peak) $temporary"
 }
 
@@ -109,19 +109,19 @@ alone work.json /usr/bin/jq '.a | map(. * 2) | add'
 alone work.xml /usr/bin/xmllint --format -
 alone words /usr/bin/gperf
 alone work.py /usr/bin/python3 -s -S -
-# What it does depends on addresses: there is no other run like this one.
+# cc1plus depends on addresses, so that no other run equals this one.
 run work.cc "$(g++ -print-prog-name=cc1plus)" -quiet -std=c++17 -O1 -o work.s -
-check "cc1plus: blocks and bytes allocated, at the peak, at the end, and freed at once" "$listed" "$ours"
+check "cc1plus: blocks and bytes in total, at the peak, at the end, and temporary" "$listed" "$ours"
 
-# Two threads that also free each other's blocks: all but the peak is as exact. Of that a shard keeps up to 4 KiB to
-# itself, and of what threads do at a time none is the first.
+# Two threads that also free each other's blocks: all figures except the peak are exact. Each shard keeps up to 4 KiB
+# of changes to itself, and simultaneous operations have no order.
 for i in 1 2 3; do
   run /dev/null ./two_threads 300 out.sum
   read -r -a o <<< "$ours"
   read -r -a l <<< "$listed"
-  check "two threads: allocated, at the end, and freed at once" "${l[*]:0:2} ${l[*]:4}" "${o[*]:0:2} ${o[*]:4}"
+  check "two threads: total, live at the end, and temporary" "${l[*]:0:2} ${l[*]:4}" "${o[*]:0:2} ${o[*]:4}"
   off=$((${o[3]} - ${l[3]}))
-  if [ ${off#-} -le $((2 * 65536)) ]; then pass "two threads: the peak is within 64 KiB for each"
-  else fail "two threads: peak of ${l[3]} expected, within 64 KiB for each, ${o[3]} found"; fi
+  if [ ${off#-} -le $((2 * 65536)) ]; then pass "two threads: the peak is exact to 64 KiB per thread"
+  else fail "two threads: peak of ${l[3]} expected, within 64 KiB per thread, ${o[3]} found"; fi
 done
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the tool does with heaps, on hand-made ones whose answers are known and on a real program's.
+# Operations of the tool on heaps: hand-made ones with known answers, and one of a real program.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -8,7 +8,7 @@ work=build/peers/operations
 rm -rf $work && mkdir -p $work
 cd $work
 
-# trace PID PROCESS DUMP SIZES...: self sizes of main/load, main/load/parse, main/save
+# trace PID PROCESS DUMP SIZES...: a trace with these self sizes of main/load, main/load/parse, main/save
 trace() {
   printf '{"traceEvents":['
   printf '{"pid":%s,"tid":1,"ts":0,"ph":"M","cat":"__metadata","name":"process_name","args":{"name":"%s"}},' "$1" "$2"
@@ -24,21 +24,21 @@ trace 1 app 0x1 100 200 50 > a.json
 trace 2 app 0x9 100 500 10 > b.json
 rows() { jq -r '.heaps[0].rows[] | "\(.name) \(.bytes)"' | paste -sd, ; }
 
-check "top" "main 350 0,load 300 100,parse 200 200,save 50 50" \
+check "top: cumulative and self sizes" "main 350 0,load 300 100,parse 200 200,save 50 50" \
   "$("$tool" top --json a.json | jq -r '.heaps[0].rows[] | "\(.name) \(.bytes) \(.self_bytes)"' | paste -sd,)"
-check "top --self" "parse,load,save,main" "$("$tool" top --self --json a.json | jq -r '.heaps[0].rows[].name' | paste -sd,)"
+check "top --self: the order" "parse,load,save,main" "$("$tool" top --self --json a.json | jq -r '.heaps[0].rows[].name' | paste -sd,)"
 check "top --top 2 --by type" "Node 300,Buffer 50" "$("$tool" top --top 2 --by type --json a.json | rows)"
 "$tool" convert --to chrome --min-bytes 150 -o cut.json a.json
-check "top of a condensed heap: what is not listed is nobody's own" "main 350 0 50 false,load 300 0 100 false,parse 200 200 0 true" \
+check "top of a condensed heap: unlisted bytes are not self bytes" "main 350 0 50 false,load 300 0 100 false,parse 200 200 0 true" \
   "$("$tool" top --json cut.json | jq -r '.heaps[0].rows[] | "\(.name) \(.bytes) \(.self_bytes) \(.unlisted_bytes) \(.self_is_bound)"' | paste -sd,)"
-check "... in words" "main (50 unlisted),load (100 unlisted),parse" "$("$tool" top --bytes cut.json | sed -n '2,$s/.*[0-9]  //p' | paste -sd,)"
-check "... a bound of what is its own" "≤  200 parse" "$("$tool" top --bytes cut.json | sed -n "s/^.*\(≤ *[0-9]*\) .*  /\1 /p")"
-check "... of one that is whole" 0 "$("$tool" top a.json | grep -c 'unlisted\|≤')"
+check "... in the text form, too" "main (50 unlisted),load (100 unlisted),parse" "$("$tool" top --bytes cut.json | sed -n '2,$s/.*[0-9]  //p' | paste -sd,)"
+check "... upper bounds are marked with ≤" "≤  200 parse" "$("$tool" top --bytes cut.json | sed -n "s/^.*\(≤ *[0-9]*\) .*  /\1 /p")"
+check "... a complete heap has no such marks" 0 "$("$tool" top a.json | grep -c 'unlisted\|≤')"
 printf '[{"pid":1,"ph":"M","args":{"stackFrames":{"1":{"name":"main"}}}},{"pid":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"malloc":{"entries":[{"size":"1","bt":""},{"size":"fffff","bt":"1"}]}}}}}]' > more.json
 for c in tree top; do
-  check "$c of more than the total: a warning, and no share" "0 1 1 $([ $c = tree ]; echo $((!$?)))" \
+  check "$c of a heap whose parts exceed its total: a warning, and no percentages" "0 1 1 $([ $c = tree ]; echo $((!$?)))" \
     "$(status "$tool" $c more.json) $(grep -c 'warning: the heap of malloc has a total of 1 bytes, but lists 1 that hold more' err) $(grep -c '> 100%' out) $(grep -c '\.[0-9]%' out)"
-  check "... in JSON too" 1 "$("$tool" $c --json more.json 2>&1 >/dev/null | grep -c warning)"
+  check "... with --json, too" 1 "$("$tool" $c --json more.json 2>&1 >/dev/null | grep -c warning)"
 done
 check "tree --keep" " 200,main 200,load 200,parse 200,Node 200" "$("$tool" tree --keep parse --json a.json | rows)"
 check "tree --keep type=" " 50,main 50,save 50,Buffer 50" "$("$tool" tree --keep type=Buf --json a.json | rows)"
@@ -46,53 +46,54 @@ check "tree --drop" " 150,main 150,load 100,Node 100,save 50,Buffer 50" "$("$too
 check "tree --root" " 300,load 300,parse 200,Node 200,<self> 100,Node 100" "$("$tool" tree --root load --json a.json | rows)"
 check "tree --invert" " 350,parse 200,load 200,main 200,Node 200,load 100,main 100,Node 100,save 50,main 50,Buffer 50" \
   "$("$tool" tree --invert --json a.json | rows)"
-check "a bad pattern" 2 "$(status "$tool" tree --keep '(' a.json)"
-check "--entries" 3 "$("$tool" tree --entries 3 --json a.json | jq '[.heaps[0].rows[] | select(.name != "<other>")] | length')"
-check "what tree takes, diff takes" 0 "$(status "$tool" diff --keep load --entries 5 a.json b.json)"
+check "an invalid pattern: usage error" 2 "$(status "$tool" tree --keep '(' a.json)"
+check "--entries limits the rows" 3 "$("$tool" tree --entries 3 --json a.json | jq '[.heaps[0].rows[] | select(.name != "<other>")] | length')"
+check "diff takes the same options as tree" 0 "$(status "$tool" diff --keep load --entries 5 a.json b.json)"
 
 check "diff of two files" " 350 610 grown,main 350 610 grown,load 300 600 grown,parse 200 500 grown,Node 200 500 grown,save 50 10 shrunk,Buffer 50 10 shrunk" \
   "$("$tool" diff --json a.json b.json | jq -r '.diffs[0].rows[] | "\(.name) \(.before) \(.after) \(.change)"' | paste -sd,)"
-check "diff, text" "+260 350 610 0" "$("$tool" diff --bytes a.json b.json | awk 'NR == 1 { print $1, $2, $3, $4 }')"
+check "diff: the text form" "+260 350 610 0" "$("$tool" diff --bytes a.json b.json | awk 'NR == 1 { print $1, $2, $3, $4 }')"
 check "diff --keep" " 200 500" "$("$tool" diff --json --keep parse a.json b.json | jq -r '.diffs[0].rows[0] | "\(.name) \(.before) \(.after)"')"
 jq -c -n --slurpfile a a.json --slurpfile b b.json '{traceEvents: ($a[0].traceEvents + ($b[0].traceEvents | map(.pid = 1 | .ts += 10)))}' > two.json
 check "diff of two dumps of one file" "350 610 0x1 0x9" \
   "$("$tool" diff --json two.json | jq -r '.diffs[0] | "\(.rows[0].before) \(.rows[0].after) \(.before.dump) \(.after.dump)"')"
-check "diff by ids, backwards" "610 350" "$("$tool" diff --json --before 0x9 --after 0x1 two.json | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
-check "diff with a dump that is not there" 1 "$(status "$tool" diff --before 0x7 --after 0x8 two.json)"
-check "diff with a dump that is not there, on one side" 1 "$(status "$tool" diff --before 0x7 a.json b.json)"
+check "diff --before and --after: in reverse order" "610 350" "$("$tool" diff --json --before 0x9 --after 0x1 two.json | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
+check "diff with an unknown dump: status 1" 1 "$(status "$tool" diff --before 0x7 --after 0x8 two.json)"
+check "diff with an unknown dump of one file: status 1" 1 "$(status "$tool" diff --before 0x7 a.json b.json)"
 trace 3 other 0x1 1 2 3 > c.json
-check "a process without a partner is gone, or new" "350 0,0 6" \
+check "diff: a process in only one file is gone or new" "350 0,0 6" \
   "$("$tool" diff --match process --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
-check "... and the other side is said to be missing" "malloc, app, pid 1, dump 0x1 -> none in c.json,none in a.json -> malloc, other, pid 3, dump 0x1" \
+check "... and a message says so" "malloc, app, pid 1, dump 0x1 -> none in c.json,none in a.json -> malloc, other, pid 3, dump 0x1" \
   "$("$tool" diff --match process a.json c.json | sed -n 's/.*  \(.* -> .*\)/\1/p' | paste -sd,)"
-check "... in JSON too" "app null,null other" \
+check "... with --json, too" "app null,null other" \
   "$("$tool" diff --match process --json a.json c.json | jq -r '.diffs[] | "\(if .before then .before.process else null end) \(if .after then .after.process else null end)"' | paste -sd,)"
 
-# Rows of an SQL engine: processes without a number are told apart by name, and parts sampled unlike are no earlier dumps.
+# Rows of an SQL engine: processes without a pid are distinguished by name. Parts with different sampling intervals
+# are not earlier dumps.
 printf 'process,stack,bytes\napp,f,100\nother,f,10\n' > processes.csv
-check "rows: all processes without a number are merged" 110 "$("$tool" merge --to rows-json processes.csv 2> /dev/null | jq .bytes)"
-check "... and shown" "100,10" "$("$tool" tree --json processes.csv | jq -r '.heaps[].rows[0].bytes' | paste -sd,)"
+check "rows: all processes without a pid are merged" 110 "$("$tool" merge --to rows-json processes.csv 2> /dev/null | jq .bytes)"
+check "... and shown separately" "100,10" "$("$tool" tree --json processes.csv | jq -r '.heaps[].rows[0].bytes' | paste -sd,)"
 printf 'sample_bytes,stack,bytes\n4096,f,100\n512,f,10\n' > distances.csv
-check "rows: parts that were sampled unlike are merged" "110 4096" "$("$tool" merge --to rows-json distances.csv 2> /dev/null | jq -r '"\(.bytes) \(.sample_bytes)"')"
+check "rows: parts with different sampling intervals are merged" "110 4096" "$("$tool" merge --to rows-json distances.csv 2> /dev/null | jq -r '"\(.bytes) \(.sample_bytes)"')"
 
 trace 1 app 0x2 1 2 3 | sed 's/"malloc":{"nodes"/"other":{"nodes"/' > d.json
 jq -c -n --slurpfile a a.json --slurpfile d d.json '{traceEvents: ($a[0].traceEvents + $d[0].traceEvents)}' > ad.json
-check "... of one file, which dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \
+check "... of one file: the message names the dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \
   "$("$tool" diff --before 0x1 --after 0x2 ad.json | sed -n '1s/.*  \(.* -> .*\)/\1/p')"
-check "diff of one dump" "1 heapdump: a.json: expected two dumps to compare, found one" "$(status "$tool" diff a.json) $(cat err)"
-check "diff of three" 2 "$(status "$tool" diff a.json b.json c.json)"
+check "diff of a file with one dump: status 1" "1 heapdump: a.json: expected two dumps to compare, found one" "$(status "$tool" diff a.json) $(cat err)"
+check "diff of three files: usage error" 2 "$(status "$tool" diff a.json b.json c.json)"
 
 "$tool" merge -o m.json a.json b.json c.json 2> err
-check "merge adds up" " 966,main 966,load 903,parse 702,Node 702,<self> 201,Node 201,save 63,Buffer 63" "$("$tool" tree --json m.json | rows)"
-check "merge tells" "heapdump: malloc: 3 heaps merged" "$(cat err)"
+check "merge adds up heaps" " 966,main 966,load 903,parse 702,Node 702,<self> 201,Node 201,save 63,Buffer 63" "$("$tool" tree --json m.json | rows)"
+check "merge reports the number of heaps" "heapdump: malloc: 3 heaps merged" "$(cat err)"
 "$tool" merge -o ab.json a.json b.json 2> err && "$tool" merge -o abc.json ab.json c.json 2> err
-check "merge by parts" "$("$tool" tree --json m.json | rows)" "$("$tool" tree --json abc.json | rows)"
+check "merging in two steps gives the same heap" "$("$tool" tree --json m.json | rows)" "$("$tool" tree --json abc.json | rows)"
 "$tool" merge --to heaps_v2 -o ab2.json b.json a.json 2> err && "$tool" merge --to heaps_v2 -o abc2.json c.json ab2.json 2> err
 "$tool" merge --to heaps_v2 -o m2.json a.json b.json c.json 2> err
-check "merge in any order: the same heap, byte for byte" "$(jq -c .traceEvents[-1].args.dumps.heaps_v2 m2.json)" "$(jq -c .traceEvents[-1].args.dumps.heaps_v2 abc2.json)"
-check "of several dumps the last" 610 "$("$tool" merge two.json 2> err | "$tool" tree --json - | jq '.heaps[0].rows[0].bytes')"
-check "merge --all" 960 "$("$tool" merge --all two.json 2> err | "$tool" tree --json - | jq '.heaps[0].rows[0].bytes')"
-check "merge with a file that is bad" 1 "$(status "$tool" merge a.json no.json)"
+check "merging in any order gives the same bytes" "$(jq -c .traceEvents[-1].args.dumps.heaps_v2 m2.json)" "$(jq -c .traceEvents[-1].args.dumps.heaps_v2 abc2.json)"
+check "merge takes the last of several dumps" 610 "$("$tool" merge two.json 2> err | "$tool" tree --json - | jq '.heaps[0].rows[0].bytes')"
+check "merge --all takes all dumps" 960 "$("$tool" merge --all two.json 2> err | "$tool" tree --json - | jq '.heaps[0].rows[0].bytes')"
+check "merge with a missing file: status 1" 1 "$(status "$tool" merge a.json no.json)"
 
 old() {
   printf '[{"pid":1,"ph":"M","name":"stackFrames","args":{"stackFrames":{"1":{"name":"main"},"2":{"name":"load","parent":"1"}}}},'
@@ -100,7 +101,7 @@ old() {
 }
 old 8 > old.json
 old 9 > gap.json
-check "the old format, its totals adding up, to heaps_v2 and back" "0 $("$tool" tree --json old.json | sed s/old.json/old2.json/g) 0" \
+check "the old format with consistent totals converts to heaps_v2 and back" "0 $("$tool" tree --json old.json | sed s/old.json/old2.json/g) 0" \
   "$(status "$tool" convert --to heaps_v2 -o old2.json old.json) $("$tool" tree --json old2.json) $(wc -c < err)"
 check "the old format, with a gap: a warning" "0 1 9 1" \
   "$(status "$tool" tree --strict --bytes gap.json) $(grep -c 'total of 9 bytes, but its self sizes add up to 8' err) $(awk 'NR == 1 { print $1 }' out) $(grep -c other out)"
@@ -108,49 +109,49 @@ check "... and no heaps_v2" 1 "$(status "$tool" convert --to heaps_v2 -o gap2.js
 check "convert to heaps_v2 and back" "$("$tool" tree --json - < a.json)" "$("$tool" convert --to heaps_v2 a.json | "$tool" tree --json -)"
 "$tool" convert --to chrome -o a1.json a.json
 "$tool" convert --to chrome -o b1.json b.json
-check "cumulative sizes merged, and nothing of a file used after it" 0 \
+check "merging cumulative sizes uses no memory of a closed file" 0 \
   "$(status valgrind -q --error-exitcode=99 "$tool" merge -o ab1.json a1.json b1.json a1.json c.json)"
-check "cumulative sizes add up, with self sizes too" " 1316,main 1316,load 1203,parse 902,Node 902,<self> 301,Node 301,save 113,Buffer 113" \
+check "merging cumulative sizes with self sizes" " 1316,main 1316,load 1203,parse 902,Node 902,<self> 301,Node 301,save 113,Buffer 113" \
   "$("$tool" tree --json ab1.json | rows)"
-check "cumulative sizes do not become self sizes" 1 "$(status "$tool" convert --to heaps_v2 a1.json)"
-check "heaps_v2 is not cut off" 2 "$(status "$tool" convert --to heaps_v2 --top 3 a.json)"
-check "frames of a breakdown inverted" " 350,parse 200,load 200,main 200,load 100,main 100,save 50,main 50" "$("$tool" tree --invert --json a1.json | rows)"
+check "cumulative sizes do not convert to self sizes" 1 "$(status "$tool" convert --to heaps_v2 a1.json)"
+check "conversion to heaps_v2 refuses --top" 2 "$(status "$tool" convert --to heaps_v2 --top 3 a.json)"
+check "tree --invert of a breakdown" " 350,parse 200,load 200,main 200,load 100,main 100,save 50,main 50" "$("$tool" tree --invert --json a1.json | rows)"
 
-check "types of a breakdown inverted" " 350,Node 300,Buffer 50" "$("$tool" tree --invert --by type --json a1.json | rows)"
-check "types inverted, in a diff" " 350 610,Node 300 600,Buffer 50 10" \
+check "tree --invert --by type of a breakdown" " 350,Node 300,Buffer 50" "$("$tool" tree --invert --by type --json a1.json | rows)"
+check "... in a diff" " 350 610,Node 300 600,Buffer 50 10" \
   "$("$tool" diff --invert --by type --json a1.json b1.json | jq -r '.diffs[0].rows[] | "\(.name) \(.before) \(.after)"' | paste -sd,)"
 
-check "info: allocators and totals" "app resident_set_bytes 4096 -,app size 32 malloc" \
+check "info: attributes of processes and allocators" "app resident_set_bytes 4096 -,app size 32 malloc" \
   "$("$tool" info a.json | awk '/resident|malloc size/ { print $2, $NF, $4, ($6 == "process" ? "-" : $6) }' | paste -sd,)"
-check "info: the rest is counted" "1 more attributes of allocators (--all lists them)" "$("$tool" info a.json | tail -1)"
-check "info --all" "malloc/arena" "$("$tool" info --all a.json | awk 'END { print $6 }')"
+check "info: counts the omitted attributes" "1 more attributes of allocators (--all lists them)" "$("$tool" info a.json | tail -1)"
+check "info --all lists them" "malloc/arena" "$("$tool" info --all a.json | awk 'END { print $6 }')"
 check "info --json" '[["resident_set_bytes",4096],["size",32],["size",16]]' "$("$tool" info --json a.json | jq -c '[.files[0].scalars[] | [.name, .value]]')"
 
 gzip -k a.json
-check "gzip" "$("$tool" tree a.json)" "$("$tool" tree a.json.gz)"
+check "a .gz file" "$("$tool" tree a.json)" "$("$tool" tree a.json.gz)"
 check "gzip from standard input" "$("$tool" tree a.json)" "$("$tool" tree - < a.json.gz)"
 head -c 150 a.json.gz > cut.json.gz
-check "gzip cut off" 1 "$(status "$tool" tree --strict cut.json.gz)"
+check "a truncated .gz file: status 1" 1 "$(status "$tool" tree --strict cut.json.gz)"
 
 printf '{"other":[1,2],"traceEvents":[{"ph":"X","pid":5,"name":"e","ts":1e3 , "dur":2}\n],"z":"]"}' > trace.json
 "$tool" convert --to chrome --add-to trace.json -o added.json a.json
-check "--add-to: what was there stays" ok "$(python3 -c '
+check "--add-to keeps the trace's other events" ok "$(python3 -c '
 whole, before = open("added.json").read(), open("trace.json").read()
 at = before.index("\n]") + (whole[before.index("\n]")] == "\n")
 head = next(i for i in range(len(before)) if whole[i] != before[i])
 tail = before[head:]
 print("ok" if whole.endswith(tail) and whole.startswith(before[:head]) else "changed")')"
-check "--add-to: the heap is there" "$("$tool" convert --to chrome a.json | "$tool" tree --json - | rows)" "$("$tool" tree --json added.json | rows)"
-check "--add-to: JSON still" 4 "$(jq '.traceEvents | length' added.json | sed 's/^[4-9]$/4/')"
-check "--add-to a trace that has the heap" 1 "$(status "$tool" convert --to chrome --add-to added.json a.json)"
+check "--add-to adds the heap" "$("$tool" convert --to chrome a.json | "$tool" tree --json - | rows)" "$("$tool" tree --json added.json | rows)"
+check "--add-to writes valid JSON" 4 "$(jq '.traceEvents | length' added.json | sed 's/^[4-9]$/4/')"
+check "--add-to refuses a heap that the trace already has" 1 "$(status "$tool" convert --to chrome --add-to added.json a.json)"
 
 "$tool" record -o real.json -- /usr/bin/python3 -c 'import json, os; x = [json.dumps([i] * 20) for i in range(3000)]; os._exit(0)' 2> err
 total=$("$tool" tree --json real.json | jq '.heaps[0].rows[0].bytes')
-check "a real program: selves and what is not listed add up" "$total" "$("$tool" top --top 1000000 --json real.json | jq '[.heaps[0].rows[] | .self_bytes + .unlisted_bytes] | add')"
+check "a real program: self and unlisted bytes add up to the total" "$total" "$("$tool" top --top 1000000 --json real.json | jq '[.heaps[0].rows[] | .self_bytes + .unlisted_bytes] | add')"
 keep=$("$tool" tree --json --keep PyEval real.json | jq '.heaps[0].rows[0].bytes')
 drop=$("$tool" tree --json --drop PyEval real.json | jq '.heaps[0].rows[0].bytes')
-check "a real program: kept and dropped add up" "$total" $((keep + drop))
+check "a real program: --keep and --drop add up to the total" "$total" $((keep + drop))
 "$tool" convert --kind live --to chrome --output-bytes 20k -o small.json real.json
 "$tool" convert --kind live --to chrome --entries 1 -o one.json real.json
-check "a real program in 20 KiB" yes "$([ $(($(wc -c < small.json) - $(wc -c < one.json))) -le 20480 ] && [ "$("$tool" tree --json small.json | jq '.heaps[0].rows[0].bytes')" = "$total" ] && echo yes || wc -c small.json)"
+check "a real program's heap in 20 KiB" yes "$([ $(($(wc -c < small.json) - $(wc -c < one.json))) -le 20480 ] && [ "$("$tool" tree --json small.json | jq '.heaps[0].rows[0].bytes')" = "$total" ] && echo yes || wc -c small.json)"
 exit $failed

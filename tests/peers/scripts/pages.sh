@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fragmentation: whose blocks keep which pages. A program that frees nine of ten in a known pattern, by its own list of
-# addresses; redis after random deletes, by the list of a preloaded tally and by /proc/PID/pagemap.
+# Fragmentation: which functions keep nearly empty pages resident. First a program frees nine of ten blocks in a known
+# pattern, checked by its own list of addresses. Then redis after random deletes, checked by a preloaded tally and
+# /proc/PID/pagemap.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -40,7 +41,7 @@ int main(void) {
 C
 gcc -g -O1 planted.c -o planted
 mkfifo stay list
-# runs NAME OPTIONS...: recorded until `stay` is closed, its list in NAME.list
+# runs NAME OPTIONS...: records the program until `stay` is closed; its list of blocks is NAME.list
 runs() {
   local name=$1
   shift
@@ -54,29 +55,29 @@ counted() { python3 "$sources/lib/pages.py" list "$@"; }
 
 runs planted --blocks
 pid=$(pgrep -P $recording -x planted)
-check "nine of ten freed: of the process that runs, each site's pages, by its list" "$(counted planted.list 4096)" "$(told --page-size 4096 $pid)"
-check "... by the file that the recording writes" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
+check "nine of ten blocks freed, the running process: each site's pages equal the list" "$(counted planted.list 4096)" "$(told --page-size 4096 $pid)"
+check "... from the recording's region file" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
 for size in 64 65536 2097152; do
-  check "... pages of $size bytes" "$(counted planted.list $size)" "$(told --page-size $size planted.region)"
+  check "... with pages of $size bytes" "$(counted planted.list $size)" "$(told --page-size $size planted.region)"
 done
-check "... survivors keep a page each 2560 bytes: 5000 keep 3125, ten times what they hold" "5000 1200000 true" \
+check "... 5,000 survivors keep 3,125 pages, ten times their own size" "5000 1200000 true" \
   "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "cache_entry")][0] | "\(.blocks) \(.bytes) \(.pages >= 3125 and .pages <= 3127)"')"
-check "... what fills its page is alone on it" "10 10" \
+check "... blocks that fill their page share it with no others" "10 10" \
   "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "page_of_its_own")][0] | "\(.pages) \(.pages_alone)"')"
 ends
-check "... and when it is dead, what is in the file of --keep" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
-check "as text: the largest first" "cache_entry table" "$("$tool" pages --page-size 4096 planted.region | awk '$NF ~ /cache_entry|table/ { print $NF }' | sort | paste -sd ' ')"
-check "... as rows" "6 function" "$("$tool" pages --csv planted.region | tee rows.csv | wc -l) $(head -n 1 rows.csv | cut -d, -f5)"
+check "... after the end of the process, from the file of --keep" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
+check "the text lists the largest sites" "cache_entry table" "$("$tool" pages --page-size 4096 planted.region | awk '$NF ~ /cache_entry|table/ { print $NF }' | sort | paste -sd ' ')"
+check "... and --csv writes rows" "6 function" "$("$tool" pages --csv planted.region | tee rows.csv | wc -l) $(head -n 1 rows.csv | cut -d, -f5)"
 check "--by type: the program is one site" "planted" "$("$tool" pages --json --by type planted.region | jq -r '.processes[0].sites[].type')"
-check "--by stack: its callers too" "main cache_entry" "$("$tool" pages --json --by stack --top 20 planted.region |
+check "--by stack includes the callers" "main cache_entry" "$("$tool" pages --json --by stack --top 20 planted.region |
   jq -r '.processes[0].sites[].stack | select(.[-1] | startswith("cache_entry")) | map(split(" (")[0])[-2:] | join(" ")')"
-check "--top 1" 1 "$("$tool" pages --json --top 1 planted.region | jq '.processes[0].sites | length')"
+check "--top limits the sites" 1 "$("$tool" pages --json --top 1 planted.region | jq '.processes[0].sites | length')"
 
-# As a picture.
+# The map in the report.
 if "$tool" report --pages planted.region -o planted.html planted.json 2> err; then
   sed -n '/<script type="application\/json"/,$p' planted.html | sed '1s/.*<script[^>]*>//; $s/<\/script>$//' > page.json
   "$tool" pages --json planted.region > pages.json
-  check "the report's map: all pages, and their bytes, in few cells" "true true true" \
+  check "the report's map: few cells contain all pages and their bytes" "true true true" \
     "$(jq -r --slurpfile p pages.json '.pages[0] | "\((.count | add) == $p[0].processes[0].pages) \((.filled | add) == $p[0].processes[0].used_bytes) \(.count | length | . > 2000 and . <= 4096)"' page.json)"
   if need chromium; then
     PYTHONPATH=$sources/lib python3 - > shown << 'P'
@@ -94,32 +95,32 @@ with Browser(os.getcwd()) as b:
                 document.querySelectorAll("#keepers tbody tr").length, document.querySelectorAll("#pages-legend li").length].join(" ");
     })()"""), len(b.said), len(b.asked))
 P
-    check "... in a browser: a cell each, where it is told on pointing at it, sites, a legend; no error, no network" "true true 5 10 0 1" "$(cat shown)"
+    check "... in a browser: cells with tooltips, sites, a legend; no error, no network requests" "true true 5 10 0 1" "$(cat shown)"
   else
     echo "SKIP: chromium cannot be installed here"
   fi
 else
   check "a report without its library says so" 1 "$(grep -c node-d3 err)"
 fi
-check "objects have no such map" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'goes with heaps' err)"
+check "report --pages is refused for objects" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'goes with heaps' err)"
 
-# What cannot say it.
-check "a trace does not say where blocks are" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not contain the addresses of blocks' err)"
+# Inputs without addresses of blocks.
+check "a trace is refused" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not contain the addresses of blocks' err)"
 runs bare
-check "recorded without --blocks: what to do" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record it with --blocks' err)"
+check "a recording without --blocks: the message names the option" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record it with --blocks' err)"
 ends
 runs raw --format memprof-raw
-check "a MemProf recording shows blocks, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording -x planted))"
+check "a MemProf recording has the addresses, too" "$(counted raw.list 4096)" "$(told --page-size 4096 $(pgrep -P $recording -x planted))"
 ends
 "$tool" record --blocks --keep many.region -o many.json -- bash -c 'for i in {1..11}; do bash -c :; done; true' > /dev/null 2> err
-check "many processes: those with most live first, ten of them as text" "true 10 1" \
+check "many processes: the largest first, ten of them in the text" "true 10 1" \
   "$("$tool" pages --json many.region | jq '[.processes[].bytes] | length > 10 and . == (sort | reverse)') $(
      "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes with fewer live bytes: .* (--all)' many.txt)"
-check "... no list begins with a comma" 0 "$(grep -c 'full they are:,' many.txt)"
-check "a process that nobody records" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
-check "a sample has no pages" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
-check "pages of an odd size" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
-check "a region cut short" 1 "$(head -c 100000 planted.region > cut.region; status "$tool" pages cut.region)"
+check "... no empty first column of figures" 0 "$(grep -c 'full they are:,' many.txt)"
+check "a process that is not recorded: status 1" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
+check "record refuses --blocks with --sample" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
+check "an invalid page size: usage error" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
+check "a truncated region: status 1" 1 "$(head -c 100000 planted.region > cut.region; status "$tool" pages cut.region)"
 
 # redis after random deletes.
 if need redis-server redis-tools; then
@@ -140,10 +141,10 @@ for i in range(n):
   pid=$(pgrep -P $recording redis-server)
   python3 "$sources/lib/pages.py" redis "$tool" $pid redis.blocks > found || true
   read -r missing there all < <(sed -n 2p found)
-  check "redis after nine of ten keys were deleted at random: its pages, by a tally's list of blocks" same "$(head -n 1 found)"
-  check "... pagemap: each of the pages that a block smaller than a page is on is there ($there resident of $all that hold a block)" 0 "$missing"
+  check "redis after nine of ten keys were deleted: its pages equal those of the tally's list of blocks" same "$(head -n 1 found)"
+  check "... pagemap: every page with a block smaller than a page is resident ($there resident of $all pages with blocks)" 0 "$missing"
   "$tool" pages $pid > redis.txt
-  check "... a screen that says who keeps them" 1 "$(grep -c '^redis-server ([0-9]*): .* live in [0-9]* blocks keep ' redis.txt)"
+  check "... the text names the functions that keep the pages" 1 "$(grep -c '^redis-server ([0-9]*): .* live in [0-9]* blocks keep ' redis.txt)"
   head -n 6 redis.txt
   cli shutdown nosave
   wait $recording
