@@ -15,18 +15,18 @@ theirs() { llvm-profdata-22 merge "$@"; }
 show() { llvm-profdata-22 show --memory "$1"; }
 
 # Known differences and their reasons.
-differs="calls-nested: as LLVM 20 has them
-complex-key: ? before a key, which YAML has
+differs="calls-nested: the form of LLVM 20
+complex-key: ? before a key, which YAML allows
 empty-string-document: an empty document
-function-name-question: ? in front of a name within braces is a key's to libyaml
-line-separator: ends a line to libyaml
-nothing: no profile
+function-name-question: libyaml takes ? before a name within braces for a key
+line-separator: libyaml ends a line here
+nothing: an empty text
 null-document: an empty document
 same-guid: the second record of a function is kept
-separators: ends a line to libyaml
-calls-empty-frames: what calls from nowhere is left out
-stack-empty: what nothing allocates is left out, and nothing is left
-stack-null: what nothing allocates is left out, and nothing is left
+separators: libyaml ends a line here
+calls-empty-frames: a call site without frames is left out
+stack-empty: an allocation without stack is left out, and none remains
+stack-null: an allocation without stack is left out, and none remains
 start-bom: begins with a byte order mark
 start-comment: begins with a comment
 start-directive: begins with a directive

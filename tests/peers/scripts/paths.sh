@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Why objects are alive, as a programmer knows it: variables, properties and classes on a screen, every object where no
-# screen limits it. Ways begin at what the program holds. Detached nodes, source locations and allocation stacks.
+# The reasons why objects are alive, in a programmer's terms: variables, properties and classes on a terminal, all
+# objects elsewhere. Paths begin at objects that the program holds. Also detached nodes, source locations and
+# allocation stacks.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,7 +14,7 @@ cp fuzz/seeds/fuzz_v8/tracked.heapsnapshot "$work"
 cd "$work"
 env -i PATH="$PATH" node "$root/tests/peers/programs/v8_leak.js" leak.heapsnapshot
 
-# screen COLUMNS ARGS...: what the tool shows on a terminal, without its styles.
+# screen COLUMNS ARGS...: the tool's output on a terminal, without its styles
 screen() { PYTHONPATH=$root/tests/peers/lib python3 - "$tool" "$@" << 'P'
 import os, re, sys, on_terminal
 tool, columns, *arguments = sys.argv[1:]
@@ -23,9 +24,9 @@ P
 }
 check "path --class names the variable" "put: put() › cache: Map › [] Session" \
   "$(screen 80 path --class Session leak.heapsnapshot | grep -o 'put: .*Session')"
-check "... wider, from the root on" "global › app: Object › sessions: Object › put: put() › cache: Map › [] Session" \
+check "... on a wider terminal, with the path from the root" "global › app: Object › sessions: Object › put: put() › cache: Map › [] Session" \
   "$(screen 140 path --class Session leak.heapsnapshot | grep -o 'global ›.*')"
-check "... narrower, the variable stays" "cache: Map › [] Session" \
+check "... on a narrower terminal, still with the variable" "cache: Map › [] Session" \
   "$(screen 64 path --class Session leak.heapsnapshot | grep -o 'cache: .*')"
 PYTHONPATH=$root/tests/peers/lib python3 -c '
 import v8_snapshot
@@ -44,7 +45,7 @@ held("element", 0, h.closure("", h.context(widget=h.node("object", "Widget", 32)
 h.write("bus.heapsnapshot")'
 for how in "66 … 5 › bus › … 3 › widget: Widget" "78 … 5 › bus: EventEmitter › … 3 › widget: Widget" \
            "88 … 5 more › bus: EventEmitter › … 3 more › widget: Widget"; do
-  check "a variable in the middle stays, at ${how%% *} columns" "${how#* }" \
+  check "a variable within the path stays, at ${how%% *} columns" "${how#* }" \
     "$(screen "${how%% *}" path --class Widget bus.heapsnapshot | grep -o '… .*widget: .*')"
 done
 PYTHONPATH=$root/tests/peers/lib python3 -c '
@@ -76,12 +77,12 @@ h.write("farther.heapsnapshot")'
 check "a path leads through the value of a WeakMap if that is shorter" "Key Value Node Node" \
   "$("$tool" path --json --id 2103 farther.heapsnapshot | jq -r '[.files[0].paths[0].objects[-4:][].class] | join(" ")')"
 for how in "140 path --wide" "80 path --wide" "80 path --all"; do
-  check "$how leaves nothing out" "context: system / Context › cache: Map › table: (array) › []: Session" \
+  check "$how omits no step" "context: system / Context › cache: Map › table: (array) › []: Session" \
     "$(screen $how --class Session leak.heapsnapshot | grep -o 'context: .*')"
 done
 "$tool" path --class Session leak.heapsnapshot > out
-check "nor does a pipe" "context: system / Context › cache: Map › table: (array) › []: Session" "$(grep -o 'context: .*' out)"
-check "... anything" 0 "$(grep -c '…' out || true)"
+check "a pipe omits no step" "context: system / Context › cache: Map › table: (array) › []: Session" "$(grep -o 'context: .*' out)"
+check "... and has no "…"" 0 "$(grep -c '…' out || true)"
 PYTHONPATH=$root/tests/peers/lib python3 -c '
 import v8_snapshot
 h = v8_snapshot.Heap()
@@ -89,9 +90,9 @@ stack = h.node("synthetic", "(Stack roots)", 0)
 h.edge(h.roots, "element", 7, stack)
 h.edge(stack, "element", 0, h.node("object", "Held", 32))
 h.write("stack.heapsnapshot")'
-check "... each root of the engine" "(GC roots) › []: (Stack roots) › []: Held" \
+check "... and every root of the engine" "(GC roots) › []: (Stack roots) › []: Held" \
   "$("$tool" path --class Held stack.heapsnapshot | grep -o '(GC roots).*')"
-check "a linked list is one step" "global › queue: Object › head: list of 50 Item (next)" \
+check "a linked list is shown as one step" "global › queue: Object › head: list of 50 Item (next)" \
   "$(screen 100 path --class Item leak.heapsnapshot | grep -o 'global ›.*')"
 PYTHONPATH=$root/tests/peers/lib python3 -c '
 import v8_snapshot
@@ -102,7 +103,7 @@ for i in range(1, 1000):
     h.edge(last, "property", "xy"[i % 2], node)
     last = node
 h.write("twos.heapsnapshot")'
-check "a list by twos, too" "global › head: list of 500 A (y › x)" "$(screen 100 path --class A twos.heapsnapshot | grep -o 'global ›.*')"
+check "... also a list of two alternating classes" "global › head: list of 500 A (y › x)" "$(screen 100 path --class A twos.heapsnapshot | grep -o 'global ›.*')"
 PYTHONPATH=$root/tests/peers/lib python3 -c '
 import v8_snapshot
 h = v8_snapshot.Heap()
@@ -115,7 +116,7 @@ few = h.variable("few", h.node("object", "Pair", 32))
 for side in "left", "right":
     h.edge(few, "property", side, h.node("object", "Item", 40))
 h.write("table.heapsnapshot")'
-check "an object as a table: its keys are one step" "all: Object › [] Session › [] Item|few: Pair|left: Item|right: Item" \
+check "an object used as a table: its keys are one step" "all: Object › [] Session › [] Item|few: Pair|left: Item|right: Item" \
   "$(screen 100 path --class Item table.heapsnapshot | grep -o '\(all\|few\|left\|right\): .*' | paste -sd'|')"
 python3 -c '
 import json
@@ -124,17 +125,17 @@ n = s["snapshot"]["meta"]["node_fields"].index("detachedness")
 width = len(s["snapshot"]["meta"]["node_fields"])
 s["nodes"][n::width] = [1 if d == 2 else d for d in s["nodes"][n::width]]
 json.dump(s, open("attached.heapsnapshot", "w"))'
-check "diff: nodes that became detached" "object by object: none is new, gone or of another size" \
+check "diff: nodes that only became detached are not listed" "object by object: none is new, gone or of another size" \
   "$("$tool" diff attached.heapsnapshot detached.heapsnapshot | sed -n '/^object by object/,$p' | paste -sd'|' || true)"
 last=$("$tool" objects --class Item --json leak.heapsnapshot | jq -r '.files[0].objects[-1].id')
-check "path --id: the same" "global,queue: Object,head: list of 50 Item (next)" \
+check "path --id shows the same steps" "global,queue: Object,head: list of 50 Item (next)" \
   "$(screen 100 path --id "$last" leak.heapsnapshot | sed -n 's/^  \(.*\)  id .*/\1/p' | paste -sd,)"
-check "... as JSON, beside every object" "global,queue: Object,head: list of 50 Item (next) 53" \
+check "... as JSON, together with every object" "global,queue: Object,head: list of 50 Item (next) 53" \
   "$("$tool" path --json --id "$last" leak.heapsnapshot | jq -r '.files[0].paths[0] | "\(.steps | join(",")) \(.objects | length)"')"
-check "... --wide has every object" 53 "$(screen 80 path --wide --id "$last" leak.heapsnapshot | grep -c '  id ')"
-check "... --all too" 53 "$(screen 80 path --all --id "$last" leak.heapsnapshot | grep -c '  id ')"
+check "... --wide lists every object" 53 "$(screen 80 path --wide --id "$last" leak.heapsnapshot | grep -c '  id ')"
+check "... --all, too" 53 "$(screen 80 path --all --id "$last" leak.heapsnapshot | grep -c '  id ')"
 
-# Distances, and user roots before system roots.
+# Distances; and roots of the program before roots of the engine.
 python3 "$root/tests/peers/lib/v8_paths.py" "$tool" leak.heapsnapshot "$root/tests/data/chromium-small.heapsnapshot" || failed=1
 
 # Detached nodes.
@@ -142,32 +143,32 @@ check "classes of detached nodes" "Detached <li> 3,<li> 2" \
   "$("$tool" classes --json detached.heapsnapshot | jq -r '.files[0].classes[] | select(.class | endswith("<li>")) | "\(.class) \(.live_objects)"' | paste -sd,)"
 "$tool" objects --where detached --json detached.heapsnapshot > out
 check "objects --where detached" "3 300 true true true" "$(jq -r '.files[0] | "\(.count) \(.retained) \([.objects[].detached | tostring] | join(" "))"' out)"
-check "... with another condition" 3 "$("$tool" objects --where detached --where 'size>=100' --json detached.heapsnapshot | jq '.files[0].count')"
-check "... that no detached node has" 0 "$("$tool" objects --where detached --where 'size>100' --json detached.heapsnapshot | jq '.files[0].count')"
-check "... of Dart" 1 "$(status "$tool" objects --where detached small.dartheap)"
-check "... says why" "heapdump: small.dartheap: only snapshots of V8 say which objects are detached" "$(cat err)"
-check "object says it" 1 "$("$tool" object detached.heapsnapshot 15 | grep -c 'detached: not in the document')"
-check "... of an attached one" false "$("$tool" object --json detached.heapsnapshot 11 | jq '.files[0].detached')"
+check "... with a condition that no detached node meets" 3 "$("$tool" objects --where detached --where 'size>=100' --json detached.heapsnapshot | jq '.files[0].count')"
+check "... refused for Dart" 0 "$("$tool" objects --where detached --where 'size>100' --json detached.heapsnapshot | jq '.files[0].count')"
+check "... with the reason" 1 "$(status "$tool" objects --where detached small.dartheap)"
+check "object shows that a node is detached" "heapdump: small.dartheap: only snapshots of V8 say which objects are detached" "$(cat err)"
+check "... and that a node is attached" 1 "$("$tool" object detached.heapsnapshot 15 | grep -c 'detached: not in the document')"
+check "suspects counts detached nodes" false "$("$tool" object --json detached.heapsnapshot 11 | jq '.files[0].detached')"
 check "suspects count them" "  3 nodes (3 <li>), retain 300 B|      held by global › leakedItems: Array" \
   "$("$tool" suspects detached.heapsnapshot | grep -A2 '^detached DOM nodes' | tail -n 2 | paste -sd'|')"
-check "... as JSON" '3 300 3 global,leakedItems: Array' \
+check "... in two snapshots" '3 300 3 global,leakedItems: Array' \
   "$("$tool" suspects --json detached.heapsnapshot | jq -r '.graphs[0].detached | "\(.nodes) \(.retained) \(.classes["Detached <li>"]) \(.path | join(","))"')"
 check "... in two snapshots" 1 "$("$tool" suspects detached.heapsnapshot detached.heapsnapshot | grep -c '3 nodes (3 <li>), retain 300 B; 3 in the first snapshot')"
-check "no section without any" 0 "$("$tool" suspects leak.heapsnapshot | grep -c '^detached' || true)"
+check "suspects has no such section if no node is detached" 0 "$("$tool" suspects leak.heapsnapshot | grep -c '^detached' || true)"
 
-# Locations and stacks.
+# Source locations and allocation stacks.
 check "object: source and stack" "      source script 5:2:2|allocated by Widget (b.js)|             make (a.js:3:4)" \
   "$("$tool" object tracked.heapsnapshot 3 | grep -A2 ' source ' | paste -sd'|')"
 check "... as JSON" '{"script":"","script_id":5,"line":2,"column":2} ["Widget (b.js)","make (a.js:3:4)"]' \
   "$("$tool" object --json tracked.heapsnapshot 3 | jq -c '.files[0] | .source, .stack' | paste -sd' ')"
-check "objects: in a column each" "5 2 2" "$("$tool" objects --csv --class 'Detached Widget' tracked.heapsnapshot | python3 -c '
+check "objects --csv: one column each" "5 2 2" "$("$tool" objects --csv --class 'Detached Widget' tracked.heapsnapshot | python3 -c '
 import csv, sys
 for r in csv.DictReader(sys.stdin): print(r["source.script_id"], r["source.line"], r["source.column"])')"
-check "suspects: source and allocating function" "source script 5:2:2  allocated by Widget (b.js)" \
+check "suspects: source location and allocating function" "source script 5:2:2  allocated by Widget (b.js)" \
   "$("$tool" suspects tracked.heapsnapshot | grep -m1 -o 'source .*')"
 sed 's/"trace_tree":\[1,0/"trace_tree":[1,9/' tracked.heapsnapshot > bad.heapsnapshot
-check "a damaged tree is a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
+check "a damaged trace tree: a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
   "$("$tool" object bad.heapsnapshot 3 2>&1 > /dev/null)"
-check "... validate finds it" "  offset 739: trace_tree: the number of a function expected" "$("$tool" validate bad.heapsnapshot | tail -n 1)"
-check "... and with --strict an error" 1 "$(status "$tool" object --strict bad.heapsnapshot 3)"
+check "... validate reports it" "  offset 739: trace_tree: the number of a function expected" "$("$tool" validate bad.heapsnapshot | tail -n 1)"
+check "... and --strict refuses it" 1 "$(status "$tool" object --strict bad.heapsnapshot 3)"
 exit $failed

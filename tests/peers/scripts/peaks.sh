@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The peak of programs of 1 to 8 threads: its heap adds up to the printed peak, which is the true one of a list of all
-# calls but for 64 KiB a thread. FULL=1: 200 random programs, else 12.
+# Peaks of programs with 1 to 8 threads: the heap adds up to the printed peak. That equals the true peak, from a list
+# of all calls, to within 64 KiB per thread. FULL=1: 200 random programs, else 12.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,7 +13,7 @@ programs=12
 gcc -g -O1 -w -DLINKED -I/usr/include/stb "$sources/peaks.c" -o peaks_linked -lpthread
 s=0; ./peaks_linked 0 $programs > linked || s=$?
 sed 's/^/  /' linked
-check "$programs programs in every capture mode, their own recorder" 0 $s
+check "$programs programs in every capture mode, with their own recorder" 0 $s
 
 # printed FILE: bytes of the heap of the peak
 printed() { "$tool" info --json "$1" | jq '[.files[0].heaps[] | select(.kind == "peak")][0].bytes'; }
@@ -30,5 +30,5 @@ for ((i = 0; i < programs; i++)); do
   [ $((off / threads)) -le $worst ] || worst=$((off / threads))
   [ $off -le $((65536 * threads)) ] || wrong="$wrong $i ($threads threads, mutex $mutex, $with): $at, true $least to $most;"
 done
-check "$programs programs, heapdump record: at most $worst bytes a thread off" "" "$wrong"
+check "$programs programs, heapdump record: at most $worst bytes of error per thread" "" "$wrong"
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heapdump record where things are not as it would like: outputs that cannot be, odd install paths,
-# signals, programs that become others, programs that cannot be recorded.
+# heapdump record in difficult conditions: outputs that cannot be written, unusual install paths, signals, programs
+# that execute others, programs that cannot be recorded.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,27 +13,27 @@ mkdir "$TMPDIR"
 said() { grep -c "$1" err || true; }
 
 # Outputs.
-check "-o that cannot be created: said before the program runs" "1 no" \
+check "-o with a file that cannot be created: a message before the program runs" "1 no" \
   "$(status "$tool" record -o no/where.json -- touch ran) $([ -e ran ] && echo yes || echo no)"
-check "-o -: the program's output is its own" "2 no" \
+check "-o - is refused: standard output belongs to the program" "2 no" \
   "$(status "$tool" record -o - -- touch ran) $([ -e ran ] && echo yes || echo no)"
 mkdir directory
-check "-o a directory" "1 no" "$(status "$tool" record -o directory -- touch ran) $([ -e ran ] && echo yes || echo no)"
+check "-o with a directory: refused" "1 no" "$(status "$tool" record -o directory -- touch ran) $([ -e ran ] && echo yes || echo no)"
 mkdir gone
 gone="import os, shutil
 while os.path.exists('gone'): shutil.rmtree('gone', True)"
-check "the directory of -o goes while the program runs: status 1, the recording is kept" "1 1" \
+check "the directory of -o disappears meanwhile: status 1, and the recording is kept" "1 1" \
   "$(status "$tool" record -o gone/x.json -- /usr/bin/python3 -c "$gone") $(said 'the recording is in')"
-check "what was kept reads" 1 "$("$tool" info "$TMPDIR"/heapdump.*.json | grep -c ' malloc .*peak')"
+check "... the kept recording is readable" 1 "$("$tool" info "$TMPDIR"/heapdump.*.json | grep -c ' malloc .*peak')"
 rm -r "$TMPDIR"/*
 
-# Where it is installed.
+# Install paths.
 mkdir "a b"
 cp "$tool" "$(dirname "$tool")/libheapdump_record.so" "a b"
-check "installed under a path with a space" 0 "$(status "a b/heapdump" record -o space.json -- dash -c :)"
-check "installed under a path with a space: recorded" yes "$([ "$(live space.json | cut -d' ' -f1)" -gt 0 ] && echo yes)"
+check "an install path with a space: the status" 0 "$(status "a b/heapdump" record -o space.json -- dash -c :)"
+check "an install path with a space: the program is recorded" yes "$([ "$(live space.json | cut -d' ' -f1)" -gt 0 ] && echo yes)"
 
-# A signal sent to heapdump makes a dump when it was asked to, and reaches the program else.
+# With --at signal, a signal to heapdump makes a dump. Other signals reach the program.
 mkfifo ready go
 "$tool" record --at signal=USR1 -o signal.json -- /usr/bin/python3 -c 'import os, signal
 signal.signal(signal.SIGUSR2, lambda *a: os._exit(5))
@@ -43,17 +43,17 @@ open("go").read()' 2> err &
 cat ready > out
 kill -USR1 $!
 until "$tool" info signal.json 2> info.err | grep -q ' malloc '; do sleep 0.05; done
-check "--at signal: dumped, the program goes on" "yes 1" "$([ "$(live signal.json | cut -d' ' -f1)" -ge 3000000 ] && echo yes) $(said 'kill -10 [0-9]* makes a dump')"
+check "--at signal: a dump, and the program continues" "yes 1" "$([ "$(live signal.json | cut -d' ' -f1)" -ge 3000000 ] && echo yes) $(said 'kill -10 [0-9]* makes a dump')"
 kill -USR2 $!
 s=0; wait $! || s=$?
-check "another signal is passed on" 5 $s
+check "another signal is forwarded" 5 $s
 
-check "SIGCHLD ignored by who starts heapdump: its status is the program's" 7 \
+check "the caller ignores SIGCHLD: heapdump's status is the program's" 7 \
   "$(status python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$tool" record -o chld.json -- dash -c 'exit 7')"
 
-# Peaks, to within 2 percent and a page.
+# Peaks, exact to 2 percent and a page.
 cat > peak.c <<'C'
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -72,22 +72,23 @@ int main(int argc, char **argv) {
 C
 gcc -w peak.c -o peak
 "$tool" record --at peak -o peak.json -- ./peak 2> err
-check "--at peak of a small heap" yes "$(set -- $(live peak.json --kind peak); [ "$1" -ge 58000 ] && [ "$1" -le 62000 ] && echo yes)"
+check "--at peak: a small heap" yes "$(set -- $(live peak.json --kind peak); [ "$1" -ge 58000 ] && [ "$1" -le 62000 ] && echo yes)"
 "$tool" record --at peak -o peaks.json -- ./peak twice 2> err
 pid=$("$tool" info --json peaks.json | jq '[.files[0].heaps[].pid] | min')
-check "--at peak of a process" yes "$(set -- $(live peaks.json --kind peak --pid $pid); [ "$1" -ge 98000000 ] && echo yes)"
-check "--at peak of its child" yes "$(set -- $(live peaks.json --kind peak --pid $("$tool" info --json peaks.json | jq '[.files[0].heaps[].pid] | max')); [ "$1" -ge 9800000 ] && [ "$1" -le 10300000 ] && echo yes)"
+check "--at peak: a process" yes "$(set -- $(live peaks.json --kind peak --pid $pid); [ "$1" -ge 98000000 ] && echo yes)"
+check "--at peak: its child" yes "$(set -- $(live peaks.json --kind peak --pid $("$tool" info --json peaks.json | jq '[.files[0].heaps[].pid] | max')); [ "$1" -ge 9800000 ] && [ "$1" -le 10300000 ] && echo yes)"
 
-# A sampled recording says that it is one, and what it cost.
+# A sampled recording states its sampling interval and its cost.
 "$tool" record --sample 4k --stats -o sampled.json -- /usr/bin/python3 -c 'import os
 keep = [bytes(100000) for _ in range(100)]
 os._exit(0)' 2> err
-check "--sample: about as much as there is" yes "$(set -- $(live sampled.json); [ "$1" -ge 9500000 ] && [ "$1" -le 14000000 ] && echo yes)"
-check "--sample: the dump says at what rate" "4096" "$("$tool" info --json sampled.json | grep -o '"sample_bytes":[0-9]*' | sort -u | cut -d: -f2)"
+check "--sample: the estimate is near the true size" yes "$(set -- $(live sampled.json); [ "$1" -ge 9500000 ] && [ "$1" -le 14000000 ] && echo yes)"
+check "--sample: the dump has the sampling interval" "4096" "$("$tool" info --json sampled.json | grep -o '"sample_bytes":[0-9]*' | sort -u | cut -d: -f2)"
 check "--sample: tree prints errors" yes "$("$tool" tree sampled.json | head -1 | grep -q '±.*sampled every 4.0 KiB' && echo yes)"
-check "--stats" 5 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\) ' err)"
+check "--stats prints five lines" 5 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\) ' err)"
 
-# What the summary says: sizes in units, one block, the signal, and the peak if it is more than twice the end.
+# The summary: sizes with units, one block in singular, the signal; it proposes the peak if that is more than twice
+# the end.
 cat > told.c <<'C'
 #include <signal.h>
 #include <stdlib.h>
@@ -104,28 +105,28 @@ gcc -w -include unistd.h told.c -o told
 told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//; s/; freed at once: [0-9]* of [0-9]* blocks*//'; }
 next() { sed -n 's/.*next: //p' err; }
 options=()
-check "the summary: sizes in units, one block" "peak 8.0 MiB, at the end 3.0 MiB in 1 block" "$(told x)"
-check "... the peak is proposed: more than twice the end" "heapdump tree --kind peak told.json" "$(next)"
-check "... and not otherwise" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks heapdump tree told.json" "$(told) $(next)"
-check "... of a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
+check "the summary: sizes with units, one block" "peak 8.0 MiB, at the end 3.0 MiB in 1 block" "$(told x)"
+check "... it proposes the peak if that is more than twice the end" "heapdump tree --kind peak told.json" "$(next)"
+check "... and otherwise does not" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks heapdump tree told.json" "$(told) $(next)"
+check "... a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
 options=(--at exit)
-check "... not of a file without the peak" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
+check "... a file without the peak: no proposal" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
 options=(--bytes)
-check "... in bytes" "peak 8388608, at the end 3145728 in 1 block" "$(told x)"
+check "... with --bytes" "peak 8388608, at the end 3145728 in 1 block" "$(told x)"
 options=()
 for signal in SEGV KILL ABRT; do
-  check "... the signal that ended it: $signal" "peak 8.0 MiB, at the end 0 B in 0 blocks; killed by SIG$signal" "$(told x '' $(kill -l $signal) 2> /dev/null)"
+  check "... the signal that ended the program: $signal" "peak 8.0 MiB, at the end 0 B in 0 blocks; killed by SIG$signal" "$(told x '' $(kill -l $signal) 2> /dev/null)"
 done
 
-# A process that executes another program is another one in the file.
+# If a process executes another program, the file has two processes.
 timeout 600 "$tool" record -o image.json -- /usr/bin/python3 -c "$until_dumps
 until_dumps(1)
 os.execv('/bin/dash', ['dash', '-c', ':'])" 2> err
-check "images of a process" "dash python3" "$("$tool" info --json image.json | jq -r '[.files[0].heaps[].process] | unique | join(" ")')"
-check "... the last has its number, that before one of its own" 4194304 \
+check "both programs of a process are listed" "dash python3" "$("$tool" info --json image.json | jq -r '[.files[0].heaps[].process] | unique | join(" ")')"
+check "... the last has the pid; the one before has a new number" 4194304 \
   "$("$tool" info --json image.json | jq '[.files[0].heaps[] | select(.process == "python3") | .pid][0] - [.files[0].heaps[] | select(.process == "dash") | .pid][0]')"
 
-# Nothing recorded, and why.
-check "--children of another name: the program is recorded all the same" 0 "$(status "$tool" record --children none -o one.json -- dash -c :)"
-check "nothing is left" "" "$(ls "$TMPDIR")"
+# Programs that --children excludes.
+check "--children with another name: the main program is recorded anyway" 0 "$(status "$tool" record --children none -o one.json -- dash -c :)"
+check "no temporary files remain" "" "$(ls "$TMPDIR")"
 exit $failed

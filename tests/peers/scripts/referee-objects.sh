@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Every figure, name and path on the screens of info, classes, retained, path, object, objects, strings, suspects and diff,
-# computed again by a program that shares no code with the tool: of V8, Dart and .NET CF in tests/data and fuzz/seeds, of
-# random snapshots, and of Node programs with a leak. FULL=1: all of them; SEED=N: random snapshots from that one on.
+# Every figure, name and path on the screens of info, classes, retained, path, object, objects, strings, suspects and
+# diff is recomputed by a program that shares no code with the tool. Inputs: V8, Dart and .NET CF files of tests/data
+# and fuzz/seeds, random snapshots, and Node programs with a leak. FULL=1 takes all of them; SEED=N starts the random
+# snapshots at N.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every figure on the screens of tree, top, diff, suspects, info, pages and check, computed again by a program that
-# shares no code with the tool: of files of tests and of fuzzing, random profiles, and recordings of real programs.
-# FULL=1: all of them; SEED=N: random profiles from that one on.
+# Every figure on the screens of tree, top, diff, suspects, info, pages and check is recomputed by a program that
+# shares no code with the tool. Inputs: files of the tests and fuzzers, random profiles, and recordings of real
+# programs. FULL=1 takes all of them; SEED=N starts the random profiles at N.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -15,8 +15,8 @@ else
   fail "printed figures are wrong: see above"
 fi
 
-# All screens of files that once had a wrong one: order on a terminal, values in values, a name with a NUL, rounded
-# errors, a peak in place of a heap that is empty, entries without their ancestors, helpers alone.
+# All screens of files that once had a wrong figure: order on a terminal, values within values, a NUL in a name,
+# rounded errors. Also: a peak shown for an empty heap, entries without their ancestors, and stacks only of helpers.
 seeds=fuzz/seeds/fuzz_pprof
 if python3 tests/peers/screens/referee.py "$tool" "$work" --random 0 --programs 0 --full --files \
   tests/data/screens/python3.json.xz fuzz/seeds/fuzz_rows/parts.csv fuzz/seeds/fuzz_chrome/old.json \
@@ -24,8 +24,8 @@ if python3 tests/peers/screens/referee.py "$tool" "$work" --random 0 --programs 
   $seeds/{230a9ccd341f71061e066c6729971d5ca6114118,204a468d0cf1e27494fa8634e2e3f27c643add1c} \
   $seeds/{5137cb03bae698d13e816ff5de4b6ddb13c5be3a,0c56f5936a493f4437997e4c39c6a19e0cf2fe95} \
   $seeds/{f8d07a7291e7db5fac5d6c0a67848eb565249c06,054b6a353a4f84afab1c75857854e48868cd333c}; then
-  pass "all screens of files that had a wrong one"
+  pass "all screens of files that once had a wrong figure"
 else
-  fail "all screens of files that had a wrong one: see above"
+  fail "screens of files that once had a wrong figure: see above"
 fi
 exit $failed

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What is in a region costs time by its bytes, whatever it says: twice as many records, modules, names, call stacks,
-# blocks or moments of a time line take twice as long to look at. FULL=1: 300 changed regions, with sanitizers, instead of 30.
+# Reading a region takes time in proportion to its bytes, whatever it claims: twice as many records, modules, names,
+# call stacks, blocks or time-line dumps take twice as long. FULL=1: 300 modified regions with sanitizers, instead of
+# 30.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -17,12 +18,12 @@ if [ -n "${FULL-}" ]; then
 fi
 cd "$work"
 
-check "four times as much takes four times as long: recover, pages, watch" "" "$("$peers/lib/regions.py" "$tool" linear)"
-check "a time line that is four times as long takes four times as long" "" "$("$peers/lib/regions.py" "$tool" line)"
-check "records that are not there, at one place, or share their rows: at most 2 s" "" "$("$peers/lib/regions.py" "$tool" bounded 2)"
-check "$n changed regions: at most 2 s each" "" "$("$peers/lib/regions.py" "${sanitized-$tool}" mutated $n 2)"
+check "four times as many entries take at most about four times as long: recover, pages, watch" "" "$("$peers/lib/regions.py" "$tool" linear)"
+check "... and so does a time line" "" "$("$peers/lib/regions.py" "$tool" line)"
+check "records that are missing, share a place, or share their rows: at most 2 s" "" "$("$peers/lib/regions.py" "$tool" bounded 2)"
+check "$n modified regions: at most 2 s each" "" "$("$peers/lib/regions.py" "${sanitized-$tool}" mutated $n 2)"
 
-# Programs that write anything into their region while they are recorded.
+# Programs that overwrite their region while they are recorded.
 wrong=
 for ((seed = 0; seed < n / 3; seed++)); do
   rm -f ready
@@ -37,5 +38,5 @@ for ((seed = 0; seed < n / 3; seed++)); do
   s=0; wait $recording 2> /dev/null || s=$?
   [ $s = 143 ] || [ $s -le 1 ] || wrong="$wrong $seed:record:$s $(grep -m1 ERROR err || :)"
 done
-check "$((n / 3)) programs that write into their region: snapshot and stop answer" "" "$wrong"
+check "$((n / 3)) programs that overwrite their region: snapshot and stop answer" "" "$wrong"
 exit $failed

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The register and a map, told the same, say the same: of what real programs ask of malloc, and at random. FULL=1: a
-# hundred million random operations, and all programs that the benchmark of the register has; some minutes.
+# The register and a plain map give the same answers to the same operations: allocations of real programs, and random
+# ones. FULL=1 runs a hundred million random operations and all programs of the register's benchmark, which takes
+# minutes.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -18,7 +19,7 @@ else
 fi
 bench/register_traces.py --build "$work" --only "$only" --record
 HEAPDUMP_TRACES=$work/register_traces HEAPDUMP_OPERATIONS=$operations build/tests/plain/test_register_random > "$work/out" 2> "$work/err" || {
-  fail "the register and a map: $work/err"; tail -20 "$work/err"; }
+  fail "the register differs from the map: $work/err"; tail -20 "$work/err"; }
 while IFS= read -r line; do pass "$line"; done < <(grep operations "$work/out")
-check "replayed and random, each with a map" ok "$([ "$(grep -c operations "$work/out")" -ge 3 ] && echo ok)"
+check "replayed and random operations, each compared with a map" ok "$([ "$(grep -c operations "$work/out")" -ge 3 ] && echo ok)"
 exit $failed

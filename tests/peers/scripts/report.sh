@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The page of `heapdump report` in Debian's chromium, opened from a file: what it shows beside what top, classes and
-# path say; search, zoom, bottom-up, axes by keyboard; names that look like markup; both themes; how long it takes to
-# filter 100,000 nodes. PICTURE=$PWD/examples/heapdump/report/report.png makes the picture that is kept there.
+# The page of `heapdump report` in Debian's chromium, opened from a file. Its figures are compared with top, classes
+# and path. Also: search, zoom, bottom-up, keyboard use of axes, names that resemble markup, both themes, and the time
+# to filter 100,000 nodes. PICTURE=$PWD/examples/heapdump/report/report.png writes the picture that is kept there.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,13 +10,13 @@ work=$root/build/peers/report
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 must python3 gcc binutils libc6-dev
 
-# Without the library the tool has an empty page.
+# Without the library the tool contains an empty page.
 mkdir -p bare/tool && : > bare/report.html
 (cd bare && ld -r -b binary -z noexecstack -o tool/report_page.o report.html)
 gcc $(find "$root/build/tool" -name '*.o' ! -name report_page.o) bare/tool/report_page.o -o bare/heapdump \
   -ldw -lelf -lz -lzstd -llzma -lyaml -lwebsockets -lncursesw -ltinfo -liberty -lstdc++ -ldl -lm -lpthread
 cp "$root/tests/data/memprof-19.raw" .
-check "without the library: one line that says what to install, no page" \
+check "without the library: one message names the packages to install, and no page is written" \
   "1 1 node-d3-hierarchy node-d3-selection no" \
   "$(status bare/heapdump report -o none.html memprof-19.raw) $(wc -l < err) $(grep -o 'node-d3-[a-z]*' err | paste -sd ' ') $([ -e none.html ] && echo yes || echo no)"
 [ -s "$root/build/report.html" ] || skip "the tool was built without D3: Debian's node-d3-hierarchy and node-d3-selection"
@@ -34,12 +34,12 @@ for name in graph alike unlike; do "$tool" report -o $name.html $name.heapsnapsh
 "$tool" report -o graphs.html graph.heapsnapshot graph2.heapsnapshot
 "$tool" report -o node.html "$root/tests/data/node-small.heapsnapshot"
 cp "$root/tests/data/node-small.heapsnapshot" node.heapsnapshot
-check "a page goes to a file or to standard output" 0 "$("$tool" report evil.json > stdout.html; status cmp stdout.html evil.html)"
-check "equal bytes" 0 "$("$tool" report -o again.html large.json; status cmp again.html large.html)"
-check "no half page: of one that is larger than a file may be nothing is there, and why" \
+check "a page to a file or to standard output: the same bytes" 0 "$("$tool" report evil.json > stdout.html; status cmp stdout.html evil.html)"
+check "two runs write the same bytes" 0 "$("$tool" report -o again.html large.json; status cmp again.html large.html)"
+check "a page above the limit on file sizes: no partial file, and the reason" \
   "1 heapdump: cannot write half.html: File too large no" \
   "$(ulimit -f 16; status "$tool" report -o half.html large.json) $(cat err) $([ -e half.html ] && echo yes || echo no)"
-check "of one that cannot be written, why" "1 heapdump: standard output: No space left on device" \
+check "a full device: the reason" "1 heapdump: standard output: No space left on device" \
   "$("$tool" report large.json > /dev/full 2> err; echo $?) $(cat err)"
 check "a terminal gets no page" "heapdump: report writes a page for a browser: use -o report.html; see heapdump help report" \
   "$(script -qec "'$tool' report evil.json" /dev/null < /dev/null | tr -d '\r')"
@@ -47,7 +47,7 @@ check "heaps and objects have a page each" \
   "1 heapdump: one file is a profile, the other a snapshot of objects: make a page of each" \
   "$(status "$tool" report evil.json graph.heapsnapshot) $(cat err)"
 
-# What the picture is of: a server that caches and does not forget enough.
+# The program in the picture: a server whose cache forgets too little.
 if [ -n "${PICTURE:-}" ]; then
   command -v node > /dev/null || must nodejs
   cat > server.js <<'END'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Where resident bytes go: programs whose parts are planted (what an allocator keeps, fragmentation, stacks, a file, a
-# mapping of their own), with several allocators; each part is what smaps and the program's own word come to
-# (resident.py), while it runs, and at its death as it was read last. What the kernel does not let be read is told.
+# Composition of resident memory: programs with planted parts (memory cached by the allocator, fragmentation, stacks,
+# a file, an own mapping), under several allocators. Each part equals what smaps and the program's own count give
+# (resident.py), while it runs and in the last reading before it is killed. If the kernel refuses to show them, a
+# message says so.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -12,7 +13,7 @@ head -c $((16 << 20)) /dev/urandom > file
 said() { grep -c -- "$1" err || true; }
 planted() { /usr/bin/python3 "$sources/lib/resident.py" "$@"; }
 
-# parts NAME LIBRARY: the planted program, linked with an allocator
+# parts NAME LIBRARY: runs the planted program with an allocator
 parts() {
   local name=$1 recording child s=0
   gcc -w -g -O1 -fno-builtin "$sources/programs/resident.c" ${2:+"$2"} -o "$name" -lpthread
@@ -25,14 +26,14 @@ parts() {
   planted count $child "$name.said" > "$name.count"
   "$tool" snapshot -o "$name.now.json" $child 2> /dev/null
   "$tool" info --strict --json "$name.now.json" > "$name.now"
-  check "$name: each part within 2 % of a count, unexplained at most 5 %" agrees "$(planted compare "$name.count" "$name.now")"
+  check "$name: each part within 2% of a count, and at most 5% unexplained" agrees "$(planted compare "$name.count" "$name.now")"
   "$tool" info "$name.now.json" | sed -n '/^resident/,$p'
   "$tool" snapshot "$name.json" 2> /dev/null
   kill -9 $child
   wait $recording 2> /dev/null || s=$?
   exec 8>&-
   "$tool" info --strict --json "$name.json" > "$name.end"
-  check "... as it was read last before it was killed" "137 agrees" "$s $(planted compare "$name.count" "$name.end")"
+  check "... also in the last reading before it was killed" "137 agrees" "$s $(planted compare "$name.count" "$name.end")"
 }
 
 parts glibc ''
@@ -43,33 +44,33 @@ for allocator in jemalloc:libjemalloc2:libjemalloc.so.2 mimalloc:libmimalloc2.0:
   else echo "SKIP: $name: Debian has no $package here"; fi
 done
 
-# It goes through what reads and writes traces.
+# Conversion of traces.
 "$tool" convert --to chrome -o again.json glibc.json 2> err
 "$tool" info --strict --json again.json > again
-check "convert --to chrome keeps it" "agrees 0" "$(planted compare glibc.count again) $(said 'left out')"
-check "... other formats say that they leave it out" 1 "$("$tool" convert --to folded -o again.folded glibc.now.json 2> err; said 'attributes of processes')"
-check "process_totals of Chromium" yes "$(jq -r '[.. | .process_totals? | select(. != null) | .resident_set_bytes] | if length > 0 and all(type == "string") then "yes" else . end' glibc.now.json)"
-check "told as text" 1 "$("$tool" info glibc.json | grep -c ' live blocks (recorded)$')"
+check "convert --to chrome keeps these parts" "agrees 0" "$(planted compare glibc.count again) $(said 'left out')"
+check "... other formats report that they omit them" 1 "$("$tool" convert --to folded -o again.folded glibc.now.json 2> err; said 'attributes of processes')"
+check "the trace has Chromium's process_totals" yes "$(jq -r '[.. | .process_totals? | select(. != null) | .resident_set_bytes] | if length > 0 and all(type == "string") then "yes" else . end' glibc.now.json)"
+check "info prints the parts" 1 "$("$tool" info glibc.json | grep -c ' live blocks (recorded)$')"
 
-# What only an allocator knows, when the program tells it: joins.c records by the library alone.
+# Statistics that a program passes on from its allocator. joins.c records only through the library.
 linked joins "$sources/programs/joins.c" -g -O1
 gcc -shared -fPIC -x c /dev/null -o nothing.so
 HEAPDUMP_RECORDER=$work/nothing.so "$tool" record -o stats.json -- ./joins +5000 stat=malloc/arenas/0:700 stat=malloc/arenas/0:900 stat=resident:1 signal=9 2> err || :
-check "what an allocator says of itself, as it said last" "malloc/arenas/0 size bytes 900" \
+check "statistics of an allocator: the last value" "malloc/arenas/0 size bytes 900" \
   "$("$tool" info --strict --json stats.json | jq -r '.files[0].scalars[] | select(.allocator == "malloc/arenas/0") | "\(.allocator) \(.name) \(.units) \(.value)"')"
 
 # A region of another version.
 { printf hdregio2; head -c 100000 /dev/zero; } > older
-check "a region that another version kept" "1 1" "$(status "$tool" recover older -o none.json) $(said 'another version of heapdump')"
+check "a kept region of another version is refused" "1 1" "$(status "$tool" recover older -o none.json) $(said 'another version of heapdump')"
 
-# Without the rights.
+# Without permission.
 if [ "$(id -u)" = 0 ] && mkdir -m 777 nobody && chmod 755 "$work"; then
   cp glibc nobody/hidden && chmod 111 nobody/hidden
   s=0
   (cd nobody; exec setpriv --reuid nobody --regid nogroup --clear-groups "$tool" record -o hidden.json -- ./hidden ../file < /dev/null > said 2> ../err) || s=$?
-  check "a program that may not be looked at: told, and recorded all the same" "0 1 1" \
+  check "a program whose maps are unreadable: a message, and it is recorded" "0 1 1" \
     "$s $(said 'resident bytes of hidden .* could not be read') $("$tool" info nobody/hidden.json | grep -c 'could not be read: Permission denied')"
 else
-  echo "SKIP: a program that may not be looked at: only root can"
+  echo "SKIP: a program whose maps are unreadable: needs root"
 fi
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A block that is being reallocated is in each heap, once: with its old size or its new one.
+# A block during realloc is in each heap exactly once, with its old or its new size.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -9,8 +9,8 @@ work=$PWD/build/peers/resizing
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/resizing.c" -o resizing -lpthread
 
-# begin THREADS [still]: records the program, whose standard input is open until the descriptor 7 is closed, once all
-# threads have their block.
+# begin THREADS [still]: records the program, and returns when each thread has its block. The program's standard input
+# is open until descriptor 7 is closed.
 begin() {
   rm -f go ready $out && mkfifo go && : > ready
   exec 7<> go
@@ -22,11 +22,11 @@ finish() {
   exec 7>&-
   wait $recording 2> /dev/null || :
 }
-# The live heap of a file, the last one of several: bytes and blocks.
+# heap FILE: bytes and blocks of its last live heap
 heap() {
   "$tool" info --json "$1" | jq -r '[.files[0].heaps[] | select(.kind == "live")] | last | "\(.bytes) \(.blocks)"'
 }
-# wrong FILE: what is wrong with its live heap. Each block has what it began with, or half as much again.
+# wrong FILE: the faults of its live heap. Each block has its first size, or one and a half times that.
 wrong() {
   echo "$(heap "$1") $base" | awk -v threads=$threads '{
     small = int((threads + 0) / 2); large = threads - small; more = $1 - $3
@@ -62,7 +62,7 @@ for options in "" "--ages"; do
       found="$found$(wrong $out)"
       finish
     done
-    check "$each stops of $threads threads${options:+, $options}: each block is there once" "" "$found"
+    check "$each stops of $threads threads${options:+, $options}: each block is in the heap once" "" "$found"
   done
 done
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What people see on terminals of two sizes, of recordings of six real programs and two graphs, as a terminal emulator
-# shows it: as tests/data/screens has it, within the screen, no line broken. `screens.sh update` writes these texts
-# anew: look at them before you keep them.
+# The output on terminals of two sizes, as a terminal emulator shows it: recordings of six real programs, and two
+# graphs. It equals the texts in tests/data/screens and fits the screen without broken lines. `screens.sh update`
+# writes these texts anew: read them before you commit them.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
-must python3 python3-pyte      # of Debian, which another python3 in the PATH does not see
+must python3 python3-pyte      # Debian's package: another python3 in PATH cannot import it
 work=$PWD/build/peers/screens
 rm -rf "$work" && mkdir -p "$work"
 for f in tests/data/screens/*.json.xz; do xz -dc "$f" > "$work/$(basename "$f" .xz)"; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Servers and trees of processes as they are run: workers of another user, daemons, roots and namespaces changed after
-# the start, hundreds of helpers. All of them are in one file, and have what a tally counts that is preloaded beside
-# heapdump and knows nothing of it (tally.c); servers are looked at while they serve.
+# Real servers and trees of processes: workers of another user, daemons, a changed root or namespace, hundreds of
+# helpers. One file has all processes. Their figures equal a tally, which is preloaded next to heapdump and
+# independent of it (tally.c). Servers are also observed while they serve.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -12,7 +12,7 @@ gcc -w -O1 -fPIC -shared "$sources/programs/tally.c" -o tally.so -ldl -lpthread
 gcc -w -g -O1 -fno-builtin "$sources/programs/hard_server.c" -o server -lpthread
 gcc -w -O1 -static "$sources/programs/hard_server.c" -o static -lpthread
 said() { grep -c -- "$1" err || true; }
-# tallied NAME COMMAND...: records it into NAME.json, beside a tally; prints its status
+# tallied NAME COMMAND...: records it into NAME.json together with a tally; prints its status
 tallied() {
   local name=$1 s=0
   shift
@@ -21,14 +21,14 @@ tallied() {
   timeout -s KILL 300 env TALLY="$work/$name.tally" LD_PRELOAD="$work/tally.so" "$tool" record --bytes -o "$name.json" "$@" > out 2> err || s=$?
   echo $s
 }
-# agrees NAME: how many processes a recording has, and which of them differ from the tally
+# agrees NAME: number of processes in a recording, and those that differ from the tally
 agrees() { /usr/bin/python3 "$sources/lib/tally.py" "$tool" "$1.tally" "$1.json"; }
-# kept NAME PROGRAM: live bytes that a program's own code asked for in each process, in order
+# kept NAME PROGRAM: live bytes that the program's own code allocated in each process, sorted
 kept() { "$tool" tree --strict --frames all --by type --min-share 0 --kind live --json "$1.json" |
          jq -r --arg p "$2" '[.heaps[].rows[] | select(.depth == 1 and .axis == "type" and .name == $p) | .bytes] | sort | map(tostring) | join(" ")'; }
 until_socket() { until [ -S "$1" ]; do sleep 0.05; done; }
 
-# nginx, its workers of another user.
+# nginx with workers of another user.
 if [ "$(id -u)" = 0 ] && need nginx-light && id www-data > /dev/null; then
   mkdir nginx && chmod 755 .
   cat > nginx/conf <<C
@@ -50,14 +50,14 @@ C
   served=$(for i in $(seq 30); do curl -s --unix-socket nginx/socket http://nginx/; [ $i != 15 ] || "$tool" snapshot -o nginx.now.json nginx.json 2> /dev/null; done | grep -o hello | wc -l)
   kill -QUIT $(cat nginx/pid)
   wait $!
-  check "nginx, workers of another user: it serves, and ends as it would" "30 0" "$served $(cat status)"
-  check "... the master and three workers while they serve" "4" "$("$tool" info --strict --json nginx.now.json | jq '[.files[0].heaps[].pid] | unique | length')"
-  check "... all of them at the end, as tallied" 4 "$(agrees nginx)"
+  check "nginx, workers of another user: all requests are answered, and the status is 0" "30 0" "$served $(cat status)"
+  check "... a snapshot has the master and three workers" "4" "$("$tool" info --strict --json nginx.now.json | jq '[.files[0].heaps[].pid] | unique | length')"
+  check "... at the end all processes equal the tally" 4 "$(agrees nginx)"
 else
   echo "SKIP: nginx: needs root, and Debian's nginx-light"
 fi
 
-# redis, under load.
+# redis under load.
 if need redis-server redis-tools; then
   tallied redis -- /usr/bin/redis-server --port 0 --unixsocket "$work/redis" --dir "$work" --save '' > status &
   cli() { redis-cli -s "$work/redis" "$@"; }
@@ -74,19 +74,19 @@ if need redis-server redis-tools; then
   used=$(cli info memory | tr -d '\r' | awk -F: '$1 == "used_memory" { print $2 }')
   cli shutdown nosave
   wait %1
-  check "redis under load, looked at all the while: answers, and ends as it would" "yes 0" "$([ -e silent ] || echo yes) $(cat status)"
+  check "redis under load, with snapshots meanwhile: it always answers, and the status is 0" "yes 0" "$([ -e silent ] || echo yes) $(cat status)"
   now=$(live redis.now.json | cut -d' ' -f1)
-  # What redis counts are the size classes of its allocator, what is recorded what it asked for.
+  # redis counts size classes of its allocator; the recording has requested sizes.
   if [ $now -le $used ] && [ $((now * 3 / 2)) -ge $used ]; then pass "... $now bytes live, used_memory $used"
   else fail "... $now bytes live, used_memory $used"; fi
-  check "... at the end as tallied" 1 "$(agrees redis)"
-  check "... its peak heap is the peak it tells of" yes "$("$tool" info --json redis.json | jq -r --argjson told "$(sed -n 's/^heapdump: redis-server ([0-9]*): peak \([0-9]*\)[ ,].*/\1/p' err)" \
+  check "... at the end it equals the tally" 1 "$(agrees redis)"
+  check "... the file's peak heap has the peak of the message" yes "$("$tool" info --json redis.json | jq -r --argjson told "$(sed -n 's/^heapdump: redis-server ([0-9]*): peak \([0-9]*\)[ ,].*/\1/p' err)" \
     '[.files[0].heaps[] | select(.kind == "peak") | .bytes][0] - $told | if . > -131072 and . < 131072 then "yes" else . end')"
 else
   echo "SKIP: redis: Debian's redis-server cannot be installed"
 fi
 
-# postgres, as the user that it wants.
+# postgres, under its own user.
 bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
 if [ "$(id -u)" = 0 ] && need postgresql && bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1) && id postgres > /dev/null; then
   mkdir postgres && chown postgres postgres
@@ -104,16 +104,17 @@ if [ "$(id -u)" = 0 ] && need postgresql && bin=$(ls -d /usr/lib/postgresql/*/bi
     -c "select sum(total_bytes) from pg_backend_memory_contexts")
   kill -TERM $(head -n 1 postgres/data/postmaster.pid)
   s=0; wait $recording || s=$?
-  check "postgres: it answers, and ends as it would" "4000000 0" "$(echo "$rows" | head -n 1) $s"
-  check "... a backend and what works behind it, while it serves" yes \
+  check "postgres: it answers, and the status is 0" "4000000 0" "$(echo "$rows" | head -n 1) $s"
+  check "... a snapshot has a backend and the background processes" yes \
     "$("$tool" info --strict --json postgres/now.json | jq -r '[.files[0].heaps[].pid] | unique | length | if . >= 6 then "yes" else . end')"
-  # Its contexts are blocks of malloc, beside which little else is: the backend's heap is as large as it says itself.
+  # postgres allocates its memory contexts with malloc, and little else: the backend's heap has about the size that
+  # postgres reports.
   own=$(echo "$rows" | tail -n 1)
   most=$("$tool" info --json postgres/now.json | jq '[.files[0].heaps[].bytes] | max')
-  if [ $most -ge $((own * 8 / 10)) ] && [ $most -le $((own * 13 / 10)) ]; then pass "... a backend of $most bytes says of itself $own"
-  else fail "... a backend of $most bytes says of itself $own"; fi
+  if [ $most -ge $((own * 8 / 10)) ] && [ $most -le $((own * 13 / 10)) ]; then pass "... a backend of $most bytes reports $own"
+  else fail "... a backend of $most bytes reports $own"; fi
   cp postgres/postgres.tally postgres/postgres.json .
-  check "... each of its processes at the end as tallied" "" "$(agrees postgres | sed '$d')"
+  check "... at the end each process equals the tally" "" "$(agrees postgres | sed '$d')"
 else
   echo "SKIP: postgres: needs root, and Debian's postgresql"
 fi
@@ -131,13 +132,13 @@ if __name__ == "__main__":
     p.start(), p.join()
     sys.exit(p.exitcode)
 P
-check "python multiprocessing, fork: five processes as tallied" "0 6000 5" "$(tallied fork -- /usr/bin/python3 pool.py fork) $(cat out) $(agrees fork)"
-check "... a child's heap is not its parent's again" yes "$(grep -q "were its parent's" err && echo yes)"
-check "python multiprocessing, spawn: six with the tracker of resources" "0 6000 6" "$(tallied spawn -- /usr/bin/python3 pool.py spawn) $(cat out) $(agrees spawn)"
+check "python multiprocessing, fork: five processes equal the tally" "0 6000 5" "$(tallied fork -- /usr/bin/python3 pool.py fork) $(cat out) $(agrees fork)"
+check "... a message says that inherited blocks belong to the parent" yes "$(grep -q "were its parent's" err && echo yes)"
+check "python multiprocessing, spawn: six processes with the resource tracker" "0 6000 6" "$(tallied spawn -- /usr/bin/python3 pool.py spawn) $(cat out) $(agrees spawn)"
 
 # node.
 if command -v node > /dev/null || need nodejs; then
-  check "node, its threads too: as tallied" "0 20000000 1" "$(tallied node -- node -e '
+  check "node with its threads equals the tally" "0 20000000 1" "$(tallied node -- node -e '
     let all = []; for (let i = 0; i < 1000; i++) all.push(Buffer.alloc(20000, i));
     console.log(all.reduce((n, b) => n + b.length, 0))') $(cat out) $(agrees node)"
 else
@@ -145,32 +146,32 @@ else
 fi
 
 # A shell script with 130 helpers.
-check "130 helpers of a shell script: one file, all as tallied" "4 130" "$(tallied script -- dash -c 'for i in $(seq 130); do ls / > /dev/null; done; exit 4') $("$tool" info --strict --json script.json | jq '[.files[0].heaps[] | select(.process == "ls") | .pid] | unique | length')$(agrees script | sed '$d')"
-check "... summed up in one line" "1 yes" "$(said 'and [0-9]* more processes, their peaks') $([ $(wc -l < err) -le 12 ] && echo yes)"
+check "130 helpers of a shell script: one file, all equal the tally" "4 130" "$(tallied script -- dash -c 'for i in $(seq 130); do ls / > /dev/null; done; exit 4') $("$tool" info --strict --json script.json | jq '[.files[0].heaps[] | select(.process == "ls") | .pid] | unique | length')$(agrees script | sed '$d')"
+check "... one line of the summary has the smaller processes" "1 yes" "$(said 'and [0-9]* more processes, their peaks') $([ $(wc -l < err) -le 12 ] && echo yes)"
 
-# Daemons, and what they do to themselves.
+# Daemons, namespaces and seccomp.
 for what in daemon unshare seccomp; do
   check "$what: the status" 3 "$(tallied $what -- ./server $what)"
-  check "... what it kept before and after" "$([ $what = daemon ] && echo 222222 1000 || echo 223222)" "$(kept $what server | tr ' ' '\n' | sort -nr | xargs)"
-  check "... as tallied" "$([ $what = daemon ] && echo 2 || echo 1)" "$(agrees $what)"
+  check "... its live bytes before and after" "$([ $what = daemon ] && echo 222222 1000 || echo 223222)" "$(kept $what server | tr ' ' '\n' | sort -nr | xargs)"
+  check "... it equals the tally" "$([ $what = daemon ] && echo 2 || echo 1)" "$(agrees $what)"
 done
 if [ "$(id -u)" = 0 ]; then
   mkdir root
   for what in chroot setuid both; do
     check "$what: the status" 3 "$(tallied $what -- ./server $what root)"
-    check "... what it kept before and after, and its child" "70000 223222" "$(kept $what server)"
-    check "... as tallied" 2 "$(agrees $what)"
+    check "... live bytes of the program and its child" "70000 223222" "$(kept $what server)"
+    check "... they equal the tally" 2 "$(agrees $what)"
   done
 else
   echo "SKIP: chroot, setuid: need root"
 fi
 
-# A worker of another user that writes anything anywhere into the region.
+# A worker of another user writes random bytes into the region.
 if [ "$(id -u)" = 0 ]; then
   for i in 1 2 3 4; do
-    check "a worker scribbles over the region: the master's status, and heapdump's" 3 "$(status timeout -s KILL 120 "$tool" record --at peak,exit,every=0.05 -o vandal.json -- ./server vandal $((i % 2)))"
-    check "... the master has what it had" "done" "$(cat out)"
-    check "... the file reads, or why there is none is said" yes \
+    check "a worker overwrites the region: the status is the master's" 3 "$(status timeout -s KILL 120 "$tool" record --at peak,exit,every=0.05 -o vandal.json -- ./server vandal $((i % 2)))"
+    check "... the master's own data is unharmed" "done" "$(cat out)"
+    check "... the file is readable, or a message says why it is missing" yes \
       "$(if [ -e vandal.json ]; then "$tool" info vandal.json > out && echo yes; else grep -q nothing err && echo yes; fi)"
     rm -f vandal.json
   done
@@ -178,7 +179,7 @@ else
   echo "SKIP: a worker of another user: needs root"
 fi
 
-# Who cannot be recorded is named.
+# Programs that cannot be recorded are named.
 mkfifo go
 exec 6<> go
 "$tool" record -o unseen.json -- dash -c './static wait < go; env -i ./server wait < go; exit 5' > ready 2> err &
@@ -190,5 +191,5 @@ for i in 1 2; do
   echo > go
 done
 s=0; wait $recording || s=$?
-check "a static program is counted and named; what env -i starts is recorded" "5 1" "$s $(said '1 process was not recorded: static ([0-9]*): linked statically$')"
+check "a static program is counted and named; the program of env -i is recorded" "5 1" "$s $(said '1 process was not recorded: static ([0-9]*): linked statically$')"
 exit $failed

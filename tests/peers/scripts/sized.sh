@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Calls that only some allocators have are recorded to the byte: jemalloc's mallocx, rallocx, xallocx, dallocx, sdallocx,
-# and C23's free_sized and free_aligned_sized. A program finds them, or does not, as it would unrecorded.
+# Calls that only some allocators have are recorded to the byte: jemalloc's mallocx, rallocx, xallocx, dallocx,
+# sdallocx, and C23's free_sized and free_aligned_sized. A program finds these calls exactly if it would find them
+# unrecorded.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,7 +14,7 @@ gcc -w -g -O1 -fno-builtin -fno-plt "$sources/sized.c" -o now -ldl -Wl,-z,now
 gcc -w -g -O1 -fno-builtin -fPIC -shared -DPLUGIN "$sources/sized.c" -o plugin.so
 gcc -w -O1 -fno-builtin -fPIC -shared "$sources/sized_library.c" -o own.so
 gcc -w -O1 -fno-builtin -fPIC -shared -DCALLS "$sources/sized_library.c" -o calls.so
-# kinds NAME OBJECT: live and total blocks that an object allocated; dlopen has blocks of its own
+# kinds NAME OBJECT: live and total blocks that an object allocated; dlopen itself allocates, too
 kinds() {
   for kind in live total; do
     "$tool" tree --frames all --by type --min-share 0 --kind $kind --json "$1.json" |
@@ -36,7 +37,7 @@ for l in "${libraries[@]}"; do
       [ "$s $got $(frames sized)" = "0 $(cat out) 0" ] || wrong="$wrong $program $call: status $s, '$got' for '$(cat out)', $(frames sized) own frames;"
     done
   done
-  check "own calls of $(basename "$library"): live and total, to the byte" "" "$wrong"
+  check "these calls in $(basename "$library"): live and total, to the byte" "" "$wrong"
 done
 
 if need libjemalloc2; then
@@ -44,8 +45,8 @@ if need libjemalloc2; then
   check "four threads: live and total, to the byte" "0 yes" \
     "$(status "$tool" record --min-bytes 1 -o sized.json -- ./sized_threads) $([ "$(kinds sized sized_threads)" = "$(cat out)" ] && echo yes)"
 fi
-check "a program that asks for the calls finds none" "0 0 0 0 0" "$(status "$tool" record -o weak.json -- ./now weak) $(cat out)"
-check "... and those of a library that is there" "0 1 1 1 1" "$(LD_PRELOAD=$work/own.so status "$tool" record -o weak.json -- ./now weak) $(cat out)"
+check "a program that looks for these calls finds none" "0 0 0 0 0" "$(status "$tool" record -o weak.json -- ./now weak) $(cat out)"
+check "... and with a library that has them, it finds them" "0 1 1 1 1" "$(LD_PRELOAD=$work/own.so status "$tool" record -o weak.json -- ./now weak) $(cat out)"
 cat > strong.c <<'C'
 #include <stdlib.h>
 void sdallocx(void *, size_t, int);
@@ -59,12 +60,12 @@ for how in lazy now; do
   gcc -w -O1 strong.c -o strong_$how -Wl,--unresolved-symbols=ignore-all -Wl,-z,$how
   for argument in "" call; do
     s=0; ./strong_$how $argument > plain.out 2> plain || s=$?
-    check "a program that needs a call that is not there ($how $argument) fails as it would unrecorded" "$s $(cat plain)" \
+    check "a program that needs a missing call ($how $argument) fails as it would unrecorded" "$s $(cat plain)" \
       "$(status "$tool" record -o strong.json -- ./strong_$how $argument) $(grep -v ^heapdump: err)"
   done
 done
 
-# After stop.
+# After heapdump stop.
 cat > on.c <<'C'
 #include <stdlib.h>
 #include <unistd.h>
@@ -89,6 +90,6 @@ echo >&7; read -r second <&8
 echo >&7; read -r third <&8
 echo >&7; read -r ended <&8
 wait
-check "after stop the program goes on with them" "x x x status 4" "$first $second $third $ended"
-check "... and what was recorded is what it did" "100000 of 10000000" "$("$tool" info --json on.json | jq -r '.files[0].heaps[] | select(.kind == "total") | "\(.blocks) of \(.bytes)"')"
+check "after stop the program continues with these calls" "x x x status 4" "$first $second $third $ended"
+check "... and the recording has all calls before the stop" "100000 of 10000000" "$("$tool" info --json on.json | jq -r '.files[0].heaps[] | select(.kind == "total") | "\(.blocks) of \(.bytes)"')"
 exit $failed

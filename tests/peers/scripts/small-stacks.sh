@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Whoever allocates on a small stack, or is about to be cancelled, does not notice that he is recorded.
+# Code on a small stack, or in a thread that is about to be cancelled, runs the same while it is recorded.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
 must gcc libc6-dev libstdc++6
-[ "$(uname -m)" = x86_64 ] || skip "elsewhere libunwind follows stacks, on the stack of whoever allocates"
+[ "$(uname -m)" = x86_64 ] || skip "on other machines libunwind walks stacks, and needs more stack itself"
 sources=$PWD/tests/peers/programs
 work=$PWD/build/peers/small-stacks
 rm -rf "$work" && mkdir -p "$work/tmp" && cd "$work"
@@ -12,14 +12,14 @@ export TMPDIR=$work/tmp
 ulimit -c 0
 rec() { status timeout -s KILL 60 "$tool" record "$@"; }
 
-# A program of which lazy binding takes no stack: that takes more than all the rest.
+# Without lazy binding: the dynamic linker would need more stack than everything else.
 gcc -w -g -O1 -fno-builtin "$sources"/stack_added.c -o added -Wl,-z,now -lpthread
 gcc -w -g -O1 -fno-builtin "$sources"/stack_small.c -o small
 gcc -w -g -O1 -fno-builtin "$sources"/cancel.c -o cancel -lpthread
 
-# How far down the stack of a thread is used, from its beginning, where its thread-local variables are.
+# used: depth of the used stack of a thread, from its start, where the thread-local variables are
 used() { set -- $(./added scan stack.bin); echo $(($1 + $2)); }
-# added WHAT ARGS...: WHAT recorded with ARGS takes at most 1 KiB more than by itself
+# added WHAT ARGS...: recording WHAT with ARGS needs at most 1 KiB more stack than running it unrecorded
 added() {
   local what=$1 plain more; shift
   ./added $what stack.bin
@@ -39,16 +39,16 @@ added signal --at signal
 added _exit --at exit
 added new --at exit
 rec --min-bytes 1 -o foreign.json -- ./added foreign stack.bin > /dev/null
-check "a stack that our own rules do not hold is whole" "run call foreign leave" \
+check "a stack that our own unwind rules do not cover is complete" "run call foreign leave" \
   "$("$tool" tree --frames all --min-share 0.9 --bytes foreign.json | awk '{ print $4 }' | grep -x 'run\|call\|foreign\|leave' | xargs)"
 
 for at in exit peak every=0.01 signal; do
-  check "a handler on an alternate stack of 8 KiB, --at $at" 3 "$(rec --at $at -o small.json -- ./small)"
+  check "a signal handler on an alternate stack of 8 KiB, --at $at" 3 "$(rec --at $at -o small.json -- ./small)"
 done
-check "a thread that is cancelled goes on until its dump is written" 3 "$(rec --at exit,every=0.001 -o due.json -- ./cancel due)"
-check "what it wrote is whole" yes "$("$tool" info --strict due.json | grep -q ' malloc ' && echo yes)"
-check "a thread that is cancelled leaves raw profiles whole" 3 \
+check "a cancelled thread first finishes its dump" 3 "$(rec --at exit,every=0.001 -o due.json -- ./cancel due)"
+check "... the dump is whole" yes "$("$tool" info --strict due.json | grep -q ' malloc ' && echo yes)"
+check "a cancelled thread leaves whole raw profiles" 3 \
   "$(rec --format memprof-raw -o due.memprofraw -- ./cancel due)"
-check "a thread that is cancelled ends the process" 3 "$(rec -o exit.json -- ./cancel exit)"
-check "what it wrote then is whole" yes "$("$tool" info --strict exit.json | grep -q ' malloc ' && echo yes)"
+check "cancelling the last thread ends the process" 3 "$(rec -o exit.json -- ./cancel exit)"
+check "... the recording is whole" yes "$("$tool" info --strict exit.json | grep -q ' malloc ' && echo yes)"
 exit $failed

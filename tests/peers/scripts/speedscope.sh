@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Heaps written for speedscope, as its own importer has them: totals, and each frame in all and itself.
+# Heaps written for speedscope, read by its own importer: totals, and the cumulative and self size of each frame.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -13,7 +13,7 @@ cp tests/peers/lib/speedscope.mjs $work
 cd $work
 npm pack --silent speedscope@1.25.0 > /dev/null 2>&1 && tar xzf speedscope-1.25.0.tgz || skip "the npm registry cannot be reached"
 
-# Names that JSON and the format could stumble on; frames that call themselves; bytes without a stack; several heaps.
+# Names that could break JSON or the format, recursive frames, bytes without a stack, several heaps.
 cat > made.json <<'END'
 {"traceEvents":[
 {"pid":5,"ph":"M","name":"process_name","args":{"name":"made"}},
@@ -26,22 +26,22 @@ cat > made.json <<'END'
 ]}
 END
 
-# told NAME INPUT: the importer's profiles beside what `top` says of each heap. Speedscope has no object files: a frame
-# with file and line is written without.
+# told NAME INPUT: compares the importer's profiles with `top` for each heap. speedscope has no object files: frames
+# with file and line are written without their object.
 told() {
   local name=$1 input=$2
   "$tool" convert --to speedscope -o $name.speedscope.json $input 2> err
   node speedscope.mjs package $name.speedscope.json > $name.import
   "$tool" top --frames all --top 1000000 --json $input > $name.top
-  check "$name: a profile for each heap" "$(jq '.heaps | length' $name.top)" "$(jq '.profiles | length' $name.import)"
-  check "$name: bytes" bytes "$(jq -r '[.profiles[].unit] | unique | join(" ")' $name.import)"
+  check "$name: one profile per heap" "$(jq '.heaps | length' $name.top)" "$(jq '.profiles | length' $name.import)"
+  check "$name: the unit is bytes" bytes "$(jq -r '[.profiles[].unit] | unique | join(" ")' $name.import)"
   check "$name: totals" "$("$tool" info --json $input | jq -c '[.files[0].heaps[].bytes]')" "$(jq -c '[.profiles[].total]' $name.import)"
-  check "$name: names in all" \
+  check "$name: cumulative sizes" \
     "$(jq -c '[.heaps[].rows | map(select(.name != "<self>") | [(.name | sub(" (?<p>lib/x.cc:7)$"; " (\(.p))") | sub(":(?<l>[0-9]+)\\) \\[[^]]*\\]$"; ":\(.l))")), .bytes]) | sort]' $name.top)" \
     "$(jq -c '[.profiles[].names | to_entries | map([.key, .value[0]]) | sort]' $name.import)"
 }
 self() {
-  check "$1: names themselves" "$(jq -c '[.heaps[].rows | map([.name, .self_bytes]) | sort]' $1.top)" \
+  check "$1: self sizes" "$(jq -c '[.heaps[].rows | map([.name, .self_bytes]) | sort]' $1.top)" \
     "$(jq -c '[.profiles[].names | to_entries | map([.key, .value[1]]) | sort]' $1.import)"
 }
 
@@ -49,8 +49,8 @@ told engine engine.json
 told raw memprof-19.raw
 self raw
 told made made.json
-check "a stack's end is not lost" "600000 4 0 1" "$(jq -r '[.profiles[] | .none, .stacks] | join(" ")' made.import)"
-check "files and lines" '[["main","a b.c",12],["f<\"x\">(int)","lib/x.cc",7]]' \
+check "the innermost frame of a stack is kept" "600000 4 0 1" "$(jq -r '[.profiles[] | .none, .stacks] | join(" ")' made.import)"
+check "files and lines of frames" '[["main","a b.c",12],["f<\"x\">(int)","lib/x.cc",7]]' \
   "$(jq -c '[.shared.frames[] | select(.line) | [.name, .file, .line]]' made.speedscope.json)"
 
 cat > app.c <<'END'
@@ -63,13 +63,13 @@ gcc -g -O0 app.c -o app
 "$tool" record -o all.json -- ./app 2> err
 "$tool" convert --to chrome --kind live -o app.json all.json 2> err
 told app app.json
-check "frames that a program has, with file and line" 1 "$(jq -c '[.shared.frames[] | select(.name == "main" and (.file | endswith("/app.c")) and .line == 4)] | length' app.speedscope.json)"
+check "frames of a recorded program have file and line" 1 "$(jq -c '[.shared.frames[] | select(.name == "main" and (.file | endswith("/app.c")) and .line == 4)] | length' app.speedscope.json)"
 "$tool" convert --to speedscope --top 2 --keep main -o cut.speedscope.json app.json 2> err
-check "condensed" 28000 "$(node speedscope.mjs package cut.speedscope.json | jq '.profiles[0].total')"
+check "a condensed heap keeps its total" 28000 "$(node speedscope.mjs package cut.speedscope.json | jq '.profiles[0].total')"
 
 "$tool" convert --to speedscope -o twice.json app.json
-check "equal bytes" 0 "$(status cmp twice.json app.speedscope.json)"
-check "the fields that the format asks for" true \
+check "two runs write the same bytes" 0 "$(status cmp twice.json app.speedscope.json)"
+check "all required fields are present" true \
   "$(jq '(.["$schema"] == "https://www.speedscope.app/file-format-schema.json") and ([.profiles[] | .type == "sampled" and .startValue == 0 and .endValue == (.weights | add) and (.samples | length) == (.weights | length)] | all)' made.speedscope.json)"
 python3 - 14142 > deep.json <<'END'
 import json, sys

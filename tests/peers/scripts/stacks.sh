@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Recorded stacks equal gdb's, frame by frame: at more than a hundred random allocations of sqlite3 and of
-# python3, and at every allocation of stacks.cc, which does what an unwinder gets wrong.
+# Recorded stacks equal gdb's, frame by frame: at more than a hundred random allocations of sqlite3 and python3, and
+# at every allocation of stacks.cc, which has the cases that are hard for an unwinder.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -15,7 +15,7 @@ debug -ex 'set startup-with-shell off' -ex run -ex 'p $_exitcode' --args /bin/tr
 grep -q '^$1 = 0$' ptrace.log ||
   skip "gdb may not trace programs here: $(grep -m 1 -i ptrace ptrace.log || tail -1 ptrace.log)"
 
-# alike NAME EVERY COMMAND...: compares about one in EVERY allocations; no argument may have a space in it
+# alike NAME EVERY COMMAND...: compares about one in EVERY allocations; arguments must not contain spaces
 alike() {
   local name=$1 every=$2; shift 2
   rm -f region
@@ -70,7 +70,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   cat > frame.cc <<END
 extern "C" void call(void (*f)()) { char room[ROOM]; asm volatile("" : : "r"(room)); f(); asm(""); }
 END
-  for room in 200 600; do          # one length of code, two sizes of frame
+  for room in 200 600; do          # the same code length with two frame sizes
     $optimised -DROOM=$room -fPIC -shared frame.cc -o frame$room.so
   done
   alike hard 1 ./stacks

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# At the end of a recording all recorded processes make a few questions to the process that finds names, and one wait.
-# While they run, each question may take long. The test counts questions, since their time depends on the machine.
+# At the end of a recording, all processes together send few questions to the process that resolves names, and wait
+# once. While the programs run, each question may take long. The test counts questions, because their time depends on
+# the machine.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -11,7 +12,7 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/many_hot.c" -o many_hot
 processes=40; [ -z "${FULL-}" ] || processes=150
 
-# begin N: records N processes, until the descriptor 7 is closed
+# begin N: records N processes until descriptor 7 is closed
 begin() {
   rm -f go ready
   mkfifo go ready
@@ -23,7 +24,7 @@ trap 'exec 7>&-; kill $recording 2> /dev/null || :' EXIT
 
 begin $processes
 names=$(pgrep -P $recording -f names-of-frames)
-# The process that finds names gives up the processor when it waits for a question.
+# The name process yields the processor each time it waits for a question.
 questions() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' /proc/$names/status; }
 before=$(questions)
 s=$(status "$tool" stop --wait 60 out.json)
@@ -31,8 +32,8 @@ check "a recording of $processes busy processes stops" "0 heapdump: out.json is 
 took=$(($(questions) - before))
 exec 7>&-
 wait $recording || :
-check "... it asks for names less than once a process" yes "$([ $took -lt $processes ] && echo yes || echo "$took questions")"
-check "... all have their heaps" $processes "$("$tool" info --json out.json | jq '[.files[0].heaps[] | select(.kind == "total")] | length')"
+check "... it sends fewer questions than there are processes" yes "$([ $took -lt $processes ] && echo yes || echo "$took questions")"
+check "... all processes have their heaps" $processes "$("$tool" info --json out.json | jq '[.files[0].heaps[] | select(.kind == "total")] | length')"
 
 begin 100
 kill -STOP $(pgrep -P "$(pgrep -P $recording -x many_hot)")
@@ -41,6 +42,6 @@ s=$(status "$tool" stop --wait 60 out.json)
 took=$((($(date +%s%N) - began) / 1000000))
 exec 7>&-
 wait $recording || :
-check "100 processes that are stopped by a signal, many inside the recorder, have one time limit" "0 yes" \
+check "100 processes, stopped by a signal and often inside the recorder, share one time limit" "0 yes" \
   "$s $([ $took -lt 4000 ] && echo yes || echo "$took ms")"
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# After `heapdump stop` a program runs on without the hooks: what a call costs is what it costs unrecorded. So it is for
-# a program that --children leaves out. One that only frees notices the stop, too.
+# After `heapdump stop` a program runs without hooks, and a call costs the same as unrecorded. The same holds for a
+# program that --children leaves out. A program that only frees notices the stop, too.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -9,7 +9,7 @@ work=$PWD/build/peers/stopped
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/stopped.c" -o stopped -lpthread
 
-# costs NAME [THREADS]: nanoseconds a call, while it is recorded, after stop, and how both processes ended
+# costs NAME [THREADS]: nanoseconds per call while recorded and after stop, and the ends of both processes
 costs() {
   local s=0
   rm -f go said
@@ -26,7 +26,8 @@ costs() {
   wait $pid 2> /dev/null || true
   echo "recorded $recorded, stopped $after, stop: $s"
 }
-# The machine may be busy: the first of four measurements that fits counts. Hooks would cost four times as much.
+# The machine may be busy: the first acceptable result of four measurements counts. Hooks would cost four times as
+# much.
 for threads in "" threads frees; do
   for try in 1 2 3 4; do
     plain=$(./stopped $threads < /dev/null)
@@ -36,16 +37,16 @@ for threads in "" threads frees; do
     fits=$(awk -v p="$plain" -v a="$after" -v r="$recorded" 'BEGIN { print (a < 1.5 * p + 3 && r > 1.5 * p + 3) }')
     [ "$fits" != 1 ] || break
   done
-  check "stop, ${threads:-one thread}: costs what it does unrecorded" 1 "$fits"
+  check "after stop, ${threads:-one thread}: a call costs the same as unrecorded" 1 "$fits"
 done
 for try in 1 2 3 4; do
   "$tool" record --children none -o out.json -- sh -c './stopped < /dev/null > left; true' 2> err
   fits=$(awk -v p="$(./stopped < /dev/null)" -v a="$(cat left)" 'BEGIN { print (a < 1.5 * p + 3) }')
   [ "$fits" != 1 ] || break
 done
-check "left out by --children: costs what it does unrecorded" 1 "$fits"
+check "left out by --children: a call costs the same as unrecorded" 1 "$fits"
 
-# Threads that notice the stop at once: one of them leaves the region for all.
+# Threads that notice the stop at the same time: one of them unmaps the region for all.
 gcc -g -O1 -fno-builtin "$common_root/tests/peers/programs/stop_race.c" -o stop_race -lpthread
 rm -f go said && mkfifo go said
 exec 7<> go 8<> said
@@ -55,5 +56,5 @@ echo >&7
 timeout 30 "$tool" stop race.json > stop.out 2>&1 || true
 read -r ended <&8
 wait
-check "two threads notice the stop at once: one unmaps the region" "ready status 0" "$ready $ended"
+check "two threads notice the stop at the same time: one unmaps the region" "ready status 0" "$ready $ended"
 exit $failed

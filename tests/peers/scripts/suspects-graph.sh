@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# heapdump suspects on V8 snapshots whose answer is known: suspects_graph.py
-# makes each, and checks figures and paths; suspects_spread.py those whose growth is spread over many objects, and
-# suspects_by_class.py classes, lists and words.
+# heapdump suspects on V8 snapshots with known answers. suspects_graph.py makes each snapshot and checks figures and
+# paths. suspects_spread.py has growth that is spread over many objects, and suspects_by_class.py has classes, lists
+# and wording.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

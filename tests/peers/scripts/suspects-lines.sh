@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lines of heapdump suspects: on a narrow terminal a path keeps the variable's name. Classes of one name in two libraries
-# are distinguished. A list begins with an object of the program, and its growth is its own.
+# Lines of heapdump suspects: on a narrow terminal a path keeps the variable's name. Equal class names in two
+# libraries are distinguished. A list begins with an object of the program, and shows only its own growth.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

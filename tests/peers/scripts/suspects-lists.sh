@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# heapdump suspects and path on lists of objects of several classes in turn, and on snapshots that have lost references.
-# FULL=1: lists of a million objects.
+# heapdump suspects and path on lists with alternating classes, and on snapshots with missing references. FULL=1:
+# lists of a million objects.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# heapdump suspects on heaps whose answer is known: how trends are judged, series of several files, sampled dumps, graphs.
+# heapdump suspects on heaps with known answers: judgement of trends, series of several files, sampled dumps, graphs.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,7 +10,8 @@ linked "$work/check_aa" tests/peers/programs/check_aa.c
 data=$PWD/tests/data seeds=$PWD/fuzz/seeds
 cd "$work"
 
-# dumps LEAK CACHE SAW: hexadecimal self sizes of three sites, a triple a dump; below them allocators and containers.
+# dumps LEAK CACHE SAW: hexadecimal self sizes of three sites, three for each dump; allocators and containers are
+# below them
 dumps() {
   local n=0 pid=${PID-7}
   printf '[{"pid":%s,"ph":"M","name":"process_name","args":{"name":"app"}},{"pid":%s,"ph":"M","args":{"stackFrames":{' $pid $pid
@@ -27,24 +28,24 @@ dumps() {
 first() { "$tool" suspects --json "$@" | jq -r '.series[0] | "\(.dumps): " + ([.suspects[] | .site] | join(","))'; }
 
 dumps 1000 8000 9000  2000 f000 100  3000 f800 5000 > three.json
-check "steady before levelling off; what went back is none" "3: leak,cache(int)" "$(first three.json)"
-check "the site is who asked, with its place and callers" "leak a.c:1 main" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0] | "\(.site) \(.place) \(.callers | join(","))"')"
-check "growth, a step, a second, steps" "8192 4096 4096 2" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0] | "\(.growth) \(.per_step) \(.per_second) \(.steps_grown)"')"
-check "text" "1" "$("$tool" suspects three.json | grep -c '^      +8.0 KiB.*+4.0 KiB a step, +4.0 KiB/s; now 12.0 KiB; grew in 2 of 2 steps, steadily$')"
+check "steady growth before growth that levelled off; a site that shrank back is no suspect" "3: leak,cache(int)" "$(first three.json)"
+check "the site is the requesting function, with its place and callers" "leak a.c:1 main" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0] | "\(.site) \(.place) \(.callers | join(","))"')"
+check "growth in total, per step, per second, and number of steps" "8192 4096 4096 2" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0] | "\(.growth) \(.per_step) \(.per_second) \(.steps_grown)"')"
+check "the text form" "1" "$("$tool" suspects three.json | grep -c '^      +8.0 KiB.*+4.0 KiB a step, +4.0 KiB/s; now 12.0 KiB; grew in 2 of 2 steps, steadily$')"
 dumps 1000 8000 9000  2000 9000 100 > two.json
-check "two dumps" "2: leak,cache(int)" "$(first two.json)"
+check "two dumps: the largest growth first" "2: leak,cache(int)" "$(first two.json)"
 dumps 1000 8000 9000 > one.json
-check "one dump: what holds most" "1: saw,cache(int),leak" "$(first one.json)"
+check "one dump: the largest sites first" "1: saw,cache(int),leak" "$(first one.json)"
 PID=8 dumps 2000 8000 9000 > other.json
-check "two files, of processes of one name" "2: leak" "$(first one.json other.json)"
+check "two files of processes with one name" "2: leak" "$(first one.json other.json)"
 dumps 1000 8000 9000  2000 8800 9000  2f00 9000 9000  2e00 10 10 > end.json
-check "the program clears up: what stays is the leak" "3: leak,cache(int) true" "$(first end.json) $("$tool" suspects --json end.json | jq -r '.series[0].suspects[0].there_at_end')"
+check "memory that the program frees at its end: only the leak remains" "3: leak,cache(int) true" "$(first end.json) $("$tool" suspects --json end.json | jq -r '.series[0].suspects[0].there_at_end')"
 dumps 1000 1000 f000  1000 1000 e000 > less.json
-check "nothing grew" "2:  1" "$(first less.json) $("$tool" suspects less.json | grep -c '^  nothing grew')"
-check "--top" "3: leak" "$(first --top 1 three.json)"
-check "--json to a file" 0 "$(status "$tool" suspects --json -o out.json three.json)$(jq -e '.series | length' out.json > /dev/null || echo bad)"
+check "no site grew" "2:  1" "$(first less.json) $("$tool" suspects less.json | grep -c '^  nothing grew')"
+check "--top limits the list" "3: leak" "$(first --top 1 three.json)"
+check "--json -o writes a file" 0 "$(status "$tool" suspects --json -o out.json three.json)$(jq -e '.series | length' out.json > /dev/null || echo bad)"
 
-# stacks STACK BYTES/BLOCKS...: dumps of call stacks, "main;a;b", each with what it held in three dumps.
+# stacks STACK BYTES/BLOCKS...: dumps with the call stacks "main;a;b", and three sizes for each stack
 stacks() {
   python3 - "$@" << 'END'
 import json, re, sys
@@ -54,7 +55,7 @@ for word in sys.argv[1:]:
         cells[-1][1].append([int(x) for x in word.split("/")])
         continue
     parent = None
-    for i, name in enumerate(word.split(";") if word else []): # "": bytes without a stack
+    for i, name in enumerate(word.split(";") if word else []): # "" is a stack without frames
         id = ";".join(word.split(";")[:i + 1])
         frames[id] = {"name": name, **({"parent": parent} if parent else {})}
         parent = id
@@ -68,29 +69,29 @@ print(json.dumps(all))
 END
 }
 stacks "main;few" 4096/2 8192/4 12288/6 "main;many" 1024/64 2048/128 3072/192 > many.json
-check "many blocks before a few large ones" "3: many,few" "$(first many.json)"
+check "many blocks come before a few large ones" "3: many,few" "$(first many.json)"
 stacks "main;buffer" 90000/1 180000/1 270000/1 "main;list" 4000/10 8000/20 12000/30 > buffer.json
 check "one block that grows by pages" "3: buffer,list" "$(first buffer.json)"
 still="4000/40 4000/40 4000/40"
 stacks "main;a;need" $still "main;b;need" $still "main;c;need" 900/9 1800/18 2700/27 > need.json
-check "what allocates for others is passed over" "3: c main" "$(first need.json) $("$tool" suspects --json need.json | jq -r '.series[0].suspects[0].callers | join(",")')"
+check "a function that allocates for many callers is skipped" "3: c main" "$(first need.json) $("$tool" suspects --json need.json | jq -r '.series[0].suspects[0].callers | join(",")')"
 stacks "main;a;text;need" $still "main;b;text;need" $still "main;c;text;need" 900/9 1800/18 2700/27 > need.json
-check "... and what calls that for others" "3: c" "$(first need.json)"
+check "... and so is its caller if that serves many" "3: c" "$(first need.json)"
 stacks "main;a;eval" $still "main;b;eval" $still "main;c;eval" 900/9 1800/18 2700/27 "main;eval;c;eval" 900/9 1800/18 2700/27 > need.json
-check "... not what is below itself" "3: eval" "$(first need.json)"
+check "... but not a function below itself (recursion)" "3: eval" "$(first need.json)"
 stacks "main;a;need" $still "main;b;need" $still "main;need" 900/9 1800/18 2700/27 > need.json
-check "... not for the outermost function" "3: need" "$(first need.json)"
+check "... not below the outermost function" "3: need" "$(first need.json)"
 stacks "main;a;need" $still "main;c;need" 900/9 1800/18 2700/27 > need.json
-check "... not what two call" "3: need" "$(first need.json)"
+check "... not a function with only two callers" "3: need" "$(first need.json)"
 grew="900/9 1800/18 2700/27"
 stacks "main;a;need" $grew "main;b;need" $grew "main;c;need" $grew "main;d;need" $grew > need.json
-check "... nor what leaks for all" "3: need" "$(first need.json)"
+check "... nor a function that leaks for all callers" "3: need" "$(first need.json)"
 stacks "main;put;entry" 640/10 1280/20 1920/30 "main;put;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
-check "parts of one thing before a larger one" "3: entry,key,other key" "$(first parts.json) $("$tool" suspects --json parts.json | jq -r '.series[0].suspects[0].as_often_as')"
+check "sites that grow together come before a larger single one" "3: entry,key,other key" "$(first parts.json) $("$tool" suspects --json parts.json | jq -r '.series[0].suspects[0].as_often_as')"
 stacks "main;entry" 640/10 1280/20 1920/30 "main;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
-check "... that has a caller of its own" "3: other,entry,key" "$(first parts.json)"
+check "... but not one with another caller" "3: other,entry,key" "$(first parts.json)"
 
-# What record --ages kept: the same leak, and how much of it is old; what grows by realloc stays as suspect as it is.
+# With record --ages: the same leak, and how much of it is old. A block that grows by realloc keeps its rank.
 # aged DUMP SECONDS [SITE AGE BYTES BLOCKS]...
 aged() {
   local dump=$1 at=$2
@@ -104,86 +105,87 @@ aged() {
 }
 aged one 1 leak "1 s to 10 s" 1000 10 buffer "1 s to 10 s" 4000 1 > aged1.jsonl
 aged two 3 leak "10 s to 1 min" 300 3 leak "1 min to 10 min" 1000 10 leak "1 day to 10 days" 700 7 buffer "1 s to 10 s" 4400 1 > aged2.jsonl
-check "ages: what of each site is older than a minute" "leak 1000,2000 1700 buffer 4000,4400 0" \
+check "ages: bytes of each site that are older than a minute" "leak 1000,2000 1700 buffer 4000,4400 0" \
   "$("$tool" suspects --json aged1.jsonl aged2.jsonl | jq -r '[.series[0].suspects[] | "\(.site) \(.bytes | map(tostring) | join(",")) \(.older_than_a_minute)"] | join(" ")')"
-check "... in words" 1 "$("$tool" suspects --bytes aged1.jsonl aged2.jsonl | grep -cE '; now +2000, +1700 of it older than 1 min')"
-check "... of one dump" 1 "$("$tool" suspects --bytes aged2.jsonl | grep -cE '20 blocks, +1700 of it older than 1 min')"
-check "... not told where a dump has none" "null 0" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].older_than_a_minute') $(
+check "... in the text form" 1 "$("$tool" suspects --bytes aged1.jsonl aged2.jsonl | grep -cE '; now +2000, +1700 of it older than 1 min')"
+check "... for one dump" 1 "$("$tool" suspects --bytes aged2.jsonl | grep -cE '20 blocks, +1700 of it older than 1 min')"
+check "... not shown if a dump has no ages" "null 0" "$("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].older_than_a_minute') $(
   "$tool" suspects three.json | grep -c 'older than')"
 
-# Of sampled dumps only what is beyond twice its error. Nothing grew in these: of 20 pairs and 10 sites each, few seem to.
+# In sampled dumps, only growth beyond twice its error counts. Nothing grew here: among 20 pairs with 10 sites each,
+# few are suspects by chance.
 mkdir aa
 ./check_aa aa 20 2000 65536 > out
 n=0
 for i in $(seq 0 19); do n=$((n + $("$tool" suspects --json aa/$i.a.json aa/$i.b.json | jq '[.series[0].suspects[]] | length'))); done
-check "sampled: few of 200 sites that did not grow are suspects" yes "$([ $n -le 10 ] && echo yes || echo $n)"
+check "sampled: at most 10 of 200 sites without growth are suspects" yes "$([ $n -le 10 ] && echo yes || echo $n)"
 mkdir more
 ./check_aa more 1 4000 65536 > out
-check "sampled: those that grew most are" yes "$("$tool" suspects --json aa/0.a.json more/0.a.json | jq -r 'if [.series[0].suspects[].site] | index("site 9") != null and index("site 8") != null then "yes" else . end')"
+check "sampled: the sites with most growth are suspects" yes "$("$tool" suspects --json aa/0.a.json more/0.a.json | jq -r 'if [.series[0].suspects[].site] | index("site 9") != null and index("site 8") != null then "yes" else . end')"
 
-check "sampled: how sure that is" yes "$("$tool" suspects aa/0.a.json more/0.a.json | grep -qE '^ +\+[0-9.]+ [KM]iB ±[0-9.]+ [KMG]?i?B' && echo yes)"
-check "sampled: of one dump, too, as top has it" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | 100 * .self_error / .self_bytes' | awk '{ printf "±%5.1f%%\n", $1 }')" \
+check "sampled: growth has its error" yes "$("$tool" suspects aa/0.a.json more/0.a.json | grep -qE '^ +\+[0-9.]+ [KM]iB ±[0-9.]+ [KMG]?i?B' && echo yes)"
+check "sampled: one dump has the same error as in top" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | 100 * .self_error / .self_bytes' | awk '{ printf "±%5.1f%%\n", $1 }')" \
   "$("$tool" suspects "$data/pprof-go.pb" | grep -o '±[ 0-9.]*%' | head -n 1)"
-check "sampled: the same as top says, in bytes" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | "\(.self_bytes) \(.self_error)"')" \
+check "sampled: one dump has the same bytes and error as in top" "$("$tool" top --self --frames all --top 1 --json "$data/pprof-go.pb" | jq -r '.heaps[] | select(.allocator == "inuse_space").rows[0] | "\(.self_bytes) \(.self_error)"')" \
   "$("$tool" suspects --json "$data/pprof-go.pb" | jq -r '.series[0].suspects[0] | "\(.bytes[0]) \(.errors[0])"')"
-check "exact: nothing of that" "0 null" "$("$tool" suspects three.json | grep -c '±') $("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].errors')"
+check "exact dumps have no errors" "0 null" "$("$tool" suspects three.json | grep -c '±') $("$tool" suspects --json three.json | jq -r '.series[0].suspects[0].errors')"
 
-# Every byte of the heap is listed, or said not to be.
-# sum FILE...: the listed bytes, those that are not, and the total; of several dumps their growth.
+# Every byte of the heap is listed or reported as omitted. sum FILE...: compares the listed and omitted bytes with the
+# total; for several dumps, with the growth.
 sum() {
   "$tool" suspects --json "$@" | jq -r '.series[0] | if .dumps > 1
     then [([.suspects[].growth] | add // 0), .not_listed.growth, .total[-1] - .total[0]]
     else [([.suspects[].bytes[0]] | add // 0), .not_listed.bytes, .total[0]] end | if .[0] + .[1] == .[2] then "adds up" else tostring end'
 }
-for f in one three end less many need parts; do check "listed and not listed: $f" "adds up" "$(sum $f.json --top 1)"; done
+for f in one three end less many need parts; do check "listed and omitted bytes: $f" "adds up" "$(sum $f.json --top 1)"; done
 for f in "$data"/*.pb "$data"/heap-*.txt "$data"/*.folded "$data"/*.heaptrack; do
-  ! "$tool" suspects --json "$f" 2> /dev/null | jq -e '.series[0]' > /dev/null || [ "$(sum "$f" 2> /dev/null)" = "adds up" ] || fail "listed and not listed: $f: $(sum "$f")"
+  ! "$tool" suspects --json "$f" 2> /dev/null | jq -e '.series[0]' > /dev/null || [ "$(sum "$f" 2> /dev/null)" = "adds up" ] || fail "listed and omitted bytes: $f: $(sum "$f")"
 done
 stacks "main;a" 900/9 1800/18 2700/27 "main;b" 10/1 20/2 30/3 "main;c" 5/1 5/1 4/1 "malloc" 64/1 64/1 96/2 "" 7/1 8/1 9/1 > rest.json
-check "... in words" "     not listed: +52 in 2 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+check "... the omitted part in the text form" "     not listed: +52 in 2 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
   "$("$tool" suspects --bytes --top 2 rest.json | grep 'not listed')"
-check "... the largest part" "     most of the growth is not listed: +1822 in 3 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+check "... if it is the largest part, the text says so" "     most of the growth is not listed: +1822 in 3 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
   "$(stacks "main;a" 900/9 1800/18 2700/27 "main;b" 1/1 2/2 3/3 "main;d" 900/9 1800/18 2620/27 "malloc" 64/1 64/1 164/2 "main;c" 5/1 5/1 4/1 "" 7/1 8/1 9/1 > most.json; "$tool" suspects --bytes --top 1 most.json | grep 'not listed')"
 jq -nc 'range(3) | { process: "app", pid: 7, dump: "1", time: "2026-01-01T00:00:01.000000Z", allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", "f\(.)"], type: null, bytes: 4000, blocks: 1 }' > one-more.jsonl
-check "... of one dump" "     most is not listed: 8000 in 2 functions (66.7% of all)" "$("$tool" suspects --bytes --top 1 one-more.jsonl | grep 'not listed')"
+check "... for one dump" "     most is not listed: 8000 in 2 functions (66.7% of all)" "$("$tool" suspects --bytes --top 1 one-more.jsonl | grep 'not listed')"
 stacks "main;a" 900/9 1800/18 2700/27 "_start;malloc" 900/9 1700/18 2500/27 "_start;malloc [libc.so.6]" 900/9 1600/18 2300/27 > helpers.json
-check "a stack of helpers only is shown: its object, or its innermost function" "a|malloc (library code only)|libc.so.6 (library code only)" \
+check "a stack with only library frames is named by its object, or its innermost function" "a|malloc (library code only)|libc.so.6 (library code only)" \
   "$("$tool" suspects helpers.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
-check "shares of growth: none exceeds 100%" "33 67" "$(stacks "main;a" 0/0 50/5 100/10 "main;b" 0/0 100/10 200/20 "main;c" 250/9 100/9 0/0 > net.json
+check "no share of the growth exceeds 100%" "33 67" "$(stacks "main;a" 0/0 50/5 100/10 "main;b" 0/0 100/10 200/20 "main;c" 250/9 100/9 0/0 > net.json
   "$tool" suspects net.json | sed -n 's/.*(\([0-9]*\)% of all growth.*/\1/p' | sort -n | paste -sd ' ')"
 jq -nc 'range(2) as $p | range(2) as $t | { process: "p\($p)", pid: ($p + 1), dump: "\($t)", time: "2026-01-01T00:00:0\($t).000000Z", allocator: "malloc",
   kind: "live", cumulative: "self", stack: ["main", "f"], type: null, bytes: (4000 + 4000 * $t * (2 - $p)), blocks: 1 }' > two-processes.jsonl
-check "heaps that are not listed, with their bytes" "1 more heap grew less, or not: 8000, +4000" "$("$tool" suspects --bytes --top 1 two-processes.jsonl | tail -n 1)"
+check "omitted heaps are counted, with their bytes" "1 more heap grew less, or not: 8000, +4000" "$("$tool" suspects --bytes --top 1 two-processes.jsonl | tail -n 1)"
 
-# Blocks that nobody counted are none of the answer.
+# Unknown numbers of blocks are not shown.
 uncounted() { jq -nc --arg dump "$1" --arg bytes "$2" '{ process: "app", pid: 7, dump: $dump, time: "2026-01-01T00:00:0\($dump).000000Z",
   allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", "leak"], type: null, bytes: ($bytes | tonumber), blocks: null }'; }
 uncounted 1 100 > u1.jsonl; uncounted 2 150 > u2.jsonl
-check "unknown counts are not told" "      +50 (100% of all growth); +50/s; now 150" "$("$tool" suspects --bytes u1.jsonl u2.jsonl | grep '+50')"
-check "... nor as 0 in JSON" "null,null" "$("$tool" suspects --json u1.jsonl u2.jsonl | jq -r '[.series[0].suspects[0].blocks[] | tostring] | join(",")')"
-check "one block" "      100, 100.0% of all, 1 block" "$(uncounted 1 100 | sed 's/"blocks":null/"blocks":1/' > u3.jsonl; "$tool" suspects --bytes u3.jsonl | grep 'of all')"
+check "unknown numbers of blocks are not printed" "      +50 (100% of all growth); +50/s; now 150" "$("$tool" suspects --bytes u1.jsonl u2.jsonl | grep '+50')"
+check "... and are null in JSON" "null,null" "$("$tool" suspects --json u1.jsonl u2.jsonl | jq -r '[.series[0].suspects[0].blocks[] | tostring] | join(",")')"
+check "one block is singular" "      100, 100.0% of all, 1 block" "$(uncounted 1 100 | sed 's/"blocks":null/"blocks":1/' > u3.jsonl; "$tool" suspects --bytes u3.jsonl | grep 'of all')"
 
-# Functions are equal when name, file with its directory, and object are.
+# Functions are equal if name, file with directory, and object are equal.
 stacks "main (m.c:1);add (src/a/util.c:3) [app]" 900/9 1800/18 2700/27 "main (m.c:1);add (src/b/util.c:4) [app]" 90/9 180/18 270/27 > same.json
-check "functions of one name in two files" "add (a/util.c:3)|add (b/util.c:4)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
-check "... whole in JSON" "add src/a/util.c:3 app|add src/b/util.c:4 app" "$("$tool" suspects --json same.json | jq -r '.series[0].suspects[] | "\(.site) \(.place) \(.object)"' | paste -sd '|')"
+check "functions with one name in two files" "add (a/util.c:3)|add (b/util.c:4)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+check "... with whole paths in JSON" "add src/a/util.c:3 app|add src/b/util.c:4 app" "$("$tool" suspects --json same.json | jq -r '.series[0].suspects[] | "\(.site) \(.place) \(.object)"' | paste -sd '|')"
 stacks "main (m.c:1);add (util.c:3) [one.so]" 900/9 1800/18 2700/27 "main (m.c:1);add (util.c:3) [two.so]" 90/9 180/18 270/27 > same.json
 check "... in two objects" "add (util.c:3) [one.so]|add (util.c:3) [two.so]" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
 stacks "main;operator() (a.cc:5)" 900/9 1800/18 2700/27 "main;operator() (a.cc:6)" 90/9 180/18 270/27 > same.json
-check "... lambdas by their lines" "operator() (a.cc:5)|operator() (a.cc:6)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+check "... lambdas at two lines are two functions" "operator() (a.cc:5)|operator() (a.cc:6)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
 stacks "main;add (/x/y/util.c:5)" 900/9 1800/18 2700/27 "main;add (/x/y/util.c:6)" 90/9 180/18 270/27 > same.json
-check "... but not others: one function, its place the line with most" "add (util.c:5)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
+check "... other functions at two lines are one, shown with the largest line" "add (util.c:5)" "$("$tool" suspects same.json | sed -n 's/^ *[0-9]  //p' | paste -sd '|')"
 
-# Heaps of two files that are alone there are one series, whatever the processes are called.
+# If each of two files has only one heap, they are one series, whatever the processes are called.
 renamed() { uncounted "$1" "$2" | sed "s/app/$3/; s/\"pid\":7/\"pid\":$1/"; }
 renamed 1 100 app-1 > r1.jsonl; renamed 2 150 app-2 > r2.jsonl
-check "processes of two names, alone in their files" "2: leak app-1 and app-2, malloc: 2 dumps" "$(first r1.jsonl r2.jsonl) $("$tool" suspects r1.jsonl r2.jsonl | sed -n '1s/ in.*//p')"
+check "single heaps of differently named processes are a series" "2: leak app-1 and app-2, malloc: 2 dumps" "$(first r1.jsonl r2.jsonl) $("$tool" suspects r1.jsonl r2.jsonl | sed -n '1s/ in.*//p')"
 { renamed 2 150 app-2; renamed 3 100 app-3; } > r3.jsonl
-check "... not if one file has two" "1: leak" "$(first r1.jsonl r3.jsonl)"
+check "... not if one file has two heaps" "1: leak" "$(first r1.jsonl r3.jsonl)"
 { renamed 3 150 worker; renamed 4 1000 worker; } > w1.jsonl; { renamed 5 170 worker; renamed 6 9000 worker; } > w2.jsonl
-check "processes of one name in turn" "1000,9000 150,170" "$("$tool" suspects --json w1.jsonl w2.jsonl | jq -r '[.series[].suspects[0].bytes | map(tostring) | join(",")] | sort | join(" ")')"
+check "alternating processes with one name stay separate" "1000,9000 150,170" "$("$tool" suspects --json w1.jsonl w2.jsonl | jq -r '[.series[].suspects[0].bytes | map(tostring) | join(",")] | sort | join(" ")')"
 
-# What a program freed says nothing of leaks; its peak says what it needed.
+# A program that freed everything has no leak; its peak shows its need.
 cat > freed.c <<'C'
 #include <stdlib.h>
 __attribute__((noinline)) static void *load(void) { return malloc(5000000); }
@@ -192,34 +194,34 @@ C
 ${CC:-cc} -g -O0 freed.c -o freed
 "$tool" record -o freed.json -- ./freed 2> err
 check "a program that freed everything" "the program freed all its memory: no bytes are live; the heap at its peak:" "$("$tool" suspects freed.json | head -n 1)"
-check "... its peak" "load (freed.c:2)" "$("$tool" suspects freed.json | sed -n 's/^ *1  //p')"
+check "... the largest site at the peak" "load (freed.c:2)" "$("$tool" suspects freed.json | sed -n 's/^ *1  //p')"
 check "... in JSON" "peak load" "$("$tool" suspects --json freed.json | jq -r '.series[0] | "\(.heap.kind) \(.suspects[0].site)"')"
 check "... with --kind live" 0 "$("$tool" suspects --kind live freed.json | grep -c 'at its peak')"
 "$tool" record --at exit -o freed-live.json -- ./freed 2> err
-check "... of a file without the peak" "the program freed all its memory: no bytes are live
+check "... a file without the peak: the message names the option" "the program freed all its memory: no bytes are live
 the file has no peak: heapdump record --at peak,exit keeps one" \
   "$("$tool" suspects freed-live.json)"
-check "... of two such files" 2 "$("$tool" suspects freed-live.json freed-live.json | grep -c '')"
+check "... two such files" 2 "$("$tool" suspects freed-live.json freed-live.json | grep -c '')"
 
-# --sort
+# --sort.
 check "--sort name" "entry,key,other" "$(stacks "main;put;entry" 640/10 1280/20 1920/30 "main;put;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json; "$tool" suspects --json --sort name parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
 check "--sort bytes" "other,entry,key" "$("$tool" suspects --json --sort bytes parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
 check "--sort blocks" "other,entry,key" "$("$tool" suspects --json --sort blocks parts.json | jq -r '[.series[0].suspects[].site] | join(",")')"
 
-# One screen, whatever the names are.
+# The answer fits one screen, however long the names are.
 jq -c 'walk(if type == "string" and startswith("leak ") then "leak<" + ("x, " * 3000) + ">(int) (a.c:1)" else . end)' three.json > wide.json
-check "one screen of 8 KB" yes "$([ "$("$tool" suspects wide.json | wc -c)" -le 8192 ] && echo yes)"
+check "one screen, at most 8 KiB" yes "$([ "$("$tool" suspects wide.json | wc -c)" -le 8192 ] && echo yes)"
 
 # Objects.
 xz -dc "$data/sass-small.dartheap.xz" > sass.dartheap
-check "classes that hold a tenth, and what holds them" "Script 779 94" "$("$tool" suspects --json sass.dartheap | jq -r '.graphs[0].classes[] | select(.class == "Script") | "\(.class) \(.objects) \(.path_percent)"')"
-check "one screen of objects" yes "$([ "$("$tool" suspects sass.dartheap | wc -c)" -le 8192 ] && echo yes)"
-check "where it piles up" "global" "$("$tool" suspects --json "$data/node-small.heapsnapshot" | jq -r '.graphs[0].suspects[0].class')"
-check "snapshots alike: nothing grew" "0 0" "$("$tool" suspects --json "$data/node-small.heapsnapshot" "$data/node-small.heapsnapshot" | jq -r '.graphs[0] | "\(.suspects | length) \(.classes | length)"')"
-check "snapshots that are compared by class" 1 "$("$tool" suspects "$data/garbage.netcf.txt" "$data/garbage.netcf.txt" | grep -c 'not known: only snapshots of V8 and Dart are compared by object')"
-check "Dart objects by their identity hash codes: nothing grew" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -cx '  nothing')"
-check "every format" "" "$(for f in "$data"/*.* "$seeds"/*/v* "$seeds"/*/sample*; do "$tool" suspects "$f" > out 2> err; s=$?; [ $s -le 1 ] || echo "$f: $s"; "$tool" suspects --json "$f" > out 2> err && { jq -e . out > /dev/null || echo "$f: JSON"; }; done)"
-check "heaps and objects are looked at apart" "1 1" "$(status "$tool" suspects three.json sass.dartheap) $(grep -c 'looked at apart' err)"
-check "a file that is not there" 1 "$(status "$tool" suspects gone)"
-check "wrong usage" "2 2" "$(status "$tool" suspects) $(status "$tool" suspects --by type three.json)"
+check "classes that hold a tenth, with the share on their path" "Script 779 94" "$("$tool" suspects --json sass.dartheap | jq -r '.graphs[0].classes[] | select(.class == "Script") | "\(.class) \(.objects) \(.path_percent)"')"
+check "one screen for objects" yes "$([ "$("$tool" suspects sass.dartheap | wc -c)" -le 8192 ] && echo yes)"
+check "the object where memory accumulates" "global" "$("$tool" suspects --json "$data/node-small.heapsnapshot" | jq -r '.graphs[0].suspects[0].class')"
+check "equal snapshots: no suspects" "0 0" "$("$tool" suspects --json "$data/node-small.heapsnapshot" "$data/node-small.heapsnapshot" | jq -r '.graphs[0] | "\(.suspects | length) \(.classes | length)"')"
+check ".NET dumps are compared by class" 1 "$("$tool" suspects "$data/garbage.netcf.txt" "$data/garbage.netcf.txt" | grep -c 'not known: only snapshots of V8 and Dart are compared by object')"
+check "equal Dart snapshots, compared by identity hash codes: no suspects" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -cx '  nothing')"
+check "every format: an answer or one message" "" "$(for f in "$data"/*.* "$seeds"/*/v* "$seeds"/*/sample*; do "$tool" suspects "$f" > out 2> err; s=$?; [ $s -le 1 ] || echo "$f: $s"; "$tool" suspects --json "$f" > out 2> err && { jq -e . out > /dev/null || echo "$f: JSON"; }; done)"
+check "heaps together with objects are refused" "1 1" "$(status "$tool" suspects three.json sass.dartheap) $(grep -c 'looked at apart' err)"
+check "a missing file: status 1" 1 "$(status "$tool" suspects gone)"
+check "no file, an unknown axis: usage errors" "2 2" "$(status "$tool" suspects) $(status "$tool" suspects --by type three.json)"
 exit $failed

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# heapdump suspects on planted leaks: programs with one leak each among honest work, of which it has to name nine in ten
-# first.
+# heapdump suspects on planted leaks: each program has one leak among ordinary work. At least nine in ten must be
+# named first.
 #
-# published: 40 leaks of bug reports or fixes of real programs (leaks/published.*, each with its report): 20 in C, 9 in C++ of
-# which 2 are threaded servers, 11 in JavaScript through Node; and leaks/generate.py, seeds 1 to 10.
-# third: 31 published ones (13 in C, 8 in C++, 10 in JavaScript; 5 are threaded servers) and 9 of the generator from a drawn
-# seed, written where suspects was not seen. leaks/README.md tells how it did on them at first; it must not do worse.
-# tuned: 27 that suspects was tuned on, and seeds 1001 to 1020, told apart and not counted.
-# fourth: 20 that nobody tuned for, in C, C++ and Rust, with names as of allocators and runtimes; their figures are checked.
-# Each dumps twice to four times. What cannot be told from three dumps is work that waits in batches a little smaller than what
-# is done between two of them: it is found larger each time, as a leak is.
+# published: 40 leaks from bug reports or fixes of real programs (leaks/published.*, each with its report), and seeds
+# 1 to 10 of leaks/generate.py. 20 are in C, 9 in C++ (2 of them threaded servers), 11 in JavaScript for Node.
+# third: 31 published leaks (13 in C, 8 in C++, 10 in JavaScript; 5 are threaded servers) and 9 from the generator
+# with a drawn seed. They were written without looking at suspects. leaks/README.md has its first results; it must not
+# get worse.
+# tuned: 27 leaks on which suspects was tuned, and seeds 1001 to 1020; reported separately and not counted.
+# fourth: 20 leaks without any tuning, in C, C++ and Rust, with names like those of allocators and runtimes; their
+# bytes are checked.
+# Each program dumps two to four times. One case cannot be recognised from three dumps: work that waits in batches
+# slightly smaller than the work between two dumps. Each dump finds it larger, like a leak.
 #
-# Named first: the leak's function is the site of the first suspect, or its nearest caller where the site is a function
-# that allocates for many; of objects, the variable, property or class is on the way to the first suspect, or what is new
-# below it. A line for each tells what heaptrack_print lists first among its leaks, where heaptrack is installed, and
-# memlab with MEMLAB=1.
+# "Named first" means: the leak's function is the site of the first suspect, or its nearest caller if the site serves
+# many callers. For objects, the variable, property or class is on the path to the first suspect, or is new below it.
+# With BESIDE=1, each line also shows the first leak that heaptrack_print lists, if heaptrack is installed, and
+# memlab's.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -31,7 +33,8 @@ one() {
   printf '%-24s %-18s %-4s %s\n' "$1" "$2" "$3" "$4"
 }
 
-# beside_heaptrack WANT PROGRAM [CASE]: the program is not recorded by us, so its signals say nothing to anyone.
+# beside_heaptrack WANT PROGRAM [CASE]: runs the program under heaptrack. No recorder handles its signals then, so
+# they are ignored.
 beside_heaptrack() {
   [ -n "${BESIDE-}" ] && [ $group != tuned ] && command -v heaptrack > /dev/null || return 0
   rm -f ht.*
@@ -65,7 +68,7 @@ beside_memlab() {
 # native NAME FUNCTION PROGRAM [CASE]
 native() {
   rm -f "$1".[1-9].json
-  DUMP_TOOL=$tool DUMP_TO=$1 "$tool" record -o "$1.json" -- "$3" ${4-} 2> err || { fail "$1: not recorded"; return; }
+  DUMP_TOOL=$tool DUMP_TO=$1 "$tool" record -o "$1.json" -- "$3" ${4-} 2> err || { fail "$1: the recording failed"; return; }
   "$tool" suspects --json "$1".[1-9].json > "$1.suspects" 2>> err || fail "$1: $(cat err)"
   "$tool" suspects "$1".[1-9].json > "$1.txt"
   [ "$(wc -c < "$1.txt")" -le 8192 ] || fail "$1: more than 8 KB"
@@ -77,7 +80,7 @@ native() {
 
 # objects NAME WANT CASE
 objects() {
-  node "$leaks/$group.cjs" "$3" "$1" 2> err || { fail "$1: no snapshots"; return; }
+  node "$leaks/$group.cjs" "$3" "$1" 2> err || { fail "$1: the program wrote no snapshots"; return; }
   "$tool" suspects --json "$1".?.heapsnapshot > "$1.suspects" 2> err || fail "$1: $(cat err)"
   "$tool" suspects "$1".?.heapsnapshot > "$1.txt"
   [ "$(wc -c < "$1.txt")" -le 8192 ] || fail "$1: more than 8 KB"
@@ -87,10 +90,11 @@ objects() {
   beside_memlab "$2" "$1"
 }
 
-# leaks_of FILE: a line for each leak, CASE WANT
+# leaks_of FILE: one line per leak, CASE WANT
 leaks_of() { sed -nE 's/^(   |\/\/ )leak ([a-z]+): +([^ ]+).*/\2 \3/p' "$1"; }
 
-# run_group GROUP NAMED OF FIRST LAST: so many of so many have to be named first, at least; seeds of the generator
+# run_group GROUP NAMED OF FIRST LAST: of OF leaks at least NAMED must be named first; FIRST and LAST are the
+# generator's seeds
 run_group() {
   local case want seed prefix=$1-
   group=$1 named=0 of=0 ht_named=0 ht_of=0 ml_named=0 ml_of=0
@@ -117,12 +121,13 @@ run_group published 9 10 1 10
 run_group tuned 0 1 1001 1020
 run_group third 35 40 2786276098 2786276106
 
-# fourth: each leak is named first, with the bytes that its program counted. Of start_thread, pthread_create keeps some more.
+# fourth: each leak is named first, with the bytes that its program counted. For the case jobs, pthread_create keeps
+# up to 1,000 bytes more.
 fourth() {                       # fourth PROGRAM FILE
   local case want leaked found
   while read -r case want; do
     rm -f "fourth-$case".[1-9].json
-    DUMP_TOOL=$tool DUMP_TO=fourth-$case "$tool" record -o "fourth-$case.json" -- "$1" "$case" > "fourth-$case.log" 2> err || fail "fourth-$case: not recorded"
+    DUMP_TOOL=$tool DUMP_TO=fourth-$case "$tool" record -o "fourth-$case.json" -- "$1" "$case" > "fourth-$case.log" 2> err || fail "fourth-$case: the recording failed"
     leaked=$(sed -n 's/^leaked //p' "fourth-$case.log" | tail -n 1)
     found=$("$tool" suspects --json "fourth-$case".[1-9].json | jq -r --arg want "$want" '.series[0].suspects[0] |
       if [.site, .callers[0] // ""] | map(., sub("\\([^()]*\\)( const)?$"; "")) | any(IN($want | split("|")[])) then .bytes[-1] else "not \(.site)" end')
@@ -138,5 +143,5 @@ if command -v rustc > /dev/null; then
   echo 'void dump_from_rust(void) { dump_now(0); }' | ${CC:-cc} -w -include "$leaks/dump.h" -x c -c - -o dump.o
   rustc -A warnings -g -C opt-level=1 -C link-arg=dump.o "$leaks/fourth.rs" -o fourth_rs
   fourth ./fourth_rs "$leaks/fourth.rs"
-else echo "SKIP: fourth.rs: no rustc here"; fi
+else echo "SKIP: fourth.rs: rustc is not installed"; fi
 exit $failed

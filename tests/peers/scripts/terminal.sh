@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# No text of a file, and no name of one, gives the terminal orders, breaks a line or hides what it says, whatever
-# command shows it.
+# Text in a file, or a file's name, cannot control the terminal, break a line or hide output, in any command.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

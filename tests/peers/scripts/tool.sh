@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The heapdump command as its help promises: statuses, streams, JSON that a JSON reader reads.
+# The heapdump command keeps the promises of its help: exit status, output streams, and JSON for a JSON reader.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -12,20 +12,20 @@ cd $work
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
 for c in record tree top diff merge info memprof convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
-check "no such command" 2 "$(status "$tool" trees engine.json)"
-check "... tells one that is near" "2 heapdump: no command 'trees' (did you mean tree?); see heapdump --help" "$(status "$tool" trees) $(cat err)"
+check "an unknown command" 2 "$(status "$tool" trees engine.json)"
+check "... the message suggests a similar one" "2 heapdump: no command 'trees' (did you mean tree?); see heapdump --help" "$(status "$tool" trees) $(cat err)"
 for word in 'tre tree' 'clases classes' 'retaned retained' 'dif diff' 'conv convert' 'memproff memprof' 'paht path' 'strigns strings'; do
   check "... $word" 1 "$(status "$tool" ${word% *} > /dev/null; grep -c "(did you mean ${word#* }?)" err)"
 done
-check "... or none" "2 heapdump: no command 'frobnicate'; see heapdump --help" "$(status "$tool" frobnicate) $(cat err)"
+check "... if there is a similar one" "2 heapdump: no command 'frobnicate'; see heapdump --help" "$(status "$tool" frobnicate) $(cat err)"
 check "an empty command" "2 heapdump: no command ''; see heapdump --help" "$(status "$tool" "") $(cat err)"
-check "no such option tells one that is near" "2 heapdump: tree does not know the option '--invrt=1' (did you mean --invert?); see heapdump help tree" \
+check "an unknown option: the message suggests a similar one" "2 heapdump: tree does not know the option '--invrt=1' (did you mean --invert?); see heapdump help tree" \
   "$(status "$tool" tree --invrt=1 engine.json) $(cat err)"
-check "... of this command alone" "2 heapdump: info does not know the option '--min-byts'; see heapdump help info" "$(status "$tool" info --min-byts engine.json) $(cat err)"
-check "... of an ambiguous beginning" "2 1" "$(status "$tool" tree --min engine.json) $(grep -c "(did you mean --min-bytes?)" err)"
-check "... but of a single letter" "2 0" "$(status "$tool" tree --q engine.json) $(grep -c "did you mean" err)"
-check "a word longer than all" 2 "$(status "$tool" tree --$(printf 'min%.0s' {1..999}) engine.json)"
-check "no such command to help with" "2 1" "$(status "$tool" help trees) $(grep -c 'did you mean tree' err)"
+check "... only options of the same command" "2 heapdump: info does not know the option '--min-byts'; see heapdump help info" "$(status "$tool" info --min-byts engine.json) $(cat err)"
+check "... for an ambiguous prefix" "2 1" "$(status "$tool" tree --min engine.json) $(grep -c "(did you mean --min-bytes?)" err)"
+check "... not for a single letter" "2 0" "$(status "$tool" tree --q engine.json) $(grep -c "did you mean" err)"
+check "an option longer than all options" 2 "$(status "$tool" tree --$(printf 'min%.0s' {1..999}) engine.json)"
+check "help for an unknown command" "2 1" "$(status "$tool" help trees) $(grep -c 'did you mean tree' err)"
 for word in version -v; do check "$word: the version" "0 $("$tool" --version)" "$(status "$tool" $word) $(cat out)"; done
 check "an option before the command" "2 heapdump: expected a command, found the option '--json' (options follow the command); see heapdump --help" \
   "$(status "$tool" --json) $(cat err)"
@@ -54,11 +54,11 @@ sys.stdout.buffer.write(on_terminal.run(sys.argv[2:], int(sys.argv[1]))[0].repla
 }
 on_terminal 60 "$tool" help tree > help
 check "help wraps at the width of the terminal" "" "$(sed '/^examples:/,$d' help | LC_ALL=C.UTF-8 awk 'length > 60 && !/^usage: /')"
-check "... of a wide one too" yes "$(on_terminal 100 "$tool" help tree | awk 'length > 85 { found = "yes" } END { print found }')"
-check "help of a command" "$("$tool" tree --help)" "$("$tool" help tree)"
-check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
-check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
-check "a value for an option that has none" "2 heapdump: --json takes no value; see heapdump help tree" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
+check "... of a wide one, too" yes "$(on_terminal 100 "$tool" help tree | awk 'length > 85 { found = "yes" } END { print found }')"
+check "help COMMAND equals COMMAND --help" "$("$tool" tree --help)" "$("$tool" help tree)"
+check "an unknown option" 2 "$(status "$tool" tree --deep engine.json)"
+check "an unknown short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
+check "a value for an option without value" "2 heapdump: --json takes no value; see heapdump help tree" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
 check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
 for what in " 0.5" "0.5 " +0.5 -0 0x0 nan inf "" . % 1e400; do
   check "a share of '$what'" 2 "$(status "$tool" tree --min-share "$what" engine.json)"
@@ -68,11 +68,11 @@ for what in " 0.5" "0.5 " +0.5 -0 0x0 nan inf "" . % 1e400; do
 done
 for what in 0.5 .5 5e-1 50%; do check "a share of $what" 0 "$(status "$tool" tree --min-share $what engine.json)"; done
 check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
-check "no file" 2 "$(status "$tool" tree)"
+check "no file argument" 2 "$(status "$tool" tree)"
 check "record without a program" 2 "$(status "$tool" record)"
-check "an --at that is none" 2 "$(status "$tool" record --at noon -- true)"
-check "an --at that never comes" 2 "$(status "$tool" record --at every=inf -- true)"
-check "a sample of nothing" 2 "$(status "$tool" record --sample 0 -- true)"
+check "--at with an unknown word" 2 "$(status "$tool" record --at noon -- true)"
+check "--at with an infinite interval" 2 "$(status "$tool" record --at every=inf -- true)"
+check "--sample 0 is refused" 2 "$(status "$tool" record --sample 0 -- true)"
 check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
 
 printf '{"traceEvents":[\n{"pid":1,]}' > bad.json
@@ -89,100 +89,100 @@ check "a compressed file of another format" "1 heapdump: -: offset 0: expected a
   "$(echo words | gzip > words.gz; status "$tool" tree - < words.gz | cat) $(sed 's/standard input/-/' err)"
 : > empty.json
 check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(status "$tool" tree empty.json) $(cat err)"
-check "what is wrong with a regular expression" "2 heapdump: --keep does not take 'load(': Unmatched ( or \\(; see heapdump help tree" "$(status "$tool" tree --keep 'load(' empty.json) $(cat err)"
+check "an invalid regular expression: the reason" "2 heapdump: --keep does not take 'load(': Unmatched ( or \\(; see heapdump help tree" "$(status "$tool" tree --keep 'load(' empty.json) $(cat err)"
 printf '{"traceEvents":[]}' > none.json
-check "a trace without heaps: info lists none" "0 none.json: chrome, 0 heaps" "$(status "$tool" info none.json) $(cat out)"
-check "a trace without heaps: no tree" 1 "$(status "$tool" tree none.json)"
+check "a trace without heaps: info lists zero" "0 none.json: chrome, 0 heaps" "$(status "$tool" info none.json) $(cat out)"
+check "a trace without heaps: tree fails" 1 "$(status "$tool" tree none.json)"
 
 check "--format help lists names and titles" "chrome          a trace (JSON)" "$("$tool" info --format help | grep chrome)"
 for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
-  check "a trace is no $name, and is not read as one" "1 1" \
+  check "a trace is not read as $name" "1 1" \
     "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
 done
-check "--format of what it is" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
-check "--format of a name that is none" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump help info" "$(status "$tool" info --format elf engine.json) $(cat err)"
+check "--format with the file's format" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
+check "--format with an unknown name" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump help info" "$(status "$tool" info --format elf engine.json) $(cat err)"
 printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
 check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
 
 "$tool" tree --bytes engine.json > tree
 check "tree" "4494304  100.0%  5  engine, engine, pid 1, dump 0x1" "$(head -1 tree)"
-check "standard input" "$(cat tree)" "$("$tool" tree --bytes - < engine.json)"
-check "a pipe by name" "$(cat tree)" "$("$tool" tree --bytes <(cat engine.json))"
+check "tree of standard input" "$(cat tree)" "$("$tool" tree --bytes - < engine.json)"
+check "tree of a named pipe" "$(cat tree)" "$("$tool" tree --bytes <(cat engine.json))"
 "$tool" tree --bytes -o tree.out engine.json
-check "-o" "$(cat tree)" "$(cat tree.out)"
-check "-o into nothing" 1 "$(status "$tool" tree -o no/where engine.json)"
+check "-o writes the same output" "$(cat tree)" "$(cat tree.out)"
+check "-o into a missing directory: status 1" 1 "$(status "$tool" tree -o no/where engine.json)"
 check "a full device" 1 "$( ("$tool" tree engine.json > /dev/full) 2> err && echo 0 || echo $?)"
 check "--by type" "Texture" "$("$tool" tree --by type engine.json | sed -n '2s/.*: //p')"
 check "--min-bytes" 4 "$("$tool" tree --frames all --min-bytes 4M engine.json | grep -c -v other)"
 check "two files, one bad: the good one is shown" "1 $(cat tree)" "$(status "$tool" tree --bytes no.json engine.json) $(cat out)"
-check "what all JSON begins with" "heapdump,command,files,heaps,left_out" "$("$tool" tree --json engine.json engine.json | jq -r 'keys_unsorted | join(",")')"
-check "... the version, the command, the files, and which of them a heap is of" "$("$tool" --version | cut -d' ' -f2) top engine.json,- engine.json,-" \
+check "--json begins with the common keys" "heapdump,command,files,heaps,left_out" "$("$tool" tree --json engine.json engine.json | jq -r 'keys_unsorted | join(",")')"
+check "... version, command and files, and each heap names its file" "$("$tool" --version | cut -d' ' -f2) top engine.json,- engine.json,-" \
   "$("$tool" top --json engine.json - < engine.json | jq -r '"\(.heapdump) \(.command) \([.files[].file] | join(",")) \([.heaps[].file] | join(","))"')"
-check "... where files are what is listed, once" "heapdump,command,files chrome" "$("$tool" info --json engine.json | jq -r '"\(keys_unsorted | join(",")) \(.files[0].format)"')"
-check "... of a file that is none, too" "1 tree no.json 0" "$(status "$tool" tree --json no.json) $(jq -r '"\(.command) \(.files[0].file) \(.heaps | length)"' out)"
+check "... for info, the files are the answer" "heapdump,command,files chrome" "$("$tool" info --json engine.json | jq -r '"\(keys_unsorted | join(",")) \(.files[0].format)"')"
+check "... for a missing file, too" "1 tree no.json 0" "$(status "$tool" tree --json no.json) $(jq -r '"\(.command) \(.files[0].file) \(.heaps | length)"' out)"
 printf '_start;main;work;malloc 8\n' > hidden.folded
-check "what is left out is told" "2" "$("$tool" tree --json hidden.folded | jq .left_out.hidden_frames)"
-check "... or nothing is" "0" "$("$tool" tree --json --frames all hidden.folded | jq .left_out.hidden_frames)"
+check "--json counts hidden frames" "2" "$("$tool" tree --json hidden.folded | jq .left_out.hidden_frames)"
+check "... 0 with --frames all" "0" "$("$tool" tree --json --frames all hidden.folded | jq .left_out.hidden_frames)"
 check "tree --json" '4494304 null "LoadLevel"' "$("$tool" tree --json engine.json | jq -r '.heaps[0].rows | "\(.[0].bytes) \(.[0].axis) \"\(.[1].name)\""')"
 check "info --json" '[1,"engine","0x1","engine",4494304,5]' "$("$tool" info --json engine.json | jq -c '.files[0].heaps[0] | [.pid, .process, .dump, .allocator, .bytes, .blocks]')"
-check "selecting" 1 "$(status "$tool" tree --pid 7 engine.json)"
-check "selecting an allocator" 0 "$(status "$tool" tree --allocator engine --pid 1 --dump 0x1 engine.json)"
+check "an unknown --pid: status 1" 1 "$(status "$tool" tree --pid 7 engine.json)"
+check "--allocator, --pid and --dump select a heap" 0 "$(status "$tool" tree --allocator engine --pid 1 --dump 0x1 engine.json)"
 
 "$tool" convert --to chrome -o again.json engine.json
-check "convert gives back what it reads" "$(cat engine.json)" "$(cat again.json)"
+check "convert to the same format writes the same bytes" "$(cat engine.json)" "$(cat again.json)"
 "$tool" convert --to chrome --top 1 -o top.json engine.json
-check "convert condenses" "$("$tool" tree --bytes --top 1 engine.json)" "$("$tool" tree --bytes --min-bytes 0 top.json)"
-# Files of several pieces are written by a thread.
+check "convert --top writes a condensed heap" "$("$tool" tree --bytes --top 1 engine.json)" "$("$tool" tree --bytes --min-bytes 0 top.json)"
+# A thread writes files of several pieces.
 awk 'BEGIN { for (i = 0; i < 60000; i++) printf "main;work%d;a_function_with_a_long_name_%d %d\n", i % 300, i, i + 1 }' > many.folded
 "$tool" convert --to chrome -o many.json many.folded
 "$tool" convert --to chrome -o - many.folded > many.piped
-check "a file of several pieces is what a pipe gets" "yes same" "$([ "$(wc -c < many.json)" -gt 2000000 ] && echo yes) $(cmp many.json many.piped && echo same)"
-for blocks in 1 600 1100 $(($(wc -c < many.json) / 1024)); do # of 1 KB: the disk is full in the first piece, a later one, the last one
-  check "... a disk that is full at $blocks KB: status, message, nothing left" "1 1 0" \
+check "a file of several pieces equals the output to a pipe" "yes same" "$([ "$(wc -c < many.json)" -gt 2000000 ] && echo yes) $(cmp many.json many.piped && echo same)"
+for blocks in 1 600 1100 $(($(wc -c < many.json) / 1024)); do # in KiB: the disk is full in the first piece, a later one, the last one
+  check "... a full disk at $blocks KiB: status, message, no file" "1 1 0" \
     "$(ulimit -f $blocks; status "$tool" convert --to chrome -o half.json many.folded) $(grep -c 'File too large' err) $(ls -A | grep -c half)"
 done
 mkfifo slow
 (exec head -c 1000000 slow > /dev/null) &
-check "... a pipe whose reader goes" 1 "$([ "$(status "$tool" convert --to chrome -o slow many.folded)" -gt 0 ] && echo 1)"
+check "... a pipe whose reader closes it" 1 "$([ "$(status "$tool" convert --to chrome -o slow many.folded)" -gt 0 ] && echo 1)"
 wait
 "$tool" convert --to chrome -o slow many.folded &
 { head -c 10 > /dev/null; kill $!; s=0; wait $! || s=$?; } < slow
-check "... ended by a signal in the middle: status, nothing beside it" "143 slow" "$s $(ls -A | grep slow | tr '\n' ' ' | sed 's/ $//')"
+check "... ended by a signal while it writes: the status, and no temporary file" "143 slow" "$s $(ls -A | grep slow | tr '\n' ' ' | sed 's/ $//')"
 
-check "convert to nothing known" 2 "$(status "$tool" convert --to elf engine.json)"
-check "a convert that fails leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
+check "convert to an unknown format" 2 "$(status "$tool" convert --to elf engine.json)"
+check "a failed convert leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
 
 raw=../../../tests/data/memprof-19.raw old=../../../tests/data/memprof-14.raw
-check "info tells of a raw profile" "4 false $("$tool" top --bytes --json $raw | jq '[.heaps[0].rows[].self_bytes] | add')" \
+check "info lists a raw profile" "4 false $("$tool" top --bytes --json $raw | jq '[.heaps[0].rows[].self_bytes] | add')" \
   "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.version) \(.big_endian) \(.totals.TotalSize)"')"
 "$tool" convert --to memprof-raw -o same.raw $raw
-check "a raw profile is written as it was" 0 "$(status cmp same.raw $raw)"
+check "a raw profile is written back unchanged" 0 "$(status cmp same.raw $raw)"
 "$tool" convert --to memprof-raw --memprof-version 3 -o 3.raw $raw
-check "... or as another version" "3 25" \
+check "... or in another version" "3 25" \
   "$("$tool" info --json 3.raw | jq -r '.files[0].profiles[0] | "\(.version) \(.fields | length)"')"
-check "fields that are not there are not made up" 1 "$(status "$tool" convert --to memprof-raw --memprof-version 4 -o 4.raw $old)"
-check "no such version" 2 "$(status "$tool" convert --to memprof-raw --memprof-version 9 $raw)"
-check "merging raw profiles adds counts up" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals | [.AllocCount, .TotalSize, .MaxSize, .MinLifetime] | [.[0] * 2, .[1] * 2, .[2], .[3]]' -c)" \
+check "missing fields are not invented" 1 "$(status "$tool" convert --to memprof-raw --memprof-version 4 -o 4.raw $old)"
+check "an unknown version is refused" 2 "$(status "$tool" convert --to memprof-raw --memprof-version 9 $raw)"
+check "merging raw profiles adds up their counts" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals | [.AllocCount, .TotalSize, .MaxSize, .MinLifetime] | [.[0] * 2, .[1] * 2, .[2], .[3]]' -c)" \
   "$("$tool" merge -o twice.raw $raw $raw && "$tool" info --json twice.raw | jq -c '.files[0].profiles[0].totals | [.AllocCount, .TotalSize, .MaxSize, .MinLifetime]')"
 gzip -c $raw > packed.gz
 "$tool" merge --to memprof-raw -o packed.raw packed.gz - < $raw 2> err
-check "... packed ones and standard input too" 0 "$(status cmp packed.raw twice.raw)"
-check "a metric" "AllocCount $("$tool" info --json $raw | jq '.files[0].profiles[0].totals.AllocCount')" \
+check "... also of packed files and standard input" 0 "$(status cmp packed.raw twice.raw)"
+check "--metric" "AllocCount $("$tool" info --json $raw | jq '.files[0].profiles[0].totals.AllocCount')" \
   "$("$tool" tree --metric alloccount --json $raw | jq -r '.heaps[0] | "\(.allocator) \(.rows[0].bytes)"')"
-check "... on average" "average TotalSize" "$("$tool" top --metric average --json $raw | jq -r '.heaps[0].allocator')"
-check "no such metric" 2 "$(status "$tool" tree --metric Bytes $raw)"
-check "a metric that can have no average" 1 "$(status "$tool" tree --metric average:MaxSize $raw)"
-check "by size" size "$("$tool" tree --by size --json $raw | jq -r '.heaps[0].rows[1].axis')"
-check "by lifetime of a trace" "1 heapdump: engine.json (chrome): not a MemProf profile; lifetime needs one" \
+check "--metric average" "average TotalSize" "$("$tool" top --metric average --json $raw | jq -r '.heaps[0].allocator')"
+check "an unknown metric" 2 "$(status "$tool" tree --metric Bytes $raw)"
+check "a metric without an average" 1 "$(status "$tool" tree --metric average:MaxSize $raw)"
+check "--by size" size "$("$tool" tree --by size --json $raw | jq -r '.heaps[0].rows[1].axis')"
+check "--by lifetime is refused for a trace" "1 heapdump: engine.json (chrome): not a MemProf profile; lifetime needs one" \
   "$(status "$tool" tree --by lifetime engine.json) $(cat err)"
-check "growth between raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
+check "diff of raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
   "$("$tool" diff --json $raw twice.raw | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
-check "records, and the frames of a profile" "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.blocks) \(.totals.TotalSize)"')" \
+check "memprof has as many blocks and bytes as info" "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.blocks) \(.totals.TotalSize)"')" \
   "$("$tool" memprof --json $raw | jq -r '[.Records[].AllocSites[].MemInfoBlock.TotalSize] | "\(length) \(add)"')"
-check "records of a trace" 1 "$(status "$tool" memprof engine.json)"
-check "a binary that is none" 1 "$(status "$tool" tree --binary engine.json $raw)"
-check "raw profiles go into a trace" "$("$tool" tree --bytes --min-bytes 1 $raw | cut -d, -f1)" \
+check "memprof is refused for a trace" 1 "$(status "$tool" memprof engine.json)"
+check "--binary with a file that is not a program" 1 "$(status "$tool" tree --binary engine.json $raw)"
+check "a raw profile converts to a trace" "$("$tool" tree --bytes --min-bytes 1 $raw | cut -d, -f1)" \
   "$("$tool" convert --to chrome $raw | "$tool" tree --bytes --min-bytes 1 - | cut -d, -f1)"
-check "nothing else is made raw" 1 "$(status "$tool" convert --to memprof-raw engine.json)"
-check "nothing temporary is left" "" "$(ls | grep tmp || true)"
+check "a trace does not convert to a raw profile" 1 "$(status "$tool" convert --to memprof-raw engine.json)"
+check "no temporary files remain" "" "$(ls | grep tmp || true)"
 exit $failed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Live, total and temporary bytes of real programs are those of a tally below the recorder (tally.c), to the byte: under
+# Live, total and temporary bytes of real programs equal a tally below the recorder (tally.c), to the byte: under
 # glibc, jemalloc, tcmalloc and mimalloc. FULL=1: 20 programs, else a few.
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -16,11 +16,11 @@ cat > x.cc <<'C'
 #include <string>
 int main() { std::map<std::string, int> m; m["a"] = 1; return (int)m.size() - 1; }
 C
-# kinds NAME: blocks and bytes of the one process; frames NAME: lines with a frame of the recorder
+# kinds NAME: blocks and bytes of the one process; frames NAME: number of lines with a frame of the recorder
 kinds() { "$tool" info --json "$1.json" | jq -r '[.files[0].heaps[] | select(.kind == "live" or .kind == "total")] | sort_by(.kind) | map("\(.blocks) of \(.bytes)") | join(", ")'; }
 frames() { "$tool" tree --frames all --min-share 0 --kind total --json "$1.json" | grep -c heapdump_record || true; }
 check "reallocarray counts once" "0 1 of 1000, 100 of 100000" "$(status "$tool" record --min-bytes 1 -o nested.json -- ./nested) $(kinds nested)"
-check "... and no frame of the recorder is shown" 0 "$(frames nested)"
+check "... and without frames of the recorder" 0 "$(frames nested)"
 
 programs=(
   'ls|ls -la /usr/bin'
@@ -58,7 +58,7 @@ for b in "${below[@]}"; do
     name=${p%%|*} command=${p#*|} s=0
     eval "set -- $command"
     command -v "$1" > /dev/null || continue
-    [ "$allocator $name" != "mimalloc new that fails" ] || continue # mimalloc ends the program then
+    [ "$allocator $name" != "mimalloc new that fails" ] || continue # mimalloc ends the program in this case
     head -c $((4096 * 64)) /dev/zero > t.tally
     timeout -s KILL 300 env TALLY="$work/t.tally" LD_PRELOAD="$work/$tally${library:+ $library}" "$tool" record --bytes --min-bytes 1 -o t.json -- "$@" > out 2> err || s=$?
     said=$(/usr/bin/python3 "$sources/lib/tally.py" "$tool" t.tally t.json 2>&1) || true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The trace viewer itself (catapult: what chrome://tracing was until Chromium dropped it) imports the
-# traces we write, entry by entry, without a warning, and its memory panel adds up to our numbers.
-# Debian has the viewer in Go's sources, which embed all of it for `go tool trace`.
+# The trace viewer of catapult (chrome://tracing in former versions of Chromium) imports our traces entry by entry,
+# without a warning. Its memory panel adds up to our figures. Debian has the viewer in Go's sources, which embed it
+# for `go tool trace`.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -9,9 +9,9 @@ cd "$(dirname "$0")/../../.."
 need chromium nodejs sqlite3 golang-src || skip "the trace viewer's chromium, nodejs, sqlite3 or golang-src cannot be installed here"
 work=$PWD/build/peers/trace-viewer
 rm -rf "$work" && mkdir -p "$work/raw"
-viewer_page "$work/viewer.html" || skip "golang-src has no trace_viewer_full.html any more"
+viewer_page "$work/viewer.html" || skip "golang-src does not contain trace_viewer_full.html"
 
-# The heap grows over several dumps.
+# A heap that grows over several dumps.
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
               insert into t select n, hex(randomblob(20)) from c; select count(*) from t;"; }
 "$tool" record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
@@ -22,8 +22,8 @@ insert='insert into t select n, hex(randomblob(20)) from (with recursive c(n) as
 HEAPDUMP_KEEP=$work/region LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
 "$tool" recover -o "$work/raw.json" "$work/region" 2> /dev/null
 
-# By the library: two processes with dumps that grow (in heaps_v2 a later dump
-# leaves out what an earlier one said), two allocators, awkward names and sizes; as profiles and as breakdowns.
+# Traces written with the library: two processes with growing dumps (in heaps_v2 a later dump omits names of earlier
+# ones), two allocators, awkward names and sizes; as profiles and as breakdowns.
 cat > "$work/write.c" <<'C'
 #include <string.h>
 #define HEAPDUMP_IMPLEMENTATION
@@ -68,5 +68,5 @@ linked "$work/write" "$work/write.c" -I.
 "$work/write" heaps > "$work/library.json"
 "$work/write" heaps_v2 > "$work/library_v2.json"
 
-# node ends by itself in time; this is for the case that it does not.
+# node normally ends by itself; this is a time limit in case it does not.
 timeout -k 5 1860 node tests/peers/lib/trace-viewer.mjs "$work"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program recorded gives the same output and status as unrecorded, and leaves a dump that reads.
+# A recorded program has the same output and status as unrecorded, and leaves a readable dump.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -11,7 +11,7 @@ git init -q repo && (cd repo && for i in 1 2 3; do
   GIT_AUTHOR_DATE="2020-01-0$i 00:00" GIT_COMMITTER_DATE="2020-01-0$i 00:00" \
   git -c user.name=a -c user.email=a@b commit -q --allow-empty -m "commit $i"; done)
 
-# try NAME EXPECTED_STATUS COMMAND...: alike in stdout, stderr, status, and a dump is there
+# try NAME EXPECTED_STATUS COMMAND...: compares stdout, stderr and status with an unrecorded run, and reads the dump
 try() {
   local name=$1 want=$2 plain=0 recorded=0; shift 2
   "$@" > plain.out 2> plain.err || plain=$?
@@ -22,7 +22,7 @@ try() {
   elif ! cmp -s plain.out recorded.out || ! cmp -s plain.err recorded.program.err; then
     fail "$name: output differs"; diff plain.out recorded.out | head -5; diff plain.err recorded.program.err | head -5
   elif ! "$tool" tree --strict --bytes "$name.json" > tree.out || ! grep -q '100.0%' tree.out; then
-    fail "$name: no dump that reads"
+    fail "$name: no readable dump"
   else
     pass "$name: $(head -1 tree.out)"
   fi
@@ -44,20 +44,20 @@ try threads 0 /usr/bin/python3 -c 'import threading
 t = [threading.Thread(target=lambda: [bytearray(i) for i in range(3000)]) for _ in range(8)]
 [x.start() for x in t]; [x.join() for x in t]; print("done")'
 
-# Ends by signal as the program does; bash reports 128 + the signal.
+# heapdump ends by the same signal as the program; bash reports 128 plus the signal.
 for s in TERM KILL ABRT; do
   status=0
   ( exec "$tool" record -o "sig$s.json" -- dash -c "kill -$s \$\$" ) > /dev/null 2>&1 || status=$?
   want=$((128 + $(kill -l $s)))
   check "killed by $s" $want $status
 done
-check "no such program" 127 "$(status "$tool" record -- ./no-such-program)"
+check "a missing program: status 127" 127 "$(status "$tool" record -- ./no-such-program)"
 
-# Children are in the file, too.
+# Child processes are in the file, too.
 if "$tool" info gcc.json | grep -q ' cc1 '; then pass "children of gcc"
 else fail "children of gcc are not recorded"; fi
 
-# Moments other than exit.
+# Moments other than the exit.
 "$tool" record -o peak.json --at peak -- /usr/bin/python3 -c 'x = [bytes(1000000) for _ in range(20)]; del x; print()' > /dev/null 2>&1
 bytes=$("$tool" tree --bytes --kind peak peak.json | awk 'NR == 1 { print $1 }')
 if [ "$bytes" -ge 20000000 ]; then pass "peak: $bytes bytes"; else fail "peak: $bytes bytes"; fi
@@ -65,10 +65,10 @@ timeout 600 "$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c 
 until_dumps(3)" 2> /dev/null
 dumps=$("$tool" info every.json | grep -c ' malloc ')
 if [ "$dumps" -ge 3 ]; then pass "every: $dumps dumps in one trace"; else fail "every: $dumps dumps"; fi
-# What was written before a KILL is whole.
+# The file so far is whole after a KILL.
 timeout 600 "$tool" record -o killed.json --at every=0.02 -- /usr/bin/python3 -c "$until_dumps
 until_dumps(2)
 os.kill(os.getpid(), 9)" > /dev/null 2>&1 || true
 if "$tool" tree --strict killed.json > /dev/null; then pass "killed while dumping: the trace is whole"
-else fail "killed while dumping"; fi
+else fail "killed while dumping: the trace is damaged"; fi
 exit $failed

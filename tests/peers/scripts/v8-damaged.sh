@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# V8 snapshots with wide ids, many types or damage: exact figures in every command; one line for a damaged file, no
-# class that the whole file lacks, and the exit status of the man page. FULL=1 cuts the file at every byte.
+# V8 snapshots with large ids, many types or damage. Every command has exact figures. For a damaged file there is one
+# message, no class that the whole file lacks, and the exit status of the man page. FULL=1 cuts the file at every
+# byte.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -14,7 +15,7 @@ before=$data/v8-ids-1.heapsnapshot after=$data/v8-ids-2.heapsnapshot id=13963797
 check "ids: read without a warning" 0 "$(status "$tool" info "$before"; cat err)"
 check "ids: diff" "5 new, 0 gone, 5 kept" "$("$tool" diff --json "$before" "$after" |
   jq -r '.identity.classes[] | "\(.new_objects) new, \(.gone_objects) gone, \(.kept_objects) kept"')"
-check "ids: the new objects" "139637976731968 139637976732032 139637976732096 139637976732160 139637976732224" \
+check "ids: objects of a class" "139637976731968 139637976732032 139637976732096 139637976732160 139637976732224" \
   "$("$tool" diff "$before" "$after" | grep -o ' 1396379767[0-9]*' | tr -d ' ' | paste -sd' ')"
 check "ids: path" "$id" "$("$tool" path --json --id $id "$before" | jq -r '[.. | objects | .id? // empty | tostring] | last')"
 check "ids: object" "id $id  Item" "$("$tool" object "$before" $id | head -1)"
@@ -23,17 +24,17 @@ check "ids: report" 10 "$("$tool" report -o report.html "$after" > /dev/null; gr
 "$tool" convert --to heapsnapshot -o same.heapsnapshot "$before"
 cmp -s same.heapsnapshot "$before" && pass "ids: written back" || fail "ids: other bytes"
 "$tool" convert --to netcf -o ids.netcf "$before" 2> /dev/null
-check "ids: .NET CF" "Item" "$("$tool" object --json ids.netcf "$(printf %x $id)" | jq -r '[.. | objects | .class? // empty][0]')"
+check "ids: to .NET CF" "Item" "$("$tool" object --json ids.netcf "$(printf %x $id)" | jq -r '[.. | objects | .class? // empty][0]')"
 "$tool" convert --to heapsnapshot -o back.heapsnapshot ids.netcf 2> /dev/null
-check "ids: and back, as they were" "id $id  Item" "$("$tool" object back.heapsnapshot $id | head -1)"
+check "ids: and back, unchanged" "id $id  Item" "$("$tool" object back.heapsnapshot $id | head -1)"
 
-# A text that is lost is no string of what is written.
+# A lost string is not written as a text of its own.
 size=$(grep -abo '"strings"' "$data/node-small.heapsnapshot" | cut -d: -f1)
 head -c $((size + 200)) "$data/node-small.heapsnapshot" > lost.heapsnapshot
 "$tool" convert --to dart -o lost.dart lost.heapsnapshot 2> /dev/null
-check "lost texts are not written" 0 "$("$tool" strings --all --json lost.dart | grep -c 'name lost' || true)"
+check "lost strings are not written" 0 "$("$tool" strings --all --json lost.dart | grep -c 'name lost' || true)"
 
-# More types than a byte counts.
+# More types than fit a byte.
 julia=$data/v8-julia300.heapsnapshot
 check "300 types: info" "86 objects of 44 classes, 46288 bytes" "$("$tool" info --bytes "$julia" | sed -n 2p | sed 's/^ *//')"
 check "300 types: retained by node 0" 46288 "$("$tool" retained --json --top 1 "$julia" | jq .files[0].objects[0].retained)"
@@ -48,7 +49,7 @@ END
 "$tool" convert --to heapsnapshot -o julia.heapsnapshot "$julia"
 cmp -s julia.heapsnapshot "$julia" && pass "300 types: written back" || fail "300 types: other bytes"
 
-# Damage: one line, and nothing made up.
+# Damage: one message, and no invented data.
 FULL=${FULL-} python3 - "$tool" "$after" <<'END' > damage.out || true
 import json, os, subprocess, sys
 tool, whole = sys.argv[1:]
@@ -74,11 +75,11 @@ def look(what, text):
         if not told: print(what, command, "says nothing")
         about = [l for l in told if " warning: " in l or not recovered]
         if len(about) != 1: print(what, command, "lines:", told)
-        asked = command in ("object", "path", "objects") # what they ask for may be lost
+        asked = command in ("object", "path", "objects") # the requested object may be lost
         if code != (0 if recovered else 1) and not (asked and code == 1): print(what, command, "exit status", code, told)
         code, out, told = run(command, "damaged.heapsnapshot", "--strict")
         if code != 1 or len(told) != 1: print(what, command, "--strict", code, told)
-begin, step = (data.index(b"{", 1) + 1, 1) if os.environ["FULL"] else (70, 97) # before, no format is recognized
+begin, step = (data.index(b"{", 1) + 1, 1) if os.environ["FULL"] else (70, 97) # before this offset no format is recognised
 for n in range(begin, len(data), step): look(f"cut at {n}:", data[:n])
 d = json.loads(data)
 def changed(what, f):
@@ -96,5 +97,5 @@ for node in range(14):
     changed(f"edges of node {node}:", more_edges) if node in (0, 3, 13) else None
 print("end")
 END
-check "damage: one line, no class made up, the exit status" end "$(cat damage.out)"
+check "damage: one message, no invented class, the right exit status" end "$(cat damage.out)"
 exit $failed

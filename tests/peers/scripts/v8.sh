@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# V8 heap snapshots that Node takes here, against the programs that read them: Chrome DevTools' own worker,
+# V8 heap snapshots that Node takes here, compared with programs that read them: Chrome DevTools' own worker,
 # v8-heap-parser and memlab, all from npm, and an independent computation by the rules (v8_retained.mjs).
 #
-# Dominators, distances and retained sizes are those of DevTools on every node, over the file's own self sizes. v8-heap-parser
-# differs where WeakMaps hold, memlab follows edges into what a page owns: most nodes agree, so many are told. The
-# former takes no file that has traces of allocations.
-# What is written of graphs from other runtimes loads in all three, with the same retained sizes in DevTools.
+# Dominators, distances and retained sizes equal those of DevTools for every node, with the file's own shallow sizes.
+# v8-heap-parser differs at WeakMaps, and memlab follows edges into objects that a page owns. They agree on most
+# nodes, and the script prints how many. v8-heap-parser refuses files with allocation traces.
+# Snapshots written from graphs of other runtimes load in all three, with the same retained sizes in DevTools.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -23,7 +23,7 @@ if [ ! -f "$npm/worker.mjs" ]; then
   node "$peers" build "$npm" || { fail "DevTools' worker is not bundled"; exit 1; }
 fi
 
-# ours FILE, theirs PROGRAM FILE: id and retained size of each node, a line each; then its dominator and distance.
+# ours FILE, theirs PROGRAM FILE: one line per node with its id, retained size, dominator and distance
 ours() { "$tool" retained --top 1000000 --json "$1" | node -e '
   const { files: [{ objects }] } = JSON.parse(require("fs").readFileSync(0));
   process.stdout.write(objects.map(o => `${o.id} ${o.retained} ${(o.dominator ?? o).id} ${o.distance ?? -5}\n`).join(""))' | sort; }
@@ -41,22 +41,23 @@ snapshot() {                     # snapshot NAME
   cut -d' ' -f1,2 "$work/devtools.all" | sort > "$work/devtools"
   theirs parser "$file" > "$work/parser"
   theirs memlab "$file" > "$work/memlab"
-  check "$1: retained sizes by the rules" "$all" "$(agree "$work/ours" "$work/rules")"
-  check "$1: retained sizes of DevTools' worker" "$all" "$(agree "$work/ours" "$work/devtools")"
-  check "$1: its dominators and distances" "$all" "$(agree "$work/ours.all" "$work/devtools.all")"
-  if grep -q '"trace_tree":\[\]' "$file"; then check "$1: v8-heap-parser has the nodes" "$all" "$(wc -l < "$work/parser")"; fi
-  check "$1: memlab has the nodes" "$all" "$(wc -l < "$work/memlab")"
+  check "$1: retained sizes equal the rules" "$all" "$(agree "$work/ours" "$work/rules")"
+  check "$1: retained sizes equal DevTools'" "$all" "$(agree "$work/ours" "$work/devtools")"
+  check "$1: dominators and distances equal DevTools'" "$all" "$(agree "$work/ours.all" "$work/devtools.all")"
+  if grep -q '"trace_tree":\[\]' "$file"; then check "$1: v8-heap-parser has all nodes" "$all" "$(wc -l < "$work/parser")"; fi
+  check "$1: memlab has all nodes" "$all" "$(wc -l < "$work/memlab")"
   echo "$1: of $all nodes v8-heap-parser agrees on $(agree "$work/ours" "$work/parser"), memlab on $(agree "$work/ours" "$work/memlab")"
 }
 
-# origins FILE: detached nodes, classes of native ones, source locations and allocation stacks of all nodes.
+# origins FILE NAME LEAST: detached nodes, classes of native nodes, source locations and allocation stacks of all
+# nodes
 origins() {
   node "$peers" origins "$npm" "$1" 2> "$work/err" | sort > "$work/origins.theirs"
   "$tool" objects --where 'size>=0' --garbage --json "$1" > "$work/origins.json"
   node "$peers" ours "$1" "$work/origins.json" | sort > "$work/origins.ours"
-  check "$2: nodes with a source, a stack or a page are DevTools'" "$(wc -l < "$work/origins.theirs")" \
+  check "$2: sources, stacks and detachedness equal DevTools'" "$(wc -l < "$work/origins.theirs")" \
     "$(agree "$work/origins.theirs" "$work/origins.ours")"
-  check "... at least" "$3" "$(awk -v least="$3" '$0 ~ / < | 2 / { n++ } END { print (n >= least ? least : n) }' "$work/origins.ours")"
+  check "... for at least so many nodes" "$3" "$(awk -v least="$3" '$0 ~ / < | 2 / { n++ } END { print (n >= least ? least : n) }' "$work/origins.ours")"
 }
 
 env -i PATH="$PATH" node "$peers" take "$work/node.heapsnapshot"
@@ -67,7 +68,7 @@ cp tests/data/v8-ids-2.heapsnapshot "$work/ids.heapsnapshot"
 cp tests/data/v8-julia300.heapsnapshot "$work/julia300.heapsnapshot"
 for name in node node-small chromium-small ids julia300; do
   snapshot $name
-  check "$name: written back" 0 "$(cd "$work" && status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
+  check "$name: convert to heapsnapshot" 0 "$(cd "$work" && status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
   cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
 done
 
@@ -86,7 +87,7 @@ else
   echo "SKIP: chromium cannot be installed here"
 fi
 
-# Strings: how many, how many different ones, bytes, and bytes without the largest of each.
+# Strings: their number, the number of different ones, bytes, and bytes without the largest of each.
 check "node: strings" "$(node -e '
   const { snapshot: { meta }, nodes, strings } = JSON.parse(require("fs").readFileSync(process.argv[1]));
   const width = meta.node_fields.length, type = meta.node_types[0].indexOf("string"), sizes = new Map();
@@ -102,12 +103,12 @@ check "node: strings" "$(node -e '
   const { files: [f] } = JSON.parse(require("fs").readFileSync(0));
   console.log(f.objects, f.different, f.bytes, f.wasted + f.wasted_if_alike)')"
 
-# Graphs of other runtimes: what is written has no garbage, so that DevTools' retained sizes are those of the source.
+# Graphs of other runtimes: convert writes no garbage, so DevTools' retained sizes equal those of the source.
 source_of() { case $1 in dart) echo tests/data/small.dartheap ;; netcf) echo fuzz/seeds/fuzz_netcf/sample.txt ;; *) echo tests/data/garbage.netcf.txt ;; esac; }
 for name in dart netcf garbage; do
   "$tool" convert --to heapsnapshot -o "$work/$name.heapsnapshot" "$(source_of $name)" 2> "$work/$name.said"
   snapshot $name
-  check "$name: retained sizes of the source" "$(ours "$(source_of $name)" | cut -d' ' -f2 | sort -n | paste -sd' ')" \
+  check "$name: retained sizes equal the source's" "$(ours "$(source_of $name)" | cut -d' ' -f2 | sort -n | paste -sd' ')" \
     "$(grep -Evx "($(jq -r '"\(.nodes[2])|\(.nodes[9])"' "$work/$name.heapsnapshot")) .*" "$work/devtools" | cut -d' ' -f2 | sort -n | paste -sd' ')"
 done
 check "garbage is left out and said" 1 "$(grep -c 'garbage is left out: 1 object unreachable from roots, 8 bytes$' "$work/garbage.said")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Live bytes and blocks at exit equal valgrind's "in use at exit", to the byte and the block.
+# Live bytes and blocks at exit equal valgrind's "in use at exit" exactly.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -16,9 +16,9 @@ for source in tests/peers/programs/live_*.c; do
   if [ -n "$theirs" ] && [ "$ours" = "$theirs" ]; then pass "$name: $ours (bytes, blocks)"
   else fail "$name: valgrind $theirs, heapdump $ours (bytes, blocks)"; fi
 done
-# The library's own tests, but for those that take minutes there: the register's and the recorder's, whose
-# memory comes from mmap anyway, and the random ones. What is left out is clean under AddressSanitizer.
-# test_base asks msync whether pages are mapped, which memcheck does not like.
+# The library's own tests, except those that take minutes here: the register's and the recorder's, whose memory comes
+# from mmap anyway, and the random ones. AddressSanitizer covers these. test_base asks msync whether pages are mapped,
+# which memcheck reports.
 cat > $work/suppressions <<END
 {
   pages_asked_for
@@ -34,12 +34,12 @@ for t in base io json json_write profile tracker chrome chrome_bad; do
   then pass "test_$t under memcheck"
   else fail "test_$t under memcheck: $work/test_$t.out"; tail -20 $work/test_$t.out; fi
 done
-# The command frees all that it takes, options included.
+# The command frees all its memory, also that of options.
 for input in small.dartheap node-small.heapsnapshot; do
   for command in info classes suspects; do
     kept=$(valgrind --leak-check=no "$tool" "$command" tests/data/$input 2>&1 >/dev/null |
            sed -n 's/.*in use at exit: \([0-9,]*\) bytes.*/\1/p')
-    if [ "$kept" = 0 ]; then pass "$command $input: all is freed"
+    if [ "$kept" = 0 ]; then pass "$command $input: all memory is freed"
     else fail "$command $input: $kept bytes are in use at exit"; fi
   done
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What README and man page say, held against the tool: every command in them is run as it is written, in a directory
-# with files of the names that they use; options, commands and targets that they name are there.
+# README and man page against the tool: every command in them runs as written, in a directory with files of the names
+# they use. The options, commands and make targets they mention exist.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -8,16 +8,16 @@ must jq man-db sqlite3 python3 xz-utils
 root=$PWD work=$PWD/build/peers/words
 rm -rf "$work" && mkdir -p "$work/files"
 page=$root/build/heapdump.1
-PATH=$root/build:/usr/bin:$PATH # where another python3 is a script, it is not this one that is recorded
+PATH=$root/build:/usr/bin:$PATH # in another PATH python3 may be a script, which would be recorded instead
 export LC_ALL=C.UTF-8
 unset MAKEFLAGS DEBUGINFOD_URLS
 
-check "man reads the page without a warning" "" "$(MANWIDTH=80 man --warnings -l "$page" 2>&1 >"$work/page.txt")"
-if need mandoc; then check "mandoc, too" "" "$(mandoc -Tlint -Wwarning "$page" 2>&1 || true)"
-else echo "SKIP: mandoc is not here"; fi
-check "the page tells of each command" "" \
+check "man reads the page without warnings" "" "$(MANWIDTH=80 man --warnings -l "$page" 2>&1 >"$work/page.txt")"
+if need mandoc; then check "mandoc reads the page without warnings" "" "$(mandoc -Tlint -Wwarning "$page" 2>&1 || true)"
+else echo "SKIP: mandoc is not installed"; fi
+check "the page documents each command" "" \
   "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do grep -q "^   heapdump $c " "$work/page.txt" || echo $c; done)"
-check "... and of each of its options" "" \
+check "... and all of its options" "" \
   "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
        for o in $(heapdump help $c | sed -n 's/^  \(-o, \)\?\(--[a-z-]*\).*/\2/p'); do
          sed -n "/^   heapdump $c /,/^   heapdump /p" "$work/page.txt" | grep -q -e "^ \+\(-o, \)\?$o\b" || echo "$c $o"
@@ -27,12 +27,12 @@ glance() { # names of the paragraphs about a command
   awk -v c="$1" '$0 ~ "^   " c " - " { on = 1; next } /^[A-Z]/ || /^   [a-z]+ - / { on = 0 }
     on && match($0, /^       (Purpose|Input|Output|Details|See also) /) { printf "%s ", substr($0, 8, RLENGTH - 8) }' "$work/page.txt"
 }
-check "each command has the same five paragraphs at a glance" "" \
+check "each command has the same five paragraphs" "" \
   "$(for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do
        [ "$(glance $c)" = "Purpose Input Output Details See also " ] || echo "$c: $(glance $c)"
      done)"
-# The page's own text is outside of the tables, which begin with COMMANDS and end with EXAMPLES.
-check "no paragraph of the page is over six lines" "" \
+# The page's own text is outside the generated tables, which begin with COMMANDS and end with EXAMPLES.
+check "no paragraph of the page is longer than six lines" "" \
   "$(awk '/^[A-Z]/ { tables = /^COMMANDS$/ ? 1 : /^EXAMPLES/ ? 2 : tables % 2 }
           { match($0, /^ */) }
           !NF || RLENGTH < 7 || RLENGTH < indent { lines = 0 }
@@ -77,7 +77,7 @@ sed -n '/^define demo_program/,/^endef/p' "$root/Makefile" | sed '1d; $d' > fill
 rm err app.c libapp.c
 cd "$work"
 
-# Each command starts from the files as they are above.
+# Each command starts with the original files.
 run() {
   rm -rf now && cp -r files now && cd now
   check "$1" "0 " "$(status bash -o pipefail -c "$1"$'\n''s=$?; wait; exit $s') $(grep -v '^heapdump: ' err)"
@@ -89,19 +89,19 @@ while IFS= read -r line; do
   run "$line"
 done < <({ sed -n 's/^\$ \(heapdump .*\)/\1/p' "$root/README.md"
            sed -n '/^\.nf/,/^\.fi/p' "$page" | sed -n "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\(ha/^/g; s/\\\\(ga/\`/g; s/\\\\e/\\\\/g; s/^heapdump /&/p"; } |
-         grep -v '^heapdump \(capture\|watch\) ' | sort -u) # of what runs: capture.sh, watch.sh
-check "commands are found in both" 1 "$((commands > 25))"
+         grep -v '^heapdump \(capture\|watch\) ' | sort -u) # these need a running target: see capture.sh and watch.sh
+check "both texts have commands" 1 "$((commands > 25))"
 
 # Names. ------------------------------------------------------------------------------------------------------
 for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do heapdump help $c > help.$c; done
-check "commands that README names, and their options" "" \
+check "commands in README exist, with their options" "" \
   "$(grep -o '`heapdump [a-z][^`]*' "$root/README.md" | cut -d' ' -f2- | while read -r c rest; do
        for o in $(grep -o -e '--[a-z][a-z-]*' <<< "$rest"); do grep -q -e "$o\b" help.$c || echo "$c $o"; done
        [ -e help.$c ] || [ $c = help ] || echo $c
      done)"
-check "options that README and man page name" "" \
+check "options in README and man page exist" "" \
   "$({ sed 's/--[a-z-]*_[a-z_]*//g' "$root/README.md"; sed 's/\\-/-/g' "$page"; } | grep -v 'clang\|llvm-\|jeprof\|pkg-config\|node --perf\|which node' | grep -o -e '[ `(|]--[a-z][a-z-]*' | tr -d ' `(|' | sort -u |
      while read -r o; do case $o in --help | --version | --license | --completion | --man) ;; *) cat help.* "$root"/tests/rooms.sh | grep -q -e "$o\b" || echo "$o" ;; esac; done)"
-check "targets that README names" "" \
+check "make targets in README exist" "" \
   "$(grep -o '`make [a-z0-9-]*\|^    make [a-z0-9-]*' "$root/README.md" | awk '{ print $NF }' | grep -v '^-\|^`' | sort -u | while read -r t; do grep -q "^$t:" "$root/Makefile" || echo "$t"; done)"
 exit $failed
