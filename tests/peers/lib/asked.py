@@ -1,4 +1,5 @@
-"""The tool as scripts of tests ask it: sys.argv[1]. What it prints into a pipe, as JSON, and on a terminal; checks of that."""
+"""Runs the tool (sys.argv[1]) for the Python scripts of these tests: output in a pipe, as JSON, or on a terminal; and
+checks."""
 import json, os, re, subprocess, sys
 import on_terminal
 
@@ -27,7 +28,7 @@ def answer(*arguments):
 
 
 def screen(columns, *arguments):
-    """Text on a terminal, without colours and without the hint that ends it."""
+    """Text on a terminal, without colours and without the hint at the end."""
     env = {**os.environ, "HEAPDUMP_PAGER": "cat", "TERM": "xterm", "NO_COLOR": "1"}
     text = on_terminal.run([tool, *arguments], columns, env=env)[0].decode().replace("\r", "")
     return re.sub("\033\\[[0-9;?]*[a-zA-Z=>]|\033[=>]", "", text)

@@ -1,5 +1,5 @@
-"""Debian's chromium without a window, over the DevTools protocol (a pipe: chromium reads commands from file 3 and
-answers on file 4, JSON ended by NUL). Nothing of ours is used."""
+"""Runs Debian's chromium without a window and drives it over the DevTools protocol. A pipe carries it: chromium reads
+commands from file 3 and answers on file 4, as JSON that ends with NUL. It uses no code of ours."""
 import base64, json, os, shutil, subprocess, sys, tempfile, threading
 
 class Browser:
@@ -9,7 +9,7 @@ class Browser:
         self.profile = tempfile.mkdtemp(dir=directory)
         def place():
             os.setsid()
-            a, b = os.dup(to_browser), os.dup(from_browser)   # out of the way of 3 and 4
+            a, b = os.dup(to_browser), os.dup(from_browser)   # must not be 3 or 4
             os.dup2(a, 3), os.dup2(b, 4)
         log = open(os.path.join(directory, 'chromium.log'), 'w')
         self.process = subprocess.Popen(['chromium', '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--hide-scrollbars',
@@ -61,12 +61,13 @@ class Browser:
         return m['result']
 
     def wait(self, method):
-        """What comes with the next event of this name."""
+        """The parameters of the next event with this name."""
         while (m := self.receive()).get('method') != method: pass
         return m['params']
 
     def open(self, url, width=1280, height=900):
-        """A page in place of the one before; what it says and asks for is kept in self.said and self.asked."""
+        """Opens a page in place of the previous one; its messages and requests are kept in self.said and
+        self.asked."""
         self.session = None
         target = self.send('Target.createTarget', url='about:blank')['targetId']
         self.session = self.send('Target.attachToTarget', targetId=target, flatten=True)['sessionId']

@@ -1,8 +1,8 @@
-// Servers for capture.sh, on npm's ws. Each prints the port it listens on.
+// Servers for capture.sh, with npm's ws. Each prints its port.
 //
-// tee VM_PORT DIR      passes everything on to a VM, and writes the snapshots that go by to DIR/1, DIR/2, ... as the VM
-//                      said them: chunks of its JSON, or what stands behind the headers of binary messages
-// fake CASE            what no VM does
+// tee VM_PORT DIR      forwards all messages to a VM, and writes the snapshots that pass to DIR/1, DIR/2, ... as the VM
+//                      sent them: chunks of its JSON, or the data after the headers of binary messages
+// fake CASE            misbehaves in one way
 import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 """usage: chromium.py record FILE | same BEFORE AFTER DUMP | allocators FILE
 
-record: a trace of Debian's chromium with memory-infra on. same: all events but those of process PID's dump DUMP are
-the same, byte for byte, in the same order. Nothing of ours is used."""
+record: traces Debian's chromium with memory-infra. same: all events except those of process PID's dump DUMP are the
+same bytes, in the same order. It uses no code of ours."""
 import json, os, sys
 from browser import Browser
 
@@ -20,7 +20,7 @@ def record(path):
             f.write(part['data'])
 
 def events(text):
-    """The texts of the events, as they stand in the trace, and what stands around them."""
+    """The texts of the events as in the trace, and the text around them."""
     at = text.index('[', text.index('"traceEvents"')) + 1
     head, parts, decoder = text[:at], [], json.JSONDecoder()
     while True:
@@ -34,15 +34,15 @@ def same(before, after, dump):
     head, old, tail = events(open(before, encoding='utf-8', newline='').read())
     new_head, new, new_tail = events(open(after, encoding='utf-8', newline='').read())
     ours = new[len(old):]
-    json.loads(open(after, encoding='utf-8').read())       # and all of it is JSON
-    if head != new_head or tail != new_tail: sys.exit('FAIL what stands around the events is not the same')
-    if old != new[:len(old)]: sys.exit('FAIL an event of the trace is not the same')
+    json.loads(open(after, encoding='utf-8').read())       # the whole file is JSON
+    if head != new_head or tail != new_tail: sys.exit('FAIL the text around the events differs')
+    if old != new[:len(old)]: sys.exit('FAIL an event of the trace differs')
     kinds = [(e['ph'], e.get('id')) for e in map(json.loads, ours)]
     if ('v', dump) not in kinds or any(k not in (('v', dump), ('M', None)) for k in kinds): sys.exit(f'FAIL added were {kinds}')
     print(f'{len(old)} events')
 
 def allocators(path):
-    """Of each part of a dump: pid, time, number of allocators, number of process totals."""
+    """For each part of a dump: pid, time, number of allocators, number of process totals."""
     for e in json.load(open(path, encoding='utf-8'))['traceEvents']:
         if e['ph'] != 'v': continue
         a = e['args']['dumps'].get('allocators', {})

@@ -1,8 +1,8 @@
 // usage: node --experimental-websocket dart-vm.mjs DART SASS.SNAPSHOT FILE.scss exit|MIB OUT, by dart.sh
 //
-// Compiles a stylesheet in a Dart VM, stops it at its exit or as soon as its heap holds so much, and asks it over its
-// service for its heap snapshot (OUT.dartheap) and for what it counts by class itself, before and after (OUT.before, OUT.after:
-// count, bytes, name, URI of the library, tab-separated).
+// Compiles a stylesheet in a Dart VM. Stops the VM at its exit, or as soon as its heap has MIB MiB. Then requests over the
+// VM's service a heap snapshot (OUT.dartheap), and before and after it the VM's own counts by class (OUT.before,
+// OUT.after: count, bytes, name, library URI, separated by tabs).
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ const vm = spawn(dart, ['--disable-dart-dev', '--no-dds', '--enable-vm-service=0
   '--pause-isolates-on-exit', '--pause-isolates-on-start', sass, scss], { stdio: ['ignore', 'pipe', 'pipe'] });
 process.on('exit', () => vm.kill('SIGKILL'));
 const fail = why => { console.error('dart-vm: ' + why); process.exit(1); };
-setTimeout(() => fail('no end in sight'), 1800000).unref();
+setTimeout(() => fail('the time limit is over'), 1800000).unref();
 
 const port = await new Promise((done, bad) => {
   let text = '';
@@ -37,7 +37,7 @@ socket.onmessage = ({ data }) => {
     if (w) answer.error ? w.bad(new Error(JSON.stringify(answer.error))) : w.done(answer.result);
     return;
   }
-  const offset = new DataView(data).getUint32(0, true);   // a header, then a piece of the snapshot
+  const offset = new DataView(data).getUint32(0, true);   // a header, then a part of the snapshot
   const header = JSON.parse(Buffer.from(data.slice(4, offset)).toString());
   chunks.push(Buffer.from(data.slice(offset)));
   if (header.params.event.last) last();

@@ -1,4 +1,4 @@
-"""Small Dart heap snapshots from code: a heap has a Root; node() adds objects, edge() references."""
+"""Builds small Dart heap snapshots: a heap has a Root; node() adds objects, and edge() adds references."""
 
 
 def number(n):
@@ -23,7 +23,7 @@ class Dart:
         return self.classes.index((name, library)) + 1
 
     def node(self, name, size, code=0, library="package:app/app.dart"):
-        """code: identity hash code; 0: none, as lists and closures of the virtual machine."""
+        """code: identity hash code; 0 means none, as for lists and closures of the virtual machine."""
         self.nodes.append((self.class_of(name, library), size, code, []))
         return len(self.nodes) - 1
 
@@ -40,6 +40,6 @@ class Dart:
             out += number(c) + number(size) + b"\0" + number(len(to)) + b"".join(map(number, to))
         with open(path, "wb") as f:
             f.write(out + number(0))
-            if any(n[2] for n in self.nodes):  # old virtual machines write no codes
+            if any(n[2] for n in self.nodes):  # old virtual machines write no hash codes
                 f.write(b"".join(number(n[2]) for n in self.nodes))
         return path

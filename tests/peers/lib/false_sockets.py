@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""false_sockets.py COUNT silent|reply FILE [PID]: listens on sockets called as those of a recording are that writes FILE or
-has process PID, with that file open, and says nothing or what it likes. Prints a line when it listens, and for each who asks."""
+"""false_sockets.py COUNT silent|reply FILE [PID]: listens on sockets named like those of a recording that writes FILE
+or has process PID. It keeps that file open. It stays silent or sends made-up replies, and prints a line when it
+listens and for each client."""
 import os, re, socket, struct, sys, threading
 
 count, mode, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -12,7 +13,7 @@ for line in open("/proc/net/unix", errors="replace"):
 for u in {os.geteuid(), st.st_uid}: names.add(f"heapdump-{u}-1-{st.st_ino:x}-")
 names = sorted(names)
 evil = "\x1b[31mEVIL is whole\x07\n second line".encode()
-replies = [struct.pack("i", 0) + evil.ljust(4096 + 128, b"\0"),                       # of version 1
+replies = [struct.pack("i", 0) + evil.ljust(4096 + 128, b"\0"),                       # of protocol version 1
            struct.pack("IIiII4xQ", 2, 1, 0, 666, 666, 666) + evil.ljust(4096, b"\0")] # CONTROL_DONE
 sockets, held = [], []
 for i in range(count):

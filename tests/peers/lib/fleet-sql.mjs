@@ -1,4 +1,5 @@
-// Answers to examples/fleet.sql, a file for each question: by an engine (duckdb, clickhouse), or by heapdump (ours).
+// Answers the questions of examples/fleet.sql, one file per question: with an engine (duckdb, clickhouse) or heapdump
+// (ours).
 //   node fleet-sql.mjs duckdb|clickhouse|ours SQL MODULES HEAPDUMP     in a directory with in/*.rows
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -36,7 +37,7 @@ function clickhouse() {
   rmSync(place, { recursive: true, force: true })
 }
 
-// What heapdump says of some files. Their names have no comma in them, and no quotes.
+// heapdump's answers for some files. File names must not contain commas or quotes.
 const run = (...args) => execFileSync(heapdump, args, { maxBuffer: 1 << 30, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 const files = pattern => readdirSync('in').filter(name => pattern.test(name)).map(name => 'in/' + name)
 function merged(pattern, to) {
@@ -53,7 +54,7 @@ const by = (...keys) => (a, b) => {
 }
 const grouped = (rows, key) => rows.reduce((sums, row) => sums.set(row[key], (sums.get(row[key]) ?? 0n) + BigInt(row.bytes)), new Map())
 
-// Paths of a diff, with what they hold in all: the first way to each, along the backtrace alone.
+// Paths of a diff with their cumulative bytes: only the first route to each, along the backtrace.
 function grown() {
   const rows = JSON.parse(run('diff', '--json', '--frames', 'all', '--min-bytes', '1', 'was.csv', 'now.csv')).diffs[0].rows
   const path = []

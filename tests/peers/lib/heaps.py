@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Functions of a heap, ours beside a peer's: heaps.py pprof|folded OURS.json THEIRS.txt
+"""Compares the functions of a heap with another tool's output: heaps.py pprof|folded OURS.json THEIRS.txt
 
-OURS is `heapdump tree --json --min-bytes 0` of one heap. THEIRS is what jeprof and google-pprof print with --text
---show_bytes (bytes of each function itself, and with what it calls) or folded stacks (each function with what it
-calls). Prints what differs by more than rounding, else how many functions were compared.
+OURS is `heapdump tree --json --min-bytes 0` of one heap. THEIRS is the --text --show_bytes output of jeprof or
+google-pprof (self and cumulative bytes of each function), or folded stacks (cumulative bytes). Prints differences beyond
+rounding, or the number of functions compared.
 """
 import json, re, sys
 
 
 def function(name):
-    """Without object, file and line, arguments, brackets of templates and what the compiler appends."""
+    """The name without object, file, line, arguments, template brackets and compiler suffixes."""
     name = re.sub(r" \[[^][]*\]$", "", name)
     name = re.sub(r" \([^()]*(:\d+)?\)$", "", name)
     name = re.sub(r"<(?!>).*>", "<>", name)
@@ -52,7 +52,7 @@ def folded(path):
 
 
 def compare(mine, theirs, wanted):
-    """How many numbers are equal, and the others in words; 0 where a side has no such function."""
+    """The number of equal figures, and the others in words; a missing function counts as 0."""
     equal, unlike = 0, []
     for name in wanted:
         for i, what in enumerate(("itself", "with what it calls")):

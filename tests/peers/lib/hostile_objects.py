@@ -1,9 +1,9 @@
-"""Hostile ELF files for hostile-objects.sh, and `heapdump record` of programs that have them, timed."""
+"""Makes hostile ELF files for hostile-objects.sh, and times `heapdump record` of programs with them."""
 import ctypes, http.server, os, signal, struct, subprocess, sys, time, zlib
 
 
 def record(tool, seconds, mib, *rest):
-    """Prints "quick", or the time or memory that record took too much."""
+    """Prints "quick", or the time or memory beyond the limit."""
     out = open("out", "w"), open("err", "w")
     began = time.monotonic()
     p = subprocess.Popen([tool, "record", "-o", "out.json", *rest], stdout=out[0], stderr=out[1])
@@ -33,13 +33,14 @@ def children(pid):
 
 
 def stop(tool, name, _, *program):
-    """Sends a signal while names are looked for: by INT record may leave no file, by TERM the file has no names."""
+    """Sends a signal while names are resolved. After INT record may leave no file; after TERM the file has no
+    names."""
     if os.path.exists("stopped.json"):
         os.remove("stopped.json")
     p = subprocess.Popen([tool, "record", "-o", "stopped.json", "--", *program], stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
     end = time.monotonic() + 20
-    while time.monotonic() < end:              # until only the process that names frames is left, for a moment
+    while time.monotonic() < end:              # until only the process that resolves names remains, for a moment
         ids = children(p.pid)
         if len(ids) == 1 and b"--names-of-frames" in open(f"/proc/{ids[0]}/cmdline", "rb").read():
             time.sleep(0.7)
@@ -55,7 +56,7 @@ def stop(tool, name, _, *program):
         status = p.wait(10)
     except subprocess.TimeoutExpired:
         p.kill()
-        print("it goes on for 10 s")
+        print("it continues for 10 s")
         return
     took = time.monotonic() - began
     time.sleep(0.3)
@@ -73,7 +74,7 @@ def stop(tool, name, _, *program):
 
 
 def slowdown():
-    """How many times longer than alone a process takes at the moment, since others want the processors, too."""
+    """The factor by which a process takes longer now than on an idle machine."""
     began, used = time.monotonic(), time.process_time()
     while time.process_time() < used + 0.1:
         pass
@@ -81,13 +82,13 @@ def slowdown():
 
 
 def hears_ctrl_c():
-    """A shell starts what runs in the background deaf to it, and so is what that starts."""
+    """A shell ignores INT in background jobs, and their children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interrupt(tool, times, *rest):
-    """Ctrl-C, which the program gets as well, at several moments of a recording: prints the longest time to the end
-    if it is above a second of a machine that does nothing else. The least of three measurements of a moment counts."""
+    """Ctrl-C, also to the program, at several moments of a recording. Prints the longest time to the end if it is
+    above a second of an otherwise idle machine. The shortest of three measurements of each moment counts."""
     own = [] if "-o" in rest else ["-o", "interrupted.json"]
 
     def run(after):
@@ -119,7 +120,7 @@ def interrupt(tool, times, *rest):
 
 
 def ranges(functions, count):
-    """Assembly: so many functions whose DW_AT_ranges is one list of so many ranges."""
+    """Assembly: the given number of functions whose DW_AT_ranges is one list with the given number of ranges."""
     print(f"""
  .text
  .globl main
@@ -156,14 +157,14 @@ main: call some@PLT
 
 
 def packed(kind, program, to):
-    """A copy whose .debug_info is gigabytes of zeros, packed."""
+    """A copy whose .debug_info is gigabytes of zeros, compressed."""
     size, chunk = 184 << 24, bytes(1 << 24)
     if kind == "zlib":
         c = zlib.compressobj(9, zlib.DEFLATED, -15)
         block = c.compress(chunk) + c.flush(zlib.Z_FULL_FLUSH)
         data = b"\x78\x9c" + block * (size >> 24) + b"\x03\0" + struct.pack(">I", (size % 65521) << 16 | 1)
     else:
-        # The format's own frame of blocks that repeat a byte, at most 128 KiB each.
+        # zstd's own encoding of blocks that repeat a byte, at most 128 KiB each.
         block, n = 1 << 17, size >> 17
         data = b"\x28\xb5\x2f\xfd" + b"\xe0" + struct.pack("<Q", size)
         data += b"".join(struct.pack("<I", block << 3 | 1 << 1 | (i == n - 1))[:3] + b"\0" for i in range(n))
@@ -184,7 +185,7 @@ def packed(kind, program, to):
 
 
 def name(levels):
-    """A mangled name that is twice as long with each level."""
+    """A mangled name whose length doubles with each level."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     text = "_Z1f1AIiiE"
     for i in range(int(levels)):
@@ -193,7 +194,7 @@ def name(levels):
 
 
 def relocatable(pages, to):
-    """A relocatable file that has a relocation in each page of a .debug_info without bytes on the disk."""
+    """A relocatable file with a relocation in each page of a .debug_info that has no bytes on the disk."""
     pages, page = int(pages), 4096
     names = b"\0.text\0.debug_info\0.rela.debug_info\0.symtab\0.strtab\0.shstrtab\0.note.gnu.build-id\0.debug_abbrev\0"
     name = lambda n: names.index(b"\0" + n + b"\0") + 1
@@ -233,7 +234,7 @@ def relocatable(pages, to):
 
 
 class Flood(http.server.BaseHTTPRequestHandler):
-    """Sends without end, and prints how many MiB went."""
+    """Sends without end, and prints the number of MiB sent."""
     def do_GET(self):
         self.send_response(200)
         self.end_headers()
@@ -250,7 +251,7 @@ class Flood(http.server.BaseHTTPRequestHandler):
 
 
 class Junk(Flood):
-    """Sends 40 MiB that are no ELF file."""
+    """Sends 40 MiB that are not an ELF file."""
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Length", 40 << 20)
@@ -298,8 +299,8 @@ def drip():
 
 
 class Choosy:
-    """A FUSE file system of one file under every name. It answers everybody but heapdump, whose requests it takes:
-    who made one cannot even be killed before this process ends."""
+    """A FUSE file system with one file under every name. It answers all processes except heapdump, whose requests it
+    keeps: a process with such a request cannot even be killed before this server ends."""
     LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, FORGETS = (
         1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 36, 42)
 
@@ -346,7 +347,7 @@ class Choosy:
             out = struct.pack("<IiQ", 16 + len(body or b""), 0 if body is not None else -38, unique) + (body or b"")
             try:
                 os.write(self.fd, out)
-            except FileNotFoundError:          # who asked has gone
+            except FileNotFoundError:          # the requesting process has ended
                 pass
 
 

@@ -1,5 +1,5 @@
-"""What Python makes of the tool's JSON and of snapshots beside what the tool says of instances, and its tables.
-   instances.py TOOL DATA, in a directory with sass.dartheap and game.log."""
+"""Checks the tool's answers on instances, and its tables, against Python's reading of snapshots and JSON.
+instances.py TOOL DATA, in a directory with sass.dartheap and game.log."""
 import csv, io, json, re, struct, subprocess, sys
 
 tool, data = sys.argv[1:]
@@ -22,7 +22,7 @@ def answer(*arguments):
 # Tables --------------------------------------------------------------------------------------------------------------
 
 def table(*arguments):
-    """Rows of --csv, by column; lines end as RFC 4180 has it."""
+    """Rows of --csv, by column; lines end as RFC 4180 requires."""
     done = run(*arguments, "--csv")
     text = done.stdout.decode()
     if text.count("\n") != text.count("\r\n"):
@@ -45,7 +45,7 @@ def flat(row, joined, prefix=""):
     return cells
 
 def rows_at(value, names):
-    """Each object of the lists at that path, with what they stand in."""
+    """Each object of the lists at that path, with its enclosing object."""
     if not names: return [[value]]
     return [[value] + rest for inner in value.get(names[0], []) for rest in rows_at(inner, names[1:])]
 
@@ -88,21 +88,21 @@ check_table("files.paths.objects", "path", "--id", "c2", "game.log")
 got = table("object", "--id", "b2", "game.log")
 check("--csv of object tells the lists apart", [("references", "c1"), ("references", "c2"), ("referrers", "a1"), ("dominated", "c2")],
       [(row["list"], row["id"]) for row in got])
-check("no rows, no lines but the header", ["file\r\n"],
+check("without rows only the header is written", ["file\r\n"],
       run("strings", "--csv", data + "/small.dartheap").stdout.decode().splitlines(True))
 
-# Names that a spreadsheet would run, or a cell would end at.
+# Names that a spreadsheet would evaluate, or that would end a cell.
 NAMES = ["=1+2", "+cmd", "-2+3", "@sum", "a,b", 'say "x"', "-5", "+1.5e3", "plain", "'quoted", "=\u00e9"]
 with open("names.log", "w") as f:
     f.write("a 2 x 1\n" + "".join("t %x %s\no %x %x 8\nr %x 1 0\n" % (i, n.replace(" ", "_"), i, i, i) for i, n in enumerate(NAMES, 1)) + "c x 2\n")
 got = sorted(row["class"] for row in check_table("files.classes", "classes", "names.log"))
-check("names that begin like formulas stand behind an apostrophe", sorted(
+check("names that begin like formulas get an apostrophe in front", sorted(
     ["'=1+2", "'+cmd", "'-2+3", "'@sum", "a,b", 'say_"x"', "-5", "+1.5e3", "plain", "'quoted", "'=\u00e9"]), got)
 
 # Snapshots, read here -------------------------------------------------------------------------------------------------
 
 class Dart:
-    """A snapshot as dart-heap-snapshot describes it; objects from 0."""
+    """A snapshot, read as dart-heap-snapshot describes it; objects count from 0."""
     def __init__(self, path):
         self.data, self.at = open(path, "rb").read(), 8
         self.number(), self.text()                 # flags, name
@@ -125,7 +125,7 @@ class Dart:
             self.size.append(self.number())
             self.value.append(self.datum())
             self.references.append([self.number() - 1 for _ in range(self.number())])
-        for _ in range(self.number()):             # external properties count as their objects' sizes
+        for _ in range(self.number()):             # external properties count in their objects' sizes
             of, size = self.number(), self.number()
             self.text()
             self.size[of - 1] += size
@@ -164,7 +164,7 @@ class Dart:
         return -1
 
     def strong(self, o):
-        """What it holds: not what weak references lead to. No ephemeron of this snapshot is alive."""
+        """The objects that an object holds, without weak references. No ephemeron of this snapshot is alive."""
         name = self.name(o)
         if name == "WeakArray": return [r for r in [max(self.field(o, "length"), self.field(o, "length_"))] if r >= 0]
         weak = {"_WeakReference": ["target"], "FinalizerEntry": ["value", "detach", "finalizer"], "_WeakProperty": ["key", "value"]}.get(name, [])
@@ -185,7 +185,7 @@ class Dart:
 
 snapshot = Dart(dart)
 alive = snapshot.distances()
-check("Python reads the snapshot as the tool does", answer("info", dart)["files"][0]["dart"]["live_objects"], len(alive))
+check("Python finds as many live objects as the tool", answer("info", dart)["files"][0]["dart"]["live_objects"], len(alive))
 
 # objects -------------------------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ check("--where: lengths are told", {row["id"]: snapshot.value[int(row["id"]) - 1
 retained = {row["id"]: row["retained"] for row in answer("retained", "--top", "200000", dart)["files"][0]["objects"]}
 found = objects("--where", "retained>100k", "--garbage", dart)
 check("--where: retained, of all classes", {i: r for i, r in retained.items() if r > 102400}, {row["id"]: row["retained"] for row in found["objects"]})
-check("the most retained first", sorted(retained.values(), reverse=True)[:len(found["objects"])], [row["retained"] for row in found["objects"]])
+check("the largest retained size first", sorted(retained.values(), reverse=True)[:len(found["objects"])], [row["retained"] for row in found["objects"]])
 want = held([o for o in of_class("Class") if re.search("^Sass", snapshot.value[snapshot.field(o, "name_")][0] or "")])
 check("--where: the value of what a field refers to", (want, True), (ids(objects("--class", "Class", "--where", "name_=^Sass", dart)), len(want) > 5))
 want = held([o for o in of_class("Class") if snapshot.name(snapshot.field(o, "super_type_")) == "Null"])
@@ -222,8 +222,8 @@ check("fields by name, with id, class and value", {f: (str(r + 1), snapshot.name
       for r in snapshot.references[o][i:i + 1] if r >= 0}, {f: (v["id"], v["class"]) for f, v in row["fields"].items()})
 check("... as the file has them", "SassColor", row["fields"]["name_"]["value"])
 
-# What extends what, by a way that the tool does not go: the type of a class's super class is that class's own, unless
-# either has parameters.
+# Superclasses, found in another way than the tool's: the type of a class's super class is that class's own type,
+# unless either has parameters.
 declared = {snapshot.field(c, "declaration_type_"): c for c in of_class("Class") if snapshot.name(snapshot.field(c, "declaration_type_")) == "_Type"}
 above = {c: declared.get(snapshot.field(c, "super_type_")) for c in of_class("Class")}
 def extends(c, name):
@@ -245,7 +245,7 @@ for file, name in (node, "global"), ("game.log", "Level"):
     check("--subclasses where it is not known: one line, and all the same", (0, 1, True),
           (done.returncode, done.stderr.count(b"\n"), b"does not say which class extends which" in done.stderr))
 
-# V8: fields of the nodes as the file has them.
+# V8: fields of the nodes, as in the file.
 nodes = json.load(open(node))
 meta = nodes["snapshot"]["meta"]
 width = len(meta["node_fields"])
@@ -260,7 +260,7 @@ check_table("files.objects", "objects", "--class", "SassColor", "--top", "30", "
 check_table("files.objects", "objects", "--class", "(closure)", node)
 check_table("files.objects", "objects", "--class", "Level", "game.log")
 text = run("objects", "--class", "_List", dart).stdout.decode().splitlines()
-check("text: so many, and a line for the rest", (23, "... %d more (--all lists them)" % (len(held(of_class("_List"))) - 20)), (len(text), text[-1]))
+check("text: 20 objects, and a line that counts the rest", (23, "... %d more (--all lists them)" % (len(held(of_class("_List"))) - 20)), (len(text), text[-1]))
 for arguments, why in (["--class", "Level", "--where", "lenght=5", "game.log"], b"no such object has a field 'lenght'"), \
                       (["--class", "Level", "--where", "length>5", "game.log"], b"has a length"), \
                       (["--class", "Nothing", "game.log"], b"no object is of a class called 'Nothing'"):
@@ -271,8 +271,8 @@ for where in "length", "length>x", ">5", "field>5", "field=(", "retained=":
 for where, want in ("<128", []), ("<=128", ["c2"]), ("=128", ["c2"]), (">=256", ["c1"]), (">256", []), (">128", ["c1"]):
     check("--where size%s" % where, want, [row["id"] for row in objects("--class", "Texture", "--where", "size" + where, "game.log")["objects"]])
 done = run("strings", "game.log")
-check(".NET dumps hold no texts of strings, and strings says so", (1, True), (done.returncode, b"a netcf file has no strings" in done.stderr))
-check("objects of nothing in particular", 2, run("objects", "game.log").returncode)
+check(".NET dumps have no texts of strings, and strings says so", (1, True), (done.returncode, b"a netcf file has no strings" in done.stderr))
+check("objects without a class or condition: usage error", 2, run("objects", "game.log").returncode)
 
 # path --class --------------------------------------------------------------------------------------------------------
 
@@ -289,14 +289,14 @@ def merged(name, file):
 for name in "_Map", "SassColor", "_Type", "Function", "_OneByteString":
     rows, ends = merged(name, dart)
     want = held(of_class(name))
-    check("path --class %s: all of them once" % name, (len(want), sum(snapshot.size[o] for o in want)),
+    check("path --class %s: each object once" % name, (len(want), sum(snapshot.size[o] for o in want)),
           (sum(n for n, _ in ends.values()), sum(b for _, b in ends.values())))
-    # A step of a chain stands for one object, or, of like ones behind each other, for several.
+    # A step of a chain is one object, or several similar ones in a row.
     far, deepest = max(alive[o] for o in want), max(len([n for n in c if n != "<self>"]) for c in ends)
     check("... by no way longer than the farthest is", True, deepest <= far + 1)
     check("... and every step is of a class of the snapshot", set(),
           {n.rsplit(": ", 1)[-1] for c in ends for n in c if n != "<self>"} - {c[0] for c in snapshot.classes[1:]})
-# One object of a class: its way is that of path --id.
+# A class with one object: its path equals that of path --id.
 for name, file in ("ArgParser", dart), ("Node / IsolateData", node), ("Isolate", dart):
     found = objects("--class", name, file)["objects"]
     way = answer("path", "--id", found[0]["id"], file)["files"][0]["paths"][0]["objects"]
@@ -308,7 +308,7 @@ for file in node, chromium, data + "/small.dartheap":
     for row in answer("classes", file)["files"][0]["classes"]: live[row["class"]] = live.get(row["class"], 0) + row["live_objects"]
     check("path --class of every class has what classes has, ephemerons too", live,
           {name: answer("path", "--class", name, file)["files"][0]["objects"] for name in live})
-# Ephemerons: one whose key is walked through before it, one whose key comes later, and one whose key is garbage.
+# Ephemerons: one whose key is reached before it, one whose key is reached later, and one whose key is garbage.
 def leb(n): return bytes([n & 127 | (n > 127) << 7]) + (leb(n >> 7) if n > 127 else b"")
 def text(t): return leb(len(t)) + t.encode()
 CLASSES = [("Root", "", []), ("_WeakProperty", "dart.core", ["key", "value"]), ("Key", "", []), ("Value", "", []), ("Step", "", [])]
@@ -322,7 +322,7 @@ with open("ephemerons.dartheap", "wb") as f:
     f.write(leb(sum(len(r) for _, r in OBJECTS)) + leb(len(OBJECTS)))
     for c, references in OBJECTS: f.write(leb(c) + leb(8) + leb(0) + leb(len(references)) + b"".join(map(leb, references)))
     f.write(leb(0) + b"".join(leb(0) for _ in OBJECTS))
-check("path --class: what ephemerons hold hangs from their keys", {("internal root: Root", "Key", "as key: Value"): (1, 8),
+check("path --class: values of ephemerons are below their keys", {("internal root: Root", "Key", "as key: Value"): (1, 8),
       ("internal root: Root", "Step", "Key", "as key: Value"): (1, 8)}, merged("Value", "ephemerons.dartheap")[1])
 check("... and is garbage when the key is", 1, answer("path", "--class", "Value", "ephemerons.dartheap")["files"][0]["unheld"])
 check("path --class: by field and class", {("local root: Game", "Level", "Texture"): (2, 384)}, merged("Texture", "game.log")[1])
@@ -330,7 +330,7 @@ with open("list.log", "w") as f:
     f.write("a 2 x 1\nt 1 List\nt 2 Node\nt 3 Other\no 1 1 8 100\nr 1 1 0\n" +
             "".join("o %x 2 10 %x\n" % (0x100 + i, 0x101 + i) for i in range(20000)) + "o %x 3 8 100\nc x 2\n" % (0x100 + 20000))
 check("a list of 20,000 is one step", {("local root: List", "list of 20000 Node"): (20000, 320000)}, merged("Node", "list.log")[1])
-check("and what is behind it the next", {("local root: List", "list of 20000 Node", "Other"): (1, 8)}, merged("Other", "list.log")[1])
-check("path --class of garbage alone", (0, 1, []), (lambda f: (f["objects"], f["unheld"], f["rows"]))(answer("path", "--class", "Cache", "game.log")["files"][0]))
+check("... and the object behind it is the next", {("local root: List", "list of 20000 Node", "Other"): (1, 8)}, merged("Other", "list.log")[1])
+check("path --class of a class with only garbage", (0, 1, []), (lambda f: (f["objects"], f["unheld"], f["rows"]))(answer("path", "--class", "Cache", "game.log")["files"][0]))
 check_table("files.rows", "path", "--class", "_Map", dart)
 sys.exit(failed)

@@ -1,4 +1,5 @@
-"""Recorded itself: asks its recording for a snapshot (or to stop) while names are looked for. Prints what came of it."""
+"""While it is recorded itself, sends its recording a snapshot or stop request during the resolution of names. Prints
+the result."""
 import os
 import socket
 import struct
@@ -26,7 +27,7 @@ class Request:
         self.socket.send(struct.pack("=II4096s", 2, verb, out.encode()))
 
     def answer(self, seconds):
-        """The code of the answer; None: there is none in time."""
+        """The status of the answer; None if there was none in time."""
         self.socket.settimeout(seconds)
         try:
             for _ in range(int(seconds * 10)):
@@ -64,7 +65,7 @@ if sys.argv[1] == "stop":
     asking = Request(name, STOP)
 else:
     asking = Request(name, SNAPSHOT, os.path.abspath("during.json"))
-# Requests are carried out in turn: when this one has an answer, the one above has been heard.
+# Requests are answered in order: when this one has its answer, the request above has been read.
 served = Request(name, REGION).answer(8) is not None
 stays.do("aa")
 open("ran", "w").close()

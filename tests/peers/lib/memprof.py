@@ -1,9 +1,9 @@
-"""What memprof-raw.sh asks of llvm-symbolizer's and llvm-profdata's output.
+"""Processes llvm-symbolizer's and llvm-profdata's output for memprof-raw.sh.
 
-    memprof.py table ADDRESSES BINARY SYMBOLIZER    the frames of those addresses that are the binary's, as memprof_tool
-                                                    takes them; without debug information there are none
-    memprof.py compare RECORDS YAML                 blocks and frames of memprof_tool against llvm-profdata's: every
-                                                    allocation site of every function, every field of every block
+    memprof.py table ADDRESSES BINARY SYMBOLIZER    the frames of those addresses that are in the binary, as memprof_tool
+                                                    reads them; none without debug information
+    memprof.py compare RECORDS YAML                 compares blocks and frames of memprof_tool with llvm-profdata's: all
+                                                    allocation sites of all functions, and all fields of all blocks
 """
 import collections
 import json
@@ -37,14 +37,14 @@ def table(addresses, binary, symbolizer):
 
 
 def canonical(name):
-    """As LLVM calls a function wherever it was cloned."""
+    """LLVM's name of a function, without suffixes of clones."""
     for suffix in (".llvm.", ".part.", ".__uniq."):
         name = name.split(suffix)[0]
     return name
 
 
 def fields(values, counters):
-    """What both tell: not an address that is gone, nor that there are no counters, which version 3 does not say."""
+    """Values that both print: no addresses of processes, and no missing counters, which version 3 does not state."""
     values.pop("AccessHistogram", None)
     if values.get("AccessHistogramSize") == "0":
         del values["AccessHistogramSize"]
@@ -52,7 +52,7 @@ def fields(values, counters):
 
 
 def ours(path):
-    """Each block with its frames, under every function that it is inlined through."""
+    """Each block with its frames, under every function into which it is inlined."""
     sites, blocks = collections.Counter(), []
     for line in open(path):
         words = line.split()
@@ -71,7 +71,7 @@ def ours(path):
 
 
 def theirs(path):
-    """llvm-profdata's YAML, which has names where GUIDs are: records, sites, frames and blocks by their indentation."""
+    """llvm-profdata's YAML, which has names in place of GUIDs: records, sites, frames and blocks by indentation."""
     sites, guid, frames, values, kind = collections.Counter(), None, None, None, None
     names = {}
 

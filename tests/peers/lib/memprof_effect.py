@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `heapdump memprof --effect --json` says, against a count over all pairs of what --hints --json says of both runs; and
-its sums against what `llvm-profdata show --memory` prints of the later run.
+"""Checks `heapdump memprof --effect --json` against a count over all pairs of contexts that --hints --json lists for
+both runs; and its sums against `llvm-profdata show --memory` of the later run.
 
     memprof_effect.py EFFECT.json BEFORE-HINTS.json LATER-HINTS.json [LATER.yaml]
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What clang makes of a MemProf profile, against what `heapdump memprof --hints --json` says it would.
+"""Compares clang's use of a MemProf profile with the prediction of `heapdump memprof --hints --json`.
 
-    memprof_index.py hints HINTS.json IR.ll     every allocation that is marked in the IR has the hints that ours says
-    memprof_index.py marks IR.ll                how many marks of each kind there are
-    memprof_index.py final OUT PASS.ll IR.ll ...  what becomes of the marks in the IR that is emitted (IR.ll; PASS.ll is that
-                                                of the pass that sets them): how many calls of operator new have others by
-                                                which reason, and what none explains; each of them goes to OUT
+    memprof_index.py hints HINTS.json IR.ll     every allocation that is marked in the IR has the predicted hints
+    memprof_index.py marks IR.ll                counts the marks of each kind
+    memprof_index.py final OUT PASS.ll IR.ll ...  compares the marks in the emitted IR (IR.ll) with those right after the
+                                                pass that sets them (PASS.ll): counts calls of operator new with other marks
+                                                by reason, and those without a reason; each of them goes to OUT
 """
 import collections
 import functools
@@ -17,16 +17,17 @@ import struct
 import sys
 
 
-# single: the hint of a call that has one; several: [(stack ids, hint)]; within: the function that has the call now
+# single: the hint of a call with one hint; several: [(stack ids, hint)]; within: the function that now contains the
+# call
 Call = collections.namedtuple("Call", "places single several within kind")
 
 
 class IR:
-    """Calls with their marks, and the places these stand at: [(function, line offset, column)], innermost first."""
+    """Calls with their marks and their places: [(function, line offset, column)], innermost first."""
 
     def __init__(self, path):
         self.nodes, self.attributes, self.calls, self.functions = {}, {}, [], []
-        self.within = []  # by call: the function that has it
+        self.within = []  # by call: the function that contains it
         call = None
         for line in open(path):
             m = re.match(r'define .*?@("[^"]*"|[^("]+)\(', line)
@@ -43,7 +44,7 @@ class IR:
                 continue
             if re.search(r"\b(call|invoke)\b.*@", line) and line.startswith("  "):
                 call = line
-            elif call and line.startswith("          "):  # where an invoke goes on
+            elif call and line.startswith("          "):  # an invoke continues on this line
                 call += line
             else:
                 call = None
@@ -77,8 +78,8 @@ class IR:
         return [int(n) for n in re.findall(r"!(\d+)", self.nodes[node])]
 
     def allocations(self):
-        """(places, "cold", None) or (places, None, [(stack ids, "cold"), ...]) of each call of operator new, or with
-        neither"""
+        """(places, "cold", None) or (places, None, [(stack ids, "cold"), ...]) for each call of operator new, or
+        without either mark."""
         for c in self.marked():
             yield c.places, c.single, c.several
 
@@ -104,7 +105,7 @@ class IR:
 
 
 def blake3(block):
-    """The first 8 bytes of BLAKE3 over one block of up to 64 bytes, as a number"""
+    """The first 8 bytes of BLAKE3 over one block of up to 64 bytes, as a number."""
     h = [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19]
     m, v = list(struct.unpack("<16I", block.ljust(64, b"\0"))), h + h[:4] + [0, 0, len(block), 11]
 
@@ -132,8 +133,8 @@ def stack_id(guid, line_offset, column):
     return blake3(struct.pack("<QII", int(guid, 16), line_offset, column))
 
 
-# inlined: frames that were, from the innermost on; frames: that tell it apart, or None; hint: of a call that has one for
-# all contexts; mark: of this one among others
+# inlined: frames that were inlined, innermost first; frames: the number that distinguishes the context, or None;
+# hint: of a call with one hint for all contexts; mark: of this context among others
 Context = collections.namedtuple("Context", "stack ids inlined frames hint mark marked")
 
 
@@ -151,8 +152,8 @@ def hints_of(told):
 
 
 def matching(contexts, places):
-    """Those that the compiler takes for this call: from the first place on at which any allocates. It looks into the
-    record of the function alone that has the call: of contexts that were inlined that far."""
+    """The contexts that the compiler takes for this call: those at the first of its places with any allocation. It
+    reads only the record of the function that contains the call, which has contexts inlined that far."""
     leaves = {c.stack[0] for c in contexts}
     while places and places[0] not in leaves:
         places = places[1:]
@@ -160,14 +161,14 @@ def matching(contexts, places):
 
 
 def disagree(contexts, several):
-    """What the marks [(stack ids, hint)] of one call and our contexts say of each other that is not the same"""
+    """The differences between the marks [(stack ids, hint)] of one call and our contexts."""
     wrong, used = [], set()
     for c in contexts:
         marks = [(ids, hint) for ids, hint in several if c.ids[:len(ids)] == ids]
         used.update(marks)
         if not c.marked:
             expected = []
-        elif c.frames is None:  # nothing tells it apart: one mark of as many callers as it pleases
+        elif c.frames is None:  # nothing distinguishes it: one mark with any number of callers
             expected = [(ids, "notcold") for ids, _ in marks[:1]] or ["a mark"]
         else:
             expected = [(c.ids[:c.frames], c.mark)]
@@ -182,7 +183,7 @@ def compare_hints(hints, paths):
     wrong, kinds, covered, marked, copies, found, called = [], collections.Counter(), 0, 0, 0, set(), set()
     for places, single, several in itertools.chain.from_iterable(IR(path).allocations() for path in paths):
         ours = matching(contexts, places)
-        if single and not ours:  # inlined, after it was marked, into a caller that did not allocate in the profiled run
+        if single and not ours:  # after marking, inlined into a caller that did not allocate in the profiled run
             copies += 1
             for n in range(len(places), 0, -1):
                 ours = ours or matching(contexts, places[:n])
@@ -217,27 +218,27 @@ def begins_alike(one, other):
     return all(x == y for x, y in zip(one, other))
 
 
-# What LLVM's passes do to marks after they are set, by name
-SAME = "as told"
-ATTRIBUTE = "as told, in a function it was inlined into"
-NARROWED = "inlined: of the marks those of that caller are left"
-ONE_KIND = "inlined: those of that caller are of one kind, which becomes an attribute"
-NO_CALLER = "inlined into a caller that no context leads through: marks are dropped"
+# The effects of LLVM's passes on marks after they are set, by name.
+SAME = "as predicted"
+ATTRIBUTE = "as predicted, in a function it was inlined into"
+NARROWED = "inlined: only the marks of that caller remain"
+ONE_KIND = "inlined: all marks of that caller are equal and become an attribute"
+NO_CALLER = "inlined into a caller that is in no context: marks are dropped"
 NOT_PROFILED = "inlined at a call that is in no context: marks are dropped"
-KEPT = "inlined at a call that is in no context: marks of what was an invoke before stay"
-INVOKE = "became an invoke, as it was inlined at one: marks are dropped"
-INVOKE_AGAIN = "an invoke with nothing to clean up became a call, and an invoke again, as it was inlined at one: marks are dropped"
+KEPT = "inlined at a call that is in no context: marks of a former invoke stay"
+INVOKE = "inlined at an invoke, and became one: marks are dropped"
+INVOKE_AGAIN = "an invoke without cleanup became a call, then was inlined at an invoke and became one again: marks are dropped"
 UNMARKED = "unmarked, as before"
 COPY = "copied (an unrolled loop, a specialized function, a duplicated tail)"
-MERGED = "calls of several places became one, of line 0"
-REMOVED = "removed: its function is not emitted, and was inlined nowhere"
+MERGED = "calls at several places became one, at line 0"
+REMOVED = "removed: its function is not emitted and was never inlined"
 DELETED = "removed: the call is dead code, or was merged with another"
 
 
 def explain(call, origin, sites, calmed):
-    """Why a call of the IR that is emitted has these marks, when `origin` is what it was; None: nothing explains them.
-    `sites` has for each place whether calls, invokes, and such with !callsite stand there; `calmed` the places of invokes
-    that are calls in the end, where they were not inlined."""
+    """The reason why a call of the emitted IR has these marks, if it was `origin` before; None if no reason fits. For
+    each place, `sites` has whether calls, invokes, and calls or invokes with !callsite are there. `calmed` has the
+    places of invokes that are calls in the end, unless they were inlined."""
     inlined = call.places[len(origin.places):]
     single = None if call.single == "ambiguous" else call.single
     if not inlined and (call.single, call.several) != (origin.single, origin.several):
@@ -255,7 +256,7 @@ def explain(call, origin, sites, calmed):
         reasons.append((len(origin.places) + unknown, KEPT))
     for n, why in reasons:
         left = [(mark, hint) for mark, hint in origin.several if begins_alike(mark, ids[:n])]
-        if call.several:  # those that remain may be told apart by fewer callers, and of what is not cold fewer be left
+        if call.several:  # fewer callers may distinguish the remaining marks, and fewer of the marks that are not cold may remain
             of_left = all(any(hint == h and mark == m[:len(mark)] for m, h in left) for mark, hint in call.several)
             cold = all(any(h == hint and mark[:len(m)] == m for m, h in call.several) for mark, hint in left if hint == "cold")
             if of_left and cold:
@@ -275,14 +276,14 @@ def explain(call, origin, sites, calmed):
 
 
 def why_none(call, calls):
-    """Of a call of no place that the pass saw: compilers give what was several calls line 0, which has no column"""
+    """For a call at no place that the pass saw: compilers give merged calls line 0, which has no column."""
     some = [c for c in calls if c.within == call.within]
     marks = [(None, None)] + [(c.single, c.several) for c in some]
     return MERGED if any(not column for _, _, column in call.places) and (call.single, call.several) in marks else None
 
 
 def marked_sites(ir):
-    """By place what stands there: "call", "invoke", "callsite" when one has !callsite"""
+    """By place: "call", "invoke", or "callsite" if one has !callsite."""
     sites = collections.defaultdict(set)
     for call in ir.calls:
         kinds = {"invoke" if re.search(r"\binvoke\b", call) else "call"} | ({"callsite"} if "!callsite" in call else set())
@@ -292,7 +293,7 @@ def marked_sites(ir):
 
 
 def final_of(before, after):
-    """(reason or None, call) of each call of operator new in the IR that is emitted, and of those that are gone"""
+    """(reason or None, call) for each call of operator new in the emitted IR, and for each removed call."""
     ir, final = IR(before), IR(after)
     sites, calls, origins = marked_sites(ir), list(ir.marked()), collections.defaultdict(list)
     for call in calls:

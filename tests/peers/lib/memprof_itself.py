@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Random MemProf profiles, many of whose call stacks begin with another one: compared with itself, a profile changes nothing
-for the compiler; judged by itself, each context was told what --hints says of it, and all of them come again.
+"""Random MemProf profiles, in which many call stacks are prefixes of others. Compared with itself, a profile changes
+nothing for the compiler. As its own later run, each context has the hint that --hints lists, and all contexts are
+found again.
 
     memprof_itself.py TOOL COUNT
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Indexed MemProf profiles as `llvm-profdata show --memory` prints them, context by context.
+"""Reads indexed MemProf profiles as `llvm-profdata show --memory` prints them, context by context.
 
     memprof_merge.py allocations SHOWN...       AllocCount over all entries of each file, as LLVM counts
-    memprof_merge.py contexts SHOWN             how many (function, call stack) there are, and entries
-    memprof_merge.py same OURS THEIRS           the sums of each (function, call stack), the call sites and their callees
-    memprof_merge.py protects BEFORE AFTER      nothing is cold AFTER that was not before
+    memprof_merge.py contexts SHOWN             number of (function, call stack) pairs, and of entries
+    memprof_merge.py same OURS THEIRS           compares sums of each (function, call stack), call sites and callees
+    memprof_merge.py protects BEFORE AFTER      no place is cold AFTER that was not cold before
 """
 import collections
 import sys
@@ -33,7 +33,7 @@ def entries(path):
 
 
 def contexts(path):
-    """Sums. LLVM repeats an entry for each time that its function is among those that the call was inlined into."""
+    """Sums. LLVM repeats an entry for each inlined frame of its own function."""
     told, sums = collections.Counter(), {}
     for guid, stack, block in entries(path):
         end = next((i for i, f in enumerate(stack) if not f[3]), len(stack) - 1) + 1
@@ -57,7 +57,7 @@ def sites(path):
 
 
 def cold(path):
-    """Places at which all contexts are cold."""
+    """Places where all contexts are cold."""
     kinds = collections.defaultdict(set)
     for guid, stack, b in entries(path):
         if stack[0][0] != guid:
@@ -79,7 +79,7 @@ elif what == "protects":
 else:
     ours, theirs, wrong = contexts(paths[0]), contexts(paths[1]), []
     if sum(1 for _ in entries(paths[0])) != len(ours):
-        wrong.append("a context comes again")
+        wrong.append("a context occurs twice")
     if ours.keys() != theirs.keys():
         wrong.append("%d contexts here, %d there" % (len(ours), len(theirs)))
     wrong += ["%s: %s here, %s there" % (k, dict(ours[k]), dict(theirs[k])) for k in ours.keys() & theirs.keys() if ours[k] != theirs[k]]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares what `heapdump memprof` and `llvm-profdata show --memory` list: memprof_records.py OURS LLVM.
+"""Compares the listings of `heapdump memprof` and `llvm-profdata show --memory`: memprof_records.py OURS LLVM.
 
-Both are taken apart into records by function: allocation sites, each a call stack and the fields of a block,
-and call sites. Of an indexed profile, ours has fewer fields: these alone are compared then. Says how many there are; lists the first differences, and then ends with 1."""
+Splits both into records by function: allocation sites (a call stack and the fields of a block) and call sites. Our listing
+of an indexed profile has fewer fields: only these are compared. Prints the number of sites; or the first differences, with
+status 1."""
 import collections
 import sys
 
@@ -36,7 +37,8 @@ def records(path):
             finish()
             kind = text[:-1]
         elif indent == 4 and text == "-":
-            # llvm-profdata writes this before every frame of a call site, which ends with one not inlined
+            # llvm-profdata writes this line before every frame of a call site; a call site ends with a frame that is
+            # not inlined
             if kind == "AllocSites" or not frames or frames[-1][-1] == "0":
                 finish()
         elif indent == 6 and text == "-":
@@ -54,7 +56,7 @@ def records(path):
             block.append((key, value))
     finish()
     for name, what, stack, fields in sites:
-        # an address in a process, of ours that which recorded, of LLVM's its own
+        # An address within a process: of the recording in our output, of llvm-profdata itself in LLVM's.
         fields = tuple(f for f in fields if f[0] != "AccessHistogram")
         record = found.setdefault(names.get(name, name), [collections.Counter(), collections.Counter()])
         record[what == "CallSites"][stack, fields] += 1
@@ -66,7 +68,7 @@ def block_of(key):
 
 
 def only(found, names):
-    """The same with no other fields."""
+    """The same without other fields."""
     less = {}
     for function, kinds in found.items():
         less[function] = [collections.Counter(), collections.Counter()]

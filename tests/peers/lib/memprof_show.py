@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `heapdump memprof --json` and `heapdump info --json` say of an indexed MemProf profile, against the YAML that
-`llvm-profdata show --memory` prints of it.
+"""Compares `heapdump memprof --json` and `heapdump info --json` of an indexed MemProf profile with the YAML of
+`llvm-profdata show --memory`.
 
     memprof_show.py OURS.json INFO.json THEIRS.yaml
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small MemProf profiles as YAML, each with one thing that could be read in two ways: written to a directory, one file each."""
+"""Writes small MemProf profiles as YAML to a directory. Each has one detail that readers could treat differently."""
 import os
 import sys
 
@@ -52,7 +52,7 @@ good = doc(heap(record()))
 V["plain"] = good
 V["no-end"] = good[:-4]
 V["no-newline"] = good[:-5]
-# Starts.
+# The start of the text.
 V["start-newline"] = "\n" + good
 V["start-comment"] = "# x\n" + good
 V["start-bom"] = "\ufeff" + good
@@ -66,7 +66,7 @@ V["start-tab"] = "---\t\n" + good[4:]
 V["start-four"] = "-" + good
 V["crlf"] = good.replace("\n", "\r\n")
 V["cr"] = good.replace("\n", "\r")
-# Documents.
+# Documents in the stream.
 V["empty"] = "---\n...\n"
 V["only-dashes"] = "---\n"
 V["nothing"] = ""
@@ -192,7 +192,7 @@ for name, text in {
                "NumSameDeallocCpu: 18, DataTypeId: 19, TotalAccessDensity: 20, MinAccessDensity: 21, MaxAccessDensity: 22, TotalLifetimeAccessDensity: 23, "
                "MinLifetimeAccessDensity: 24, MaxLifetimeAccessDensity: 25, AccessHistogramSize: 26, AccessHistogram: 27 }"}.items():
     V["block-" + name] = block(text)
-# Accesses to data.
+# Data accesses.
 S = "Symbol: s, AccessCount: 5"
 for name, text in {
         "plain": S, "places": S + ", Locations: [ { FileName: a.c, Line: 14 } ]", "place-empty": S + ", Locations: [ { } ]", "place-line": S + ", Locations: [ { Line: 1 } ]",
@@ -222,7 +222,7 @@ V["cold-is-sampled"] = access(f"  SampledRecords:\n    - {{ {S} }}\n  KnownColdS
 V["access-all"] = access(f"  KnownColdStrHashes: [ 3, 1 ]\n  KnownColdSymbols: [ q, b ]\n  SampledRecords:\n    - {{ {S} }}\n")
 V["access-first"] = doc("DataAccessProfiles:\n  KnownColdSymbols: [ q ]\n", heap(record()))
 V["both-kinds"] = doc(heap(record(calls=f"[ {CALL} ]")), "DataAccessProfiles:\n  KnownColdSymbols: [ q ]\n")
-# Forms of YAML.
+# Notations of YAML.
 V["tab-indent"] = good.replace("    AllocSites", "\tAllocSites")
 V["tab-separate"] = good.replace("GUID: f", "GUID:\tf")
 V["tab-behind"] = good.replace("GUID: f", "GUID: f\t")

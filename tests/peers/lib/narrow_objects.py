@@ -1,4 +1,4 @@
-"""Objects on narrow terminals, whatever their classes and ids are, and the names of classes in all lists.
+"""Objects on narrow terminals, with all kinds of classes and ids, and names of classes in all lists.
 narrow_objects.py TOOL ROOT, in an empty directory."""
 import json, re, sys
 
@@ -33,7 +33,7 @@ def like(shown, name):
     return shown == name or (bool(cut) and name.startswith(head) and name.endswith(tail))
 
 
-# Classes are cut with "…": nothing of them is a return type, parameters or template arguments.
+# Classes are shortened with "…": no part of them is a return type, parameters or template arguments.
 NAMES = ["ArrayList", "internal ArrayList", "Namespace of the application / ArrayList of sessions (kept)",
          "Map<string, Array<Promise<Session>>> of the application", "operator of a very long name::with::colons(int)",
          "Übergrößenträger mit sehr langem Namen von Weltraumbahnhöfen"]
@@ -68,9 +68,9 @@ found += re.findall(r"^ +\d+  (.*): 3 objects", "\n".join(lines), re.M)
 check("suspects: names of classes", (9, []), (len(found), [n for n in found if not any(like(n, name) for name in NAMES)]))
 
 
-# Ids of any length stand below their title.
+# Ids of any length are aligned below their title.
 def ends(lines, title, pattern):
-    """Where a title ends, and where what stands below it does."""
+    """The columns where a title ends, and where the values below it end."""
     at = next(i for i, line in enumerate(lines) if re.search(rf"\b{title}\b", line))
     found = [re.match(pattern, line) for line in lines[at + 1:]]
     return {re.search(rf"\b{title}\b", lines[at]).end()}, {m.end(1) for m in found if m}
@@ -98,7 +98,7 @@ for title, pattern in ("id before", r".*?(\d{19}) +-"), ("id after", r".*? - +(\
     check(f"diff: {title} of 19 digits", *ends(lines[part:], title, pattern))
 
 
-# Places in sparse arrays.
+# Indices in sparse arrays.
 sparse = root + "/fuzz/seeds/fuzz_v8/node.heapsnapshot"
 check("object: an element far out", ['[4294967294]: (array)  "list"'], re.findall(r"\[4294967294\].*", run("object", "--id", "7", sparse))[:1])
 check("... as JSON", [0, 4294967294, None], [r.get("index") for r in answer("object", "--id", "7", sparse)["files"][0]["references"]])
@@ -109,7 +109,7 @@ check("... as JSON", 4294967294, answer("path", "--id", "7", "sparse.heapsnapsho
 check("... as a step", ["list: List", "[] B"], answer("path", "--id", "7", "sparse.heapsnapshot")["files"][0]["paths"][0]["steps"])
 
 
-# One class has one name in all lists of a diff; a way is listed once, and omissions side by side are one.
+# A class has the same name in all lists of a diff; a path is listed once, and adjacent omissions are merged.
 def whole(row):
     return row["class"], row.get("scope") or row.get("library") or row.get("library_uri") or ""
 
@@ -136,7 +136,7 @@ for seed in 3, 8, 13, 0, 1, 6:
             for line in lines_on(columns, "path", "--class", name, files[0])[1:]:
                 if re.search(r"… \d+ more › … ", line) or len(line) > columns:
                     apart.append((name, columns, line))
-check("diff, object by object: classes have the names that they have in all lists", [], names[:3])
-check("path --paths: no way twice", [], twice[:3])
-check("path --class: one omission, and no line is wider", [], apart[:3])
+check("diff, object by object: a class has the same name in all lists", [], names[:3])
+check("path --paths: no path twice", [], twice[:3])
+check("path --class: merged omissions, and no line is too wide", [], apart[:3])
 end()

@@ -1,5 +1,5 @@
-"""Lines about objects: width, names, sizes, plurals, kinds of references, lists. object_lines.py TOOL ROOT, in an empty
-directory."""
+"""Lines about objects: width, names, sizes, plurals, kinds of references, lists. object_lines.py TOOL ROOT, in an
+empty directory."""
 import os, re, sys
 import v8_snapshot
 from asked import answer, check, end, lines_of, lines_on
@@ -8,11 +8,11 @@ root = sys.argv[2]
 
 
 def rows(lines, name):
-    """Lines that end in a name or in what is left of it."""
+    """Lines that end in a name or a shortened name."""
     return [" ".join(line.split()) for line in lines if line.endswith(name)]
 
 
-# diff: two sizes of every class, ids of 10 and of 19 digits.
+# diff: two sizes of every class, ids of 10 and 19 digits.
 LONG = "Namespace of the application / ArrayList of sessions that are kept until the end of the process"
 
 
@@ -48,7 +48,7 @@ told = answer("diff", *files)
 check("diff --json: bytes", [(5000000000, 10000000000)], [(c["before"], c["after"]) for c in told["classes"] if "Data" in c["class"]])
 
 
-# A name is cut only if its line has no room for it.
+# A name is shortened only if its line has no room for it.
 h = v8_snapshot.Heap()
 NAMES = ["readTheFirstRecordOfTheArchiveThatTheUserHasOpenedAndKeepItUntilEnd", "system / JSArrayBufferData", "f"]
 last = h.globals
@@ -66,7 +66,7 @@ for columns in 140, 180:
         check(f"{' '.join(arguments)[:20]}, {columns} columns: names are whole", [], [line for line in lines if re.search(r"…|\.\.\.", line) and (arguments[0] != "objects" or len(line) < columns - 1)])
 
 
-# object on a narrow terminal: a long field is cut in its middle, the class stays.
+# object on a narrow terminal: a long field is cut in its middle, and the class stays.
 h = v8_snapshot.Heap()
 table = h.node("array", "", 64, 4001)
 h.variable("table", table)
@@ -75,13 +75,13 @@ h.edge(table, "internal", "4", h.node("object", LONG, 16))
 h.write("narrow.heapsnapshot")
 for columns in 60, 80:
     lines = lines_on(columns, "object", "narrow.heapsnapshot", "4001")
-    check(f"object, {columns} columns: no line is wider", [], [line for line in lines if len(line) > columns])
+    check(f"object, {columns} columns: no line is too wide", [], [line for line in lines if len(line) > columns])
     check(f"object, {columns} columns: the class stays", True, any(re.search("part.*….*: Value$", line) for line in lines) or lines)
 heap = root + "/tests/data/heap-jemalloc.txt"
 lines = lines_on(60, "diff", heap, heap)
-check("diff of heaps, 60 columns: names come before places", True, any(line.endswith("  main › leak") for line in lines_on(
+check("diff of heaps, 60 columns: names have priority over places", True, any(line.endswith("  main › leak") for line in lines_on(
     60, "diff", root + "/tests/data/app-1.pb", root + "/tests/data/app-3.pb")))
-check("diff of heaps, 60 columns: no line is wider", [], [line for line in lines if len(line) > 60])
+check("diff of heaps, 60 columns: no line is too wide", [], [line for line in lines if len(line) > 60])
 
 
 h = v8_snapshot.Heap()
@@ -91,7 +91,7 @@ lines = lines_on(60, "retained", "roots.heapsnapshot")
 check("retained, 60 columns: roots have names", ['"(GC roots)"', '"(Global ha…"'], [line.split("  ")[-1] for line in lines if '"' in line])
 
 
-# Why an edge holds nothing.
+# The reason why an edge does not hold its target.
 h = v8_snapshot.Heap()
 a, b, key, value = (h.node("object", n, 16) for n in ("A", "B", "Key", "Value"))
 h.variable("a", a), h.variable("b", b), h.variable("key", key)
@@ -131,13 +131,13 @@ told = [r["kind"] for r in answer("object", "kinds.heapsnapshot", "4001")["files
 check("... of the table", ["value"], told)
 told = [r["kind"] for r in answer("object", "kinds.heapsnapshot", str(number(engine)))["files"][0]["references"]]
 check("... of the engine", ["page object"], told)
-check("info counts weak references and others", "14 references, 4 of them not strong: 1 weak, 1 ephemeron value, 1 shortcut, 1 from the engine to a page object".split(),
+check("info counts references that are not strong", "14 references, 4 of them not strong: 1 weak, 1 ephemeron value, 1 shortcut, 1 from the engine to a page object".split(),
       next(line for line in lines_of("info", "kinds.heapsnapshot") if " references" in line).split())
 check("references of node 0 have numbers", [True, True], ["  [2]: global" in line_of(1, "global"), any(
     line.endswith(", by [2]") for line in lines_of("path", "--id", str(number(b)), "kinds.heapsnapshot"))])
 
 
-# Sizes as other screens print them, exact with --bytes and in JSON; one or many.
+# Sizes in the style of other screens, exact with --bytes and in JSON; singular and plural.
 check("info: bytes", True, any(re.search(r"objects of \d+ classes, 9\.3 GiB", line) for line in lines_of("info", "2.heapsnapshot")) or
       lines_of("info", "2.heapsnapshot"))
 check("... --bytes", True, any(re.search(r"classes, 10001201064 bytes$", line) for line in lines_of("info", "--bytes", "2.heapsnapshot")) or lines_of("info", "--bytes", "2.heapsnapshot"))
@@ -154,11 +154,11 @@ for arguments in (["info", "one.heapsnapshot"], ["info", "more.heapsnapshot"], [
     lines = lines_of(*arguments) + lines_on(100, *arguments)
     check(f"{arguments[0]} {os.path.basename(arguments[-1])}: one or many", [], [line for line in lines if re.search(MANY, line)])
 check("objects: one retains", True, " retains 16 B" in lines_of("objects", "--class", "A", "more.heapsnapshot")[0])
-check("path --class: one retains", True, "which retains 16 B" in lines_of("path", "--class", "A", "more.heapsnapshot")[0])
+check("path --class: the verb is singular for one object", True, "which retains 16 B" in lines_of("path", "--class", "A", "more.heapsnapshot")[0])
 check("diff: 1 new object", True, "1 new object" in lines_of("diff", "one.heapsnapshot", "more.heapsnapshot"))
 
 
-# A list is one step with its length wherever it is shown.
+# A list is one step with its length on every screen.
 h = v8_snapshot.Heap()
 last = h.variable("queue", h.node("object", "Queue", 32))
 for i in range(50):
@@ -170,12 +170,12 @@ step = "head: list of 50 Item (next)"
 check("path --class: a list on a terminal", True, any(line.endswith("queue: Queue › " + step) for line in lines_on(140, "path", "--class", "Item", "list.heapsnapshot")))
 check("... in a pipe", True, any(line.endswith("queue: Queue › " + step) for line in lines_of("path", "--class", "Item", "list.heapsnapshot")))
 check("... as JSON", [(step, 50)], [(r["name"], r["objects"]) for r in answer("path", "--class", "Item", "list.heapsnapshot")["files"][0]["rows"] if "list" in r["name"]])
-with open("nameless.log", "w") as f:      # .NET CF has no names of fields
+with open("nameless.log", "w") as f:      # .NET CF has no field names
     f.write("a 2 x 1\nt 1 T\no 1 1 8 1 100\nr 1 1 0\nr 100 1 0\n" + "".join("o %x 1 10 %x\n" % (0x100 + i, 0x101 + i) for i in range(4)) + "o 104 1 10\nc x 2\n")
 rows = [r["name"] for r in answer("path", "--class", "T", "nameless.log")["files"][0]["rows"]]
 check("a list without names of fields", True, any("list of 5 T" in r for r in rows) and not any("list of 5 local" in r for r in rows) or rows)
 
-# The last element of one list may be the first of another: neither takes the other's elements.
+# The last element of one list may be the first of another: neither counts the other's elements.
 h = v8_snapshot.Heap()
 holder = h.variable("sessions", h.array())
 for i in range(2):
@@ -191,7 +191,7 @@ for i, m in enumerate(maps):
 h.nodes = [(kind, name, size, id, [e for e in edges if e[0] != "element" or name != "Array"]) for kind, name, size, id, edges in h.nodes]
 h.write("lists.heapsnapshot")
 rows = [r["name"] for r in answer("path", "--class", "Leaf", "lists.heapsnapshot")["files"][0]["rows"] if r["depth"] > 2]
-check("path --class: lists side by side", ["sessions: list of 3 Array (elements › [])", "elements: (array)", "[]: list of 3 Map (table › [])", "table: (array)", "[]: Leaf"], rows)
+check("path --class: adjacent lists", ["sessions: list of 3 Array (elements › [])", "elements: (array)", "[]: list of 3 Map (table › [])", "table: (array)", "[]: Leaf"], rows)
 h = v8_snapshot.Heap()
 holder = h.variable("top", h.node("object", "Item", 32))
 for name in ["next"] * 4 + ["prev"] * 4:
@@ -201,9 +201,9 @@ for name in ["next"] * 4 + ["prev"] * 4:
 h.edge(holder, "property", "value", h.node("object", "Leaf", 24))
 h.write("turn.heapsnapshot")
 rows = [r["name"] for r in answer("path", "--class", "Leaf", "turn.heapsnapshot")["files"][0]["rows"] if r["depth"] > 2]
-check("... of one class by two fields", ["top: list of 5 Item (next)", "prev: list of 4 Item (prev)", "value: Leaf"], rows)
+check("... of one class, by two fields", ["top: list of 5 Item (next)", "prev: list of 4 Item (prev)", "value: Leaf"], rows)
 
-# A line of diff that no terminal has room for goes on below.
+# A line of diff that is too wide for any terminal continues below.
 from dart_snapshot import Dart
 d = Dart()
 d.edge(d.root, d.node("Store", 100, 7))

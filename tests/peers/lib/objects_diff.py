@@ -1,4 +1,4 @@
-# objects_diff.py TOOL [COUNT]: makes pairs of V8 snapshots by seed, and checks what TOOL diff prints of them.
+# objects_diff.py TOOL [COUNT]: makes pairs of V8 snapshots from seeds, and checks the output of TOOL diff for them.
 import json, random, re, subprocess, sys
 
 TYPES = ['hidden', 'array', 'string', 'object', 'code', 'closure', 'native', 'synthetic']
@@ -7,7 +7,7 @@ CLASS = {'hidden': '(system)', 'array': '(array)', 'string': '(string)', 'code':
 
 
 def write(path, nodes):
-    """nodes: id -> (type, name, size), the root first, which holds the others."""
+    """nodes: id -> (type, name, size); the first is the root, which holds the others."""
     strings, index = [], {}
     def text(t):
         if t not in index: index[t] = len(strings); strings.append(t)
@@ -39,7 +39,8 @@ def some(r):
 
 
 def pair(r):
-    """Before, after: some objects are gone, new, of another size, detached; in some pairs ids belong to others."""
+    """Two snapshots: some objects are gone, new, of another size, or detached; in some pairs ids belong to other
+    objects."""
     n, ids = r.choice([1, 2, 8, 60, 99, 100, 101, 300, 700]), 3
     before = {1: ('synthetic', '', 0)}
     for _ in range(n): before[ids] = some(r); ids += r.choice([2, 2, 2, 7])
@@ -133,7 +134,7 @@ def main():
             expect(kind + ', how many', len(lists[kind]), found['identity'][kind]['count'])
             n = re.search(rf'^(\d+) {title}$', screen, re.M)
             expect(kind + ' on the screen', len(lists[kind]), int(n[1]) if n else 0)
-    if modes != {False, True}: sys.exit('the seeds make one kind of pair')
+    if modes != {False, True}: sys.exit('the seeds make only one kind of pair')
 
 
 main()

@@ -1,12 +1,13 @@
-"""Programs with a terminal: what they write to it."""
+"""Runs programs on a terminal and returns their output."""
 import fcntl, os, pty, struct, subprocess, termios, threading
 
 END = b"\0all is written\0"
 
 
 def run(command, columns=80, rows=24, terminal=("stdout",), **popen):
-    """(bytes, exit status) of a command whose streams named by `terminal` are one. Linux now and then forgets the last
-    lines when a terminal is closed that somebody reads, so it stays open until an end mark of ours has come through."""
+    """Returns (bytes, exit status) of a command; the streams named by `terminal` are one terminal. Linux sometimes
+    drops the last lines when a terminal is closed that is being read. So the terminal stays open until our own end
+    mark has arrived."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = subprocess.Popen(command, **dict.fromkeys(terminal, its), **popen)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a program's allocations come to, from an exact list of them: one_run.py FILE [pool]
+"""The totals of a program's exact list of allocations: one_run.py FILE [pool]
 
-FILE is of one_run.c, or heaptrack's raw record (which begins with "v "). Prints blocks and bytes of all that was
-allocated, at the peak, live at the end, and freed by its thread before that allocated again; of heaptrack's record
-then what heaptrack_print counts as temporary. pool: without the first block of 72,704 bytes, which the C++ library
-takes that heaptrack brings along."""
+FILE is written by one_run.c, or is heaptrack's raw record (which begins with "v "). Prints blocks and bytes in total, at
+the peak, live at the end, and temporary (freed by their thread before its next allocation). For heaptrack's record it
+also prints heaptrack_print's number of temporary allocations. pool: without the first block of 72,704 bytes, which
+heaptrack's own C++ library allocates."""
 import struct
 import sys
 
@@ -12,7 +12,7 @@ POOL = 72704
 
 
 def of_heaptrack(f):
-    """Address, size or None when a block ends, stack; there is one thread."""
+    """Address, size (None when a block is freed), stack; there is one thread."""
     for line in f:
         words = line.split()
         if line[:2] == b"+ ":
@@ -22,7 +22,7 @@ def of_heaptrack(f):
 
 
 def of_ours(f):
-    """Address, size or None when a block ends, thread."""
+    """Address, size (None when a block is freed), thread."""
     while len(words := f.read(24)) == 24:
         what, address, size = struct.unpack("QQQ", words)
         if not what:
@@ -31,8 +31,8 @@ def of_ours(f):
 
 
 def printed_temporaries(events):
-    """Ends right behind an allocation of the same size from the same stack, whichever block it was; behind another
-    end, those of blocks like the first of all."""
+    """Counts a free right after an allocation of the same size and stack, whichever block it frees. After another
+    free, it counts repeated frees of the first allocation."""
     live, kinds, count, last = {}, {}, 0, 0
     for address, size, stack in events:
         if size is None:

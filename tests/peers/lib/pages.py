@@ -1,13 +1,13 @@
-"""Pages that hold blocks, counted without heapdump.
+"""Counts the pages that hold blocks, without heapdump.
 
-pages.py list FILE PAGE_BYTES: FILE has lines "SITE ADDRESS SIZE". Prints the same JSON as `told` of what heapdump pages says.
-pages.py told [KEY]: heapdump pages --json from standard input, in that form; `KEY`: what a site is called by.
-pages.py redis TOOL PID BLOCKS: stops the process, reads the table of blocks that tally.c keeps and /proc/PID/pagemap, and
-compares with what the tool says of it."""
+pages.py list FILE PAGE_BYTES: FILE has lines "SITE ADDRESS SIZE". Prints the same JSON as `told`.
+pages.py told [KEY]: reads heapdump pages --json from standard input and prints that form; `KEY` is the name of a site.
+pages.py redis TOOL PID BLOCKS: stops the process, reads tally.c's table of blocks and /proc/PID/pagemap, and compares
+them with the tool's answer."""
 import json, os, signal, struct, subprocess, sys
 
 def count(blocks, page_bytes):
-    """blocks: (site, address, size). Of each page the bytes of each site."""
+    """blocks: (site, address, size). Returns the bytes of each site on each page."""
     pages = {}
     for site, at, size in blocks:
         end = at + (size or 1)
@@ -45,7 +45,7 @@ def tallied(path):
     return [('all', at, size) for at, size in struct.iter_unpack('<QQ', data) if at and size != 2**64 - 1]
 
 def resident(pid, pages, page_bytes):
-    """Those of these pages that are in memory, or swapped out."""
+    """Those of these pages that are in memory or swapped out."""
     found = set()
     with open(f'/proc/{pid}/pagemap', 'rb', buffering=0) as f:
         for page in pages:

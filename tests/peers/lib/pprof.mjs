@@ -1,8 +1,8 @@
-/* pprof profiles in npm's decoders: pprof.mjs FORMAT|SPEEDSCOPE MODULES FILE...
+/* Reads pprof profiles with npm's decoders: pprof.mjs FORMAT|SPEEDSCOPE MODULES FILE...
 
-   `format`: what pprof-format makes of a file: for each sample type its name, unit and total. `speedscope`: what the
-   importer of speedscope's page makes of it: for each profile its name, unit, total, and the frames that hold most
-   themselves, "bytes name file:line". */
+   `format`: pprof-format's reading of a file: the name, unit and total of each sample type. `speedscope`: the reading of
+   the importer in speedscope's page: the name, unit and total of each profile, and the frames with the largest self
+   bytes, "bytes name file:line". */
 import { readFileSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import vm from 'node:vm'
@@ -10,14 +10,14 @@ import vm from 'node:vm'
 const [what, modules, ...files] = process.argv.slice(2)
 const require = createRequire(modules + '/')
 
-/* Whatever a page asks of its browser. */
+/* All browser functions that a page calls. */
 const anything = () => new Proxy(function () {}, {
   get: (target, key) => key === Symbol.toPrimitive ? () => 0 : key === Symbol.iterator ? [][Symbol.iterator] : anything(),
   apply: anything,
   construct: anything
 })
 
-/* The function of the page that imports a file: its bundle is run until it asks for what there is not. */
+/* The page's function that imports a file: its bundle runs until it calls a function that does not exist. */
 function importer() {
   const release = modules + '/node_modules/speedscope/dist/release/'
   const name = readdirSync(release).find(f => /^speedscope-.*\.js$/.test(f))

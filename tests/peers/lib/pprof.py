@@ -1,10 +1,10 @@
-"""pprof profiles for pprof.sh, and what they and trees of them say, as stacks.
+"""Makes pprof profiles for pprof.sh, and converts them and trees to stacks.
 
     addresses SOURCE DIR   programs, and profiles of the addresses of calls in them
-    mappings N PATH        a profile of N mappings; PATH has %d for their numbers
-    drops DIR              profiles with drop_frames, whose names are printed
-    stacks                 of "go tool pprof -raw" on standard input
-    rows                   of "heapdump tree --json" on standard input
+    mappings N PATH        a profile with N mappings; %d in PATH is their number
+    drops DIR              profiles with drop_frames; prints their names
+    stacks                 stacks of "go tool pprof -raw" on standard input
+    rows                   stacks of "heapdump tree --json" on standard input
 """
 import json
 import os
@@ -56,7 +56,7 @@ def read(*command):
 
 
 def calls(binary):
-    """Offsets in the file of the calls of leak, of work, and of malloc, each in another function; and the build id."""
+    """File offsets of the calls of leak, work and malloc, each in another function; and the build id."""
     build_id = re.search(r'Build ID: ([0-9a-f]+)', read('readelf', '-n', binary)).group(1)
     segments = [[int(x, 16) for x in line.split()[1:5]] for line in read('readelf', '-lW', binary).splitlines()
                 if line.split()[:1] == ['LOAD']]
@@ -142,7 +142,7 @@ def put(sums):
 
 
 def stacks():
-    """Samples are told before locations: a line of these has "1: 0x0 M=1 main.f /file:12 s=0"."""
+    """Samples come before locations; a line of the locations reads "1: 0x0 M=1 main.f /file:12 s=0"."""
     samples, names, part = [], {}, None
     for line in sys.stdin:
         if line.strip() in ('Samples:', 'Locations', 'Mappings'):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Regions of any size and with any content, looked at: regions.py TOOL linear|line|bounded|mutated [N].
-Prints what took too long, or did not end as it should: nothing, mostly."""
+"""Reads regions of any size and content: regions.py TOOL linear|line|bounded|mutated [N]. Prints the cases that took
+too long or ended wrongly."""
 import json, os, random, re, resource, struct, subprocess, sys
 
 tool, what = sys.argv[1], sys.argv[2]
@@ -10,7 +10,7 @@ verbs = {"recover": ["recover", "-o", "recovered.json"], "pages": ["pages", "--j
 def made(kind, n): subprocess.run(["./regions", "region", kind, str(n)], check=True)
 
 def look(verb, region="region", timeout=60):
-    """Seconds of processor time, and the status."""
+    """Processor time in seconds, and the status."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try: status = subprocess.run([tool, *verbs[verb], region], stdout=subprocess.DEVNULL, stderr=open("err", "w"), timeout=timeout).returncode
     except subprocess.TimeoutExpired: status = "no end"
@@ -18,7 +18,7 @@ def look(verb, region="region", timeout=60):
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, status
 
 def linear():
-    """Four times as much takes some four times as long, not sixteen; the least of several runs counts."""
+    """Four times the input may take about four times as long, not sixteen. The shortest of several runs counts."""
     sizes = {"records": 1000, "images": 1000, "children": 16000, "modules": 6000, "generations": 6000, "overlaps": 6000,
              "names": 6000, "frames": 16000, "blocks": 60000, "ages": 60000}
     for kind, n in sizes.items():
@@ -35,8 +35,8 @@ def linear():
             else: print(f"{kind}, {verb}: {least[0]:.2f} s for {n}, {least[1]:.2f} s for {4 * n}")
 
 def line():
-    """The time line of a recording: a moment costs as much in a run that is four times as long, and beyond the limit of
-    what the file keeps of it. The least of several runs counts."""
+    """The time line of a recording: the cost per dump is the same in a run that is four times as long, even beyond
+    the limit of dumps that the file keeps. The shortest of several runs counts."""
     def run(seconds):
         p = subprocess.run([tool, "record", "--stats", "--at", "every=0.001,exit", "-o", "line.json", "--", "./regions", "/dev/null", "live",
                             str(1000 * seconds)], stderr=subprocess.PIPE, text=True, timeout=120)

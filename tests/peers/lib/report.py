@@ -1,7 +1,7 @@
 """usage: report.py inputs UNTIL_DUMPS | browse TOOL [PICTURE]
 
-inputs: makes heaps and graphs in the directory it is in, with names that look like markup, and one of 100,000 nodes.
-browse: opens the pages made of them, by keyboard and by script, and compares them with what the tool prints."""
+inputs: makes heaps and graphs in the current directory, with names that resemble markup, and one with 100,000 nodes.
+browse: opens their pages, drives them by keyboard and script, and compares them with the tool's output."""
 import json, os, random, re, subprocess, sys
 from browser import Browser
 
@@ -40,7 +40,7 @@ def snapshot(path, nodes, edges, names):
                'nodes': flat, 'edges': links, 'trace_function_infos': [], 'trace_tree': [], 'samples': [], 'locations': [], 'strings': names}, open(path, 'w'))
 
 def objects(path, count):
-    """A tree of objects that hold each other, one more than `count`, with names of the evil kind among them."""
+    """A tree of count + 1 objects that reference each other, some with hostile names."""
     r = random.Random(7)
     names = ['', '(GC roots)', 'left', 'right'] + EVIL + ['Class %d' % i for i in range(500)]
     nodes, edges = [('synthetic', 1, 1, 0)], [[]]
@@ -52,7 +52,7 @@ def objects(path, count):
     snapshot(path, nodes, edges, names)
 
 def alike(path):
-    """20,000 objects of a class that one holds, and a list of 300 that hold each other."""
+    """20,000 objects of a class that one object holds, and a list of 300 elements."""
     names = ['', 'Holder', 'Entry', 'next', 'Node', 'Last']
     nodes = [('synthetic', 0, 1, 0), ('object', 1, 3, 16)] + [('object', 2, 5 + 2 * i, 16) for i in range(20000)]
     nodes += [('object', 4 if i < 299 else 5, 50001 + 2 * i, 8 if i < 299 else 100000) for i in range(300)]
@@ -61,7 +61,7 @@ def alike(path):
     snapshot(path, nodes, edges, names)
 
 def unlike(path):
-    """20,000 objects, each of a class of its own."""
+    """20,000 objects, each of its own class."""
     names = [''] + ['Class %d' % i for i in range(20000)]
     snapshot(path, [('synthetic', 0, 1, 0)] + [('object', 1 + i, 3 + 2 * i, 24) for i in range(20000)],
              [[(1, i, 1 + i) for i in range(20000)]] + [[] for _ in range(20000)], names)
@@ -100,7 +100,7 @@ def check(name, want, got):
     print(f'PASS {name}' if same else f'FAIL {name}: {want!r} expected, {got!r} found')
 
 def text(n):
-    """As heapdump and its pages print sizes."""
+    """A size as heapdump and its pages print it."""
     u, size = 0, float(n)
     while u < 4 and abs(size) >= 1023.95: u, size = u + 1, size / 1024
     return ('%.1f %s' if u else '%.0f %s') % (size, ['B', 'KiB', 'MiB', 'GiB', 'TiB'][u])
@@ -126,16 +126,16 @@ def cells(b, more=''): return b.run(f'document.querySelectorAll("#stacks .cell{m
 def cursor(b): return b.run('document.querySelector(".cursor")?.title.split(" \u2013 ")[0]')
 def quiet(b, name): check(f'{name}: the console is silent, and nothing is fetched', ([], 1), (b.said, len(b.asked)))
 def filtered(b, field, nodes, words):
-    """Tells how many milliseconds go from an input until what is found is laid out: under 100 on a machine that is not
-    busy with other things. That is not checked, since the machine may be busy."""
+    """Prints the time in milliseconds from an input to the layout of its results; under 100 on an idle machine. This
+    is not checked, because the machine may be busy."""
     times = sorted(b.run("""(() => { const field = document.getElementById(%r), words = %s; return words.map(w => {
         const start = performance.now();
         field.value = w, field.dispatchEvent(new Event("input")), document.body.offsetHeight;
         return performance.now() - start }) })()""" % (field, json.dumps(words))))
     print(f'     {nodes} nodes are filtered in {times[len(times) // 2]:.0f} ms (median), {times[-1]:.0f} ms (longest of {len(times)})')
-    check(f'the page has nodes enough to time the filter: {nodes}', True, nodes >= 99000)
+    check(f'the page has enough nodes to time the filter: {nodes}', True, nodes >= 99000)
 def names_of_all(b, name):
-    """Screen readers: what can be pressed or looked at has a name."""
+    """Screen readers: all buttons and figures have a name."""
     tree = b.send('Accessibility.getFullAXTree')['nodes']
     without = [n['role']['value'] for n in tree if not n.get('ignored') and n['role']['value'] in ('button', 'combobox', 'searchbox', 'slider', 'tree', 'treeitem', 'table', 'img', 'image')
                and not n.get('name', {}).get('value')]
@@ -143,11 +143,11 @@ def names_of_all(b, name):
 
 def heaps(b, page):
     page.open(b, 'evil')
-    quiet(b, 'names that look like markup')
-    check('they are there, as text', True, all(b.run(f'[...document.querySelectorAll("#stacks .cell")].some(c => c.title.startsWith({json.dumps(visible(n))}))') for n in EVIL))
-    check('nothing of them turns the text round', None, b.run(r'document.body.innerText.match(/[\u2028-\u202e]/)'))
-    check('nothing of them became an element', 0, b.run('document.querySelectorAll("main img, main script, main style, main i, main u, main b, main svg [onload]").length'))
-    check('a script that is put in does not run', ['script-src-elem', 'undefined'], b.run("""new Promise(done => {
+    quiet(b, 'names that resemble markup')
+    check('they are shown as text', True, all(b.run(f'[...document.querySelectorAll("#stacks .cell")].some(c => c.title.startsWith({json.dumps(visible(n))}))') for n in EVIL))
+    check('none of them changes the direction of text', None, b.run(r'document.body.innerText.match(/[\u2028-\u202e]/)'))
+    check('none of them became an element', 0, b.run('document.querySelectorAll("main img, main script, main style, main i, main u, main b, main svg [onload]").length'))
+    check('an inserted script does not run', ['script-src-elem', 'undefined'], b.run("""new Promise(done => {
         addEventListener('securitypolicyviolation', e => done([e.effectiveDirective, typeof ran]));
         document.body.append(Object.assign(document.createElement('script'), { textContent: 'var ran = 1' })) })"""))
     def as_top(name, *options):
@@ -162,7 +162,7 @@ def heaps(b, page):
     as_top('evil', '--by', 'type')
     b.run('document.getElementById("stacks").focus()')
     for key in 'ArrowDown', 'Enter', 'b': b.key(key)
-    check('of a type that is zoomed into the stacks are shown, and no others', [text(sum(range(0, 15, 2)) * 1000), True],
+    check('zooming into a type shows only its stacks', [text(sum(range(0, 15, 2)) * 1000), True],
           [shown(b, 'detail').split(' \u2013 ')[1].split(',')[0], b.run('!document.getElementById("only").hidden')])
 
 def keyboard(b, page):
@@ -172,37 +172,37 @@ def keyboard(b, page):
     last = shown(b, 'told')
     b.run('document.getElementById("dump").focus()')
     b.key('ArrowLeft')
-    check('an arrow key goes to the dump before', True, shown(b, 'told') != last and b.run('document.getElementById("dump").ariaValueText ?? document.getElementById("dump").getAttribute("aria-valuetext")').startswith('dump 0x'))
+    check('an arrow key goes to the previous dump', True, shown(b, 'told') != last and b.run('document.getElementById("dump").ariaValueText ?? document.getElementById("dump").getAttribute("aria-valuetext")').startswith('dump 0x'))
     b.run('document.activeElement.blur()')
     b.key('/')
     check('/ goes to the search', 'search', b.run('document.activeElement.id'))
     b.type('sqlite3')
-    check('what is found is marked, and told', True, cells(b, '.hit') > 5 and shown(b, 'hits').endswith('%'))
-    check('the table has it alone', True, all('sqlite3' in r[-1].lower() for r in rows(b, 'sites')) and len(rows(b, 'sites')) > 5)
+    check('matches are marked and counted', True, cells(b, '.hit') > 5 and shown(b, 'hits').endswith('%'))
+    check('the table has only matches', True, all('sqlite3' in r[-1].lower() for r in rows(b, 'sites')) and len(rows(b, 'sites')) > 5)
     b.key('Enter')
     check('Enter goes to the view', 'stacks', b.run('document.activeElement.id'))
     b.key('n')
-    check('n goes to what is found', True, 'sqlite3' in cursor(b).lower())
+    check('n goes to the next match', True, 'sqlite3' in cursor(b).lower())
     before, name = cells(b), cursor(b)
     b.key('Enter')
     check('Enter zooms in', (True, True), (shown(b, 'detail').startswith(name), cells(b, '.above') >= 1))
     b.key('ArrowUp')
-    check('an arrow goes to the one above', True, cursor(b) not in (None, name))
+    check('an arrow key goes to the frame above', True, cursor(b) not in (None, name))
     b.key('Backspace'), b.key('Escape')
-    check('Escape shows the whole', (before, 0), (cells(b), cells(b, '.above')))
+    check('Escape shows the whole heap', (before, 0), (cells(b), cells(b, '.above')))
     b.key('/'), b.type('('), b.key('Escape')
     check('Escape ends the search', (0, ''), (cells(b, '.hit'), shown(b, 'hits')))
     total = shown(b, 'detail')
     b.key('i')
-    check('i turns it round', ('true', total, True), (b.run('document.getElementById("invert").ariaPressed'), shown(b, 'detail'), cells(b) > 20))
+    check('i inverts the tree', ('true', total, True), (b.run('document.getElementById("invert").ariaPressed'), shown(b, 'detail'), cells(b) > 20))
     b.key('f')
-    check('f makes a flame of it', True, b.run('parseFloat(document.querySelector("#stacks .cell").style.top) > parseFloat(document.querySelector("#stacks .cell:nth-child(3)").style.top)'))
+    check('f shows a flame graph', True, b.run('parseFloat(document.querySelector("#stacks .cell").style.top) > parseFloat(document.querySelector("#stacks .cell:nth-child(3)").style.top)'))
     b.key('i'), b.key('f'), b.key('b')
-    check('b is the next axis', 'type', b.run('document.getElementById("axis").value'))
+    check('b selects the next axis', 'type', b.run('document.getElementById("axis").value'))
     b.key('b'), b.key('?')
     check('? tells the keys', True, b.run('document.getElementById("keys").open'))
     b.key('Escape'), b.key('t')
-    check('t turns the light off', 'dark', b.run('document.documentElement.dataset.theme'))
+    check('t selects the dark theme', 'dark', b.run('document.documentElement.dataset.theme'))
     b.run('const c = document.getElementById("compare"); c.value = c.options[1].value; c.onchange()')
     check('two dumps of one file are compared', True, cells(b, '.change') > 10)
     quiet(b, 'keys')
@@ -211,15 +211,15 @@ def both(b, page):
     page.open(b, 'both')
     before, after = page.names('evil.json'), page.names('evil2.json')
     want = [[signed(after[n][0] - before[n][0]), signed(after[n][1] - before[n][1]), text(before[n][0]), text(after[n][0]), n] for n in after if n != '<self>']
-    check('two files: what changed, name by name', sorted(want), sorted(all_rows(b, 'sites')))
+    check('two files: changes by name', sorted(want), sorted(all_rows(b, 'sites')))
     page.open(b, 'sampled')
-    check('of samples of one program most of what differs may be so by chance', True, cells(b, '.noise') > 0)
+    check('two samples of one program: most differences are marked as noise', True, cells(b, '.noise') > 0)
     quiet(b, 'two files')
     page.open(b, 'raw')
     quiet(b, 'MemProf')
     page.open(b, 'cut')
-    check('what is left out is told', True, 'at most, is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
-    check('and is in the total', text(sum(r['bytes'] for r in page.told('info', '--json', 'large.json')['files'][0]['heaps'])), shown(b, 'told').split(';')[0])
+    check('omitted entries are counted', True, 'at most, is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
+    check('... and are in the total', text(sum(r['bytes'] for r in page.told('info', '--json', 'large.json')['files'][0]['heaps'])), shown(b, 'told').split(';')[0])
 
 def typed(b, field, words):
     for word in words:
@@ -231,15 +231,15 @@ def large(b, page):
     nodes = b.run('JSON.parse(document.getElementById("data").textContent).heaps[0].tables[0].axes[0].parent.length')
     told = page.names('large.json')
     check('100,000 nodes: what the names hold that are first by own bytes', [[text(v) for v in told[r[4]]] for r in rows(b, 'sites')], [[r[0], r[2]] for r in rows(b, 'sites')])
-    check('they are those that hold most', text(max(s for n, (t, s) in told.items())), rows(b, 'sites')[0][2])
+    check('they are the largest ones', text(max(s for n, (t, s) in told.items())), rows(b, 'sites')[0][2])
     filtered(b, 'search', nodes, ['f', 'fu', 'function_1', 'function_12', '/space3.*_99/', '/[02468][(]/', 'zz', 'namespace', '7', ''])
     quiet(b, 'large')
 
 def deep(b, page):
     page.open(b, 'deep')
     nodes = b.run('JSON.parse(document.getElementById("data").textContent).heaps[0].tables[0].axes[0].parent.length')
-    check('a chain of 100,005 that all hold as much: as many of them as a page has, and <other>', 100001, nodes)
-    check('as many levels as can be looked at are drawn, and what is told of the last', (201, True), (cells(b), 'zoom in' in b.run('document.querySelector("#stacks .deeper").title')))
+    check('a chain of 100,005 objects of equal size: as many nodes as a page may have, and <other>', 100001, nodes)
+    check('the drawn levels are limited, and the last one says so', (201, True), (cells(b), 'zoom in' in b.run('document.querySelector("#stacks .deeper").title')))
     b.run('document.querySelector("#stacks .deeper").click()')
     check('... which go on when it is zoomed into', ('f199', 'f399'), (shown(b, 'detail').split(' ')[0], b.run('document.querySelector("#stacks .deeper").textContent')))
     check('... and is where one looks', True, b.run('(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelectorAll("#stacks .cell")[200].getBoundingClientRect())'))
@@ -248,7 +248,7 @@ def deep(b, page):
     for _ in range(4):
         zooms.append(cells(b))
         b.run('[...document.querySelectorAll("#stacks .cell")].at(-1).click()')
-    check('what is too narrow to be drawn is zoomed into until it is', (3, 'leaf'), (zooms[0], shown(b, 'detail').split(' ')[0]))
+    check('a cell that is too narrow is reached by zooming', (3, 'leaf'), (zooms[0], shown(b, 'detail').split(' ')[0]))
     b.key('Escape')
     check('... and out of', 3, cells(b))
     quiet(b, 'deep and wide')
@@ -269,10 +269,10 @@ def graphs(b, page):
     page.open(b, 'graph')
     names_of_all(b, 'objects')
     quiet(b, 'objects')
-    check('nothing of names became an element', 0, b.run('document.querySelectorAll("main img, main script, main style").length'))
+    check('no name became an element', 0, b.run('document.querySelectorAll("main img, main script, main style").length'))
     check('the map has cells', True, b.run('document.querySelectorAll("#map .cell").length') > 50)
     told = page.told('classes', '--json', 'graph.heapsnapshot')['files'][0]['classes']
-    check('classes, as the tool has them', sorted([text(c['retained']), text(c['live_bytes']), f'{c["live_objects"]:,}', visible(c['class'])] for c in told),
+    check('classes are equal to those of the tool', sorted([text(c['retained']), text(c['live_bytes']), f'{c["live_objects"]:,}', visible(c['class'])] for c in told),
           sorted([r[0], r[2], r[3], r[6]] for r in all_rows(b, 'classes')))
     typed(b, 'find', ['class 12', '/class .*7$/', 'onerror'])
     check('objects are filtered', True, all('onerror' in r[-1] for r in rows(b, 'objects')) and len(rows(b, 'objects')) == 100)
@@ -280,37 +280,37 @@ def graphs(b, page):
     filtered(b, 'find', count, ['c', 'class', 'class 12', '/class .*7$/', 'onerror', 'zz', '7', ''])
     b.key('/'), b.key('Escape')
     b.run('document.querySelector("#classes thead th:nth-child(6) button").click()')
-    check('a table is sorted by its head', 'descending', b.run('document.querySelector("#classes thead th:nth-child(6)").ariaSort'))
+    check('a click on its head sorts a table', 'descending', b.run('document.querySelector("#classes thead th:nth-child(6)").ariaSort'))
     b.run('document.querySelector("#objects tbody tr:nth-child(40) .link").click()')
     id = b.run('document.querySelector("#object h2").textContent.split(" ").at(-1)')
     path = page.told('path', '--json', '--id', id, 'graph.heapsnapshot')['files'][0]['paths'][0]['objects']
-    check('the way to an object is as short as that of path', len(path), b.run('document.querySelectorAll("#object ol li").length'))
+    check('the path to an object is as short as in `path`', len(path), b.run('document.querySelectorAll("#object ol li").length'))
     b.run('document.getElementById("map").focus()')
     for key in 'ArrowDown', 'ArrowDown', 'Enter': b.key(key)
-    check('Enter zooms into the map, and shows the object', (True, True), (b.run('document.querySelectorAll("#crumbs button").length') > 1, b.run('document.activeElement.id') == 'map'))
+    check('Enter zooms into the map and shows the object', (True, True), (b.run('document.querySelectorAll("#crumbs button").length') > 1, b.run('document.activeElement.id') == 'map'))
     b.key('Escape')
     check('Escape shows the whole map', 1, b.run('document.querySelectorAll("#crumbs button").length'))
     quiet(b, 'objects, by keyboard')
     page.open(b, 'unlike')
     for _ in range(3): b.run('[...document.querySelectorAll("#map .cell")].at(-1).click()')
-    check('many objects of as many classes, too', 'Class', shown(b, 'map-detail').split(' ')[0])
+    check('many objects, each of its own class', 'Class', shown(b, 'map-detail').split(' ')[0])
     page.open(b, 'alike')
     for _ in range(3): b.run('[...document.querySelectorAll("#map .cell")].findLast(c => c.title.includes("Entry"))?.click()')
-    check('many objects of a class are zoomed into until each is shown', 'Entry', shown(b, 'map-detail').split(' ')[0])
+    check('many objects of one class: zooming reaches each', 'Entry', shown(b, 'map-detail').split(' ')[0])
     check('... with its page', 'Entry', b.run('document.querySelector("#object h2")?.textContent.split(" ")[0]'))
     all_rows(b, 'objects')
     b.run('[...document.querySelectorAll("#objects .link")].find(l => l.textContent.startsWith("Last ")).click()')
     way = json.loads(b.run('JSON.stringify([...document.querySelectorAll("#object ol li")].map(l => [l.value, l.textContent.split(" ")[1]]))'))
-    check('of a long way both ends are shown', ([41, 302, 'more:'], 'Last'), ([len(way), way[-1][0], way[20][1]], b.run('document.querySelector("#object ol li:last-child b").textContent.split(" ")[0]')))
+    check('a long path shows both of its ends', ([41, 302, 'more:'], 'Last'), ([len(way), way[-1][0], way[20][1]], b.run('document.querySelector("#object ol li:last-child b").textContent.split(" ")[0]')))
     page.open(b, 'graphs')
     change = {visible(c['class']): c for c in page.told('diff', '--json', 'graph.heapsnapshot', 'graph2.heapsnapshot')['classes']}
-    check('two graphs: what changed, class by class', sorted([signed(c['after'] - c['before']), n] for n, c in change.items()),
+    check('two graphs: changes by class', sorted([signed(c['after'] - c['before']), n] for n, c in change.items()),
           sorted([r[0], r[-1]] for r in all_rows(b, 'classes') if r[0] != '0 B' or r[1] != '0'))
     quiet(b, 'two graphs')
     page.open(b, 'node')
     for path in b.run('[...document.querySelectorAll("#objects .link")].slice(0, 5).map(l => (l.click(), [document.querySelector("#object h2").textContent.split(" ").at(-1), document.querySelectorAll("#object ol li").length]))'):
         told = page.told('path', '--json', '--id', path[0], 'node.heapsnapshot')['files'][0]['paths'][0]['objects']
-        check(f'node: the way to {path[0]}', len(told), path[1])
+        check(f'node: the path to {path[0]}', len(told), path[1])
     quiet(b, 'node')
 
 def pictures(b, page, picture):

@@ -1,5 +1,5 @@
-"""Where the resident bytes of resident.c go, counted from /proc/PID/smaps and what it says of its addresses, beside what
-heapdump says: resident.py count PID SAID > COUNT; resident.py compare COUNT INFO.json [DUMP]"""
+"""Composition of resident.c's resident memory, counted from /proc/PID/smaps and the addresses that resident.c prints,
+and compared with heapdump: resident.py count PID SAID > COUNT; resident.py compare COUNT INFO.json [DUMP]"""
 import json, re, sys
 
 def maps(pid):

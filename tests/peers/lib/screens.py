@@ -25,7 +25,7 @@ COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
              ("path-id-sass", ["path", "--id", "1409", "sass.dartheap"]),
              ("path-id-page", ["path", "--id", "50373", "page.heapsnapshot"])]
 
-# Files that the next command must be told of as this one was, and what it then is.
+# File names for which the next command must repeat options or quoting of this one; and the expected command.
 shutil.copy(os.path.join(golden, "..", "go-heap.folded"), os.path.join(work, "-dashed.folded"))
 with open(os.path.join(work, "it's a.file"), "w") as f:
     f.write("main;load 12x\nmain;load 512\n")
@@ -42,7 +42,7 @@ MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
 
 
 def run(arguments, columns, rows, stdin=os.devnull, **environment):
-    """What the tool writes to a terminal of that size."""
+    """The tool's output on a terminal of that size."""
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HEAPDUMP_PAGER": "cat", **environment}
     with open(os.path.join(work, stdin)) as f:
         out, status = on_terminal.run([tool, *arguments], columns, rows, cwd=work, stdin=f, stderr=subprocess.DEVNULL,
@@ -60,7 +60,7 @@ def check(name, good, why):
 
 
 def follow(what, out):
-    """Runs what an answer says to ask next: each finds something."""
+    """Runs the commands that an answer proposes: each finds something."""
     hints = re.findall(r"^next: heapdump (.*?)(?:  # .*)?$", re.sub("\033\\[[0-9;]*m", "", out).replace("\r", ""), re.M)
     check(what + ": at most two to ask next", len(hints) <= 2, hints)
     for hint in hints:
@@ -95,7 +95,7 @@ for arguments, expected in MORE:
     hints = follow(" ".join(arguments), run(arguments, 140, 50)[0])
     check(f"{' '.join(arguments)}: what to ask next", hints == [expected], hints)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
-check("standard input: nothing to ask next of it", "main" in piped and "next:" not in piped, piped)
+check("standard input: no further command is proposed", "main" in piped and "next:" not in piped, piped)
 
 for arguments in ["convert", "--to", "pprof"], ["convert", "--to", "pprof", "-o", "-"], ["merge"], ["index", "--binary", tool]:
     out, status = run([*arguments, "templates.json"], 80, 24)
@@ -104,7 +104,7 @@ for arguments in ["merge", "-o", "-"], ["convert", "--to", "folded"]:
     out, status = run([*arguments, "templates.json"], 80, 24)
     check(f"{' '.join(arguments)}: on a terminal, too", status == 0 and out, status)
 
-# Colours are for terminals that have them and people who want them; nothing else is.
+# Colours are used only on terminals that have them, for users who want them.
 plain = subprocess.run([tool, "tree", "sqlite3.json"], cwd=work, stdout=subprocess.PIPE).stdout
 check("no terminal, no colour", b"\033" not in plain, plain)
 check("a terminal, colours", "\033[1m" in run(["tree", "sqlite3.json"], 80, 24)[0], "none")

@@ -1,5 +1,5 @@
-"""A debuginfod server that sends a byte now and then, until a file "ran" is there: names are not found before. Prints
-its port, and "yes" into a file "asked" at the first question."""
+"""A debuginfod server that sends single bytes until a file "ran" exists, so names stay unresolved until then. Prints
+its port, and writes "yes" into a file "asked" at the first request."""
 import http.server
 import os
 import threading

@@ -1,6 +1,7 @@
-// node speedscope.mjs PACKAGE FILE: what speedscope's own importer makes of a file, as JSON: of each profile name, unit,
-// total, number of stacks, weight without a stack, and each frame's weight in all and itself, as `heapdump top` has it.
-// The package is a page: its script runs here without being shown, and the importer is taken out of it.
+// node speedscope.mjs PACKAGE FILE: reads a file with speedscope's own importer and prints JSON: for each profile its
+// name, unit, total, number of stacks, weight without a stack, and the cumulative and self weight of each frame, as
+// `heapdump top` has them. The package is a web page: its script runs here without a window, and the importer is
+// taken from it.
 import fs from "node:fs";
 import vm from "node:vm";
 
@@ -11,7 +12,7 @@ const importer = /\(await ([\w$]+)\)\.importProfileGroupFromText/.exec(page)[1];
 const shown = page.lastIndexOf("console.log(`speedscope v");
 const end = page.lastIndexOf("})();");
 
-// Whatever the page asks of its browser is there, and does nothing.
+// All browser functions that the page calls exist here, and do nothing.
 const nothing = new Proxy(function () {}, { get: (t, k) => (k === Symbol.toPrimitive ? () => "" : nothing), apply: () => nothing, construct: () => nothing, set: () => true });
 const context = { console: nothing, setTimeout, clearTimeout, TextDecoder, TextEncoder, URL, Promise, document: nothing, navigator: { userAgent: "", platform: "" }, localStorage: nothing, location: { hash: "", href: "" }, matchMedia: () => nothing, devicePixelRatio: 1, requestAnimationFrame: () => 0, addEventListener: () => {}, performance };
 context.window = context.self = context.globalThis = context;
@@ -19,7 +20,7 @@ vm.runInNewContext(page.slice(0, shown) + `window.importer=${importer};` + page.
 
 const { importProfileGroupFromText } = await context.importer;
 const group = await importProfileGroupFromText(file, fs.readFileSync(file, "utf8"));
-if (!group) throw new Error("speedscope knows no such format");
+if (!group) throw new Error("speedscope does not recognise this format");
 const profiles = group.profiles.map((p) => {
   const names = {}, stack = [];
   let at = 0, stacks = 0, none = 0;

@@ -1,12 +1,12 @@
-"""For stacks.sh, inside gdb: the stacks that are recorded beside gdb's own.
+"""Compares recorded stacks with gdb's own, inside gdb, for stacks.sh.
 
-Runs the program with the recorder preloaded. At allocations chosen by a seed it stops where the recorder
-registers the block, reads the context the block was given from the program's memory, and compares it frame by
-frame with gdb's backtrace of the thread. Nothing here depends on how the recorder unwinds.
+Runs the program with the recorder preloaded. At allocations chosen by a seed, it stops where the recorder registers the
+block, reads the block's context from the program's memory, and compares it frame by frame with gdb's backtrace of the
+thread. Nothing here depends on how the recorder unwinds.
 
-Environment: STACKS_LIBRARY, the recorder; STACKS_REPORT, the file for findings; STACKS_EVERY, allocations
-from one comparison to the next in the mean; STACKS_LEAST, comparisons to be made at least; STACKS_SEED;
-HEAPDUMP_DEPTH, as the recorder reads it. The status is 0 when all are equal."""
+Environment: STACKS_LIBRARY, the recorder; STACKS_REPORT, the file for findings; STACKS_EVERY, the mean number of
+allocations between comparisons; STACKS_LEAST, the least number of comparisons; STACKS_SEED; HEAPDUMP_DEPTH, as the
+recorder reads it. The status is 0 if all stacks are equal."""
 import collections
 import functools
 import os
@@ -21,7 +21,7 @@ EVERY = int(os.environ.get("STACKS_EVERY", "1"))
 LEAST = int(os.environ.get("STACKS_LEAST", "100"))
 DEPTH = int(os.environ.get("HEAPDUMP_DEPTH", "48"))
 SHOWN = 2                       # differences printed in full
-# Where a block is registered, its context being known: a frame there has a variable `allocation`.
+# Functions that register a block when its context is known: a frame there has a variable `allocation`.
 PLACES = "hd__recorder_insert", "hd_register_insert"
 
 
@@ -52,14 +52,14 @@ class Contexts:
         return self.known[context]
 
     def of_site(self, site):
-        """The context that a site counts; blocks are registered with the site's number."""
+        """The context of a site; blocks are registered with the site's number."""
         shifted = site + (1 << self.bits)
         segment = shifted.bit_length() - 1 - self.bits
         numbers = gdb.parse_and_eval("'heapdump_record.c'::recorder->context_of[%d]" % segment)
         return int(numbers[shifted - (1 << (segment + self.bits))])
 
     def stack(self, context):
-        """Return addresses, innermost first, and whether the stack says that it was cut."""
+        """Return addresses, innermost first, and whether the stack is marked as cut."""
         pcs, cut = [], False
         while context:
             parent, kind, value = self.at(context)
@@ -77,7 +77,7 @@ class Contexts:
 
 @functools.lru_cache(None)
 def is_own(pc):
-    """The recorder is there from the start and stays, so that the answer holds."""
+    """The recorder is loaded from the start and stays, so the answer can be kept."""
     return os.path.realpath(gdb.solib_name(pc) or "") == LIBRARY
 
 
@@ -86,7 +86,7 @@ def own(frame):
 
 
 def site_in(frame):
-    """The site of the block that this frame of the recorder's registers; None when it does not show."""
+    """The site of the block that this frame of the recorder registers; None if gdb cannot see it."""
     try:
         value = frame.read_var("allocation")
         if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR:
@@ -97,7 +97,7 @@ def site_in(frame):
 
 
 class Code:
-    """Where the program has code; what lies elsewhere is no return address, whoever says so."""
+    """The program's code ranges: other addresses are no return addresses, whatever a table claims."""
 
     def __init__(self):
         self.ranges = []
@@ -111,7 +111,7 @@ class Code:
 
 
 class Stop(gdb.Breakpoint):
-    """Counts every allocation and compares those chosen. The program goes on by itself."""
+    """Counts every allocation and compares the chosen ones. The program continues by itself."""
 
     def __init__(self, place):
         super().__init__(place, internal=True)
@@ -144,14 +144,14 @@ class Stop(gdb.Breakpoint):
             names.append(str(frame.name()))
             site = site_in(frame) if site is None else site
             frame = frame.older()
-        if "hd_record_restore" in names:        # a realloc that failed: the stack is of an earlier call
+        if "hd_record_restore" in names:        # a failed realloc: the stack is of an earlier call
             self.put_back += 1
             return
         if site is None:
             raise RuntimeError("no variable `allocation` shows in " + " < ".join(names))
         theirs, reason, signal = [], None, False
         while frame and len(theirs) <= DEPTH:
-            if frame.pc() not in self.code:     # gdb guesses on beyond an outermost frame without tables
+            if frame.pc() not in self.code:     # gdb guesses beyond an outermost frame without unwind tables
                 self.found["beyond"] += 1
                 break
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
@@ -189,7 +189,7 @@ class Stop(gdb.Breakpoint):
 
 
 def finish(status, message):
-    with open(os.environ["STACKS_REPORT"], "w") as report:   # gdb itself and the program write to stdout
+    with open(os.environ["STACKS_REPORT"], "w") as report:   # gdb and the program write to stdout
         print(message, file=report)
     gdb.execute("kill" if gdb.selected_inferior().pid else "echo", to_string=True)
     gdb.execute("quit %d" % status)
@@ -232,7 +232,7 @@ def main():
         found["compared"], stop.seen, found["equal"], found["different"])]
     lines += ["gdb stopped early at %d: %s" % (n, why) for why, n in stop.early.items()]
     lines += ["%d %s" % (n, what) for n, what in (
-        (found["beyond"], "where gdb goes on past the outermost frame to what is no code"),
+        (found["beyond"], "where gdb continues past the outermost frame to addresses without code"),
         (found["cut"], "cut at %d frames" % DEPTH), (found["signal"], "through a signal")) if n]
     lines += ["deepest %d, %d threads" % (stop.deepest, len(stop.threads))]
     good = found["equal"] + sum(stop.early.values()) == found["compared"] >= LEAST

@@ -1,5 +1,5 @@
-"""heapdump suspects by class: where a class grew, the holder of most of its objects, one length of each list, the order of
-classes, and numbers in words. suspects_by_class.py TOOL ROOT"""
+"""heapdump suspects by class: the place where a class grew, the holder of most of its objects, one length for each
+list, the order of classes, and plurals. suspects_by_class.py TOOL ROOT"""
 import random, re, sys
 from asked import answer, check, end, run, screen
 from dart_snapshot import Dart
@@ -13,15 +13,15 @@ def files(*heaps):
 
 
 def classes(*heaps):
-    """By class: the path to its objects, or to the holder of most, and how many of how many are there."""
+    """By class: the path to its objects or to the holder of most, and how many objects of how many are there."""
     rows = answer("suspects", *files(*heaps))["graphs"][0]["classes"]
     return {c["class"]: (" › ".join(c["path"] or c.get("holder_path", [])), "holder_path" in c, c["path_objects"], c["path_of"]) for c in rows}
 
 
-# A tree has no path that most of its objects share: the tree is named --------------------------------------------------
+# If most objects of a tree share no path, the tree itself is named --------------------------------------------------
 
 def journal(n, pads=0):
-    """A tree of n readings; pads: garbage that moves ids, so that snapshots are compared by class."""
+    """A tree of n readings; pads: garbage that shifts ids, so that snapshots are compared by class."""
     h = Heap()
     for _ in range(pads):
         h.node("object", "Pad", 16)
@@ -48,13 +48,13 @@ def journal(n, pads=0):
 
 top, grown = "global › rover: Rover › journal: Journal › root: TreeNode", [journal(300), journal(500, 1), journal(700, 2)]
 c = classes(*grown)
-check("growth of a tree: what holds it", [(top, True, 400, 400)] * 2, [c["TreeNode"], c["Reading"]])
+check("growth of a tree: its holder", [(top, True, 400, 400)] * 2, [c["TreeNode"], c["Reading"]])
 out = run("suspects", *files(*grown))
 check("... in text", 2, out.count("\n      held below %s\n" % top))
 c = classes(journal(700))
 check("... with one snapshot", [(top, True, 700, 700), (top, True, 700, 800)], [c["TreeNode"], c["Reading"]])
 
-# Without ids growth is where more objects are than before, not where most are ------------------------------------------
+# Without ids, growth is where the number of objects increased, not where most objects are ---------------------------
 
 def tiles(t, large=0):
     d = Dart()
@@ -69,17 +69,17 @@ def tiles(t, large=0):
 
 
 c = classes(*(tiles(t) for t in range(3)))
-check("a class grew where fewer of its objects are", ("internal root: Root › TileStore › Tile › Name", False, 200, 200), c["Name"])
+check("a class grew at a place with fewer of its objects", ("internal root: Root › TileStore › Tile › Name", False, 200, 200), c["Name"])
 c = classes(*(tiles(t, 4000) for t in range(3)))
-check("objects that grew themselves", ("internal root: Root › TileStore › Bitmap", False, 1, 1), c["Bitmap"])
+check("objects whose own size grew", ("internal root: Root › TileStore › Bitmap", False, 1, 1), c["Bitmap"])
 out = run("suspects", *files(*(tiles(t, 4000) for t in range(3))))
 check("... are no new objects", ["  Bitmap  (package:app/app.dart): 2 objects, 17.6 KiB, retain 17.6 KiB; +7.8 KiB, steadily"],
       [x[3:] for x in out.split("\n") if "Bitmap  (" in x])
 
-# One list has one length on a screen -------------------------------------------------------------------------------------
+# A list has the same length everywhere on a screen ------------------------------------------------------------------
 
 def settings(n, more=0):
-    """Each new object is the head; all but the first one have a patch, and a text hangs from the patches."""
+    """Each new object is the head; all except the first have a patch, and the patches hold a text."""
     h = Heap()
     nodes = [h.node("object", "Settings", 100, 1001 + 4 * i) for i in range(n)]
     for i in range(1, n):
@@ -91,7 +91,7 @@ def settings(n, more=0):
 
 for heaps in ([settings(301)], [settings(n) for n in (101, 201, 301)]):
     out = run("suspects", *files(*heaps))
-    check("a list whose last element lacks something, in %d snapshots" % len(heaps), ({"301"}, True),
+    check("a list whose last element lacks a field, in %d snapshots" % len(heaps), ({"301"}, True),
           (set(re.findall("list of (\\d+)", out)), "list of 301 Settings (next) › patch: Patch" in out))
 
 h = Heap()
@@ -100,7 +100,7 @@ for i in range(200):
     inner = h.closure("rewritten", h.context(64, inner=inner, text=h.node("string", "text %d" % i, 300)))
 h.variable("handle", inner)
 out = run("suspects", *files(h))
-check("closures of another name are no elements", {"200"}, set(re.findall("list of (\\d+)", out)))
+check("closures with another name are not elements", {"200"}, set(re.findall("list of (\\d+)", out)))
 
 for leaf in ("Leaf", "Element"):
     d = Dart()
@@ -113,7 +113,7 @@ for leaf in ("Leaf", "Element"):
     check("a suspect in the middle of a %s" % ("list" if leaf == "Leaf" else "tree, which has no number"),
           {"list of 300"} if leaf == "Leaf" else {"tree of"}, set(re.findall("(list of \\d+|list of|tree of) Element", out)))
 
-# Maps of letters: of one each they make a list, of three each a tree.
+# Maps of letters: with one entry each they form a list, with three entries each a tree.
 for width in 1, 3:
     h = Heap()
     level = held = [h.variable("top", h.node("object", "Letter", 48))]
@@ -125,11 +125,11 @@ for width in 1, 3:
         held = level
     h.write("trie.heapsnapshot")
     text = run("suspects", "trie.heapsnapshot") + screen(150, "path", "--class", "Letter", "trie.heapsnapshot")
-    check("Maps of %d: a list begins with the element that a variable has" % width, {"list of 5"} if width == 1 else {"tree of"},
+    check("Maps of %d: a list starts at the element in the variable" % width, {"list of 5"} if width == 1 else {"tree of"},
           set(re.findall("(list of \\d+|tree of) Letter", text)))
     check("... and its parts are no lists", 0, len(re.findall("(list of \\d+|tree of) Map", screen(150, "path", "--class", "Map", "trie.heapsnapshot"))))
 
-# Classes whose names say nothing do not come before those that explain the bytes -----------------------------------------
+# Classes without a telling name come after those that explain the bytes --------------------------------------------
 
 h = Heap()
 cache = h.array()
@@ -138,14 +138,14 @@ h.elements(cache, [h.node("object", "Session", 1000) for _ in range(50)])
 for i in range(40):
     h.edge(h.globals, "property", "builtin%d" % i, h.closure("builtin%d" % i, h.context(200)))
 rows = [c["class"] for c in answer("suspects", *files(h))["graphs"][0]["classes"]]
-check("closures come after what they keep", "Session", rows[0])
+check("closures come after the objects that they keep", "Session", rows[0])
 check("... but they are listed", True, "(closure)" in rows)
 
 h = Heap()
 h.variable("log", h.node("object", "Log", 90000))
-check("one object is no class of several", 1, run("suspects", *files(h)).count("\n  none, of those with several objects\n"))
+check("a single object is not listed as a class", 1, run("suspects", *files(h)).count("\n  none, of those with several objects\n"))
 
-# Numbers and words agree -------------------------------------------------------------------------------------------------
+# Singular and plural ------------------------------------------------------------------------------------------------
 
 def one_more(t):
     h = Heap()
@@ -162,9 +162,9 @@ check("one step", (True, 0), ("grew in 1 of 1 step; " in out, out.count("1 steps
 check("one object", 1, out.count("Only: 1 object, 4.9 KiB, retains 4.9 KiB; +4.9 KiB, +1 object\n"))
 check("two objects", 1, out.count("Big: 2 objects, 9.8 KiB, retain 9.8 KiB; +4.9 KiB, +1 object\n"))
 check("one root", (1, 0), (run("info", "f0.heapsnapshot").count(" 1 root, 0 of"), run("info", "f0.heapsnapshot").count(" 1 roots")))
-check("no error that is nothing", 0, run("suspects", root + "/tests/data/heap-jemalloc.txt").count(" 0.0%"))
+check("no error of 0.0%", 0, run("suspects", root + "/tests/data/heap-jemalloc.txt").count(" 0.0%"))
 
-# Narrow terminals: the variable nearest to the object is the last to go, the root the last but one -----------------------
+# Narrow terminals: the root is dropped late, and the variable nearest to the object last ----------------------------
 
 def kept_rows(t):
     h = Heap()
@@ -194,10 +194,11 @@ for columns in 80, 60:
     ways = re.findall("held by (.*)", screen(columns, "suspects", *names))
     check("%d columns: no variable, the root stays" % columns, [], [w for w in ways if not w.startswith("internal root: Root")])
 
-# The nearest ancestor that is in all snapshots -----------------------------------------------------------------------------
+# The nearest ancestor that is in all snapshots ----------------------------------------------------------------------
 
 def split_list(t):
-    """A list of two holders: at first one leads to it all, then an element goes and another holder leads to the rest."""
+    """A list with two holders: first one leads to all of it, then an element disappears, and another holder leads to
+    the rest."""
     h = Heap()
     first = h.variable("queue", h.node("object", "Queue", 32, 1001))
     other = h.variable("index", h.node("object", "Index", 32, 1003))
@@ -213,9 +214,9 @@ def split_list(t):
 
 
 s = answer("suspects", *files(*(split_list(t) for t in range(3))))["graphs"][0]["suspects"]
-check("an element that went was of the list before it", [], [(x["class"], x["growth"]) for x in s])
+check("a removed element belonged to the list before it", [], [(x["class"], x["growth"]) for x in s])
 
-# A table that the engine holds, too, is of the variable that leads to it ----------------------------------------------------
+# A table that the engine also holds belongs to the variable that leads to it ----------------------------------------
 
 h = Heap()
 sessions, table = h.variable("sessions", h.array()), h.node("array", "(object elements)", 48)

@@ -1,4 +1,4 @@
-"""heapdump suspects of V8 snapshots whose answer is known by how they are made. suspects_graph.py TOOL"""
+"""heapdump suspects on V8 snapshots that are built with known answers. suspects_graph.py TOOL"""
 import json
 import asked
 from asked import check, run, screen
@@ -36,7 +36,8 @@ def first(heap):
     return path(s), s["retained"], s["within"]
 
 
-# One snapshot: the largest holder comes first, whatever its share ----------------------------------------------------
+# One snapshot: the largest holder comes first, whatever its share
+# ----------------------------------------------------
 
 def items(heap, n, size=1000, name="Item"):
     return [heap.node("object", name, size) for _ in range(n)]
@@ -72,15 +73,15 @@ check("a Map of few large Buffers", ("global › blobs: Map", 4001864, []), firs
 h = Heap()
 h.variable("big", h.buffer(1000000))
 h.variable("rest", h.node("object", "Rest", 30000))
-check("the object that has native bytes", ("global › big: Buffer › buffer: ArrayBuffer", 1000088), first(h)[:2])
+check("an object with native bytes", ("global › big: Buffer › buffer: ArrayBuffer", 1000088), first(h)[:2])
 
 h = Heap()
 log = h.variable("logger", h.node("object", "Logger", 40))
 h.edge(log, "property", "text", h.node("string", "x" * 100, 500000))
 h.variable("rest", h.node("object", "Rest", 30000))
-check("the object that has a text", ("global › logger: Logger", 500040, ["text: (string)"]), first(h))
+check("an object with a large text", ("global › logger: Logger", 500040, ["text: (string)"]), first(h))
 
-# An object used as a dictionary: many large values by name, the first of another class.
+# An object used as a dictionary: many large values by name; the first is of another class.
 h = Heap()
 cache = h.variable("cache", h.node("object", "Object", 40))
 h.edge(cache, "property", "meta", h.node("object", "Meta", 32000))
@@ -101,9 +102,9 @@ for i in range(511):
     h.edge(tree[i], "property", "left", tree[2 * i + 1])
     h.edge(tree[i], "property", "right", tree[2 * i + 2])
 h.variable("rest", h.node("object", "Rest", 3000))
-check("a balanced tree is no list", ("global › root: TreeNode", 1023 * 32, []), first(h))
+check("a balanced tree is not a list", ("global › root: TreeNode", 1023 * 32, []), first(h))
 
-# Most objects of a class come from one place.
+# Most objects of a class have one origin.
 h = Heap()
 cache = h.variable("cache", h.node("object", "Array", 40))
 entries = items(h, 30, 30000, "Entry")
@@ -115,7 +116,7 @@ fields = len(file["snapshot"]["meta"]["node_fields"])
 file["locations"] = [x for i, e in enumerate(entries) for x in (e * fields, 7, 2 if i < 20 else 10 + i, 3)]
 with open("places.heapsnapshot", "w") as f:
     json.dump(file, f)
-check("the source of most objects of a class", {"script": "", "script_id": 7, "line": 3, "column": 4, "objects": 20, "of": 30},
+check("the source location of most objects of a class", {"script": "", "script_id": 7, "line": 3, "column": 4, "objects": 20, "of": 30},
       [c for c in suspects("places.heapsnapshot")["classes"] if c["class"] == "Entry"][0].get("source"))
 
 def linked(h, owner, type, name, n, size=100, **more):
@@ -190,7 +191,7 @@ for name, kind in [("owner", "Object"), ("task", "Task"), ("queue", "Promise")] 
     new = h.node("object", kind, 40)
     h.edge(node, "property", name, new)
     node = new
-check("a list behind an object of its class", "global › waiting: Promise › owner: Object › task: Task › queue: list of 61 Promise (queue)",
+check("a list that starts at an object of its own class", "global › waiting: Promise › owner: Object › task: Task › queue: list of 61 Promise (queue)",
       path([c for c in answer(h)["classes"] if c["class"] == "Promise"][0]))
 
 h = Heap()
@@ -203,7 +204,7 @@ for i in range(300):
 report = h.variable("report", h.node("object", "Report", 24))
 h.edge(report, "property", "body", text_node)
 h.variable("rest", h.node("object", "Rest", 900))
-check("a text in pieces", ("global › report: Report", 24 + 300 * 56 + 16, ["body: list of 300 (concatenated string)"]), first(h))
+check("a text built from pieces", ("global › report: Report", 24 + 300 * 56 + 16, ["body: list of 300 (concatenated string)"]), first(h))
 
 h = Heap()
 labels = []
@@ -217,7 +218,7 @@ for i in range(60):
     labels.append(rope)
 h.variable("labels", h.elements(h.array(), labels))
 s = answer(h)["classes"]
-check("parts of a text are no objects of their own", [("(string)", ["global", "labels: Array", "[] (concatenated string)", "(string)"], 240),
+check("parts of a text are not objects of their own", [("(string)", ["global", "labels: Array", "[] (concatenated string)", "(string)"], 240),
       ("(concatenated string)", ["global", "labels: Array", "[] (concatenated string)"], 120)], sorted((c["class"], c["path"], c["path_objects"]) for c in s if "string" in c["class"])[::-1])
 
 h = Heap()
@@ -233,7 +234,7 @@ for box, n in zip(boxes, (5, 1, 1, 1, 1)):
 for name in ("one", "other"):
     h.variable(name, h.node("object", "Game", 1000))
 c = [c for c in answer(h)["classes"] if c["class"] == "Game"][0]
-check("objects behind elements of a list that the path has not", ("global › boxes: Array › [] Box › game: list of 5 Game (after)", 6, 11),
+check("objects below list elements that the path leaves out", ("global › boxes: Array › [] Box › game: list of 5 Game (after)", 6, 11),
       (path(c), c["path_objects"], c["path_of"]))
 
 h = Heap()
@@ -250,8 +251,8 @@ for i, key in enumerate(keys):
     h.edge(table, "internal", pair, value)
 h.elements(users, keys)
 s = answer(h)
-check("values of a WeakMap hang from their keys", ("global › users: Array", 16 + 400 + 50 * 1016), (path(s["suspects"][0]), s["suspects"][0]["retained"]))
-check("... what holds them", "global › users: Array › [] User › as WeakMap key: Secret", path([c for c in s["classes"] if c["class"] == "Secret"][0]))
+check("values of a WeakMap are below their keys", ("global › users: Array", 16 + 400 + 50 * 1016), (path(s["suspects"][0]), s["suspects"][0]["retained"]))
+check("... and their holder", "global › users: Array › [] User › as WeakMap key: Secret", path([c for c in s["classes"] if c["class"] == "Secret"][0]))
 
 h = Heap()
 emitter = h.variable("server", h.node("object", "EventEmitter", 64))
@@ -269,7 +270,7 @@ shared = items(h, 100, 1000, "Session")
 by_id, recent = h.variable("sessions", h.array()), h.variable("recent", h.map([(x, x) for x in shared]))
 h.elements(by_id, shared)
 s = answer(h)["suspects"][0]
-check("what two hold counts for the nearer one", ("global › sessions: Array", 816, 100000, [("Session", 100)]),
+check("objects with two holders count for the nearer one", ("global › sessions: Array", 816, 100000, [("Session", 100)]),
       (path(s), s["retained"], s.get("shared"), [(b["class"], b["objects"]) for b in s["shared_objects"]]))
 
 h = Heap()
@@ -277,7 +278,7 @@ code = h.node("code", "(shared function info)", 70000)
 h.edge(h.roots, "element", 1, code)
 h.variable("list", h.elements(h.array(), items(h, 20)))
 s = answer(h)["suspects"]
-check("the engine's is not first", "global › list: Array", path(s[0]))
+check("the engine's objects are not first", "global › list: Array", path(s[0]))
 
 h = Heap()
 stack = h.node("synthetic", "(Stack roots)", 0)
@@ -301,7 +302,7 @@ check("roots of the program before those of the engine", "global › a: Outer �
 h = Heap()
 for i in range(200):
     h.variable("v%d" % i, h.node("object", "Value", 100))
-check("everything is spread: some object is named all the same", True, len(answer(h)["suspects"]) > 0)
+check("even if all memory is spread out, some object is named", True, len(answer(h)["suspects"]) > 0)
 
 # Classes: exact, and a majority is more than half ---------------------------------------------------------------------
 
@@ -315,25 +316,25 @@ def li(leaked, of):
 
 check("3 of 5 are most", (5, 3, "global › leakedItems: Array › [] <li>"), (li(3, 5)["objects"], li(3, 5)["path_objects"], path(li(3, 5))))
 check("2 of 4 are not", [], li(2, 4)["path"])
-check("a late majority, behind 20 others", "global › leakedItems: Array › [] <li>", path(li(21, 41)))
+check("a majority after 20 others", "global › leakedItems: Array › [] <li>", path(li(21, 41)))
 
 h = Heap()
 h.variable("lib", h.closure("readRawBytes", h.context(100)))
 h.variable("queue", h.elements(h.array(), [h.closure("onDone", h.context(100, big=h.node("string", "x%d" % i, 1000))) for i in range(9)]))
 s = answer(h)
-check("a holder's name is in the set", "global › queue: Array › [] onDone() › context: system / Context",
+check("the holder's name is on the path to the class", "global › queue: Array › [] onDone() › context: system / Context",
       path([c for c in s["classes"] if c["class"] == "system / Context"][0]))
 check("... and its variable", "global › queue: Array › [] onDone() › big: (string)", path([c for c in s["classes"] if c["class"] == "(string)"][0]))
 
 h = Heap()
 h.variable("queue", h.elements(h.array(), [h.closure("on%d" % i, h.context(100, big=h.node("string", "x%d" % i, 1000))) for i in range(9)]))
-check("closures of many names", "global › queue: Array › [] (closure) › big: (string)", path([c for c in answer(h)["classes"] if c["class"] == "(string)"][0]))
+check("closures with many names", "global › queue: Array › [] (closure) › big: (string)", path([c for c in answer(h)["classes"] if c["class"] == "(string)"][0]))
 
 h = Heap()
 by_name = h.variable("byName", h.node("object", "Object", 24))
 for i in range(50):
     h.edge(by_name, "property", "user %d" % i, h.node("object", "User", 500))
-check("entries under names are []", "global › byName: Object › [] User", path([c for c in answer(h)["classes"] if c["class"] == "User"][0]))
+check("entries with names are shown as []", "global › byName: Object › [] User", path([c for c in answer(h)["classes"] if c["class"] == "User"][0]))
 
 h = Heap()
 config = h.node("object", "Config", 6000)
@@ -345,7 +346,7 @@ h.variable("rest", h.node("object", "Rest", 3000))
 c = [c for c in answer(h)["classes"] if c["class"] == "Session"][0]
 rows = asked.answer("classes", "one.heapsnapshot")
 rows = [r for f in rows["files"] for r in f["classes"] if r["class"] == "Session"]
-check("a class retains what classes says", (7200, 7200), (c["retained"], rows[0]["retained"]))
+check("a class retains as many bytes as in `classes`", (7200, 7200), (c["retained"], rows[0]["retained"]))
 
 # Several snapshots ----------------------------------------------------------------------------------------------------
 
@@ -360,7 +361,7 @@ check("Buffers count in every snapshot", [("global › pending: Array", 2 * 10 *
 check("... what is new", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["new"][:3]])
 
 def replaced(n):
-    """The newest scope holds the one before, which was the outermost in the snapshot before."""
+    """The newest scope holds the previous one, which was the outermost in the previous snapshot."""
     h = Heap()
     stack = h.node("synthetic", "(Stack roots)", 0)
     h.edge(h.roots, "element", 1, stack)
@@ -379,7 +380,7 @@ s = growth(replaced(400), replaced(800), replaced(1200))["suspects"]
 check("old objects below new ones", ([32000], "(Stack roots) › thing: list of 1200 system / Context (original)", []), ([x["growth"] for x in s], path(s[0]), s[0]["within"]))
 
 def lru(t, way):
-    """A list of 200 that drops as much as it gets, at either end; and a leak of 1,000 bytes a step."""
+    """A list of 200 that drops as many elements as it gets, at either end; and a leak of 1,000 bytes per step."""
     h = Heap()
     owner = h.variable("lru", h.node("object", "LruList", 32, 7))
     ids = [1000 + 2 * i for i in range(50 * t, 50 * t + 200)]
@@ -395,7 +396,7 @@ def lru(t, way):
 
 for way in ("head", "tail"):
     s = growth(*(lru(t, way) for t in range(3)))["suspects"]
-    check("a list that drops what it gets, new at the " + way, [("global › requests: Array", 2000, 1000)], [(path(x), x["growth"], x["per_step"]) for x in s])
+    check("a list that drops as much as it gets, with new elements at the " + way, [("global › requests: Array", 2000, 1000)], [(path(x), x["growth"], x["per_step"]) for x in s])
 
 def grows(t, way):
     h = Heap()
@@ -415,7 +416,7 @@ for way in ("head", "tail"):
     check("... its path", "global › head: list of 300 Node (next)", path(s[0]))
 
 def copied(t):
-    """An array that is made anew for every entry."""
+    """An array that is rebuilt for every entry."""
     h = Heap()
     scope = h.context(40, id=7)
     h.variable("serve", h.closure("serve", scope, id=9))
@@ -424,7 +425,7 @@ def copied(t):
     return h
 
 s = growth(*(copied(t) for t in range(3)))["suspects"]
-check("a variable that gets a new array each time", [("global › serve: serve() › log: Array", "log", [], 80 * 208)],
+check("a variable with a rebuilt array", [("global › serve: serve() › log: Array", "log", [], 80 * 208)],
       [(path(x), x["variable"], x["within"], x["growth"]) for x in s])
 
 check("... it retains what its array does, not its scope", (16 + 120 * 208, {"class": "system / Context", "id": "7"}),
@@ -432,7 +433,7 @@ check("... it retains what its array does, not its scope", (16 + 120 * 208, {"cl
 check("... which the head names first", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("  1  variable log of system / Context: Array, id 31\n"))
 
 def resumed(t):
-    """A list by a variable that gets a new array each time, which holds the newest element. An element loses an object."""
+    """A list in a variable with a rebuilt array, which holds the newest element. One element loses an object."""
     h = Heap()
     scope = h.context(40, id=7)
     h.variable("serve", h.closure("serve", scope, id=9))
@@ -447,11 +448,11 @@ def resumed(t):
     return h
 
 s = growth(*(resumed(t) for t in range(3)))["suspects"]
-check("a list by a variable that gets a new array each time", [("global › serve: serve() › resume: Array", "resume", 100 * 100 - 700)],
+check("a list in a variable with a rebuilt array", [("global › serve: serve() › resume: Array", "resume", 100 * 100 - 700)],
       [(path(x), x.get("variable"), x["growth"]) for x in s])
 
 def both(t):
-    """Two hold the same new objects, so that neither dominates them."""
+    """Two objects hold the same new objects, so neither dominates them."""
     h = Heap()
     new = [h.node("object", "Session", 100, 1000 + 2 * i) for i in range(20 * (t + 1))]
     a = h.variable("sessions", h.array(id=7))
@@ -463,12 +464,12 @@ def both(t):
     return h
 
 s = growth(*(both(t) for t in range(3)))["suspects"]
-check("new objects that two hold", [("global › sessions: Array", 4000, 4000)], [(path(x), x["growth"], x.get("shared")) for x in s])
+check("new objects with two holders", [("global › sessions: Array", 4000, 4000)], [(path(x), x["growth"], x.get("shared")) for x in s])
 check("... in text", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count(
     "retains 16, 0.3% of all; 4000 of the growth in objects that others hold too\n"))
 
 def tooltips(t):
-    """A Map keeps all tooltips. The newest are in the page's document, too, which counts for the document."""
+    """A Map keeps all tooltips. The newest are also in the page's document, and count for the document."""
     h = Heap()
     trees = h.node("synthetic", "(Document DOM trees)", 0, 13)
     h.edge(h.root, "element", 2, trees)
@@ -492,7 +493,8 @@ s = growth(*(tooltips(t) for t in range(3)))["suspects"]
 check("nodes in a document count for the document", ("global › tooltipOf: Map", 20 * 124 + 10 * 104), (path(s[0]), s[0]["growth"]))
 
 def cards(t):
-    """Listeners on the window keep the cards that a page removed. All of one size retain the same, so order is by kind."""
+    """Listeners on the window keep the cards that a page removed. All retain the same size, so kind decides the
+    order."""
     h = Heap()
     handles = h.node("synthetic", "(Global handles)", 0, 13)
     h.edge(h.roots, "element", 1, handles)
@@ -519,7 +521,8 @@ check("... the program's classes before the browser's", ["BoardCard", "Detached 
 check("... with one snapshot", ("(Global handles) › Window / file://", 496 + 30 * 1240), first(cards(2))[:2])
 
 def rows(t):
-    """A page keeps rows that it removes. V8 gives a removed row a new id, and its parts keep theirs: they are no growth."""
+    """A page keeps the rows that it removes. V8 gives a removed row a new id, but its parts keep theirs: they are not
+    growth."""
     h = Heap()
     trees = h.node("synthetic", "(Document DOM trees)", 0, 13)
     h.edge(h.root, "element", 2, trees)
@@ -536,7 +539,7 @@ def rows(t):
     return h
 
 s = growth(*(rows(t) for t in range(3)))["suspects"]
-check("parts of a row that was moved are old", ("global › removedRows: Array", 20 * 104 + 15 * (96 + 112)), (path(s[0]), s[0]["growth"]))
+check("parts of a moved row are old", ("global › removedRows: Array", 20 * 104 + 15 * (96 + 112)), (path(s[0]), s[0]["growth"]))
 
 h = tooltips(2)
 h.write("one.heapsnapshot")
@@ -559,10 +562,11 @@ check("... and its class after the program's", ["Leak", "(compiled code)"], [c["
 same = buffers(10)
 check("nothing grew", ([], []), (lambda g: (g["suspects"], g["classes"]))(growth(same, same, same)))
 
-# The list of classes: by what they retain, with the class that got most of the bytes; the rest is said -------------------
+# The list of classes: by retained size, with the class that got most of the bytes; a line counts the rest
+# ------------
 
 def sessions(t, kinds=0):
-    """A Map of Sessions with a Buffer each, and small classes of the program that grow too."""
+    """A Map of Sessions with a Buffer each, and small classes of the program that also grow."""
     h = Heap()
     entries = []
     for i in range(20 * (t + 1)):
@@ -580,20 +584,21 @@ def sessions(t, kinds=0):
     return h
 
 s = growth(*(sessions(t) for t in range(3)))
-check("classes in the order of what they retain more", ["Session", "Buffer", "ArrayBuffer", "system / JSArrayBufferData"], [c["class"] for c in s["classes"]][:4])
+check("classes in the order of the growth of their retained size", ["Session", "Buffer", "ArrayBuffer", "system / JSArrayBufferData"], [c["class"] for c in s["classes"]][:4])
 check("... by how much", [40 * 20284, 40 * 20184, 40 * 20088, 40 * 20000], [c.get("retained_growth") for c in s["classes"]][:4])
 check("... in text", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("; +4000, +40 objects, steadily; retain 811360 more"))
 s = growth(*(sessions(t, 10) for t in range(3)))
 listed = [c["class"] for c in s["classes"]]
-check("the class that got most bytes is in the list, the engine's last", [True, "(compiled code)"], ["Session" in listed, listed[-1]])
+check("the class with the most new bytes is listed, the engine's last", [True, "(compiled code)"], ["Session" in listed, listed[-1]])
 left = {**{"Kind%d" % k: 2 * (3000 + 10 * k) for k in range(10)}, "(string)": 40 * 24, "ArrayBuffer": 40 * 88, "Buffer": 40 * 96,
         "system / JSArrayBufferData": 40 * 20000}
 left = {c: n for c, n in left.items() if c not in listed}
 lines = text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").splitlines()
-check("classes that are not listed", ["     not listed: %d more classes grew, by %d" % (len(left), sum(left.values()))], [x for x in lines if "not listed" in x])
+check("a line counts the classes that are not listed", ["     not listed: %d more classes grew, by %d" % (len(left), sum(left.values()))], [x for x in lines if "not listed" in x])
 check("... in JSON", {"classes": len(left), "growth": sum(left.values())}, s.get("classes_not_listed"))
 
-# Most of a growing suspect is where it grew ---------------------------------------------------------------------------
+# Most of a growing suspect is in the part that grew
+# ------------------------------------------------------------------
 
 def moved(t, growing, wrapper=64):
     """An old object moves below a new one."""
@@ -610,7 +615,7 @@ def moved(t, growing, wrapper=64):
 s = growth(*(moved(t, 0) for t in range(3)))["suspects"]
 check("an old object that moved below a new one", [("global", ["wrapper: Wrapper"], 64)], [(path(x), x["within"], x["growth"]) for x in s])
 s = growth(*(moved(t, 5) for t in range(3)))["suspects"]
-check("tiny growth in one step is not listed beside others", [("global › list: Array", 1000)], [(path(x), x["growth"]) for x in s])
+check("tiny growth in one step is not listed next to others", [("global › list: Array", 1000)], [(path(x), x["growth"]) for x in s])
 def timers(t):
     h = moved(t, 5000)
     h.variable("timers", h.elements(h.node("object", "TimersList", 40, 13), [h.node("object", "Timeout", 100, 900001 + 2 * i) for i in range(t)], 15))
@@ -621,7 +626,7 @@ check("... nor 0.1 % of the largest growth, though in every step", [("global ›
 s = growth(*(moved(t, 5, 5000) for t in range(3)))["suspects"]
 check("... but larger growth is", ["global", "global › list: Array"], sorted(path(x) for x in s))
 
-# Snapshots whose ids name other objects ------------------------------------------------------------------------------
+# Snapshots whose ids name other objects -----------------------------------------------------------------------------
 
 a, b = Heap(), Heap()
 for h, order in ((a, range(50)), (b, reversed(range(60)))):
@@ -654,7 +659,7 @@ check("... but cut to the width of a terminal", True, "…" in out and max(map(l
 h = Heap()
 for name in ("leaked", "other", "third"):
     h.variable(name, h.node("object", "Config", 1000))
-check("several variables are no table", "global › Config", path([c for c in answer(h)["classes"] if c["class"] == "Config"][0]))
+check("several variables are not a table", "global › Config", path([c for c in answer(h)["classes"] if c["class"] == "Config"][0]))
 h = Heap()
 scope = h.context(**{name: h.elements(h.array(), items(h, 3, 1000, "Config")) for name in ("routes", "audit")})
 h.variable("add", h.closure("add", scope))
@@ -665,9 +670,9 @@ h.variable("pairs", h.elements(h.array(), pairs))
 for x in pairs:
     h.edge(x, "property", "left", h.node("object", "Leaf", 100))
     h.edge(x, "property", "right", h.node("object", "Leaf", 100))
-check("nor are a few properties of each object", "global › pairs: Array › [] Pair › Leaf", path([c for c in answer(h)["classes"] if c["class"] == "Leaf"][0]))
+check("a few properties of each object are not a table", "global › pairs: Array › [] Pair › Leaf", path([c for c in answer(h)["classes"] if c["class"] == "Leaf"][0]))
 
-# The program's objects first, by what they retain, then the engine's ---------------------------------------------------
+# The program's objects come first, by retained size, then the engine's ----------------------------------------------
 
 h = Heap()
 h.edge(h.roots, "element", 1, h.node("code", "(instruction stream)", 90000))
@@ -675,7 +680,7 @@ h.edge(h.roots, "element", 2, h.node("hidden", "system / FeedbackCell", 40000))
 for name, n in (("small", 15), ("store", 30)):
     h.variable(name, h.elements(h.node("object", "Store", 100), items(h, n)))
 s = answer(h)["suspects"]
-check("the program's first, the largest of them before others", ["global › store: Store", "global › small: Store"], [path(x) for x in s][:2])
+check("the program's objects come first, in order of size", ["global › store: Store", "global › small: Store"], [path(x) for x in s][:2])
 check("... then the engine's", ["(compiled code)", "(system)"], [x["class"] for x in s][2:])
 check("... which the text says", 1, text("one.heapsnapshot").count(
     "large holders, the likeliest leak first, the engine's last:\n"))
@@ -684,7 +689,7 @@ h.variable("store", h.elements(h.node("object", "Store", 100), items(h, 30)))
 answer(h)
 check("... and only then", 0, text("one.heapsnapshot").count("the engine's last"))
 
-# Roots hold everything and explain nothing ----------------------------------------------------------------------------
+# Roots hold everything and explain nothing --------------------------------------------------------------------------
 
 d = Dart()
 isolate = d.edge(d.root, d.node("Isolate", 200, library=""))
@@ -695,9 +700,9 @@ cache = d.edge(isolate, d.node("Cache", 32))
 for _ in range(40):
     d.edge(cache, d.node("Entry", 100))
 s = suspects(d.write("roots.dartheap"))["suspects"]
-check("no root of Dart is a suspect", [("Cache", 4032)], [(x["class"], x["retained"]) for x in s])
+check("no Dart root is a suspect", [("Cache", 4032)], [(x["class"], x["retained"]) for x in s])
 
-# Node's own objects are in every program, however few bytes they have beside the leak -----------------------------------
+# Node's own objects are in every program, even if the leak is small -------------------------------------------------
 
 h = Heap()
 process = h.variable("process", h.node("object", "process", 1000))
@@ -707,12 +712,13 @@ for _ in range(30):
     h.edge(process, "property", "a", x)
     h.edge(main, "property", "b", x)
 h.variable("keep", h.elements(h.array(), items(h, 10)))
-check("Node's process comes after the program's own", "global › keep: Array", first(h)[0])
+check("Node's process object comes after the program's objects", "global › keep: Array", first(h)[0])
 
 # Dart: objects with identity hash codes are matched -------------------------------------------------------------------
 
 def messages(t, codes=True):
-    """A queue that grows by 20 messages and drops 5 a step, below a list of the virtual machine that has no code."""
+    """A queue that gains 20 messages and drops 5 per step, below a list of the virtual machine without a hash
+    code."""
     d = Dart()
     code = (lambda n: n) if codes else (lambda n: 0)
     library = d.edge(d.root, d.node("Library", 100, code(1), ""))
@@ -737,20 +743,20 @@ def static_list(t):
         d.edge(table, d.node("_Closure", 100, 0, "dart:core"))
     return d
 
-check("growth that no object with a code holds", ([], 1), (dart_growth(*(static_list(t) for t in range(3)))["suspects"],
+check("growth without a holder that has a hash code", ([], 1), (dart_growth(*(static_list(t) for t in range(3)))["suspects"],
       text("d0.dartheap", "d1.dartheap", "d2.dartheap").count("  not known: no object with an identity hash code holds more than before\n")))
 s = dart_growth(*(messages(t, False) for t in range(3)))
-check("Dart snapshots without codes are compared by class", ([], ["Message"]), (s["suspects"], [c["class"] for c in s["classes"]]))
+check("Dart snapshots without hash codes are compared by class", ([], ["Message"]), (s["suspects"], [c["class"] for c in s["classes"]]))
 check("... which the text says", 1, text("d0.dartheap", "d1.dartheap", "d2.dartheap").count(
     "  not known: objects have no identity hash codes that match (see the warning); compared by class\n"))
 
-# A path of one step says nothing --------------------------------------------------------------------------------------
+# A path of one step is no help -------------------------------------------------------------------------------------
 
 h = Heap()
 target = h.node("object", "Target", 90000)
 h.edge(h.variable("ref", h.node("object", "WeakRef", 40)), "weak", "target", target)
 answer(h)
-check("an object that only a weak reference has", ["      held by no path from a root"],
+check("an object with only a weak reference", ["      held by no path from a root"],
       [x for x in text("one.heapsnapshot").splitlines() if "held by" in x])
 h = Heap()
 for i in range(200):

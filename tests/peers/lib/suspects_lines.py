@@ -5,7 +5,7 @@ from v8_snapshot import Heap
 
 
 def held(out, of):
-    """What the class or suspect `of` is held by."""
+    """The printed holder of the class or suspect `of`."""
     return re.search(rf"^ +\d+  {re.escape(of)}[:,].*\n(?: .*\n)*? +held by (.*)$", out, re.M)[1]
 
 
@@ -40,14 +40,14 @@ for n, key in enumerate(keys):
     for i, holder in enumerate((table, key)):
         h.edge(holder, "internal", "%d / part of key (Key @%d) -> value (V @%d) pair in WeakMap (table @%d)" % (2 * n + i + 2, *ids), value)
 h.write("weak.heapsnapshot")
-check("\"as WeakMap key\" is no name", "global › aRegistryOfAllTheKeys: Array › … 2 more › [] Item", held(screen(80, "suspects", "weak.heapsnapshot"), "Item"))
+check("\"as WeakMap key\" is not a name", "global › aRegistryOfAllTheKeys: Array › … 2 more › [] Item", held(screen(80, "suspects", "weak.heapsnapshot"), "Item"))
 
-# Classes of one name --------------------------------------------------------------------------------------------------
+# Classes with one name ---------------------------------------------------------------------------------------------
 
 out = run("suspects", "garbage.netcf.txt"), screen(80, "suspects", "garbage.netcf.txt")
 check("a class has its domain in a pipe and on a terminal", [1, 1], [o.count("  1  Image  (x), id 2\n") for o in out])
 
-# A table that holds a list is no element ------------------------------------------------------------------------------
+# A table that holds a list is not an element -----------------------------------------------------------------------
 
 h = Heap()
 
@@ -68,7 +68,7 @@ rows = [c for c in answer("suspects", "nested.heapsnapshot")["graphs"][0]["class
 check("three of four are in a list of arrays", [("global › sessions: Map › [] list of 3 Array › [] (closure)", 3, 4)],
       [(" › ".join(c["path"]), c["path_objects"], c["path_of"]) for c in rows])
 
-# Figures on a narrow terminal: lines go on below -----------------------------------------------------------------------
+# Figures on a narrow terminal: lines continue below ----------------------------------------------------------------
 
 names = []
 for step in range(3):
@@ -111,7 +111,7 @@ for command in ("path", "--id", str(h.nodes[before][3])), ("path", "--class", "N
         check("%s, %d columns: the number of elements of a list is shown" % (command[1], columns), 1,
               screen(columns, *command, "list.heapsnapshot").count(": list of 300 N"))
 
-# A list of the engine's objects begins with the first of them -----------------------------------------------------------
+# A list of the engine's objects starts at the first of them ---------------------------------------------------------
 
 h = Heap()
 at, name = h.variable("shutdown", h.node("object", "Promise", 32)), "reactions_or_result"
@@ -124,7 +124,7 @@ h.write("promise.heapsnapshot")
 check("thirty reactions are a list of 30", "reactions_or_result: list of 30 system / PromiseReaction",
       re.search("most of it is in (.*)", run("suspects", "promise.heapsnapshot"))[1])
 
-# Roots of the engine are distinguished by their names ------------------------------------------------------------------
+# Roots of the engine are distinguished by their names ---------------------------------------------------------------
 
 h = Heap()
 for name, objects in ("(Internalized strings)", 3), ("(Eternal handles)", 1):
@@ -133,11 +133,11 @@ for name, objects in ("(Internalized strings)", 3), ("(Eternal handles)", 1):
     for i in range(objects):
         h.edge(root, "element", i + 1, h.node("string", "text", 1000))
 h.write("roots.heapsnapshot")
-check("three of four strings have the root that is named", ("(Internalized strings) › (string)", 3, 4), next(
+check("three of four strings are under the named root", ("(Internalized strings) › (string)", 3, 4), next(
     (" › ".join(c["path"]), c["path_objects"], c["path_of"])
     for c in answer("suspects", "roots.heapsnapshot")["graphs"][0]["classes"] if c["class"] == "(string)"))
 
-# The growth of a list is its own, whatever the object above it lost ----------------------------------------------------
+# The growth of a list is its own, whatever the object above it lost -------------------------------------------------
 
 names = []
 for step in range(3):
@@ -152,12 +152,12 @@ for step in range(3):
     names.append(h.write("grown%d.heapsnapshot" % step))
 s = answer("suspects", *names)["graphs"][0]["suspects"][0]
 check("ten elements of 100 bytes", ("Node", 20, 1000, 2), tuple(s[k] for k in ("class", "list_of", "growth", "steps_grown")))
-# A snapshot may have no name for its root: it is no step.
+# A snapshot may have no name for its root: the root is then not a step.
 h = Heap()
 h.nodes = [(kind, "" if not k else name, size, id, edges) for k, (kind, name, size, id, edges) in enumerate(h.nodes)]
 h.nodes[0] = ("object", *h.nodes[0][1:])
 h.edge(0, "property", "list", h.node("object", "List", 1000))
 text = run("suspects", h.write("nameless.heapsnapshot"))
-check("a root without a name is no step", [], re.findall(r"held by *\n|held by  ›", text))
+check("a root without a name is not a step", [], re.findall(r"held by *\n|held by  ›", text))
 
 end()

@@ -1,4 +1,4 @@
-"""Lists of objects of several classes in turn, and lost references. suspects_lists.py TOOL [OBJECTS]"""
+"""suspects and path on lists with alternating classes, and with lost references. suspects_lists.py TOOL [OBJECTS]"""
 import json, random, re, resource, shutil, subprocess, sys
 from asked import answer, check, end, run, screen, tool
 from dart_snapshot import Dart
@@ -8,7 +8,7 @@ objects = int(sys.argv[2]) if len(sys.argv) > 2 else 100000
 
 
 def chain(h, holder, classes, fields, count):
-    """Objects that hold each other; object k is of classes[k % n] and holds the next one by fields[k % n]."""
+    """A list of objects; object k is of classes[k % n] and holds the next one by fields[k % n]."""
     at = holder
     for k in range(count):
         at, before = h.node("object", classes[k % len(classes)], 100), at
@@ -36,27 +36,27 @@ for period in (1, 2, 3, 6, 7, 8, 12, 30, 64):
     fields = ["to%d" % k for k in range(period)]
     first, ways = listed(names, fields, 40)
     text = "head: list of 40 Part0 (%s)" % " › ".join(fields)
-    check("a period of %d: the list is one step" % period, ["global", "jobs: Queue", text], first["path"])
+    check("a list with a period of %d is one step" % period, ["global", "jobs: Queue", text], first["path"])
     check("... the suspect is that list", (40, "Part0"), (first["list_of"], first["class"]))
     check("... and of the first class", text, ways["Part0"][2])
 
 # One class, several fields: the period is that of the fields.
 first, _ = listed(["Object"] * 9, ["f%d" % k for k in range(9)], 30)
-check("nine fields of one class: all its objects count", (270, 3), (first["list_of"], len(first["path"])))
+check("nine fields, one class: all objects count", (270, 3), (first["list_of"], len(first["path"])))
 first, _ = listed(["Object"] * 9, ["f%d" % k for k in range(9)], 30, 4)
 check("... those of a part of a period, too", (274, 3), (first["list_of"], len(first["path"])))
-# A class twice in a period.
+# A class that occurs several times in a period.
 first, _ = listed(["A", "B", "A", "C", "D", "A", "B", "E"], ["f%d" % k for k in range(8)], 30)
-check("a class three times in a period: all of them count", (90, 3), (first["list_of"], len(first["path"])))
-# No period: names of all objects, in a pipe.
+check("a class three times in a period: all objects count", (90, 3), (first["list_of"], len(first["path"])))
+# No period: a pipe gets the names of all objects.
 first, ways = listed(["K%d" % (k * k % 97) for k in range(200)], ["g%d" % (k * 7 % 31) for k in range(200)], 1)
 check("no period: no list", [], [s for s in first["path"] if "list of" in s])
-# path --class on a terminal: the list is one step, with the names that lead from an element to the next.
+# path --class on a terminal: the list is one step, with the fields that lead from one element to the next.
 listed(["Part%d" % k for k in range(7)], ["to%d" % k for k in range(7)], 40)
 text = screen(160, "path", "--class", "Part3", "list.heapsnapshot")
 check("path --class on a terminal: one list", (1, True),
       (text.count("list of"), "head: list of 40 Part0 (to0 › to1 › to2 › to3 › to4 › to5 › to6)" in text))
-# Two branches behind a common beginning, each with a list of its own.
+# Two branches after a common start, each with its own list.
 h = Heap()
 start = h.variable("jobs", h.node("object", "Queue", 32))
 for side in ("left", "right"):
@@ -71,7 +71,7 @@ check("two lists: each has its own path", {"left", "right"},
 
 
 def lengths(*heaps, end="heapsnapshot"):
-    """Lists and trees as they are called, and the suspect's number."""
+    """The lists and trees in the output, and the suspect's number of elements."""
     files = [h.write("both%d.%s" % (i, end)) for i, h in enumerate(heaps)]
     got = answer("suspects", *files)["graphs"][0]
     steps = [s for row in got["suspects"] + got["classes"] for s in row["path"] + row.get("holder_path", []) + row.get("within", [])]
@@ -97,9 +97,9 @@ def ring(n, ends=("_first", "_last"), closed=True):
 for closed in (True, False):
     for ends in (("_first", "_last"), ("_first",)):
         got, missing = lengths(ring(501, ends, closed))
-        check("a two-way list%s with %s: all its elements" % (", a ring," * closed, " and ".join(ends)),
+        check("a two-way list%s with %s: all elements count" % (", a ring," * closed, " and ".join(ends)),
               ({"list of 501"}, set()), ({s.split(" Sub")[0] for s in got}, missing))
-d = Dart()                                     # no names of fields: as in .NET CF
+d = Dart()                                     # no field names, as in .NET CF
 holder = d.edge(d.root, d.node("LinkedList", 40))
 nodes = [d.node("LinkedListNode", 40) for _ in range(500)]
 for i, x in enumerate(nodes):
@@ -108,7 +108,7 @@ for i, x in enumerate(nodes):
 d.edge(holder, nodes[0])
 check("a ring without names of fields", ({"list of 500 LinkedListNode"}, set()), lengths(d, end="dartheap"))
 
-# A path enters a two-way list in its middle: the list has all elements, whichever way the path goes on.
+# A path enters a two-way list in its middle: the list has all elements, in whichever direction the path continues.
 h = Heap()
 nodes = [h.node("object", "Node", 100) for _ in range(40)]
 for i, x in enumerate(nodes):
@@ -118,18 +118,19 @@ for i, x in enumerate(nodes):
     h.edge(x, "property", "data", h.node("object", "Data", 500))
 h.edge(h.variable("top", h.node("object", "Top", 32)), "property", "current", nodes[20])
 got, missing = lengths(h)
-check("a list entered in its middle: all its elements", ({"list of 40 Node"}, set()), ({s.split(" (")[0] for s in got}, missing))
+check("a list entered in its middle: all elements count", ({"list of 40 Node"}, set()), ({s.split(" (")[0] for s in got}, missing))
 text = run("path", "--class", "Node", "both0.heapsnapshot")
 check("... path --class", {"40"}, set(re.findall("list of (\\d+) Node", text)))
-d = Dart()                                     # elements that know the first
+d = Dart()                                     # each element references the first
 nodes = [d.node("Node", 100) for _ in range(40)]
 d.edge(d.edge(d.root, d.node("Top", 16)), nodes[0])
 for i, x in enumerate(nodes):
     for to in (nodes[i + 1:i + 2] + nodes[:1]):
         d.edge(x, to)
-check("elements that know the first", ({"list of 40 Node"}, set()), lengths(d, end="dartheap"))
+check("elements that reference the first", ({"list of 40 Node"}, set()), lengths(d, end="dartheap"))
 
-# Half edges of a strip of triangles: from one triangle to the next by two references. Both are of the class.
+# Half edges of a strip of triangles: two references lead from one triangle to the next. Both half edges have one
+# class.
 h = Heap()
 mesh, corners = h.variable("mesh", h.node("object", "Mesh", 32)), []
 for k in range(300):
@@ -141,11 +142,11 @@ for k in range(300):
         h.edge(corners[k][0], "property", "twin", corners[k - 1][1])
         h.edge(corners[k - 1][1], "property", "twin", corners[k][0])
 h.edge(mesh, "property", "end", corners[-1][1])
-check("half edges: those between two triangles count", ({"list of 600 HalfEdge (prevEdge › twin)"}, set()), lengths(h))
+check("half edges: both of each triangle count", ({"list of 600 HalfEdge (prevEdge › twin)"}, set()), lengths(h))
 lines = run("path", "--class", "HalfEdge", "both0.heapsnapshot").splitlines()
 check("... path --class", 1, sum("end: list of 600 HalfEdge (prevEdge › twin)" in s for s in lines))
 
-# A tree made anew, whose root has the one before: fields that lead on, to the side and back.
+# A tree that is rebuilt, whose root holds the previous one: fields lead forward, sideways and back.
 h = Heap()
 top, before = h.variable("root", h.node("object", "Root", 32)), None
 for k in range(200):
@@ -164,9 +165,9 @@ for k in range(200):
     before = fiber
 h.edge(top, "property", "committed", before)
 got, missing = lengths(h)
-check("trees in a list: the list", (True, set()), ("list of 200 Fiber (alternate)" in got, missing))
+check("trees in a list: the list is found", (True, set()), ("list of 200 Fiber (alternate)" in got, missing))
 
-# Lists that begin in lists: small graphs of one class.
+# Lists that start within lists: small graphs of one class.
 codes = set()
 for seed in range(24, 64):
     r, h = random.Random(seed), Heap()
@@ -178,9 +179,9 @@ for seed in range(24, 64):
     for _ in range(r.randint(0, len(nodes))):
         h.edge(r.choice(nodes), "property", r.choice(fields), r.choice(nodes))
     codes.add(subprocess.run([tool, "suspects", h.write("small.heapsnapshot")], capture_output=True).returncode)
-check("lists that begin in lists", {0}, codes)
+check("lists that start within lists", {0}, codes)
 
-# Nodes of a page lead to each other by references that V8 numbers: no list.
+# Nodes of a page reference each other by numbered internal references of V8: this is a tree, not a list.
 for names in (["<li>"] * 9, ["<dt>", "<dd>"] * 10):
     h = Heap()
     rows = h.variable("rows", h.array())
@@ -194,13 +195,14 @@ for names in (["<li>"] * 9, ["<dt>", "<dd>"] * 10):
             h.edge(x, "element", 5 + (k > 0), items[min(k + 1, len(items) - 1)])
         h.edge(row, "element", 3, items[0])
         h.edge(row, "element", 4, items[-1 if len(names) < 10 else 0])
-    check("children %s of nodes are a tree" % names[-1], ({"tree of " + names[0]}, set()), lengths(h))
+    check("child nodes %s are a tree" % names[-1], ({"tree of " + names[0]}, set()), lengths(h))
     tree = run("path", "--class", names[0], "both0.heapsnapshot")
     check("... path --class, too", (True, False), ("tree of <" in tree, "list of" in tree))
 
-# Arrays of several elements of the class make a tree, however one branch of it looks. The levels of a skip list do not.
+# Arrays with several elements of the class form a tree, whatever one of its branches looks like. The levels of a skip
+# list do not.
 def arrays(make):
-    """A graph whose node i has an array, by a field, of the nodes that make(i) tells."""
+    """A graph whose node i has, in a field, an array of the nodes make(i)."""
     h = Heap()
     nodes = [h.node("object", "ViewNode", 200) for _ in range(400)]
     h.edge(h.variable("views", h.node("object", "View", 32)), "property", "first", nodes[0])
@@ -218,7 +220,7 @@ rank = lambda i: (i & -i).bit_length() if i else 8
 levels = lambda i: [next((j for j in range(i + 1, 400) if rank(j) > k), None) for k in range(min(rank(i), 8))]
 for what, make, want in [("a tree of arrays", lambda i: [j for j in range(3 * i + 1, 3 * i + 4) if j < 400], "tree of ViewNode"),
                          ("a graph of arrays", lambda i: [(7 * i + 13 * k + 1) % 400 for k in range(8)], "tree of ViewNode"),
-                         ("a list by indices in turn", lambda i: [None] * (i % 3) + [i + 1] * (i < 399), "list of 400 ViewNode (kids › [])"),
+                         ("a list by alternating indices", lambda i: [None] * (i % 3) + [i + 1] * (i < 399), "list of 400 ViewNode (kids › [])"),
                          ("a tree whose children are one or two", lambda i: [j for j in ((i + 1, i + 2) if i % 5 == 1 else (i + 1,)) if j < 400], "list of"),
                          ("a skip list", lambda i: [j for j in levels(i) if j], "list of 400 ViewNode (kids › [])")]:
     h = arrays(make)
@@ -231,7 +233,7 @@ for what, make, want in [("a tree of arrays", lambda i: [j for j in range(3 * i 
               (["--class", "ViewNode"], ["--class", "(string)"], ["--id", str(last)])])
         check("... in a pipe", 0, run("path", "--class", "ViewNode", "both0.heapsnapshot").count("list of"))
 
-# A binary tree by an object of fields: the longest chain by one of them, not the sum of all.
+# A binary tree through an object with fields: the longest chain by one of them counts, not the sum of all.
 h = Heap()
 ts = [h.node("object", "T", 200) for _ in range(31)]
 h.edge(h.variable("top", h.node("object", "Top", 32)), "property", "root", ts[0])
@@ -242,9 +244,9 @@ for i, x in enumerate(ts):
         if k < len(ts):
             h.edge(kids, "property", name, ts[k])
 text = run("path", "--class", "T", h.write("trie.heapsnapshot"))
-check("a binary tree: a chain is as long as it is", {"list of 5 T (children › a)"}, set(re.findall(r"root: (list of \d+ T \(.*?\))", text)))
+check("a binary tree: the length of its longest chain", {"list of 5 T (children › a)"}, set(re.findall(r"root: (list of \d+ T \(.*?\))", text)))
 
-# Trees by fields of their own names: no list, and one step. A list may know other lists and single objects of its class.
+# Trees by named fields are one step, and no list. A list may reference other lists and single objects of its class.
 def named(count, fields_of, size=200):
     h = Heap()
     nodes = [h.node("object", "Node", size) for _ in range(count)]
@@ -257,21 +259,21 @@ def named(count, fields_of, size=200):
 
 
 def sibling(i, _):
-    """Node i has a first child, and the next child of its parent."""
+    """Node i holds its first child and its next sibling."""
     return [("child", 3 * i + 1)] + ([("sibling", i + 1)] if i % 3 and i else []) + [("parent", (i - 1) // 3)]
 
 
 for what, heap, want in [("a binary tree", named(127, lambda i, h: [("left", 2 * i + 1), ("right", 2 * i + 2)]), "root: tree of Node"),
-                         ("... with its parents", named(127, lambda i, h: [("parent", (i - 1) // 2), ("right", 2 * i + 2), ("left", 2 * i + 1)]), "root: tree of Node"),
+                         ("... with references to the parents", named(127, lambda i, h: [("parent", (i - 1) // 2), ("right", 2 * i + 2), ("left", 2 * i + 1)]), "root: tree of Node"),
                          ("children and siblings", named(121, sibling), "root: tree of Node"),
-                         ("a list with data of its class", named(60, lambda i, h: [("next", i + 1), ("data", "")]), "root: list of 60 Node (next)"),
-                         ("a list that knows its first", named(60, lambda i, h: [("next", i + 1), ("first", 0)]), "root: list of 60 Node (next)"),
+                         ("a list whose elements hold data of the same class", named(60, lambda i, h: [("next", i + 1), ("data", "")]), "root: list of 60 Node (next)"),
+                         ("a list whose elements reference the first", named(60, lambda i, h: [("next", i + 1), ("first", 0)]), "root: list of 60 Node (next)"),
                          ("a list both ways", named(60, lambda i, h: [("next", i + 1), ("prev", i - 1)]), "root: list of 60 Node (next)")]:
     file = heap.write("named.heapsnapshot")
     for text in run("path", "--class", "Node", file), screen(150, "path", "--class", "Node", file):
         check("%s by names" % what, {want}, set(re.findall(r"(?:\w+: )?(?:list|tree) of [^›\n]*?Node(?: \(\w+\))?", text)))
 
-# Of many lists in one line one may be a tree.
+# Among many lists on one line, one may be a tree.
 h = Heap()
 queues = h.array()
 h.edge(h.variable("top", h.node("object", "Top", 32)), "property", "queues", queues)
@@ -290,7 +292,7 @@ for q, queue in enumerate(heads):
 text = run("path", "--class", "Job", h.write("queues.heapsnapshot"))
 check("one tree among twenty lists", {"head: list of 40 Job (next)"}, set(re.findall(r"head: (?:list|tree) of [^›\n]*", text)))
 
-# Runs with other objects between: four times as many take about four times as many instructions.
+# Runs with other objects between their elements: four times as many take about four times as many instructions.
 def runs(count):
     h, r = Heap(), random.Random(1)
     at, by = h.variable("top", h.node("object", "Top", 32)), "start"
@@ -302,7 +304,7 @@ def runs(count):
     return instructions("suspects", h.write("runs.heapsnapshot"))
 
 
-# On a narrow terminal "tree of" stays, as "list of 9" does.
+# On a narrow terminal "tree of" is kept, as "list of 9" is.
 h = Heap()
 nodes = [h.node("object", "LongNameOfAnElement", 200) for _ in range(31)]
 h.edge(h.variable("top", h.node("object", "AnotherLongNameOfAHolder", 32)), "property", "aLongNameOfARootOfATree", nodes[0])
@@ -313,7 +315,7 @@ for i, x in enumerate(nodes):
 text = screen(60, "path", "--class", "LongNameOfAnElement", h.write("narrow.heapsnapshot"))
 check("a tree on 60 columns", 1, text.count(": tree of"))
 
-# A list and a tree of one class by one name: each is called what it is, whichever comes first.
+# A list and a tree of one class with one name: each is named correctly, in either order.
 for order in (0, 1), (1, 0):
     h = Heap()
     top = h.variable("top", h.node("object", "Top", 32))
@@ -327,10 +329,10 @@ for order in (0, 1), (1, 0):
                 if to < 40:
                     h.edge(array, "element", k, nodes[to])
     text = run("path", "--class", "Node", h.write("both.heapsnapshot"))
-    check("a list beside a tree", ["list: list of 40 Node (kids › [])", "tree: tree of Node"],
+    check("a list next to a tree", ["list: list of 40 Node (kids › [])", "tree: tree of Node"],
           sorted(re.findall(r"(list: list of \d+ Node \(.*?\)|list: tree of Node|tree: list of \d+ Node|tree: tree of Node)", text)))
 
-# Lists and trees through arrays of Dart, whose references have no names.
+# Lists and trees through Dart arrays, whose references have no names.
 for width in 1, 3:
     d = Dart()
     nodes = [d.node("Node", 100) for _ in range(121 if width > 1 else 40)]
@@ -346,7 +348,8 @@ for width in 1, 3:
     check("... path --class, too", [("tree of Node" if width > 1 else "list of 40 Node")], re.findall(r"(?:list|tree) of [^›\n]+", text))
     check("... no names that are none", 0, run("path", "--class", "Node", "both0.dartheap").count("( "))
 
-# Elements that know one object with all of them: four times as many take about four times as many instructions.
+# Elements that reference one object which holds all of them: four times as many take about four times as many
+# instructions.
 def hub(count):
     d = Dart()
     shared = d.node("_List", 8 * count)
@@ -390,14 +393,14 @@ for i in range(50):
     h.edge(jobs, "element", i, h.closure("onData" if i < 45 else "other%d" % i, h.context(400)))
 files = h.write("names.heapsnapshot")
 below = answer("suspects", files)["graphs"][0]["suspects"][0]["below"]
-check("a name of most objects: how many they are", [(50, "onData", 45)], [(b["objects"], b["name"], b["named"]) for b in below if b["class"] == "(closure)"])
+check("a name that most objects share has their number", [(50, "onData", 45)], [(b["objects"], b["name"], b["named"]) for b in below if b["class"] == "(closure)"])
 check("... in text", True, '45 of 50 (closure) "onData"' in run("suspects", files))
 
 # Many objects ---------------------------------------------------------------------------------------------------------
 
 
 def long_list(path, period):
-    """A list of objects of `period` classes in turn, written without a Heap, which takes longer."""
+    """A list of objects of `period` alternating classes, written without a Heap, which is slower."""
     n = objects + 3
     strings = ["", "global", "head"] + ["Part%d" % k for k in range(period)] + ["to%d" % k for k in range(period)]
     nodes = ["9,0,1,0,1,0", "3,1,3,32,1,0"]
@@ -434,11 +437,11 @@ h = Heap()
 for k in range(20):
     h.edge(h.variable("store%d" % k, h.node("object", "Store", 32)), "property", "item", h.node("object", "Item", 100))
 whole = json.load(open(h.write("whole.heapsnapshot")))
-check("a whole snapshot: the way is known", True, "unknown" not in run("path", "--class", "Item", "whole.heapsnapshot"))
+check("a complete snapshot: the path is known", True, "unknown" not in run("path", "--class", "Item", "whole.heapsnapshot"))
 whole["edges"] = whole["edges"][:9]
 json.dump(whole, open("lost.heapsnapshot", "w"))
 text = run("path", "--class", "Item", "lost.heapsnapshot")
-check("lost references: no root is made up", (True, False), ("unknown root: Item" in text, "internal root" in text))
+check("lost references: no root is invented", (True, False), ("unknown root: Item" in text, "internal root" in text))
 item = answer("objects", "--class", "Item", "lost.heapsnapshot")["files"][0]["objects"][0]["id"]
 check("... nor by path --id", "root: unknown: the file has lost references", run("path", "--id", str(item), "lost.heapsnapshot").splitlines()[0])
 check("... in JSON", "unknown", answer("path", "--id", str(item), "lost.heapsnapshot")["files"][0]["paths"][0]["root"])

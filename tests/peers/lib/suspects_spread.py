@@ -1,11 +1,11 @@
-"""heapdump suspects of three V8 snapshots with growth spread over many old objects. suspects_spread.py TOOL"""
+"""heapdump suspects on three V8 snapshots whose growth is spread over many old objects. suspects_spread.py TOOL"""
 import random
 from asked import answer, check, end, run
 from v8_snapshot import Heap
 
 
 class Program(Heap):
-    """Objects with lasting ids: by a key, from 1001 on."""
+    """Objects with stable ids: chosen by a key, from 1001 on."""
 
     known = {}
 
@@ -87,7 +87,7 @@ check("a binary tree", [("global › root: TreeNode", 192 * 40, True)], rows(bin
 
 
 def nested(kind, inner):
-    """A table of tables, each of which gets two objects a step."""
+    """A table of tables, each of which gets two objects per step."""
     def make(t):
         h = Program()
         each = [h.table([h.make("Entry", 100, k, i) for i in range(4 + 2 * t)], inner, k) for k in range(20)]
@@ -104,7 +104,7 @@ for kind in ("Map", "Array"):
 
 
 def lists(t):
-    """A dictionary has the growth of its linked lists itself."""
+    """A dictionary has the growth of its linked lists."""
     h = Program()
     queues = h.variable("queues", h.make("Object", 40))
     for k in range(12):
@@ -120,18 +120,18 @@ check("a dictionary of lists", [("global › queues: Object", 12 * 6 * 100, Fals
 
 
 def both(t):
-    """A Map that explains most, beside a tree."""
+    """One Map explains most of the growth, next to a tree."""
     h = binary(t)
     h.variable("cache", h.table([h.make("Page", 200, i) for i in range(80 * (t + 1))], "Map", "cache"))
     return h
 
 
-check("what one object explains comes first",
+check("growth that one object explains comes first",
       [("global › cache: Map", 32000, False), ("global › root: TreeNode", 192 * 40, True)], rows(both))
 
 
 def services(t):
-    """Few fields of an object that grow have nothing to do with each other."""
+    """A few growing fields of an object are unrelated."""
     h = Program()
     app = h.variable("app", h.make("App", 40))
     for k in range(5):
@@ -145,7 +145,7 @@ check("fields that grow",
 
 
 def turns(t):
-    """What some arrays get, others lose."""
+    """Some arrays get the elements that others lose."""
     h = Program()
     each = [h.table([h.make("Entry", 100, k, i) for i in range(10 + (t if k % 2 else -t))], "Array", k)
             for k in range(40)]
@@ -153,11 +153,11 @@ def turns(t):
     return h
 
 
-check("a pool that does not grow as a whole", [], [r for r in rows(turns) if r[2]])
+check("a pool that does not grow in total", [], [r for r in rows(turns) if r[2]])
 
 
 def branch(t):
-    """A tree through Maps with one heavier branch, no list: its Maps have what is new in them."""
+    """A tree through Maps with one heavier branch, which is no list: its Maps have the new objects in them."""
     h = Program()
     def grow(at, deep):
         x = h.make("Letter", 50, at)

@@ -1,5 +1,5 @@
-"""What a tally and a recording say of each program of each process: `tally.py HEAPDUMP TALLY RECORDING`. Prints those
-that differ, and how many were recorded."""
+"""Compares a tally with a recording, program by program and process by process: `tally.py HEAPDUMP TALLY RECORDING`.
+Prints those that differ, and the number of recorded ones."""
 import json, struct, subprocess, sys
 
 rows = open(sys.argv[2], "rb").read()

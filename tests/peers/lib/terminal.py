@@ -1,9 +1,10 @@
-"""Files in which every name gives orders to the terminal, and names of files that do: no command may pass one on.
-   terminal.py TOOL BINARY, BINARY being a program with a function called HOSTILE_FUNCTION_NAME______________."""
+"""Files whose names and texts contain terminal control sequences: no command may pass them on. terminal.py TOOL
+BINARY; BINARY is a program with a function called HOSTILE_FUNCTION_NAME______________."""
 import json, os, struct, subprocess, sys
 
 tool, binary = sys.argv[1:]
-# Controls, of eight bits too, as UTF-8 and raw; directions; breaks of lines; half a pair; what is no UTF-8.
+# Control characters (8-bit ones as UTF-8 and raw), bidirectional marks, line breaks, half a surrogate pair, invalid
+# UTF-8.
 BAD = (b"\x1b]0;T\x07\r\t\x7f\xc2\x9b31m\x9b\xe2\x80\xae\xe2\x80\x8f\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8\xed\xa0\x80\xff"
        b"\nINJECTED: \xf0\x9f\x8e\x89")
 FUNCTION = b"HOSTILE_FUNCTION_NAME______________"
@@ -19,7 +20,7 @@ def tell(name, why):
     print("FAIL %s: %s" % (why, name))
 
 def run(*arguments, directory=None, **more):
-    """What a command says: one line after another, none of which the hostile texts began."""
+    """Checks a command's output: whole lines, none of which begins with a hostile text."""
     global runs
     runs += 1
     done = subprocess.run([tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, cwd=directory, **more)
@@ -46,7 +47,7 @@ def run(*arguments, directory=None, **more):
 # Files -----------------------------------------------------------------------------------------------------------
 
 def quoted(data):
-    """A JSON string of these bytes as they are, but for what must be escaped."""
+    """A JSON string of these bytes, escaped only where necessary."""
     return b'"' + b"".join(b"\\u%04x" % c if c < 32 else bytes([c]) for c in data) + b'"'
 
 B = quoted(BAD)
@@ -142,7 +143,7 @@ for name, data in {**graphs, **snapshots}.items():
     for to in "chrome", "netcf", "dart", "heaps_v2":
         run("convert", "--to", to, "-o", OUT, path)
 
-# A program whose function, and whose own name, are such.
+# A program with a hostile name and a function with a hostile name.
 program = folder + b"/" + BAD + b"program"
 with open(binary, "rb") as f:
     data = f.read()
@@ -152,7 +153,7 @@ os.chmod(program, 0o755)
 here = os.path.abspath(folder)
 environment = dict(os.environ, TMPDIR=here)
 def recorded(name, *options):
-    """A recording under such a name, or under its own."""
+    """A recording of that program under its hostile name, or under a plain name."""
     done = run("record", *options, *(["-o", folder + b"/" + BAD + name] if name else []), "--", os.path.abspath(program),
                directory=None if name else here, env=environment)
     if done.returncode:
@@ -179,7 +180,7 @@ for path in trace, raw, rfc, index:
     for to in "chrome", "memprof-raw", "memprof-index":
         run("convert", "--to", to, "-o", OUT, path)
 
-# What is wrong is told.
+# Error messages with hostile words.
 run(BAD), run(b"--" + BAD), run("tree", b"--" + BAD, "x"), run("tree", b"-" + BAD, "x"), run("tree", b"--top=" + BAD, "x")
 for path in folder, folder + b"/" + BAD + b"missing", binary.encode():
     for command in "tree", "top", "info", "diff", "merge", "classes", "retained", "strings", "memprof":
@@ -194,8 +195,8 @@ for option in ("--min-bytes", "--min-share", "--pid", "--by", "--metric", "--id"
         run(command, option, BAD, trace)
 
 if not failed:
-    print("PASS %d commands, none of which lets names give orders" % runs)
-# The texts were there, not left out.
+    print("PASS %d commands pass no control sequences of names on to the terminal" % runs)
+# The texts are shown escaped, not omitted.
 for what, sought in ("a name", b"?]0;T?"), ("a function of a program", SYMBOL[:1] + b"?[1m???"), ("a text in quotes", b"\\u001b]0;T\\u0007"):
     if any(sought in done.stdout + done.stderr for done in shown):
         print("PASS %s was shown" % what)

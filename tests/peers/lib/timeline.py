@@ -1,9 +1,9 @@
-"""usage: timeline.py FILE..., by timeline.sh, in the directory of viewer.html: the trace viewer takes time lines
+"""usage: timeline.py FILE..., by timeline.sh, in the directory of viewer.html: the trace viewer reads time lines
 without a warning, and has all their heaps."""
 import json, os, subprocess, sys
 from browser import Browser
 
-# A global dump for each moment, in each a heap that has entries.
+# A global dump for each moment, each with a heap that has entries.
 READS = '''text => {
   const model = new tr.Model();
   new tr.importer.Import(model).importTraces([text]);

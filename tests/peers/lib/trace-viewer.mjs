@@ -6,8 +6,8 @@ import { mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync }
 const work = process.argv[2];
 
 // The browser ---------------------------------------------------------------------------------------
-// Chromium reads DevTools commands from file 3 and answers on file 4, JSON ended by NUL: no port to
-// find, no library to install. It ends when the pipe does.
+// Chromium reads DevTools commands from file 3 and answers on file 4, as JSON that ends with NUL: it needs no port and no
+// library. It ends when the pipe closes.
 
 class Browser {
   constructor() {
@@ -63,7 +63,7 @@ class Browser {
     const late = setTimeout(() => this.kill(), 5000);
     await this.ended;
     clearTimeout(late);
-    this.kill();  // what it may have left of its group
+    this.kill();  // processes of its group that may remain
     rmSync(work + '/profile', { recursive: true, force: true, maxRetries: 5 });
   }
   kill() { try { process.kill(-this.process.pid, 'SIGKILL'); } catch { /* gone */ } }
@@ -71,8 +71,8 @@ class Browser {
 
 // In the page ---------------------------------------------------------------------------------------
 
-// What the viewer makes of a trace: the entries it imports, and in `rows` what its heap panel shows, broken
-// down by backtrace and by type on every level.
+// The viewer's reading of a trace: the imported entries, and in `rows` the content of its heap panel, broken down by
+// backtrace and by type on every level.
 function viewerReads(text) {
   const model = new tr.Model();
   new tr.importer.Import(model).importTraces([text]);
@@ -104,8 +104,8 @@ function viewerReads(text) {
   return { heaps, warnings: model.importWarnings.map(w => w.message) };
 }
 
-// Opens a trace as a user does, selects the dump that holds most, its allocator, then what holds most in
-// it, level by level; answers with the rows of that path as they are shown: name, size, count.
+// Opens a trace as a user would: selects the largest dump, an allocator in it, then the largest row on each level.
+// Returns the rows of that path as shown: name, size, count.
 async function viewerShows(text) {
   const painted = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   document.head.insertAdjacentHTML('beforeend', '<style>html, body, tr-ui-timeline-view { width: 100%; height: 100%; margin: 0 }</style>');
@@ -140,7 +140,7 @@ async function viewerShows(text) {
     row => Array.from(row.querySelectorAll('td'), cell => cell.textContent.trim()));
 }
 
-// All that the viewer has of a trace's memory dumps and slices, a line each.
+// All memory dumps and slices that the viewer has of a trace, one per line.
 function viewerHas(text) {
   const model = new tr.Model(), lines = [];
   new tr.importer.Import(model).importTraces([text]);
@@ -164,7 +164,7 @@ function viewerHas(text) {
 
 // Our side ------------------------------------------------------------------------------------------
 
-// What a trace of ours says, read with nothing of ours nor of the viewer's.
+// Reads a trace independently of the tool and the viewer.
 function fileSays(text) {
   const frames = {}, types = {}, heaps = [], dumps = {}, v2 = {};
   const events = JSON.parse(text).traceEvents;
@@ -184,7 +184,7 @@ function fileSays(text) {
         backtrace: path(frames[e.pid], x.bt, f => f.name),
         type: x.type === undefined ? null : types[e.pid][x.type],
         size: parseInt(x.size, 16), count: x.count === undefined ? null : parseInt(x.count, 16), cumulative: true })) });
-    const maps = v2[e.pid] ??= { nodes: {}, types: {}, strings: {} };  // what earlier dumps said stays
+    const maps = v2[e.pid] ??= { nodes: {}, types: {}, strings: {} };  // entries of earlier dumps remain valid
     for (const m in maps) for (const x of d.heaps_v2?.maps[m] || []) maps[m][x.id] = x;
     for (const [allocator, h] of Object.entries(d.heaps_v2?.allocators || {}))
       heaps.push({ pid: e.pid, dump, allocator, entries: h.nodes.map((node, i) => ({
@@ -195,15 +195,15 @@ function fileSays(text) {
   return heaps;
 }
 
-// What build/heapdump prints of it, kind by kind: rows as viewerReads gives them. The viewer shows no category, which our
-// names end with: " [libfoo.so]".
+// The output of build/heapdump by kind, with rows in the form of viewerReads. The viewer does not show the category
+// of frames, with which our names end: " [libfoo.so]".
 function toolSays(file) {
   const heaps = ['live', 'peak', 'total', 'temporary'].flatMap(kind => {
     const { stdout } = spawnSync('build/heapdump', ['tree', '--kind', kind, '--json', '--every-route', '--all', '--frames', 'all',
       '--min-bytes', '0', file], { maxBuffer: 1 << 30 });
     return JSON.parse(stdout).heaps;
   });
-  const ids = {};  // of the dumps of a process, in order
+  const ids = {};  // the dump ids of a process, in order
   const events = JSON.parse(readFileSync(file, 'utf8')).traceEvents;
   const categories = new Set(events.flatMap(e => Object.values(e.args?.stackFrames ?? {}).map(f => f.category)));
   const shown = name => { const m = / \[([^[\]]+)\]$/.exec(name); return m && categories.has(m[1]) ? name.slice(0, m.index) : name; };
@@ -219,7 +219,7 @@ function toolSays(file) {
   });
 }
 
-// Self sizes added up for every backtrace. The viewer puts <self> at the end of each, as it shows it.
+// Adds up self sizes for every backtrace. The viewer shows <self> at the end of each, and so does this function.
 function addedUp(heap) {
   const rows = new Map();
   for (const e of heap.entries)
@@ -242,7 +242,7 @@ function report(name, problems, detail) {
   if (problems.length) failed = true;
 }
 
-// The lines that one side has and the other has not, in no order: entries are a set.
+// The lines that only one side has, in any order: entries are a set.
 function difference(a, aName, b, bName) {
   const count = new Map();
   for (const x of a) count.set(x, (count.get(x) || 0) + 1);
@@ -264,7 +264,7 @@ async function checkHarness(browser) {
       ...difference(expected.warnings, 'expected warning', got.warnings, 'this viewer warns').map(p => name + ': ' + p));
   }
   if (names.length < 3) problems.push(`only ${names.length} expected.json files`);
-  report('this viewer says of tests/data/trace-viewer what is expected', problems, names.length + ' traces');
+  report('this viewer reads tests/data/trace-viewer as expected', problems, names.length + ' traces');
 }
 
 async function checkTrace(browser, about, name, minHeaps, namesFound) {
@@ -274,9 +274,10 @@ async function checkTrace(browser, about, name, minHeaps, namesFound) {
   if (says.length < minHeaps) problems.push(`${says.length} heaps, at least ${minHeaps} expected`);
   problems.push(...difference(entryLines(says), 'the file', entryLines(got.heaps), 'the viewer'));
 
-  // The panel row by row, <other> included, is our tree broken down by every route. From self sizes the viewer
-  // makes a <self> below every leaf, and calls it <other> where a type was chosen first: there the file is added
-  // up here, and the tree compared without those. Where our tool found names for addresses, only by type.
+  // The panel's rows, <other> included, are our tree with every route. For self sizes the viewer makes a <self> row
+  // below every leaf, and names it <other> below a type. In that case the file's own sums are compared with the
+  // panel, and the tree is compared without these rows. If our tool found names for addresses, only types are
+  // compared.
   let alike = () => true;
   if (!says[0].entries[0].cumulative) {
     const frames = path => path.every(p => p.startsWith('; '));
@@ -285,7 +286,7 @@ async function checkTrace(browser, about, name, minHeaps, namesFound) {
   }
   problems.push(...difference(rowLines(tool, alike), 'heapdump tree', rowLines(got.heaps, alike), 'the panel'));
 
-  // And the size that the overview shows beside it.
+  // The overview shows the same size.
   got.heaps.forEach(h => { if (!/\/(peak|total|temporary)$/.test(h.allocator) && h.size !== h.rows[0].size) problems.push(`the overview shows ${h.size} bytes, the panel ${h.rows[0].size}`); });
   report(about, problems, `heaps ${says.length}, entries ${entryLines(says).length}, rows shown ${rowLines(got.heaps).length}, no warning; ` +
     `${got.heaps.at(-1)?.rows[0].size} bytes in the last`);
@@ -308,7 +309,7 @@ async function checkPanel(browser) {
     .concat(shown.length < 5 ? ['no path to follow'] : []), `${shown.length} rows down the heaviest path, build/peers/trace-viewer.png`);
 }
 
-// After something was added, the viewer has all that it had, and the heap.
+// After an addition, the viewer has all previous content, and the new heap.
 async function checkAdded(browser, beforeFile, allocator, afterFile) {
   const before = await browser.call(viewerHas, readFileSync(beforeFile, 'utf8'));
   const after = await browser.call(viewerHas, readFileSync(afterFile, 'utf8'));
@@ -318,7 +319,7 @@ async function checkAdded(browser, beforeFile, allocator, afterFile) {
   const found = changes.filter(c => c.includes(heap));
   if (found.length !== 1) problems.push(`one ${heap}expected, found: ${found}`);
   if (changes.length > 20) problems.push(`${changes.length} changes`, ...changes);
-  report(afterFile.replace(/.*\//, '') + ': the viewer has what it had, and the heap', problems, `${before.lines.length} lines, ${changes.length} new; ${found}`);
+  report(afterFile.replace(/.*\//, '') + ': the viewer has all previous content, and the new heap', problems, `${before.lines.length} lines, ${changes.length} new; ${found}`);
 }
 
 const browser = new Browser();

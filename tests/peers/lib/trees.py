@@ -1,5 +1,5 @@
-"""Trees of random stacks as terminals of many heights show them: each line has the bytes of the frames that lead to
-it, as counted here, and no two lines below one begin with the same frame. trees.py TOOL WORK"""
+"""Trees of random stacks on terminals of many heights. Each line has the bytes of the frames that lead to it, as
+counted here. No two lines below one line begin with the same frame. trees.py TOOL WORK"""
 import collections, os, random, re, subprocess, sys
 import on_terminal
 
@@ -24,7 +24,7 @@ def shown_lines(arguments, rows, columns=99):
 
 
 def cumulative(stacks):
-    """Bytes of each path, and those of its innermost frame alone as <self>."""
+    """Bytes of each path, with the self bytes of its innermost frame as <self>."""
     sums = collections.Counter()
     for stack, size in stacks.items():
         for n in range(len(stack) + 1):
@@ -34,7 +34,7 @@ def cumulative(stacks):
 
 
 def names_of(text, each):
-    """Frames of a line: each, or one for those that are repeated."""
+    """Frames of a line, repeated ones expanded."""
     names = []
     for name in text.split(" › "):
         name, _, times = name.partition(" ×")
@@ -43,7 +43,7 @@ def names_of(text, each):
 
 
 def problem(lines, sums, each=False, least_self=False):
-    """What is wrong with a tree; None: nothing."""
+    """The fault of a tree, or None."""
     total = sums[()]
     above = []                   # (indent, path)
     first = collections.defaultdict(set)
@@ -52,7 +52,7 @@ def problem(lines, sums, each=False, least_self=False):
     for line in lines[1:]:
         found = re.match(r" *(\d+) +[\d.]+%(?: +\d+)?  ( +)(.*)$", line)
         if not found:
-            return f"no line of a tree: {line!r}"
+            return f"a line of no tree: {line!r}"
         size, indent, names = int(found[1]), len(found[2]), names_of(found[3], each)
         SEEN["lines"] += 1
         while above and above[-1][0] >= indent:
@@ -88,7 +88,7 @@ def random_stacks(r, recursive):
 
 
 def once(stacks, longest=32):
-    """Stacks in which frames directly followed by the same frames again, so many at most, stand once."""
+    """Stacks in which repeated groups of frames, up to the given length, occur once."""
     sums = collections.Counter()
     for stack, size in stacks.items():
         left = ()
@@ -129,15 +129,15 @@ def trees(kind, recursive, collapse, *more, convert=False, least_self=False):
 trees("plain stacks", False, lambda stacks: stacks)
 trees("plain stacks, no frame folded", False, lambda stacks: stacks, "--frames", "all")
 trees("recursion", True, once)
-trees("recursion, all of it", True, once, "--all")
+trees("recursion, all frames folded", True, once, "--all")
 trees("recursion, no frame folded", True, lambda stacks: stacks, "--frames", "all")
 trees("recursion, cumulative sizes", True, once, convert=True)
 trees("recursion, all cumulative sizes", True, lambda stacks: once(stacks, 1), "--all", convert=True, least_self=True)
 check(f"{SEEN['repeated']} cycles", SEEN["repeated"] > 1000)
 
-# (Of cumulative sizes, what frames that stand once have of their own may be told as <other>.)
+# Cumulative sizes: self bytes of repeated frames may be shown as <other>.
 
-# How often at most, and what stands where ways part inside of a recursion.
+# The number of repetitions is the maximum; also the place where paths part within a recursion.
 with open(os.path.join(work, "cycles.folded"), "w") as f:
     f.write("main;f;f;f;g 10\nmain;f;g 20\nmain;f;f;h 5\nmain;x;y;x;y;x;y;z 7\nmain;x;y;z 1\nmain;x;y;x;q 3\n"
             "main;" + "walk;" * 50 + "leaf 100\nmain;walk;leaf 1\nmain;walk;walk;twig 40\n")

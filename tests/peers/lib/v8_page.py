@@ -1,4 +1,4 @@
-"""A snapshot of a page in chromium that removed nodes from its document and holds them, with allocations tracked:
+"""Takes a snapshot, with allocation tracking, of a page in chromium that holds nodes it removed from its document:
 v8_page.py DIRECTORY_OF_BROWSER FILE."""
 import os, sys
 

@@ -1,5 +1,5 @@
-"""Ways to objects of V8 snapshots against the distances that DevTools has (which v8.sh compares): v8_paths.py TOOL
-FILE... Ways from what the program holds come first, shortest first, and no two have an object in common."""
+"""Paths to objects of V8 snapshots against DevTools' distances (which v8.sh checks): v8_paths.py TOOL FILE... Paths
+from objects that the program holds come first, the shortest first, and no two share an object."""
 import json, random, subprocess, sys
 
 tool, *files = sys.argv[1:]
@@ -25,9 +25,9 @@ for file in files:
             these = [n for n, s in zip(lengths, system) if s == kind]
             if these != sorted(these): wrong.append((o["id"], "longer before shorter", lengths))
         seen = [x["id"] for p in paths for x in p["objects"][:-1] if x["class"] != "(synthetic)"]
-        if len(seen) != len(set(seen)): wrong.append((o["id"], "an object on two ways"))
+        if len(seen) != len(set(seen)): wrong.append((o["id"], "an object on two paths"))
         if any(p["objects"][-1]["id"] != o["id"] for p in paths): wrong.append((o["id"], "the end"))
     name = file.rsplit("/", 1)[-1]
     if wrong: failed = 1
-    print(f"FAIL ways in {name}: {wrong[:5]}" if wrong else f"PASS ways in {name}, {several} objects with several")
+    print(f"FAIL paths in {name}: {wrong[:5]}" if wrong else f"PASS paths in {name}: {several} objects have several")
 sys.exit(failed)

@@ -1,13 +1,13 @@
-// What others make of a V8 heap snapshot: Chrome DevTools' own worker, v8-heap-parser and memlab, from npm.
+// Reads V8 heap snapshots with other programs: Chrome DevTools' own worker, v8-heap-parser and memlab, from npm.
 //
-//   node v8_peers.mjs build DIR                  a bundle of the worker in DIR, in which npm has installed it
-//   node v8_peers.mjs devtools|parser|memlab DIR FILE     "id retained" for each node, a line each; DevTools' worker's
-//                                                         has the id of the dominator and the distance, too
-//   node v8_peers.mjs origins DIR FILE           what DevTools' worker says of each node that is detached or attached, has a
-//                                                source location or a stack that allocated it; classes of native nodes
-//   node v8_peers.mjs ours DIR FILE              the same of `heapdump objects --json` in FILE
-//   node v8_peers.mjs take FILE                  a snapshot of this process, with what is hard to get right
-//   node v8_peers.mjs tracked FILE               one for which allocations were tracked
+//   node v8_peers.mjs build DIR                  bundles the worker in DIR, where npm has installed it
+//   node v8_peers.mjs devtools|parser|memlab DIR FILE     one line "id retained" per node; for DevTools' worker also the
+//                                                         dominator's id and the distance
+//   node v8_peers.mjs origins DIR FILE           DevTools' data on each node that is detached or attached, or has a source
+//                                                location or allocation stack; and classes of native nodes
+//   node v8_peers.mjs ours DIR FILE              the same from `heapdump objects --json` in FILE
+//   node v8_peers.mjs take FILE                  takes a snapshot of this process, with difficult cases
+//   node v8_peers.mjs tracked FILE               takes one with allocation tracking
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ import { Worker } from 'node:worker_threads';
 
 const [what, dir, file] = process.argv.slice(2);
 
-// The worker needs no languages, and a top-level await does not bundle.
+// The worker needs no translations, and a top-level await cannot be bundled.
 async function build() {
   const require = createRequire(path.resolve(dir, 'package.json'));
   const front = path.resolve(dir, 'node_modules/chrome-devtools-frontend/front_end');
@@ -49,7 +49,8 @@ async function load() {
     close: () => { port1.close(), port2.close(); } };
 }
 
-// DevTools gives the sizes of some nodes to others before it adds up; here the file's go up its own dominators.
+// DevTools moves the sizes of some nodes to others before it adds up; here the file's sizes are added along its own
+// dominators.
 async function devtools() {
   const { snapshot, own, close } = await load(), width = own.snapshot.meta.node_fields.length;
   const size = own.snapshot.meta.node_fields.indexOf('self_size'), id = own.snapshot.meta.node_fields.indexOf('id');
@@ -65,7 +66,7 @@ async function devtools() {
   close();
 }
 
-// A line for a node: ours names scripts that DevTools' stacks do not name, so that only named ones are compared.
+// One line per node: our stacks name scripts that DevTools' do not name, so only named ones are compared.
 const place = p => `${p.script_id ?? p.scriptId}:${p.line ?? p.lineNumber + 1}:${p.column ?? p.columnNumber + 1}`;
 const frame = f => f.functionName + (f.scriptName ? ` (${f.scriptName}:${f.line}:${f.column})` : '');
 async function origins() {
@@ -124,7 +125,7 @@ async function memlab() {
   process.stdout.write('\n' + out.join(''));
 }
 
-// Keys and values of WeakMaps, two at one key, values that hold their keys; closures, cycles, weak references,
+// Keys and values of WeakMaps, two values at one key, values that hold their keys; closures, cycles, weak references,
 // arrays with holes, strings of all kinds.
 function take() {
   const keep = globalThis.keep = [];
@@ -142,8 +143,8 @@ function take() {
   v8.writeHeapSnapshot(dir);
 }
 
-// Objects by a constructor, by a function that calls itself, and by a method; closures. A thread of its own takes the
-// snapshot: what this one allocated meanwhile would come into it.
+// Objects allocated by a constructor, a recursive function and a method; closures. Another thread takes the snapshot:
+// otherwise its own allocations would be in it.
 const taker = `
   const { Session } = require('node:inspector'), { parentPort, workerData } = require('node:worker_threads'), fs = require('node:fs');
   const session = new Session(), out = fs.openSync(workerData, 'w');

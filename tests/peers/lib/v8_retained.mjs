@@ -1,4 +1,4 @@
-// Retained sizes of a V8 heap snapshot by the rules alone, the plainest way: JSON.parse, and dominators by
+// Computes the retained sizes of a V8 heap snapshot by the rules in the simplest way: JSON.parse, and dominators by
 // Cooper, Harvey and Kennedy. Prints "id retained" for each node.
 //
 //   node v8_retained.mjs FILE
@@ -16,7 +16,7 @@ const target = e => edge(e, 'to_node') / width;
 const first = [0];
 for (let n = 0; n < count; n++) first.push(first[n] + node(n, 'edge_count'));
 
-// What the page owns.
+// The nodes that the page owns.
 const owned = new Set();
 const queue = [];
 const own = n => { if (!owned.has(n)) owned.add(n), queue.push(n); };
@@ -43,7 +43,7 @@ for (let n = 0; n < count; n++)
   for (let e = first[n]; e < first[n + 1]; e++)
     if (holds(n, e)) out[n].push(target(e)), into[target(e)].push(n);
 
-// Nodes in postorder; what cannot be reached hangs from node 0.
+// Nodes in postorder; unreachable ones are put below node 0.
 const seen = new Uint8Array(count), order = [];
 function walk(root) {
   const stack = [[root, 0]];
@@ -56,7 +56,7 @@ function walk(root) {
   }
 }
 walk(0);
-const reached = order.pop(); // node 0 comes last
+const reached = order.pop(); // node 0 is the last
 const hang = n => into[n].push(0);
 for (let n = 0; n < count; n++) if (!seen[n] && !into[n].length) hang(n), walk(n);
 for (let n = 0; n < count; n++) if (!seen[n]) seen[n] = 1, hang(n), order.push(n), out[n].rest = true;

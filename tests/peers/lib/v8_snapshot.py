@@ -1,4 +1,4 @@
-"""Small V8 snapshots from code: heap() has a root, "(GC roots)" and a global object; node() and edge() add to it."""
+"""Builds small V8 snapshots: a Heap has a root, "(GC roots)" and a global object; node() and edge() add to it."""
 import json
 
 NODE_TYPES = ["hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native", "synthetic",
@@ -34,7 +34,7 @@ class Heap:
     def edge(self, holder, type, name, to):
         self.nodes[holder][4].append((type, name, to))
 
-    # What V8 makes of a program's values.
+    # V8's representation of a program's values.
 
     def variable(self, name, to):
         """A property of the global object."""
@@ -72,7 +72,7 @@ class Heap:
         return c
 
     def buffer(self, size, id=None):
-        """A Buffer, whose bytes are native: 184 more are the engine's."""
+        """A Buffer, whose bytes are native; the engine adds 184 bytes of its own."""
         b = self.node("object", "Buffer", 96, id)
         a = self.node("object", "ArrayBuffer", 88, id and id + 2)
         data = self.node("native", "system / JSArrayBufferData", size, id and id + 4)
